@@ -1,0 +1,46 @@
+"""Every error that Deniable raises.
+
+    DeniableError
+    ├── ParameterError (ValueError)   an argument or a parameter breaks its constraint
+    ├── RegistryError                 a metrics.toml has problems; all of them are listed
+    ├── DomainError                   a recorded value is outside its metric's domain
+    └── WireError (ValueError)        bytes that are not what the wire format says
+
+A recorded value is never part of a message: see the privacy invariants in docs/design.md.
+"""
+
+from __future__ import annotations
+
+
+class DeniableError(Exception):
+    """The root of all errors raised by Deniable."""
+
+
+class ParameterError(DeniableError, ValueError):
+    """An argument breaks its constraint: ``<name> must be <constraint>, got <value!r>``."""
+
+    def __init__(self, name: str, constraint: str, value: object) -> None:
+        super().__init__(f"{name} must be {constraint}, got {value!r}")
+        self.name = name
+        self.constraint = constraint
+        self.value = value
+
+
+class RegistryError(DeniableError):
+    """A registry file has problems.
+
+    Attributes:
+        problems: one sentence each, naming file, metric, field, constraint and value.
+    """
+
+    def __init__(self, problems: list[str]) -> None:
+        super().__init__("\n".join(problems))
+        self.problems = tuple(problems)
+
+
+class DomainError(DeniableError):
+    """A value is outside its metric's domain. The message names the metric, never the value."""
+
+
+class WireError(DeniableError, ValueError):
+    """Bytes from outside are malformed. Nothing was stored or counted."""

@@ -1,0 +1,171 @@
+"""Reading fields of a TOML table so that every problem is reported, not only the first."""
+
+from __future__ import annotations
+
+import re
+from decimal import Decimal
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+REQUIRED: Final = object()
+MAX_VALUES: Final = 1024
+MAX_TEXT: Final = 1000
+
+
+class Fields:
+    """One table of a file: fields are taken from it, and what is left over is refused.
+
+    A field that breaks its constraint is noted in `problems` and read as None.
+
+    Args:
+        data: the parsed table; anything else counts as an empty one.
+        where: what precedes a field's name in messages: ``metrics.toml: metrics.theme.``.
+        problems: the list that all tables of one file share.
+
+    Attributes:
+        failed: whether any field of this very table had a problem.
+    """
+
+    def __init__(self, data: object, where: str, problems: list[str]) -> None:
+        self._data: dict[str, Any] = dict(data) if isinstance(data, dict) else {}
+        self._where = where
+        self._problems = problems
+        self.failed = False
+
+    def problem(self, name: str, constraint: str, value: object) -> None:
+        """Notes that a field breaks its constraint."""
+        self.failed = True
+        self._problems.append(f"{self._where}{name} must be {constraint}, got {_show(value)}")
+
+    def take(
+        self,
+        name: str,
+        constraint: str,
+        accepts: Callable[[Any], bool],
+        default: Any = REQUIRED,
+    ) -> Any:
+        """The value of a field, or its default where it is absent."""
+        if name not in self._data:
+            if default is REQUIRED:
+                self.problem(name, constraint, REQUIRED)
+                return None
+            return default
+        value = self._data.pop(name)
+        if accepts(value):
+            return value
+        self.problem(name, constraint, value)
+        return None
+
+    def text(self, name: str, pattern: str | None = None, default: Any = REQUIRED) -> str | None:
+        """A string, matching a pattern where one is given."""
+        constraint = f"matching {pattern}" if pattern else f"of at most {MAX_TEXT} characters"
+        value: str | None = self.take(
+            name,
+            f"text {constraint}",
+            lambda v: (
+                isinstance(v, str)
+                and len(v) <= MAX_TEXT
+                and (pattern is None or re.fullmatch(pattern, v) is not None)
+            ),
+            default,
+        )
+        return value
+
+    def texts(self, name: str, default: Any = REQUIRED) -> tuple[str, ...] | None:
+        """A list of different, non-empty strings."""
+        values = self.take(
+            name,
+            f"a list of at most {MAX_VALUES} different, non-empty strings",
+            lambda v: (
+                isinstance(v, list)
+                and len(v) <= MAX_VALUES
+                and all(isinstance(item, str) and 0 < len(item) <= MAX_TEXT for item in v)
+                and len(set(v)) == len(v)
+            ),
+            default,
+        )
+        return None if values is None else tuple(values)
+
+    def number(
+        self, name: str, low: Fraction | int, high: Fraction | int, default: Any = REQUIRED
+    ) -> Fraction | None:
+        """A number in [low, high], exactly as written; NaN and infinities are refused."""
+        value = self.take(
+            name,
+            f"a number in [{float(low):g}, {float(high):g}]",
+            lambda v: (
+                type(v) in (int, Decimal)
+                and Decimal(v).is_finite()
+                and abs(Decimal(v).adjusted()) <= 30
+                and low <= Fraction(v) <= high
+            ),
+            default,
+        )
+        return None if value is None else Fraction(value)
+
+    def integer(self, name: str, low: int, high: int, default: Any = REQUIRED) -> int | None:
+        """An integer in [low, high]."""
+        value: int | None = self.take(
+            name,
+            f"an integer in [{low}, {high}]",
+            lambda v: type(v) is int and low <= v <= high,
+            default,
+        )
+        return value
+
+    def choice(self, name: str, allowed: Sequence[str], default: Any = REQUIRED) -> str | None:
+        """One of a few words."""
+        value: str | None = self.take(
+            name,
+            f"one of {', '.join(allowed)}",
+            lambda v: isinstance(v, str) and v in allowed,
+            default,
+        )
+        return value
+
+    def table(self, name: str) -> Fields:
+        """A table inside this one; its absence is a problem."""
+        value = self.take(name, f"a table [{name}]", lambda v: isinstance(v, dict))
+        return Fields(value, f"{self._where}{name}.", [] if value is None else self._problems)
+
+    def tables(self, pattern: str) -> Iterator[tuple[str, Fields]]:
+        """Every entry as a table, with its name, which must match a pattern."""
+        for name in list(self._data):
+            value = self._data.pop(name)
+            if re.fullmatch(pattern, name) is None:
+                self.problem(name, f"a name matching {pattern}", name)
+            elif not isinstance(value, dict):
+                self.problem(name, "a table", value)
+            else:
+                yield name, Fields(value, f"{self._where}{name}.", self._problems)
+
+    def mechanism(self) -> tuple[str, Fields] | None:
+        """The field ``mechanism``: a name, or a table with a name and options."""
+        value = self.take(
+            "mechanism",
+            'a name, or a table such as { name = "cms", rows = 64 }',
+            lambda v: isinstance(v.get("name") if isinstance(v, dict) else v, str),
+            default=None,
+        )
+        if value is None:
+            return None
+        options: Mapping[str, Any] = {"name": value} if isinstance(value, str) else value
+        fields = Fields(options, f"{self._where}mechanism.", self._problems)
+        name = fields.text("name")
+        return None if name is None else (name, fields)
+
+    def refuse_unknown(self) -> None:
+        """Notes every field that nobody took."""
+        for name, value in self._data.items():
+            self.problem(name, "left out: no such field", value)
+        self._data.clear()
+
+
+def _show(value: object) -> str:
+    if value is REQUIRED:
+        return "nothing"
+    text = str(value) if isinstance(value, Decimal | Fraction) else repr(value)
+    return text if len(text) <= 80 else f"{text[:77]}..."

@@ -1,0 +1,76 @@
+"""The public hash family of Bloom filters and sketches.
+
+A value is hashed once, by MurmurHash3 (x64, 128 bits) of its UTF-8, NFC-normalised form with a
+seed from its metric; the first 64-bit word is kept. Member j of the family is the 64-bit
+finalisation of that word xored with a key of j, reduced to a bucket by multiply-high of the upper
+32 bits. For every fixed pair of values the collision rate over j is 1/buckets (tested), which
+CRC, FNV and ``seed + x * constant`` do not give. The aggregator has the same function for arrays;
+both are held to the vectors in tests/vectors.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import unicodedata
+from typing import Final
+
+import mmh3
+
+MASK_64: Final = (1 << 64) - 1
+GOLDEN_GAMMA: Final = 0x9E3779B97F4A7C15
+MIX_1: Final = 0xFF51AFD7ED558CCD
+MIX_2: Final = 0xC4CEB9FE1A85EC53
+
+
+def canonical(text: str) -> bytes:
+    """The UTF-8 bytes of the NFC-normalised text: the form in which strings are hashed.
+
+    Raises:
+        UnicodeEncodeError: if the text holds lone surrogates.
+    """
+    if text.isascii():
+        return text.encode("ascii")
+    return unicodedata.normalize("NFC", text).encode()
+
+
+def salt(application: str, metric: str) -> int:
+    """The 32-bit seed of a metric, so that two metrics never share a family."""
+    name = f"{application}\x00{metric}".encode()
+    return int.from_bytes(hashlib.sha256(name).digest()[:4], "big")
+
+
+def word(value: bytes, seed: int) -> int:
+    """The 64-bit word of a value: MurmurHash3 x64, first half, unsigned.
+
+    Args:
+        value: a canonical string.
+        seed: 32 bits, see `salt`.
+    """
+    first: int = mmh3.hash64(value, seed, x64arch=True, signed=False)[0]
+    return first
+
+
+def mix(state: int) -> int:
+    """MurmurHash3's 64-bit finalisation, a bijection on 64-bit integers."""
+    state = (state ^ (state >> 33)) * MIX_1 & MASK_64
+    state = (state ^ (state >> 33)) * MIX_2 & MASK_64
+    return state ^ (state >> 33)
+
+
+def key(member: int) -> int:
+    """The 64-bit key of member j of the family, counted from 0."""
+    return mix((member + 1) * GOLDEN_GAMMA & MASK_64)
+
+
+def bucket(value_word: int, member_key: int, buckets: int) -> int:
+    """Where a member of the family sends a value.
+
+    Args:
+        value_word: the value's `word`.
+        member_key: the member's `key`.
+        buckets: between 1 and 2^32.
+
+    Returns:
+        An integer in [0, buckets).
+    """
+    return (mix(value_word ^ member_key) >> 32) * buckets >> 32

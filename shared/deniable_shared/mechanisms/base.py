@@ -1,0 +1,112 @@
+"""What every mechanism states about itself, and the one lemma that most of them need."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Self
+
+from deniable_shared.errors import ParameterError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+MAX_EPSILON: Final = 8
+"""The ceiling of one report's epsilon, in nats: even odds become at most 0.9997."""
+
+MAX_EPSILON_PERMANENT: Final = 16
+"""The ceiling, in nats, of what all reports of one unchanged value may cost together."""
+
+
+@dataclass(frozen=True)
+class Mechanism(ABC):
+    """Frozen integer parameters of a randomizer, and what follows from them exactly.
+
+    The fields are necessary and sufficient: the client samples with them, the aggregator debiases
+    with them, the spec's digest covers them. A field is never removed, and its meaning never
+    changes. What the constructor refuses cannot be registered either.
+
+    Attributes:
+        name: the mechanism's name in a registry file.
+    """
+
+    name: ClassVar[str]
+
+    @property
+    @abstractmethod
+    def report_bytes(self) -> int:
+        """The width of one report, in bytes."""
+
+    @property
+    @abstractmethod
+    def epsilon(self) -> float:
+        """An upper bound of one report's privacy loss, in nats, proven in exact arithmetic."""
+
+    @property
+    def epsilon_permanent(self) -> float | None:
+        """What all reports of one unchanged value cost together, in nats.
+
+        None where nothing is memoised: then every report costs `epsilon` again.
+        """
+        return None
+
+    @abstractmethod
+    def variance(self, share: float, reports: int) -> float:
+        """The variance of an item's estimated share among the devices that reported.
+
+        Args:
+            share: the item's true share, in [0, 1].
+            reports: how many devices reported; at least 1.
+        """
+
+    def parameters(self) -> dict[str, int]:
+        """The fields by name, all integers."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+    @classmethod
+    def from_parameters(cls, parameters: Mapping[str, Any]) -> Self:
+        """The mechanism with these fields.
+
+        Raises:
+            ParameterError: if a field is missing, unknown, not an integer or out of range.
+        """
+        names = [field.name for field in fields(cls)]
+        if sorted(parameters) != sorted(names):
+            raise ParameterError(f"{cls.name} parameters", f"exactly {names}", sorted(parameters))
+        return cls(**parameters)
+
+
+@dataclass(frozen=True)
+class Support:
+    """The support lemma of pure protocols (Wang et al. 2017, Blocki, Li and Jha; eq. 1 and 2).
+
+    A report supports a set of items: the device's own with probability p, any other item with
+    probability q. Then the number of supporting reports, debiased, is an unbiased estimate. Shares
+    and counts may be floats or float64 arrays.
+
+    Attributes:
+        p: probability that a report supports the device's own item.
+        q: probability that it supports a given other item; below p.
+    """
+
+    p: float
+    q: float
+
+    def share(self, count: Any, reports: int) -> Any:
+        """The estimated share of an item that `count` of `reports` reports support."""
+        return (count / reports - self.q) / (self.p - self.q)
+
+    def variance(self, share: Any, reports: int) -> Any:
+        """The exact variance of that estimate for a true share, over the devices that reported."""
+        own, other = self.p * (1 - self.p), self.q * (1 - self.q)
+        return (share * own + (1 - share) * other) / (reports * (self.p - self.q) ** 2)
+
+
+def require_integer(name: str, value: object, low: int, high: int) -> None:
+    """Refuses anything but an int in [low, high].
+
+    Raises:
+        ParameterError: naming the parameter, the range and the value.
+    """
+    if type(value) is not int or not low <= value <= high:
+        raise ParameterError(name, f"an integer in [{low}, {high}]", value)

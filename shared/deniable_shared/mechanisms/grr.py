@@ -1,0 +1,72 @@
+"""Generalized randomized response: one of k categories, told truthfully more often than not."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar, Final, Self
+
+from deniable_shared.errors import ParameterError
+from deniable_shared.mechanisms.base import Mechanism, Support, require_integer
+from deniable_shared.rationals import SCALE, ceil_divide, exp_lower, log_upper
+
+MAX_SIZE: Final = 1024
+"""The largest domain: above it the rounding of 32-bit weights would waste epsilon."""
+
+
+@dataclass(frozen=True)
+class GeneralizedRandomizedResponse(Mechanism):
+    """k-ary randomized response (Kairouz, Oh and Viswanath 2014; Wang et al. 2017, section 4.1).
+
+    Item x is reported with probability p = 1 - (k - 1) q, every other item with probability
+    q = other / 2^32. Epsilon is ln(p / q): every entry of the channel is p or q. The report is the
+    item's index, big-endian, in one byte up to 256 items and in two above.
+
+    Attributes:
+        size: number of items k, in [2, 1024].
+        other: weight of each false item, over 2^32; smaller than the weight of the true one.
+    """
+
+    name: ClassVar[str] = "grr"
+    size: int
+    other: int
+
+    def __post_init__(self) -> None:
+        require_integer("grr size", self.size, 2, MAX_SIZE)
+        require_integer("grr other", self.other, 1, SCALE - 1)
+        if not self.own > self.other:
+            raise ParameterError("grr other", f"below 2^32 / size for size {self.size}", self.other)
+
+    @classmethod
+    def for_epsilon(cls, size: int, epsilon: Fraction) -> Self:
+        """The mechanism over `size` items whose epsilon does not exceed the one given.
+
+        Raises:
+            ParameterError: if size is not in [2, 1024].
+        """
+        require_integer("grr size", size, 2, MAX_SIZE)
+        return cls(size=size, other=ceil_divide(SCALE, exp_lower(epsilon) + size - 1))
+
+    @property
+    def own(self) -> int:
+        """The weight of the true item, over 2^32."""
+        return SCALE - (self.size - 1) * self.other
+
+    @property
+    def report_bytes(self) -> int:
+        """One byte up to 256 items, two above."""
+        return 1 if self.size <= 256 else 2
+
+    @property
+    def epsilon(self) -> float:
+        """The privacy loss of one report, in nats."""
+        return log_upper(Fraction(self.own, self.other))
+
+    @property
+    def support(self) -> Support:
+        """The probabilities of the true item (p) and of one other item (q)."""
+        return Support(self.own / SCALE, self.other / SCALE)
+
+    def variance(self, share: float, reports: int) -> float:
+        """The variance of an item's estimated share."""
+        return float(self.support.variance(share, reports))

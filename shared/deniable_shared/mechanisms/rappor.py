@@ -1,0 +1,135 @@
+"""RAPPOR: strings in Bloom filters, with a permanent and an instantaneous randomized response."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar, Final, Self
+
+from deniable_shared.errors import ParameterError
+from deniable_shared.mechanisms.base import Mechanism, Support, require_integer
+from deniable_shared.rationals import SCALE, ceil_divide, exp_lower, log_upper
+
+MAX_BITS: Final = 4_096
+MAX_HASHES: Final = 8
+MAX_COHORTS: Final = 4_096
+
+DEFAULT_BITS: Final = 128
+DEFAULT_HASHES: Final = 2
+DEFAULT_COHORTS: Final = 64
+
+
+@dataclass(frozen=True)
+class Rappor(Mechanism):
+    """RAPPOR (Erlingsson, Pihur and Korolova, CCS 2014, section 2), in full.
+
+    A device belongs to one cohort for good. Its value sets h bits of a Bloom filter. The permanent
+    response flips each bit with probability f / 2, memoised per value: it is derived from a keyed
+    hash of a device secret and the value. Each report then sends a 1 with probability q where the
+    permanent bit is set and p where it is not. With a = f / 2::
+
+        p* = P(1 | bit not set) = (1 - a) p + a q
+        q* = P(1 | bit set)     = (1 - a) q + a p
+        epsilon            = h ln(q* (1 - p*) / (p* (1 - q*)))    one report
+        epsilon_permanent  = 2 h ln((1 - a) / a)                  all reports of one value
+
+    Both are attained by values whose filters are disjoint. The report is the cohort in two bytes,
+    big-endian, and the bits, the first in the highest place of the first byte.
+
+    Attributes:
+        bits: size of the Bloom filter k, a multiple of 8 in [8, 4096].
+        hashes: hash functions h, in [1, 8].
+        cohorts: number of cohorts m, in [1, 4096].
+        flip: weight of f / 2, over 2^32; in [1, 2^31 - 1].
+        p: weight of reporting an unset permanent bit as 1, over 2^32; in [0, 2^32 - 1].
+        q: weight of reporting a set permanent bit as 1, over 2^32; above p, at most 2^32.
+    """
+
+    name: ClassVar[str] = "rappor"
+    bits: int
+    hashes: int
+    cohorts: int
+    flip: int
+    p: int
+    q: int
+
+    def __post_init__(self) -> None:
+        require_integer("rappor bits", self.bits, 8, MAX_BITS)
+        require_integer("rappor hashes", self.hashes, 1, MAX_HASHES)
+        require_integer("rappor cohorts", self.cohorts, 1, MAX_COHORTS)
+        require_integer("rappor flip", self.flip, 1, SCALE // 2 - 1)
+        require_integer("rappor p", self.p, 0, SCALE - 1)
+        require_integer("rappor q", self.q, self.p + 1, SCALE)
+        if self.bits % 8:
+            raise ParameterError("rappor bits", "a multiple of 8", self.bits)
+
+    @classmethod
+    def for_epsilons(
+        cls,
+        epsilon: Fraction,
+        epsilon_permanent: Fraction,
+        *,
+        bits: int = DEFAULT_BITS,
+        hashes: int = DEFAULT_HASHES,
+        cohorts: int = DEFAULT_COHORTS,
+    ) -> Self:
+        """The symmetric mechanism (p = 1 - q) that exceeds neither epsilon.
+
+        f follows from epsilon_permanent, then q from epsilon.
+
+        Args:
+            epsilon: privacy loss of one report, in nats.
+            epsilon_permanent: privacy loss of all reports of one value, in nats.
+            bits: size of the Bloom filter.
+            hashes: hash functions.
+            cohorts: number of cohorts.
+
+        Raises:
+            ParameterError: if epsilon is above epsilon_permanent, or the shape is out of range.
+        """
+        flip = ceil_divide(SCALE, 1 + exp_lower(epsilon_permanent / (2 * hashes)))
+        # Symmetric rounds: with y = P(lie) in total, ((1 - y) / y)^2 = e^(epsilon / h).
+        lie = 1 / (1 + exp_lower(epsilon / (2 * hashes)))
+        permanent = Fraction(flip, SCALE)
+        instantaneous = (lie - permanent) / (1 - 2 * permanent)
+        if not instantaneous >= 0:
+            raise ParameterError("epsilon", "at most epsilon_permanent", float(epsilon))
+        p = ceil_divide(instantaneous * SCALE, 1)
+        return cls(bits=bits, hashes=hashes, cohorts=cohorts, flip=flip, p=p, q=SCALE - p)
+
+    @property
+    def report_bytes(self) -> int:
+        """Two bytes for the cohort, and the bits."""
+        return 2 + self.bits // 8
+
+    @property
+    def epsilon(self) -> float:
+        """The privacy loss of one report, in nats: the paper's epsilon_1."""
+        zero, one = self._p_star(), self._q_star()
+        return log_upper((one * (1 - zero) / (zero * (1 - one))) ** self.hashes)
+
+    @property
+    def epsilon_permanent(self) -> float:
+        """The privacy loss of all reports of one value, in nats: the paper's epsilon_infinity."""
+        return log_upper(Fraction(SCALE - self.flip, self.flip) ** (2 * self.hashes))
+
+    @property
+    def support(self) -> Support:
+        """The probabilities of a 1 for a set bit (p here, the paper's q*) and an unset one (p*)."""
+        return Support(float(self._q_star()), float(self._p_star()))
+
+    def variance(self, share: float, reports: int) -> float:
+        """The noise of a rare item, without collisions between candidates.
+
+        p* (1 - p*) / (n h (q* - p*)^2); the regression's own standard errors add what the
+        candidate list and the truth contribute.
+        """
+        own, other = self.support.p, self.support.q
+        bit = share * own * (1 - own) + (1 - share) * other * (1 - other)
+        return bit / (reports * self.hashes * (own - other) ** 2)
+
+    def _p_star(self) -> Fraction:
+        return Fraction((SCALE - self.flip) * self.p + self.flip * self.q, SCALE * SCALE)
+
+    def _q_star(self) -> Fraction:
+        return Fraction((SCALE - self.flip) * self.q + self.flip * self.p, SCALE * SCALE)

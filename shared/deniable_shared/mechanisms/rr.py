@@ -1,0 +1,53 @@
+"""Binary randomized response: one flag, told truthfully with probability e^eps / (e^eps + 1)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar, Self
+
+from deniable_shared.mechanisms.base import Mechanism, Support, require_integer
+from deniable_shared.rationals import SCALE, ceil_divide, exp_lower, log_upper
+
+
+@dataclass(frozen=True)
+class RandomizedResponse(Mechanism):
+    """Warner's randomized response (1965): the bit is flipped with probability flip / 2^32.
+
+    The report is one byte, 0 or 1. Epsilon is ln((1 - b) / b) with b = flip / 2^32: two outputs,
+    one ratio, attained. The estimate of the share of true devices has variance
+    b (1 - b) / (n (1 - 2b)^2) = e^eps / (n (e^eps - 1)^2), whatever the truth.
+
+    Attributes:
+        flip: weight of a lie, over 2^32; in [1, 2^31 - 1].
+    """
+
+    name: ClassVar[str] = "rr"
+    flip: int
+
+    def __post_init__(self) -> None:
+        require_integer("rr flip", self.flip, 1, SCALE // 2 - 1)
+
+    @classmethod
+    def for_epsilon(cls, epsilon: Fraction) -> Self:
+        """The mechanism whose epsilon is the largest that does not exceed the one given."""
+        return cls(flip=ceil_divide(SCALE, 1 + exp_lower(epsilon)))
+
+    @property
+    def report_bytes(self) -> int:
+        """One byte."""
+        return 1
+
+    @property
+    def epsilon(self) -> float:
+        """The privacy loss of one report, in nats."""
+        return log_upper(Fraction(SCALE - self.flip, self.flip))
+
+    @property
+    def support(self) -> Support:
+        """The probabilities of reporting 1 when the flag is true (p) and false (q)."""
+        return Support(1 - self.flip / SCALE, self.flip / SCALE)
+
+    def variance(self, share: float, reports: int) -> float:
+        """The variance of the estimated share of true flags."""
+        return float(self.support.variance(share, reports))

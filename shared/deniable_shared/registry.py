@@ -1,0 +1,175 @@
+"""The registry file: what an application collects, at which epsilon, and how often.
+
+One TOML file ships with the application and is registered, unchanged, with the aggregator. Reading
+it resolves every metric to a `Spec`, so both sides derive the same digests. The rules of
+``registry = 1`` never change: a new rule is a new number.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass
+from datetime import date
+from decimal import Decimal
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from deniable_shared.errors import ParameterError, RegistryError
+from deniable_shared.fields import Fields
+from deniable_shared.mechanisms import (
+    MAX_EPSILON,
+    MAX_EPSILON_PERMANENT,
+)
+from deniable_shared.periods import EVERY
+from deniable_shared.resolution import resolve
+from deniable_shared.spec import TYPES, Spec
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+VERSION: Final = 1
+MIN_EPSILON: Final = Fraction(1, 100)
+MAX_EPSILON_PER_DAY: Final = 16
+MAX_EPSILON_LIFETIME: Final = 400
+"""Ceilings of the device's budget, in nats, that no registry can lift."""
+
+MAX_DEVICES: Final = 10**10
+DEFAULT_DEVICES: Final = 100_000
+_NAME: Final = r"[a-z][a-z0-9_]{0,63}"
+
+
+@dataclass(frozen=True)
+class Budget:
+    """What a device may spend over all metrics together (sequential composition).
+
+    Attributes:
+        epsilon_per_day: nats in one UTC day.
+        epsilon_lifetime: nats for as long as the device's directory lives.
+    """
+
+    epsilon_per_day: float
+    epsilon_lifetime: float
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A spec, and what people want to know about it.
+
+    Attributes:
+        spec: all that matters to privacy and estimation.
+        description: what is collected, in a sentence.
+        owners: who answers for it.
+        expires: the last day on which devices report it, or None.
+        expected_devices: how many devices it is planned for.
+    """
+
+    spec: Spec
+    description: str
+    owners: tuple[str, ...]
+    expires: date | None
+    expected_devices: int
+
+
+@dataclass(frozen=True)
+class Registry:
+    """A registry file, resolved.
+
+    Attributes:
+        application: the application's name.
+        budget: what one device may spend.
+        metrics: by name, in the file's order.
+    """
+
+    application: str
+    budget: Budget
+    metrics: Mapping[str, Metric]
+
+
+def load(path: str | Path) -> Registry:
+    """Reads a registry file.
+
+    Raises:
+        RegistryError: if it cannot be read or has problems; all of them are listed.
+    """
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise RegistryError([f"{path}: cannot be read: {error}"]) from error
+    return parse(text, name=str(path))
+
+
+def parse(text: str, *, name: str = "metrics.toml") -> Registry:
+    """Reads a registry from its text.
+
+    Args:
+        text: TOML.
+        name: the file's name, for messages.
+
+    Raises:
+        RegistryError: if the text has problems; all of them are listed.
+    """
+    try:
+        data = tomllib.loads(text, parse_float=Decimal)
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        raise RegistryError([f"{name}: must be TOML: {error}"]) from error
+    problems: list[str] = []
+    top = Fields(data, f"{name}: ", problems)
+    if top.take("registry", "the number 1", lambda value: type(value) is int and value == VERSION):
+        application = top.text("application", _NAME) or ""
+        budget = _budget(top.table("budget"))
+        metrics = {
+            metric_name: _metric(application, metric_name, table)
+            for metric_name, table in top.table("metrics").tables(_NAME)
+        }
+        if "metrics" in data and not metrics:
+            top.problem("metrics", "at least one table [metrics.NAME]", data["metrics"])
+    top.refuse_unknown()
+    if problems:
+        raise RegistryError(problems)
+    return Registry(application, budget, {key: value for key, value in metrics.items() if value})
+
+
+def _budget(table: Fields) -> Budget:
+    per_day = table.number("epsilon_per_day", MIN_EPSILON, MAX_EPSILON_PER_DAY)
+    lifetime = table.number("epsilon_lifetime", MIN_EPSILON, MAX_EPSILON_LIFETIME)
+    table.refuse_unknown()
+    return Budget(float(per_day or 0), float(lifetime or 0))
+
+
+def _metric(application: str, name: str, table: Fields) -> Metric | None:
+    kind = table.choice("type", TYPES)
+    every = table.choice("every", EVERY, default="day")
+    description = table.text("description", default="")
+    owners = table.texts("owners", default=())
+    expires = table.take(
+        "expires", "a date such as 2027-12-31", lambda value: type(value) is date, default=None
+    )
+    devices = table.integer("expected_devices", 1, MAX_DEVICES, default=DEFAULT_DEVICES)
+    epsilon = table.number("epsilon", MIN_EPSILON, MAX_EPSILON)
+    permanent = table.number("epsilon_permanent", MIN_EPSILON, MAX_EPSILON_PERMANENT, default=None)
+    values: tuple[str, ...] = ()
+    other: str | None = None
+    if kind == "category":
+        values = table.texts("values") or ()
+        other = table.text("other", default=None)
+        if other is not None and other not in values:
+            values = (*values, other)
+    mechanism_table = table.mechanism()
+    table.refuse_unknown()
+    if table.failed or kind is None or epsilon is None or devices is None:
+        return None
+    try:
+        mechanism = resolve(
+            kind,
+            size=len(values),
+            epsilon=epsilon,
+            epsilon_permanent=permanent,
+            devices=devices,
+            choice=mechanism_table,
+        )
+        spec = Spec(application, name, kind, values, other, mechanism, every)  # type: ignore[arg-type]
+    except ParameterError as error:
+        table.problem(error.name, error.constraint, error.value)
+        return None
+    return Metric(spec, description or "", owners or (), expires, devices)

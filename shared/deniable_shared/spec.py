@@ -1,0 +1,167 @@
+"""The frozen meaning of one metric: everything needed to randomize, count and debias it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final, Literal, get_args
+
+from deniable_shared import hashing
+from deniable_shared.errors import DomainError, ParameterError
+from deniable_shared.mechanisms import MAX_EPSILON, MAX_EPSILON_PERMANENT, MECHANISMS, Mechanism
+from deniable_shared.periods import EVERY, Every
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+MetricType = Literal["boolean", "category", "string"]
+
+TYPES: Final[tuple[str, ...]] = get_args(MetricType)
+MECHANISMS_OF_TYPE: Final[Mapping[str, tuple[str, ...]]] = {
+    "boolean": ("rr",),
+    "category": ("grr",),
+    "string": ("cms", "rappor"),
+}
+"""Which mechanisms can carry a type; the first is the default."""
+
+MAX_STRING_BYTES: Final = 4_096
+
+
+@dataclass(frozen=True)
+class Spec:
+    """One metric, resolved: no choice is left open.
+
+    Attributes:
+        application: whose metric it is.
+        name: the metric's name.
+        type: one of `TYPES`.
+        values: the categories in their order, the catch-all last; empty unless a category.
+        other: the category that values outside the domain count as, or None.
+        mechanism: integer parameters; nothing else decides the noise.
+        every: at most one report per device and period.
+    """
+
+    application: str
+    name: str
+    type: MetricType
+    values: tuple[str, ...]
+    other: str | None
+    mechanism: Mechanism
+    every: Every
+
+    def __post_init__(self) -> None:
+        if self.type not in TYPES:
+            raise ParameterError("type", f"one of {', '.join(TYPES)}", self.type)
+        if self.every not in EVERY:
+            raise ParameterError("every", f"one of {', '.join(EVERY)}", self.every)
+        if self.mechanism.name not in MECHANISMS_OF_TYPE[self.type]:
+            allowed = ", ".join(MECHANISMS_OF_TYPE[self.type])
+            raise ParameterError(
+                "mechanism", f"one of {allowed} for {self.type}", self.mechanism.name
+            )
+        size = self.mechanism.parameters().get("size", 0)
+        if len(self.values) != size or len(set(self.values)) != size:
+            raise ParameterError("values", f"{size} different items", self.values)
+        if self.other is not None and self.other not in self.values:
+            raise ParameterError("other", "one of the values", self.other)
+        if not self.mechanism.epsilon <= MAX_EPSILON:
+            raise ParameterError("epsilon", f"at most {MAX_EPSILON}", self.mechanism.epsilon)
+        if not (self.mechanism.epsilon_permanent or 0.0) <= MAX_EPSILON_PERMANENT:
+            raise ParameterError(
+                "epsilon_permanent",
+                f"at most {MAX_EPSILON_PERMANENT}",
+                self.mechanism.epsilon_permanent,
+            )
+
+    def canonical(self) -> dict[str, Any]:
+        """The spec as JSON data: strings, integers and lists of strings only."""
+        return {
+            "application": self.application,
+            "name": self.name,
+            "type": self.type,
+            "values": list(self.values),
+            "other": self.other,
+            "mechanism": {"name": self.mechanism.name, **self.mechanism.parameters()},
+            "every": self.every,
+        }
+
+    @classmethod
+    def from_canonical(cls, data: Mapping[str, Any]) -> Spec:
+        """The spec that `canonical` described.
+
+        Raises:
+            ParameterError: if the data is not a valid spec.
+        """
+        try:
+            parameters = dict(data["mechanism"])
+            mechanism = MECHANISMS[parameters.pop("name")].from_parameters(parameters)
+            return cls(
+                application=data["application"],
+                name=data["name"],
+                type=data["type"],
+                values=tuple(data["values"]),
+                other=data["other"],
+                mechanism=mechanism,
+                every=data["every"],
+            )
+        except (KeyError, TypeError) as error:
+            raise ParameterError("spec", "a canonical spec", data) from error
+
+    @cached_property
+    def digest(self) -> bytes:
+        """SHA-256 of the canonical JSON (sorted keys, no spaces, UTF-8): 32 bytes."""
+        text = json.dumps(
+            self.canonical(), sort_keys=True, separators=(",", ":"), ensure_ascii=False
+        )
+        return hashlib.sha256(text.encode()).digest()
+
+    @cached_property
+    def salt(self) -> int:
+        """The 32-bit seed of this metric's hash family."""
+        return hashing.salt(self.application, self.name)
+
+    def encode(self, value: object) -> int | bytes:
+        """A recorded value in the form that the mechanism takes.
+
+        Args:
+            value: a bool for ``boolean``, a str otherwise.
+
+        Returns:
+            An index into the domain, or the canonical bytes of a string.
+
+        Raises:
+            DomainError: if the value has the wrong type, or is outside a domain without a
+                catch-all. The message does not contain it.
+        """
+        if self.type == "boolean":
+            if type(value) is bool:
+                return int(value)
+            raise DomainError(f"{self.name} takes a bool")
+        if not isinstance(value, str):
+            raise DomainError(f"{self.name} takes a str")
+        if self.type == "category":
+            index = self._index.get(value, self._other_index)
+            if index is None:
+                raise DomainError(f"{self.name} has no catch-all for values outside its domain")
+            return index
+        return self._canonical_string(value)
+
+    def _canonical_string(self, value: str) -> bytes:
+        if len(value) <= MAX_STRING_BYTES:
+            try:
+                encoded = hashing.canonical(value)
+            except UnicodeEncodeError:
+                raise DomainError(f"{self.name} takes text without lone surrogates") from None
+            if len(encoded) <= MAX_STRING_BYTES:
+                return encoded
+        raise DomainError(f"{self.name} takes strings of at most {MAX_STRING_BYTES} bytes in UTF-8")
+
+    @cached_property
+    def _index(self) -> dict[str, int]:
+        return {value: index for index, value in enumerate(self.values)}
+
+    @cached_property
+    def _other_index(self) -> int | None:
+        return None if self.other is None else self._index[self.other]
