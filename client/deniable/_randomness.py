@@ -1,0 +1,154 @@
+"""Exact sampling from random bytes.
+
+Probabilities are integer weights over 2^32. A Bernoulli bit compares random bytes with the base-256
+digits of its weight and goes on only at a tie, so one byte nearly always decides, and the
+probability is exact all the same. The only source in the client is the operating system.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from functools import lru_cache
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+BUFFER_BYTES: Final = 8_192
+_WORD_BYTES: Final = 4
+_WORDS: Final = 1 << 32
+_MAX_SLICES: Final = 6
+_TIE: Final = b"2"
+_ONE, _ZERO = b"10"
+
+
+class Randomness:
+    """A buffered stream of uniform bytes, and exact samples drawn from it.
+
+    Not thread-safe: two threads could be given the same bytes, so the owner holds a lock. A forked
+    child must call `drop` before it draws.
+
+    Args:
+        source: returns as many uniform bytes as it is asked for.
+        buffer_bytes: how many are asked for at once.
+    """
+
+    def __init__(
+        self, source: Callable[[int], bytes] = os.urandom, buffer_bytes: int = BUFFER_BYTES
+    ) -> None:
+        self._source = source
+        self._buffer_bytes = buffer_bytes
+        self._buffer = b""
+        self._position = 0
+
+    def drop(self) -> None:
+        """Forgets what is buffered."""
+        self._buffer = b""
+        self._position = 0
+
+    def take(self, count: int) -> bytes:
+        """The next `count` bytes of the stream; none is given out twice."""
+        start = self._position
+        end = start + count
+        if end > len(self._buffer):
+            self._buffer = self._source(max(count, self._buffer_bytes))
+            start, end = 0, count
+        self._position = end
+        return self._buffer[start:end]
+
+    def word(self) -> int:
+        """A uniform integer in [0, 2^32)."""
+        return int.from_bytes(self.take(_WORD_BYTES), "big")
+
+    def bernoulli(self, weight: int) -> bool:
+        """True with probability weight / 2^32, exactly."""
+        return self.word() < weight
+
+    def below(self, bound: int) -> int:
+        """A uniform integer in [0, bound), by rejection; bound is in [1, 2^32]."""
+        limit = _WORDS - _WORDS % bound
+        while (word := self.word()) >= limit:
+            pass
+        return word % bound
+
+    def bits(self, count: int, weight: int) -> int:
+        """`count` independent bits, each 1 with probability weight / 2^32, as one integer.
+
+        Args:
+            count: how many bits, greater than 0.
+            weight: in [0, 2^32].
+        """
+        slices = _slices(weight)
+        if len(slices) <= _MAX_SLICES:
+            return self._sliced_bits(count, slices)
+        first, second, rest = _tables(weight)
+        digits = self.take(count).translate(first)
+        ties = digits.count(_TIE)
+        if not ties:
+            return int(digits, 2)
+        settled = bytearray(digits)
+        position = -1
+        for digit in self.take(ties).translate(second):
+            position = settled.find(_TIE, position + 1)
+            if digit == _TIE[0]:
+                digit = _ONE if int.from_bytes(self.take(2), "big") < rest else _ZERO
+            settled[position] = digit
+        return int(settled, 2)
+
+    def _sliced_bits(self, count: int, slices: tuple[bool, ...]) -> int:
+        """The same for weights with few binary digits, a whole row of bits per digit.
+
+        From the last digit to the first, a 1 takes the union with fresh fair bits and a 0 the
+        intersection: the probability of a bit becomes (digit + probability so far) / 2.
+        """
+        size = (count + 7) // 8
+        row = 0
+        for digit in slices:
+            fair = int.from_bytes(self.take(size), "big")
+            row = row | fair if digit else row & fair
+        return row >> (8 * size - count)
+
+
+def keyed(secret: bytes, label: bytes, length: int) -> Randomness:
+    """Randomness that is the same whenever secret and label are: SHAKE-256 as a keyed stream.
+
+    This is how permanent responses are memoised without a table. Without the secret the stream is
+    indistinguishable from uniform; with it, it can be drawn again at any time. What is drawn in
+    which order is therefore part of the meaning of a mechanism and never changes.
+
+    Args:
+        secret: 32 bytes that never leave the device.
+        label: what the randomness is for.
+        length: how many bytes will probably be needed; more are made in blocks of this length.
+    """
+    block = 0
+
+    def source(count: int) -> bytes:
+        nonlocal block
+        block += 1
+        prefix = secret + block.to_bytes(4, "big")
+        return hashlib.shake_256(prefix + label).digest(count)
+
+    return Randomness(source, length)
+
+
+@lru_cache(maxsize=256)
+def _slices(weight: int) -> tuple[bool, ...]:
+    """The binary digits of weight / 2^32 after the point, last first, from the last 1 on."""
+    if weight in (0, _WORDS):
+        # A row of nothing, or the union of a row with its own limit: no digit stands for 1.
+        return () if weight == 0 else (True,) * (_MAX_SLICES + 1)
+    text = f"{weight:032b}".rstrip("0")
+    return tuple(digit == "1" for digit in reversed(text))
+
+
+@lru_cache(maxsize=256)
+def _tables(weight: int) -> tuple[bytes, bytes, int]:
+    """What the first and the second byte decide, each or a tie, and what two more have to beat."""
+    return _table(weight >> 24, weight & 0xFFFFFF), _table(weight >> 16 & 0xFF, 1), weight & 0xFFFF
+
+
+def _table(byte: int, rest: int) -> bytes:
+    tie = _TIE if rest else b"0"
+    return (b"1" * byte + tie + b"0" * 255)[:256]

@@ -1,0 +1,36 @@
+"""Generalized randomized response on the device."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, cast
+
+if TYPE_CHECKING:
+    from deniable._randomness import Randomness
+    from deniable_shared.mechanisms import GeneralizedRandomizedResponse
+    from deniable_shared.spec import Spec
+
+
+class GeneralizedRandomizedResponseRandomizer:
+    """Sends the item's index, or any other index with probability other / 2^32 each.
+
+    One uniform word decides both: 2^32 = own + (size - 1) * other, so the words above `own` divide
+    into equal shares of the other items.
+    """
+
+    def __init__(self, spec: Spec, randomness: Randomness) -> None:
+        mechanism = cast("GeneralizedRandomizedResponse", spec.mechanism)
+        self._randomness = randomness
+        self._own = mechanism.own
+        self._other = mechanism.other
+        self._reports = [
+            index.to_bytes(mechanism.report_bytes, "big") for index in range(mechanism.size)
+        ]
+
+    def report(self, item: int | bytes, secret: bytes) -> bytes:  # noqa: ARG002  nothing memoised
+        """The reported index, big-endian."""
+        index = cast("int", item)
+        word = self._randomness.word()
+        if word >= self._own:
+            drawn = (word - self._own) // self._other
+            index = drawn + (drawn >= index)
+        return self._reports[index]
