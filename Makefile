@@ -1,0 +1,73 @@
+# Needs Python 3.11 or newer, make and a package index. `make` prints what there is to run.
+
+PYTHON ?= $(shell for name in python3.11 python3 python3.12 python3.13 python3.14; do \
+	$$name -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$name && break; done)
+
+VENV := .venv
+BIN := $(VENV)/bin
+PEERS := .venv-peers
+PIP_INSTALL := -m pip install -qq --disable-pip-version-check
+
+# The work is spread over processes; BLAS threads beside them only slow it down.
+export OMP_NUM_THREADS := 1
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test test-fast check serve bench clean
+
+help: ## print this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' Makefile
+
+demo: $(VENV)/.demo ## run the whole road, from simulated devices to estimates with error bars
+	@$(BIN)/python -m demo
+
+test: $(VENV)/.test ## run every test, slow ones included
+	@$(BIN)/python -m pytest
+
+test-fast: $(VENV)/.test ## run the tests that take seconds
+	@$(BIN)/python -m pytest -m "not slow"
+
+check: $(VENV)/.dev ## lint, formatting and types
+	@$(BIN)/ruff check
+	@$(BIN)/ruff format --check
+	@$(BIN)/mypy --strict
+
+serve: $(VENV)/.demo ## run an aggregator on this machine
+	@$(BIN)/deniable serve
+
+bench: $(VENV)/.demo $(PEERS)/.peers ## measure, beside the naive way and other projects
+	@$(BIN)/python -m benchmarks
+
+clean: ## remove environments, caches and build products
+	@rm -rf $(VENV) $(PEERS) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# Each environment's extras contain those of the one before, so a stamp also stands for them.
+$(VENV)/.demo: pyproject.toml | $(BIN)/python
+	@echo "Installing Deniable into $(VENV)"
+	@$(BIN)/python $(PIP_INSTALL) -e '.[aggregator,charts]'
+	@touch $@
+
+$(VENV)/.test: pyproject.toml | $(BIN)/python
+	@echo "Installing Deniable and its test tools into $(VENV)"
+	@$(BIN)/python $(PIP_INSTALL) -e '.[test]'
+	@touch $@ $(VENV)/.demo
+
+$(VENV)/.dev: pyproject.toml | $(BIN)/python
+	@echo "Installing Deniable and its development tools into $(VENV)"
+	@$(BIN)/python $(PIP_INSTALL) -e '.[dev]'
+	@touch $@ $(VENV)/.test $(VENV)/.demo
+
+# What the peers need is older than what Deniable takes. A peer that does not install is left out.
+$(PEERS)/.peers: Makefile | $(PEERS)/bin/python
+	@echo "Installing the projects to compare with into $(PEERS)"
+	@for peer in pure-ldp multi-freq-ldpy; do \
+		$(PEERS)/bin/python $(PIP_INSTALL) numpy==2.2.6 xxhash==3.8.2 $$peer \
+			|| echo "$$peer does not install here: measuring without it"; done
+	@touch $@
+
+$(BIN)/python $(PEERS)/bin/python:
+	@test -n "$(PYTHON)" || { echo "Deniable needs Python 3.11 or newer, and none was found." \
+		"If it has another name: make PYTHON=/path/to/python" >&2; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and \
+		f"Deniable needs Python 3.11 or newer, and $(PYTHON) is {sys.version.split()[0]}")'
+	@$(PYTHON) -m venv $(@:/bin/python=) || { rm -rf $(@:/bin/python=); exit 1; }
