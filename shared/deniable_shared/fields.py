@@ -165,7 +165,10 @@ class Fields:
 
 
 def _show(value: object) -> str:
-    if value is REQUIRED:
+    if value is REQUIRED or value is None:
         return "nothing"
-    text = str(value) if isinstance(value, Decimal | Fraction) else repr(value)
+    try:
+        text = str(value) if isinstance(value, Decimal | Fraction) else repr(value)
+    except ValueError:  # Python does not write out integers of thousands of digits
+        return "a number too long to show"
     return text if len(text) <= 80 else f"{text[:77]}..."

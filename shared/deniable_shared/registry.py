@@ -10,7 +10,7 @@ from __future__ import annotations
 import tomllib
 from dataclasses import dataclass
 from datetime import date
-from decimal import Decimal
+from decimal import MAX_EMAX, MIN_EMIN, Context
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -20,6 +20,7 @@ from deniable_shared.fields import Fields
 from deniable_shared.mechanisms import (
     MAX_EPSILON,
     MAX_EPSILON_PERMANENT,
+    MECHANISMS,
 )
 from deniable_shared.periods import EVERY
 from deniable_shared.resolution import resolve
@@ -37,6 +38,9 @@ MAX_EPSILON_LIFETIME: Final = 400
 MAX_DEVICES: Final = 10**10
 DEFAULT_DEVICES: Final = 100_000
 _NAME: Final = r"[a-z][a-z0-9_]{0,63}"
+
+# Numbers are kept as they are written; what no exponent can hold becomes an infinity, not an error.
+_EXACT: Final = Context(prec=1000, Emax=MAX_EMAX, Emin=MIN_EMIN, traps=[])
 
 
 @dataclass(frozen=True)
@@ -110,8 +114,8 @@ def parse(text: str, *, name: str = "metrics.toml") -> Registry:
         RegistryError: if the text has problems; all of them are listed.
     """
     try:
-        data = tomllib.loads(text, parse_float=Decimal)
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        data = tomllib.loads(text, parse_float=_EXACT.create_decimal)
+    except (ValueError, RecursionError) as error:
         raise RegistryError([f"{name}: must be TOML: {error}"]) from error
     problems: list[str] = []
     top = Fields(data, f"{name}: ", problems)
@@ -122,9 +126,9 @@ def parse(text: str, *, name: str = "metrics.toml") -> Registry:
             metric_name: _metric(application, metric_name, table)
             for metric_name, table in top.table("metrics").tables(_NAME)
         }
-        if "metrics" in data and not metrics:
+        if data.get("metrics") == {}:
             top.problem("metrics", "at least one table [metrics.NAME]", data["metrics"])
-    top.refuse_unknown()
+        top.refuse_unknown()
     if problems:
         raise RegistryError(problems)
     return Registry(application, budget, {key: value for key, value in metrics.items() if value})
@@ -170,6 +174,8 @@ def _metric(application: str, name: str, table: Fields) -> Metric | None:
         )
         spec = Spec(application, name, kind, values, other, mechanism, every)  # type: ignore[arg-type]
     except ParameterError as error:
-        table.problem(error.name, error.constraint, error.value)
+        owner, _, parameter = error.name.partition(" ")
+        field = f"mechanism.{parameter}" if owner in MECHANISMS else error.name
+        table.problem(field, error.constraint, error.value)
         return None
     return Metric(spec, description or "", owners or (), expires, devices)

@@ -6,6 +6,7 @@ for string. With it, the file's options are checked and quantised, always toward
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Final
 
 from deniable_shared.errors import ParameterError
@@ -99,10 +100,11 @@ def _rappor(epsilon: Fraction, permanent: Fraction | None, options: Fields | Non
     if f is None and p is None and q is None:
         return Rappor.for_epsilons(epsilon, permanent, bits=bits, hashes=hashes, cohorts=cohorts)
     if f is None or p is None or q is None:
-        raise ParameterError("mechanism", "given all of f, p and q, or none of them", "some")
+        given = [name for name, value in zip("fpq", (f, p, q), strict=True) if value is not None]
+        raise ParameterError("mechanism", "given all of f, p and q, or none of them", given)
     if not (0 < f < 1 and p < q):
-        given = f"f={float(f)}, p={float(p)}, q={float(q)}"
-        raise ParameterError("mechanism", "such that 0 < f < 1 and p < q", given)
+        values = {"f": float(f), "p": float(p), "q": float(q)}
+        raise ParameterError("mechanism", "such that 0 < f < 1 and p < q", values)
     mechanism = Rappor(
         bits=bits,
         hashes=hashes,
@@ -115,5 +117,6 @@ def _rappor(epsilon: Fraction, permanent: Fraction | None, options: Fields | Non
     for name, limit in declared:
         exact = getattr(mechanism, name)
         if not exact <= limit:
-            raise ParameterError(name, f"at least {exact:.6f}, which f, p and q give", float(limit))
+            enough = math.ceil(exact * 1e6) / 1e6
+            raise ParameterError(name, f"at least {enough}, which f, p and q give", float(limit))
     return mechanism

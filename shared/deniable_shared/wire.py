@@ -98,7 +98,7 @@ def decode(body: bytes) -> Upload:
         raise WireError(f"body must be one msgpack upload: {type(error).__name__}") from None
     if type(message) is not dict or message.keys() != _KEYS:
         raise WireError("body must be a map with the keys v, id, reports and pad")
-    if message["v"] != VERSION:
+    if type(message["v"]) is not int or message["v"] != VERSION:
         raise WireError(f"v must be {VERSION}")
     if type(message["id"]) is not bytes or len(message["id"]) != ID_BYTES:
         raise WireError(f"id must be {ID_BYTES} bytes")

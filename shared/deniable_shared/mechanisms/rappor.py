@@ -85,7 +85,7 @@ class Rappor(Mechanism):
             cohorts: number of cohorts.
 
         Raises:
-            ParameterError: if epsilon is above epsilon_permanent, or the shape is out of range.
+            ParameterError: if epsilon is not below epsilon_permanent, or the shape is out of range.
         """
         flip = ceil_divide(SCALE, 1 + exp_lower(epsilon_permanent / (2 * hashes)))
         # Symmetric rounds: with y = P(lie) in total, ((1 - y) / y)^2 = e^(epsilon / h).
@@ -93,7 +93,7 @@ class Rappor(Mechanism):
         permanent = Fraction(flip, SCALE)
         instantaneous = (lie - permanent) / (1 - 2 * permanent)
         if not instantaneous >= 0:
-            raise ParameterError("epsilon", "at most epsilon_permanent", float(epsilon))
+            raise ParameterError("epsilon", "below epsilon_permanent", float(epsilon))
         p = ceil_divide(instantaneous * SCALE, 1)
         return cls(bits=bits, hashes=hashes, cohorts=cohorts, flip=flip, p=p, q=SCALE - p)
 
