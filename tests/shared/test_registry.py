@@ -1,0 +1,318 @@
+"""A registry file is either resolved whole or refused with every problem named."""
+
+from __future__ import annotations
+
+import re
+from datetime import date
+from pathlib import Path
+
+import pytest
+
+from deniable_shared import registry
+from deniable_shared.errors import DeniableError, RegistryError
+
+HEAD = """\
+registry = 1
+application = "flightdeck"
+
+[budget]
+epsilon_per_day = 4.0
+epsilon_lifetime = 40.0
+"""
+
+GOOD = (
+    HEAD
+    + """
+[metrics.theme]
+type = "category"
+description = "Which colour theme is active"
+values = ["light", "dark", "system"]
+other = "another"
+epsilon = 1.0
+every = "week"
+owners = ["ui@example.org"]
+expires = 2027-12-31
+
+[metrics.crashed]
+type = "boolean"
+epsilon = 0.5
+
+[metrics.emoji]
+type = "string"
+epsilon = 2.0
+expected_devices = 1_000_000
+"""
+)
+
+
+def problems(text: str) -> tuple[str, ...]:
+    with pytest.raises(RegistryError) as caught:
+        registry.parse(text, name="app.toml")
+    assert str(caught.value) == "\n".join(caught.value.problems)
+    assert isinstance(caught.value, DeniableError)
+    return caught.value.problems
+
+
+def with_metric(fields: str, name: str = "m") -> str:
+    return f"{HEAD}\n[metrics.{name}]\n{fields}\n"
+
+
+def test_a_good_file_is_resolved_to_specs_in_its_order():
+    found = registry.parse(GOOD)
+    assert found.application == "flightdeck"
+    assert (found.budget.epsilon_per_day, found.budget.epsilon_lifetime) == (4.0, 40.0)
+    assert list(found.metrics) == ["theme", "crashed", "emoji"]
+    theme = found.metrics["theme"]
+    assert theme.spec.values == ("light", "dark", "system", "another")
+    assert theme.spec.other == "another"
+    assert theme.spec.every == "week"
+    assert theme.owners == ("ui@example.org",)
+    assert theme.expires == date(2027, 12, 31)
+    assert found.metrics["crashed"].spec.every == "day"
+    assert found.metrics["crashed"].description == ""
+    assert found.metrics["emoji"].expected_devices == 1_000_000
+    mechanisms = [metric.spec.mechanism.name for metric in found.metrics.values()]
+    assert mechanisms == ["grr", "rr", "cms"]
+
+
+def test_a_catch_all_that_is_already_listed_is_not_added_again():
+    text = with_metric('type = "category"\nvalues = ["a", "rest"]\nother = "rest"\nepsilon = 1')
+    assert registry.parse(text).metrics["m"].spec.values == ("a", "rest")
+
+
+@pytest.mark.parametrize(
+    ("fields", "problem"),
+    [
+        ('type = "boolean"', "epsilon must be a number in [0.01, 8], got nothing"),
+        ('type = "boolean"\nepsilon = nan', "epsilon must be a number in [0.01, 8], got NaN"),
+        ('type = "boolean"\nepsilon = inf', "epsilon must be a number in [0.01, 8], got Infinity"),
+        (
+            'type = "boolean"\nepsilon = -inf',
+            "epsilon must be a number in [0.01, 8], got -Infinity",
+        ),
+        ('type = "boolean"\nepsilon = 1e400', "epsilon must be a number in [0.01, 8], got 1E+400"),
+        (
+            'type = "boolean"\nepsilon = 1e-400',
+            "epsilon must be a number in [0.01, 8], got 1E-400",
+        ),
+        (
+            'type = "boolean"\nepsilon = 1e99999999999999999999',
+            "epsilon must be a number in [0.01, 8], got Infinity",
+        ),
+        ('type = "boolean"\nepsilon = 0', "epsilon must be a number in [0.01, 8], got 0"),
+        ('type = "boolean"\nepsilon = -1.0', "epsilon must be a number in [0.01, 8], got -1.0"),
+        ('type = "boolean"\nepsilon = 8.1', "epsilon must be a number in [0.01, 8], got 8.1"),
+        ('type = "boolean"\nepsilon = "1"', "epsilon must be a number in [0.01, 8], got '1'"),
+        ('type = "boolean"\nepsilon = true', "epsilon must be a number in [0.01, 8], got True"),
+        (
+            f'type = "boolean"\nepsilon = 0x1{"0" * 5000}',
+            "epsilon must be a number in [0.01, 8], got a number too long to show",
+        ),
+        ("epsilon = 1", "type must be one of boolean, category, string, got nothing"),
+        (
+            'type = "text"\nepsilon = 1',
+            "type must be one of boolean, category, string, got 'text'",
+        ),
+        ("type = 3\nepsilon = 1", "type must be one of boolean, category, string, got 3"),
+        (
+            'type = "boolean"\nepsilon = 1\nevery = "hour"',
+            "every must be one of day, week, month, once, got 'hour'",
+        ),
+        (
+            'type = "boolean"\nepsilon = 1\nexpires = "2027-12-31"',
+            "expires must be a date such as 2027-12-31, got '2027-12-31'",
+        ),
+        (
+            'type = "boolean"\nepsilon = 1\nexpires = 2027-12-31T00:00:00Z',
+            "expires must be a date such as 2027-12-31, got datetime.datetime(2027, 12, 31, 0, 0,"
+            " tzinfo=datetime.timezone.utc)",
+        ),
+        (
+            'type = "boolean"\nepsilon = 1\nowners = "ui@example.org"',
+            "owners must be a list of at most 1024 different, non-empty strings,"
+            " got 'ui@example.org'",
+        ),
+        (
+            'type = "boolean"\nepsilon = 1\ndescription = 7',
+            "description must be text of at most 1000 characters, got 7",
+        ),
+        (
+            'type = "boolean"\nepsilon = 1\nexpected_devices = 1.5',
+            "expected_devices must be an integer in [1, 10000000000], got 1.5",
+        ),
+        (
+            'type = "boolean"\nepsilon = 1\nvalues = ["a", "b"]',
+            "values must be left out: no such field, got ['a', 'b']",
+        ),
+        (
+            'type = "boolean"\nepsilon = 1\nepslion = 2',
+            "epslion must be left out: no such field, got 2",
+        ),
+        (
+            'type = "category"\nepsilon = 1',
+            "values must be a list of at most 1024 different, non-empty strings, got nothing",
+        ),
+        (
+            'type = "category"\nepsilon = 1\nvalues = ["a", "a"]',
+            "values must be a list of at most 1024 different, non-empty strings, got ['a', 'a']",
+        ),
+        (
+            'type = "category"\nepsilon = 1\nvalues = ["a", ""]',
+            "values must be a list of at most 1024 different, non-empty strings, got ['a', '']",
+        ),
+        (
+            'type = "category"\nepsilon = 1\nvalues = ["a", 1]',
+            "values must be a list of at most 1024 different, non-empty strings, got ['a', 1]",
+        ),
+        (
+            'type = "category"\nepsilon = 1\nvalues = ["a"]',
+            "values must be 2 to 1024 categories, with other, got 1",
+        ),
+        (
+            'type = "category"\nepsilon = 1\nvalues = ["a", "b"]\nother = 5',
+            "other must be text of at most 1000 characters, got 5",
+        ),
+    ],
+)
+def test_a_bad_field_is_named_with_its_file_metric_constraint_and_value(fields, problem):
+    assert problems(with_metric(fields)) == (f"app.toml: metrics.m.{problem}",)
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("", "registry must be the number 1, got nothing"),
+        ('registry = 2\napplication = "a"', "registry must be the number 1, got 2"),
+        ("registry = true", "registry must be the number 1, got True"),
+        (
+            GOOD.replace('"flightdeck"', '"Flight deck"'),
+            "application must be text matching [a-z][a-z0-9_]{0,63}, got 'Flight deck'",
+        ),
+        (
+            GOOD.replace('"flightdeck"', '"flightdeck\\n"'),
+            "application must be text matching [a-z][a-z0-9_]{0,63}, got 'flightdeck\\n'",
+        ),
+        (
+            GOOD.replace("4.0", "nan"),
+            "budget.epsilon_per_day must be a number in [0.01, 16], got NaN",
+        ),
+        (
+            GOOD.replace("40.0", "400.5"),
+            "budget.epsilon_lifetime must be a number in [0.01, 400], got 400.5",
+        ),
+        (
+            GOOD.replace("[metrics.theme]", "per_hour = 1\n[metrics.theme]"),
+            "budget.per_hour must be left out: no such field, got 1",
+        ),
+        (
+            GOOD + "[server]\nurl = 1",
+            "server must be left out: no such field, got {'url': 1}",
+        ),
+        (HEAD, "metrics must be a table [metrics], got nothing"),
+        (HEAD + "[metrics]", "metrics must be at least one table [metrics.NAME], got {}"),
+        (
+            GOOD.replace("metrics.crashed", 'metrics."Crash!"'),
+            "metrics.Crash! must be a name matching [a-z][a-z0-9_]{0,63}, got 'Crash!'",
+        ),
+    ],
+)
+def test_a_bad_file_is_refused_by_the_field_that_is_wrong(text, problem):
+    assert problems(text) == (f"app.toml: {problem}",)
+
+
+def test_a_metric_that_is_not_a_table_is_named():
+    text = HEAD.replace("[budget]", "metrics.loose = 1\n[budget]")
+    assert problems(text) == ("app.toml: metrics.loose must be a table, got 1",)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "registry = ",
+        GOOD + '[metrics.theme]\ntype = "boolean"\nepsilon = 1',
+        GOOD.replace("epsilon = 0.5", "epsilon = 0.5\nepsilon = 5.0"),
+        "registry = 1\nregistry = 1",
+        "a = " + "[" * 5_000,
+        "a = " + "9" * 5_000,
+        "a = 1e",
+        "a = '\x00'",
+    ],
+    ids=["cut", "metric twice", "field twice", "key twice", "nested", "digits", "exponent", "nul"],
+)
+def test_what_is_not_toml_is_one_problem_with_the_files_name(text):
+    (problem,) = problems(text)
+    assert problem.startswith("app.toml: must be TOML: ")
+
+
+def test_all_problems_of_a_file_are_reported_at_once():
+    text = """\
+registry = 1
+application = "A"
+typo = 1
+
+[budget]
+epsilon_per_day = 0.0
+
+[metrics.one]
+type = "boolean"
+epsilon = nan
+every = "hour"
+
+[metrics.Two]
+type = "boolean"
+
+[metrics.three]
+type = "category"
+values = ["only"]
+epsilon = 1.0
+
+[metrics.four]
+type = "string"
+mechanism = { name = "cms", rows = 0, depth = 3 }
+epsilon = 1.0
+"""
+    fields = {
+        re.fullmatch(r"app\.toml: (\S+) must be .*, got .*", line)[1] for line in problems(text)
+    }
+    assert fields == {
+        "application",
+        "typo",
+        "budget.epsilon_per_day",
+        "budget.epsilon_lifetime",
+        "metrics.one.epsilon",
+        "metrics.one.every",
+        "metrics.Two",
+        "metrics.three.values",
+        "metrics.four.mechanism.rows",
+        "metrics.four.mechanism.depth",
+    }
+
+
+def test_long_values_are_cut_in_messages():
+    (problem,) = problems(with_metric(f'type = "{"x" * 5_000}"\nepsilon = 1'))
+    assert len(problem) < 200
+
+
+def test_a_file_is_loaded_by_its_path(tmp_path: Path):
+    path = tmp_path / "metrics.toml"
+    path.write_text(GOOD, encoding="utf-8")
+    assert registry.load(path) == registry.parse(GOOD)
+    assert registry.load(str(path)) == registry.parse(GOOD)
+
+
+@pytest.mark.parametrize("content", [None, b"\xff\xfe"], ids=["missing", "not UTF-8"])
+def test_a_file_that_cannot_be_read_is_a_registry_error_with_its_path(tmp_path: Path, content):
+    path = tmp_path / "metrics.toml"
+    if content is not None:
+        path.write_bytes(content)
+    with pytest.raises(RegistryError, match=re.escape(f"{path}: cannot be read: ")):
+        registry.load(path)
+
+
+def test_the_demos_registry_is_valid():
+    found = registry.load(Path(__file__).parents[2] / "demo" / "metrics.toml")
+    assert {metric.spec.type for metric in found.metrics.values()} == {
+        "boolean",
+        "category",
+        "string",
+    }

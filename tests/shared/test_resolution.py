@@ -1,0 +1,191 @@
+"""The file's words become integer parameters, rounded toward privacy, or are refused."""
+
+from __future__ import annotations
+
+import re
+from fractions import Fraction
+
+import pytest
+
+from deniable_shared import registry
+from deniable_shared.errors import RegistryError
+from deniable_shared.rationals import SCALE
+
+HEAD = """\
+registry = 1
+application = "flightdeck"
+[budget]
+epsilon_per_day = 4.0
+epsilon_lifetime = 40.0
+[metrics.m]
+"""
+
+
+def mechanism(fields: str):
+    return registry.parse(HEAD + fields).metrics["m"].spec.mechanism
+
+
+def problem(fields: str) -> str:
+    with pytest.raises(RegistryError) as caught:
+        registry.parse(HEAD + fields)
+    (line,) = caught.value.problems
+    return line.removeprefix("metrics.toml: metrics.m.")
+
+
+def test_without_a_mechanism_the_type_decides():
+    assert mechanism('type = "boolean"\nepsilon = 1').name == "rr"
+    assert mechanism('type = "category"\nvalues = ["a", "b"]\nepsilon = 1').name == "grr"
+    assert mechanism('type = "string"\nepsilon = 1').name == "cms"
+
+
+def test_naming_the_default_changes_nothing():
+    implied = mechanism('type = "string"\nepsilon = 1')
+    assert mechanism('type = "string"\nepsilon = 1\nmechanism = "cms"') == implied
+    assert mechanism('type = "string"\nepsilon = 1\nmechanism = { name = "cms" }') == implied
+
+
+@pytest.mark.parametrize("epsilon", ["0.01", "0.1", "1", "1.0", "2.5", "8"])
+@pytest.mark.parametrize(
+    "fields", ['type = "boolean"', 'type = "category"\nvalues = ["a", "b", "c"]', 'type = "string"']
+)
+def test_the_declared_epsilon_is_never_exceeded_and_hardly_missed(fields, epsilon):
+    exact = mechanism(f"{fields}\nepsilon = {epsilon}").epsilon
+    assert float(epsilon) - 1e-3 < exact <= float(epsilon) + 1e-14
+
+
+def test_a_sketch_grows_with_the_devices_that_are_expected():
+    few = mechanism('type = "string"\nepsilon = 2\nexpected_devices = 1000')
+    many = mechanism('type = "string"\nepsilon = 2\nexpected_devices = 10_000_000_000')
+    assert few.rows == 64
+    assert many.rows == 8192
+    assert few.buckets == many.buckets == 1024
+
+
+def test_a_sketchs_shape_can_be_chosen():
+    chosen = mechanism(
+        'type = "string"\nepsilon = 2\nmechanism = { name = "cms", rows = 100, buckets = 256 }'
+    )
+    assert (chosen.rows, chosen.buckets) == (100, 256)
+
+
+def test_rappor_without_probabilities_meets_both_epsilons():
+    chosen = mechanism(
+        'type = "string"\nepsilon = 1\nepsilon_permanent = 3\n'
+        'mechanism = { name = "rappor", bits = 64, hashes = 1, cohorts = 8 }'
+    )
+    assert (chosen.bits, chosen.hashes, chosen.cohorts) == (64, 1, 8)
+    assert 1 - 1e-3 < chosen.epsilon <= 1
+    assert 3 - 1e-3 < chosen.epsilon_permanent <= 3
+
+
+def test_rappors_probabilities_are_quantised_toward_privacy():
+    chosen = mechanism(
+        'type = "string"\nepsilon = 3\nepsilon_permanent = 7\n'
+        'mechanism = { name = "rappor", f = 0.3, p = 0.3, q = 0.7 }'
+    )
+    assert chosen.flip >= Fraction(3, 20) * SCALE > chosen.flip - 1
+    assert chosen.p >= Fraction(3, 10) * SCALE > chosen.p - 1
+    assert chosen.q <= Fraction(7, 10) * SCALE < chosen.q + 1
+
+
+@pytest.mark.parametrize("p", ["0.1", "0.25", "0.3", "0.5"])
+def test_the_epsilon_that_a_message_asks_for_is_enough(p):
+    fields = (
+        'type = "string"\nepsilon = {}\nepsilon_permanent = 4.4\n'
+        f'mechanism = {{{{ name = "rappor", f = 0.5, p = {p}, q = 0.75 }}}}'
+    )
+    pattern = r"epsilon must be at least (\S+), which f, p and q give, got 0\.5"
+    enough = re.fullmatch(pattern, problem(fields.format(0.5)))[1]
+    assert mechanism(fields.format(enough)).epsilon <= float(enough)
+
+
+RAPPOR = 'type = "string"\nepsilon = 2\nepsilon_permanent = 4\n'
+
+
+@pytest.mark.parametrize(
+    ("fields", "expected"),
+    [
+        (
+            'type = "boolean"\nepsilon = 1\nmechanism = "grr"',
+            "mechanism must be one of rr for boolean, got 'grr'",
+        ),
+        (
+            'type = "string"\nepsilon = 1\nmechanism = "laplace"',
+            "mechanism must be one of cms, rappor for string, got 'laplace'",
+        ),
+        (
+            'type = "boolean"\nepsilon = 1\nepsilon_permanent = 2',
+            "epsilon_permanent must be left out: rr does not memoise, got 2.0",
+        ),
+        (
+            'type = "string"\nepsilon = 1\nmechanism = "rappor"',
+            "epsilon_permanent must be a number: rappor memoises, got nothing",
+        ),
+        (
+            'type = "string"\nepsilon = 3\nepsilon_permanent = 3\nmechanism = "rappor"',
+            "epsilon must be below epsilon_permanent, got 3.0",
+        ),
+        (
+            'type = "boolean"\nepsilon = 1\nmechanism = 3',
+            'mechanism must be a name, or a table such as { name = "cms", rows = 64 }, got 3',
+        ),
+        (
+            'type = "boolean"\nepsilon = 1\nmechanism = { rows = 3 }',
+            "mechanism must be a name, or a table such as"
+            " { name = \"cms\", rows = 64 }, got {'rows': 3}",
+        ),
+        (
+            'type = "boolean"\nepsilon = 1\nmechanism = { name = "rr", rows = 3 }',
+            "mechanism.rows must be left out: no such field, got 3",
+        ),
+        (
+            'type = "string"\nepsilon = 1\nmechanism = { name = "cms", rows = 65537 }',
+            "mechanism.rows must be an integer in [1, 65536], got 65537",
+        ),
+        (
+            'type = "string"\nepsilon = 1\nmechanism = { name = "cms", rows = 64.0 }',
+            "mechanism.rows must be an integer in [1, 65536], got 64.0",
+        ),
+        (
+            'type = "string"\nepsilon = 1\nmechanism = { name = "cms", buckets = 9 }',
+            "mechanism.buckets must be a multiple of 8, got 9",
+        ),
+        (
+            'type = "string"\nepsilon = 1\n'
+            'mechanism = { name = "cms", rows = 4096, buckets = 4096 }',
+            "mechanism.rows must be at most 2048, got 4096",
+        ),
+        (
+            RAPPOR + 'mechanism = { name = "rappor", bits = 12 }',
+            "mechanism.bits must be a multiple of 8, got 12",
+        ),
+        (
+            RAPPOR + 'mechanism = { name = "rappor", hashes = 9 }',
+            "mechanism.hashes must be an integer in [1, 8], got 9",
+        ),
+        (
+            RAPPOR + 'mechanism = { name = "rappor", f = 0.5 }',
+            "mechanism must be given all of f, p and q, or none of them, got ['f']",
+        ),
+        (
+            RAPPOR + 'mechanism = { name = "rappor", f = 0.5, p = 0.6, q = 0.6 }',
+            "mechanism must be such that 0 < f < 1 and p < q, got {'f': 0.5, 'p': 0.6, 'q': 0.6}",
+        ),
+        (
+            RAPPOR + 'mechanism = { name = "rappor", f = 0.0, p = 0.5, q = 0.6 }',
+            "mechanism must be such that 0 < f < 1 and p < q, got {'f': 0.0, 'p': 0.5, 'q': 0.6}",
+        ),
+        (
+            RAPPOR + 'mechanism = { name = "rappor", f = 0.1, p = 0.5, q = 0.51 }',
+            "epsilon_permanent must be at least 11.777756, which f, p and q give, got 4.0",
+        ),
+    ],
+)
+def test_a_choice_that_cannot_be_met_is_refused_by_its_field(fields, expected):
+    assert problem(fields) == expected
+
+
+def test_a_nan_probability_is_refused():
+    fields = RAPPOR + 'mechanism = { name = "rappor", f = nan, p = 0.5, q = 0.6 }'
+    with pytest.raises(RegistryError, match=r"mechanism\.f must be a number in \[0, 1\], got NaN"):
+        registry.parse(HEAD + fields)
