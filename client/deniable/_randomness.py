@@ -65,6 +65,18 @@ class Randomness:
         """True with probability weight / 2^32, exactly."""
         return self.word() < weight
 
+    def one_of(self, own: int, other: int) -> int:
+        """0 with probability own / 2^32, and 1, 2, ... with probability other / 2^32 each.
+
+        One word decides: the words from `own` on divide into equal shares.
+
+        Args:
+            own: weight of 0, in [0, 2^32].
+            other: weight of each further outcome; divides 2^32 - own.
+        """
+        word = self.word()
+        return 0 if word < own else 1 + (word - own) // other
+
     def below(self, bound: int) -> int:
         """A uniform integer in [0, bound), by rejection; bound is in [1, 2^32]."""
         limit = _WORDS - _WORDS % bound

@@ -11,11 +11,7 @@ if TYPE_CHECKING:
 
 
 class GeneralizedRandomizedResponseRandomizer:
-    """Sends the item's index, or any other index with probability other / 2^32 each.
-
-    One uniform word decides both: 2^32 = own + (size - 1) * other, so the words above `own` divide
-    into equal shares of the other items.
-    """
+    """Sends the item's index, or any other index with probability other / 2^32 each."""
 
     def __init__(self, spec: Spec, randomness: Randomness) -> None:
         mechanism = cast("GeneralizedRandomizedResponse", spec.mechanism)
@@ -29,8 +25,7 @@ class GeneralizedRandomizedResponseRandomizer:
     def report(self, item: int | bytes, secret: bytes) -> bytes:  # noqa: ARG002  nothing memoised
         """The reported index, big-endian."""
         index = cast("int", item)
-        word = self._randomness.word()
-        if word >= self._own:
-            drawn = (word - self._own) // self._other
-            index = drawn + (drawn >= index)
+        drawn = self._randomness.one_of(self._own, self._other)
+        if drawn:
+            index = drawn - 1 + (drawn > index)
         return self._reports[index]

@@ -19,6 +19,32 @@ MAX_EPSILON_PERMANENT: Final = 16
 
 
 @dataclass(frozen=True)
+class Support:
+    """The support lemma of pure protocols (Wang et al. 2017, Blocki, Li and Jha; eq. 1 and 2).
+
+    A report supports a set of items: the device's own with probability p, any other item with
+    probability q. Then the number of supporting reports, debiased, is an unbiased estimate. Shares
+    and counts may be floats or float64 arrays.
+
+    Attributes:
+        p: probability that a report supports the device's own item.
+        q: probability that it supports a given other item; below p.
+    """
+
+    p: float
+    q: float
+
+    def share(self, count: Any, reports: int) -> Any:
+        """The estimated share of an item that `count` of `reports` reports support."""
+        return (count / reports - self.q) / (self.p - self.q)
+
+    def variance(self, share: Any, reports: int) -> Any:
+        """The exact variance of that estimate for a true share, over the devices that reported."""
+        own, other = self.p * (1 - self.p), self.q * (1 - self.q)
+        return (share * own + (1 - share) * other) / (reports * (self.p - self.q) ** 2)
+
+
+@dataclass(frozen=True)
 class Mechanism(ABC):
     """Frozen integer parameters of a randomizer, and what follows from them exactly.
 
@@ -50,7 +76,11 @@ class Mechanism(ABC):
         """
         return None
 
+    @property
     @abstractmethod
+    def support(self) -> Support:
+        """With which probabilities a report supports an item, see `Support`."""
+
     def variance(self, share: float, reports: int) -> float:
         """The variance of an item's estimated share among the devices that reported.
 
@@ -58,6 +88,7 @@ class Mechanism(ABC):
             share: the item's true share, in [0, 1].
             reports: how many devices reported; at least 1.
         """
+        return float(self.support.variance(share, reports))
 
     def parameters(self) -> dict[str, int]:
         """The fields by name, all integers."""
@@ -74,32 +105,6 @@ class Mechanism(ABC):
         if sorted(parameters) != sorted(names):
             raise ParameterError(f"{cls.name} parameters", f"exactly {names}", sorted(parameters))
         return cls(**parameters)
-
-
-@dataclass(frozen=True)
-class Support:
-    """The support lemma of pure protocols (Wang et al. 2017, Blocki, Li and Jha; eq. 1 and 2).
-
-    A report supports a set of items: the device's own with probability p, any other item with
-    probability q. Then the number of supporting reports, debiased, is an unbiased estimate. Shares
-    and counts may be floats or float64 arrays.
-
-    Attributes:
-        p: probability that a report supports the device's own item.
-        q: probability that it supports a given other item; below p.
-    """
-
-    p: float
-    q: float
-
-    def share(self, count: Any, reports: int) -> Any:
-        """The estimated share of an item that `count` of `reports` reports support."""
-        return (count / reports - self.q) / (self.p - self.q)
-
-    def variance(self, share: Any, reports: int) -> Any:
-        """The exact variance of that estimate for a true share, over the devices that reported."""
-        own, other = self.p * (1 - self.p), self.q * (1 - self.q)
-        return (share * own + (1 - share) * other) / (reports * (self.p - self.q) ** 2)
 
 
 def require_integer(name: str, value: object, low: int, high: int) -> None:

@@ -83,17 +83,15 @@ class CountMeanSketch(Mechanism):
 
     @property
     def support(self) -> Support:
-        """The probabilities of a 1 in the value's own bucket (p) and in any other (q)."""
-        return Support(1 - self.flip / SCALE, self.flip / SCALE)
+        """The probabilities of a 1 in an item's bucket, over the hash functions of the family.
 
-    def variance(self, share: float, reports: int) -> float:
-        """Noise and sampled collisions; the error of the hash family is `family_variance`."""
-        return self.noise_variance(reports) + (1 - share) / ((self.buckets - 1) * reports)
-
-    def noise_variance(self, reports: int) -> float:
-        """The part of the variance that the randomization causes, whatever the truth."""
-        widen = self.buckets / (self.buckets - 1)
-        return widen**2 * float(self.support.variance(0.0, reports))
+        A device that holds the item sets the bit with p = 1 - b. Another device's value falls into
+        the same bucket with probability 1/m, so q = b + (p - b) / m. The paper's estimator,
+        (m / (m - 1)) (sketch mean - 1/m), is the support lemma with these two, and its variance
+        contains both the noise and the sampled collisions.
+        """
+        flip = self.flip / SCALE
+        return Support(1 - flip, flip + (1 - 2 * flip) / self.buckets)
 
     def family_variance(self, second_moment: float) -> float:
         """The variance over hash families, which more reports do not reduce.

@@ -66,7 +66,3 @@ class GeneralizedRandomizedResponse(Mechanism):
     def support(self) -> Support:
         """The probabilities of the true item (p) and of one other item (q)."""
         return Support(self.own / SCALE, self.other / SCALE)
-
-    def variance(self, share: float, reports: int) -> float:
-        """The variance of an item's estimated share."""
-        return float(self.support.variance(share, reports))

@@ -115,7 +115,7 @@ class Rappor(Mechanism):
 
     @property
     def support(self) -> Support:
-        """The probabilities of a 1 for a set bit (p here, the paper's q*) and an unset one (p*)."""
+        """The probabilities of a 1 for a set bit (the paper's q*) and for an unset one (p*)."""
         return Support(float(self._q_star()), float(self._p_star()))
 
     def variance(self, share: float, reports: int) -> float:

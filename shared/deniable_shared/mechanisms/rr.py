@@ -47,7 +47,3 @@ class RandomizedResponse(Mechanism):
     def support(self) -> Support:
         """The probabilities of reporting 1 when the flag is true (p) and false (q)."""
         return Support(1 - self.flip / SCALE, self.flip / SCALE)
-
-    def variance(self, share: float, reports: int) -> float:
-        """The variance of the estimated share of true flags."""
-        return float(self.support.variance(share, reports))

@@ -1,0 +1,60 @@
+"""What an estimate says about the truth: intervals and detection, always on raw estimates."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, Literal, get_args
+
+import numpy as np
+from scipy import special
+
+from deniable_shared.errors import ParameterError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+Correction = Literal["bh", "bonferroni"]
+
+CORRECTIONS: Final[tuple[str, ...]] = get_args(Correction)
+DEFAULT_LEVEL: Final = 0.95
+
+
+def z_value(level: float) -> float:
+    """Half the width of a two-sided interval, in standard errors: 1.96 for 0.95.
+
+    Raises:
+        ParameterError: if the level is not strictly between 0 and 1.
+    """
+    if not 0 < level < 1:
+        raise ParameterError("level", "between 0 and 1", level)
+    return float(special.ndtri((1 + level) / 2))
+
+
+def detect(
+    z_scores: NDArray[np.float64], *, correction: Correction = "bh", alpha: float = 0.05
+) -> NDArray[np.bool_]:
+    """Which items are present at all, by one-sided tests corrected for their number.
+
+    Args:
+        z_scores: float64, (items,): estimate over its standard error if nobody held the item.
+        correction: "bh" bounds the expected share of false discoveries (Benjamini and Hochberg
+            1995), "bonferroni" the probability of any.
+        alpha: that bound, strictly between 0 and 1.
+
+    Returns:
+        bool, (items,).
+
+    Raises:
+        ParameterError: if alpha or the correction is out of range.
+    """
+    if not 0 < alpha < 1:
+        raise ParameterError("alpha", "between 0 and 1", alpha)
+    if correction not in CORRECTIONS:
+        raise ParameterError("correction", f"one of {', '.join(CORRECTIONS)}", correction)
+    p_values = special.ndtr(-z_scores)
+    count = p_values.size
+    if correction == "bonferroni" or not count:
+        return np.asarray(p_values <= alpha / max(count, 1))
+    ordered = np.sort(p_values)
+    passing = np.flatnonzero(ordered <= alpha * np.arange(1, count + 1) / count)
+    threshold = ordered[passing[-1]] if passing.size else -1.0
+    return np.asarray(p_values <= threshold)

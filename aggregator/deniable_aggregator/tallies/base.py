@@ -1,0 +1,93 @@
+"""What all tallies have in common: reports become integers that add, integers become shares."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, NamedTuple
+
+from deniable_shared.errors import WireError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from deniable_shared.spec import Spec
+
+
+class Shares(NamedTuple):
+    """Unbiased estimates of items' shares among the devices that reported.
+
+    Attributes:
+        share: float64, (items,); may lie outside [0, 1].
+        variance: float64, (items,); of the estimate, for the share it found.
+        null_variance: float64, (items,); of the estimate, if nobody held the item.
+    """
+
+    share: NDArray[np.float64]
+    variance: NDArray[np.float64]
+    null_variance: NDArray[np.float64]
+
+
+class Tally(ABC):
+    """Counts and reads the reports of one spec.
+
+    The counts of any two sets of reports add up to the counts of their union; nothing else has to
+    be kept of the reports.
+
+    Args:
+        spec: the metric.
+    """
+
+    def __init__(self, spec: Spec) -> None:
+        self.spec = spec
+        self._width = spec.mechanism.report_bytes
+
+    @property
+    @abstractmethod
+    def cells(self) -> int:
+        """How many integers a tally has."""
+
+    @abstractmethod
+    def check(self, payload: bytes) -> None:
+        """Refuses a payload that is not a whole number of possible reports.
+
+        Args:
+            payload: one or more reports, concatenated.
+
+        Raises:
+            WireError: naming what is wrong; nothing has been counted.
+        """
+
+    @abstractmethod
+    def count(self, payload: bytes) -> NDArray[np.int64]:
+        """The counts of a payload's reports: int64, (cells,).
+
+        Raises:
+            WireError: as `check` does.
+        """
+
+    @abstractmethod
+    def reports(self, counts: NDArray[np.int64]) -> int:
+        """How many reports a tally holds."""
+
+    @abstractmethod
+    def shares(self, counts: NDArray[np.int64], items: Sequence[str]) -> Shares:
+        """Debiases a tally.
+
+        Args:
+            counts: int64, (cells,), of at least one report.
+            items: what is asked for; for a known domain, some of its items.
+
+        Raises:
+            ParameterError: if an item is not in the metric's domain, or the list is too long for
+                the mechanism.
+        """
+
+    def _check_width(self, payload: bytes) -> None:
+        if not payload or len(payload) % self._width:
+            name = self.spec.name
+            raise WireError(
+                f"a payload of {name} must be a multiple of {self._width} bytes, got {len(payload)}"
+            )

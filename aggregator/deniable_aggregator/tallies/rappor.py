@@ -1,0 +1,84 @@
+"""Counting RAPPOR's Bloom filters, and decoding a candidate list by regression."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+from scipy import linalg, sparse
+
+from deniable_aggregator import hashing
+from deniable_aggregator.tallies.base import Shares
+from deniable_aggregator.tallies.bits import BitsTally
+from deniable_shared.errors import ParameterError
+from deniable_shared.hashing import key
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from deniable_shared.mechanisms import Rappor
+    from deniable_shared.spec import Spec
+
+MAX_CANDIDATES = 4_096
+
+
+class RapporTally(BitsTally):
+    """cohorts x (1 + bits) counters, read by weighted least squares with an intercept.
+
+    With t the debiased share of devices of a cohort that set a bit, the model is
+    t = (sum of the shares of the candidates that set it) + intercept. The intercept takes up the
+    values that are not on the list: without it every candidate would be biased upward.
+    """
+
+    def __init__(self, spec: Spec) -> None:
+        self._mechanism = cast("Rappor", spec.mechanism)
+        super().__init__(spec, self._mechanism.cohorts, self._mechanism.bits)
+
+    def shares(self, counts: NDArray[np.int64], items: Sequence[str]) -> Shares:
+        """Regression of the debiased bits on the candidates' filters.
+
+        Standard errors come from the exact variance of the bits at the fitted shares, widened
+        where the residuals are larger than that: they carry collisions and unlisted values too.
+
+        Raises:
+            ParameterError: if there are more candidates than the bits of all cohorts can tell
+                apart: two thirds of bits x cohorts, and at most 4,096.
+        """
+        reports, ones = self._grouped(counts)
+        seen = np.flatnonzero(reports)
+        limit = min(MAX_CANDIDATES, 2 * seen.size * self._bits // 3)
+        if len(items) > limit:
+            raise ParameterError("candidates", f"at most {limit} for this RAPPOR", len(items))
+        weights = np.repeat(reports[seen].astype(np.float64), self._bits)
+        support = self._mechanism.support
+        observed = support.share(ones[seen].ravel() / weights, 1)
+        design = self._design(items, seen)
+        weighted = design.multiply(weights[:, None]).tocsr()
+        inverse = linalg.pinvh((design.T @ weighted).toarray())
+        fitted_shares = inverse @ (weighted.T @ observed)
+        fitted = design @ fitted_shares
+        bit_variance = np.asarray(support.variance(np.clip(fitted, 0.0, 1.0), 1)) / weights
+        freedom = weights.size - design.shape[1]
+        misfit = float(((observed - fitted) ** 2 / bit_variance).sum()) / max(freedom, 1)
+        spread = weighted.T @ weighted.multiply(bit_variance[:, None])
+        covariance = inverse @ np.asarray(spread.todense()) @ inverse
+        variance = np.diag(covariance)[:-1] * max(1.0, misfit)
+        return Shares(fitted_shares[:-1], variance, variance)
+
+    def _design(self, items: Sequence[str], cohorts: NDArray[np.int64]) -> Any:
+        """Sparse float64, (cohorts x bits, items + 1): which items set which bit, and ones."""
+        words = hashing.words(items, self.spec.salt)
+        hashes = self._mechanism.hashes
+        rows, columns = [], []
+        for position, cohort in enumerate(cohorts.tolist()):
+            for index in range(hashes):
+                bit = hashing.buckets(words, key(cohort * hashes + index), self._bits)
+                rows.append(position * self._bits + bit)
+                columns.append(np.arange(words.size))
+        height = cohorts.size * self._bits
+        where = (np.concatenate(rows), np.concatenate(columns))
+        filters = sparse.csr_array((np.ones(where[0].size), where), shape=(height, words.size))
+        filters.data[:] = 1.0  # two hash functions may set the same bit
+        return sparse.hstack([filters, np.ones((height, 1))], format="csr")
