@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, Literal, get_args
@@ -149,14 +150,15 @@ class Spec:
         return self._canonical_string(value)
 
     def _canonical_string(self, value: str) -> bytes:
+        encoded = None
         if len(value) <= MAX_STRING_BYTES:
-            try:
+            # Raising inside the handler would chain an error that holds the value.
+            with suppress(UnicodeEncodeError):
                 encoded = hashing.canonical(value)
-            except UnicodeEncodeError:
-                raise DomainError(f"{self.name} takes text without lone surrogates") from None
-            if len(encoded) <= MAX_STRING_BYTES:
-                return encoded
-        raise DomainError(f"{self.name} takes strings of at most {MAX_STRING_BYTES} bytes in UTF-8")
+        if encoded is None or len(encoded) > MAX_STRING_BYTES:
+            limit = f"at most {MAX_STRING_BYTES} bytes in UTF-8, without lone surrogates"
+            raise DomainError(f"{self.name} takes strings of {limit}")
+        return encoded
 
     @cached_property
     def _index(self) -> dict[str, int]:

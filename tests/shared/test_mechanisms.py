@@ -1,0 +1,236 @@
+"""Mechanisms state their privacy exactly, round toward it, and refuse impossible parameters."""
+
+from __future__ import annotations
+
+from decimal import Decimal, localcontext
+from fractions import Fraction
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from deniable_shared.errors import ParameterError
+from deniable_shared.mechanisms import (
+    MECHANISMS,
+    CountMeanSketch,
+    GeneralizedRandomizedResponse,
+    RandomizedResponse,
+    Rappor,
+)
+from deniable_shared.rationals import SCALE
+
+THOUSANDTHS = [
+    10,
+    50,
+    100,
+    250,
+    500,
+    693,
+    1000,
+    1099,
+    1500,
+    2000,
+    3000,
+    4000,
+    5000,
+    6500,
+    7999,
+    8000,
+]
+EPSILONS = [Fraction(thousandths, 1000) for thousandths in THOUSANDTHS]
+SIZES = [2, 3, 4, 5, 7, 16, 21, 100, 255, 256, 257, 1000, 1023, 1024]
+
+RR = {"flip": 1_000_000}
+GRR = {"size": 5, "other": 1_000_000}
+CMS = {"rows": 64, "buckets": 1_024, "flip": 1_000_000}
+RAPPOR = {
+    "bits": 128,
+    "hashes": 2,
+    "cohorts": 64,
+    "flip": SCALE // 4,
+    "p": SCALE // 2,
+    "q": SCALE * 3 // 4,
+}
+
+
+def exp(exponent: Fraction) -> Fraction:
+    """e^exponent to 60 digits, by the decimal module."""
+    with localcontext(prec=60):
+        return Fraction((Decimal(exponent.numerator) / Decimal(exponent.denominator)).exp())
+
+
+def assert_rounded_toward_privacy(ratio: Fraction, epsilon: Fraction, stated: float) -> None:
+    """The worst ratio is at most e^epsilon, above e^(epsilon - 0.001), and what is stated."""
+    assert ratio <= exp(epsilon)
+    assert ratio >= exp(epsilon - Fraction(1, 1000))
+    assert exp(Fraction(stated)) >= ratio >= exp(Fraction(stated) - Fraction(1, 10**12))
+
+
+@pytest.mark.parametrize("epsilon", EPSILONS, ids=float)
+def test_a_flag_is_flipped_often_enough(epsilon):
+    mechanism = RandomizedResponse.for_epsilon(epsilon)
+    ratio = Fraction(SCALE - mechanism.flip, mechanism.flip)
+    assert_rounded_toward_privacy(ratio, epsilon, mechanism.epsilon)
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("epsilon", EPSILONS, ids=float)
+def test_a_category_is_replaced_often_enough(epsilon, size):
+    mechanism = GeneralizedRandomizedResponse.for_epsilon(size, epsilon)
+    ratio = Fraction(SCALE - (size - 1) * mechanism.other, mechanism.other)
+    assert_rounded_toward_privacy(ratio, epsilon, mechanism.epsilon)
+
+
+@pytest.mark.parametrize("epsilon", EPSILONS, ids=float)
+def test_a_sketchs_bits_are_flipped_often_enough(epsilon):
+    mechanism = CountMeanSketch.for_epsilon(epsilon, rows=64)
+    ratio = Fraction(SCALE - mechanism.flip, mechanism.flip) ** 2
+    assert_rounded_toward_privacy(ratio, epsilon, mechanism.epsilon)
+
+
+@pytest.mark.parametrize("hashes", [1, 2, 3, 8])
+@pytest.mark.parametrize("epsilon", EPSILONS, ids=float)
+def test_a_bloom_filter_is_hidden_well_enough_once_and_for_good(epsilon, hashes):
+    mechanism = Rappor.for_epsilons(epsilon, 2 * epsilon, hashes=hashes)
+    lie = Fraction(mechanism.flip, SCALE)
+    p, q = Fraction(mechanism.p, SCALE), Fraction(mechanism.q, SCALE)
+    zero, one = (1 - lie) * p + lie * q, (1 - lie) * q + lie * p
+    once = (one * (1 - zero) / (zero * (1 - one))) ** hashes
+    for_good = ((1 - lie) / lie) ** (2 * hashes)
+    assert_rounded_toward_privacy(once, epsilon, mechanism.epsilon)
+    assert_rounded_toward_privacy(for_good, 2 * epsilon, mechanism.epsilon_permanent)
+
+
+def test_rappor_with_the_papers_parameters_has_the_papers_epsilons():
+    mechanism = Rappor(**RAPPOR)
+    assert mechanism.epsilon == pytest.approx(1.0743, abs=5e-5)
+    assert mechanism.epsilon_permanent == pytest.approx(4.3944, abs=5e-5)
+
+
+def test_only_rappor_bounds_the_reports_of_one_value_together():
+    permanent = {name for name, cls in MECHANISMS.items() if example(cls).epsilon_permanent}
+    assert permanent == {"rappor"}
+
+
+def example(cls):
+    parameters = {"rr": RR, "grr": GRR, "cms": CMS, "rappor": RAPPOR}[cls.name]
+    return cls(**parameters)
+
+
+@pytest.mark.parametrize(
+    ("cls", "good", "bad"),
+    [
+        (RandomizedResponse, RR, {"flip": [0, -1, SCALE // 2, SCALE]}),
+        (
+            GeneralizedRandomizedResponse,
+            GRR,
+            {"size": [-1, 0, 1, 1025], "other": [0, -1, SCALE // 5 + 1, SCALE]},
+        ),
+        (
+            CountMeanSketch,
+            CMS,
+            {
+                "rows": [0, -1, 65_537, 8_193],
+                "buckets": [0, 4, 12, 1_025, 4_104],
+                "flip": [0, -1, SCALE // 2],
+            },
+        ),
+        (
+            Rappor,
+            RAPPOR,
+            {
+                "bits": [0, 4, 12, 4_104],
+                "hashes": [0, 9],
+                "cohorts": [0, 4_097],
+                "flip": [0, SCALE // 2],
+                "p": [-1, SCALE * 3 // 4, SCALE],
+                "q": [0, SCALE // 2, SCALE + 1],
+            },
+        ),
+    ],
+)
+def test_parameters_that_break_their_range_or_type_are_refused(cls, good, bad):
+    assert cls.from_parameters(good).parameters() == good
+    for field, values in bad.items():
+        for value in [*values, None, "1", True, 1.0, float("nan"), float("inf")]:
+            with pytest.raises(ParameterError) as caught:
+                cls.from_parameters({**good, field: value})
+            assert repr(caught.value.value) in str(caught.value)
+
+
+@pytest.mark.parametrize("cls", MECHANISMS.values())
+def test_parameters_are_neither_missing_nor_unknown(cls):
+    good = example(cls).parameters()
+    with pytest.raises(ParameterError, match="must be exactly"):
+        cls.from_parameters({**good, "extra": 1})
+    for field in good:
+        with pytest.raises(ParameterError, match="must be exactly"):
+            cls.from_parameters({name: value for name, value in good.items() if name != field})
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "width"),
+    [
+        (RandomizedResponse(**RR), 1),
+        (GeneralizedRandomizedResponse(size=256, other=1_000_000), 1),
+        (GeneralizedRandomizedResponse(size=257, other=1_000_000), 2),
+        (CountMeanSketch(**CMS), 130),
+        (Rappor(**RAPPOR), 18),
+    ],
+)
+def test_reports_are_as_wide_as_documented(mechanism, width):
+    assert mechanism.report_bytes == width
+
+
+def test_a_report_costs_less_than_all_reports_of_a_value():
+    with pytest.raises(ParameterError, match="epsilon must be below epsilon_permanent"):
+        Rappor.for_epsilons(Fraction(2), Fraction(1))
+
+
+@pytest.mark.parametrize("size", [0, 1, 1025, 2.0, True])
+def test_a_domain_has_2_to_1024_items(size):
+    with pytest.raises(ParameterError, match="grr size must be an integer in"):
+        GeneralizedRandomizedResponse.for_epsilon(size, Fraction(1))
+
+
+@given(
+    st.sampled_from(list(MECHANISMS.values())),
+    st.floats(0, 1),
+    st.floats(0, 1),
+    st.integers(1, 10**9),
+)
+def test_variance_is_positive_and_falls_with_the_number_of_reports(cls, one, other, reports):
+    mechanism = example(cls)
+    for share in (one, other):
+        once, twice = mechanism.variance(share, reports), mechanism.variance(share, 2 * reports)
+        assert 0 < twice < once
+
+
+def test_the_variance_of_a_flag_is_warners():
+    mechanism = RandomizedResponse.for_epsilon(Fraction(1))
+    e = float(exp(Fraction(1)))
+    assert mechanism.variance(0.3, 1000) == pytest.approx(e / (1000 * (e - 1) ** 2), rel=1e-6)
+
+
+def test_the_variance_of_a_category_is_that_of_direct_encoding():
+    mechanism = GeneralizedRandomizedResponse.for_epsilon(16, Fraction(2))
+    e = float(exp(Fraction(2)))
+    expected = (e + 14) / (1000 * (e - 1) ** 2) + 0.3 * 14 / (1000 * (e - 1))
+    assert mechanism.variance(0.3, 1000) == pytest.approx(expected, rel=1e-6)
+
+
+def test_a_sketch_has_rows_for_its_devices_and_fits_into_a_tally():
+    epsilon = Fraction(2)
+    rows = [CountMeanSketch.rows_for(epsilon, devices) for devices in (1, 10**5, 10**6, 10**10)]
+    assert rows == sorted(rows)
+    assert rows[0] == 64
+    assert rows[-1] * 1_024 <= 1 << 23
+    CountMeanSketch.for_epsilon(epsilon, rows=rows[-1])
+
+
+def test_with_the_rows_advised_the_family_adds_a_twentieth_of_the_noise():
+    mechanism = CountMeanSketch.for_epsilon(
+        Fraction(2), rows=CountMeanSketch.rows_for(Fraction(2), 10**6)
+    )
+    ratio = mechanism.family_variance(0.05) / mechanism.variance(0.0, 10**6)
+    assert ratio == pytest.approx(0.05, rel=0.02)

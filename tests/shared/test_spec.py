@@ -1,0 +1,209 @@
+"""A spec is frozen, says what may be recorded, and its digest covers all that matters."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+
+import pytest
+
+from deniable_shared import registry
+from deniable_shared.errors import DomainError, ParameterError
+from deniable_shared.mechanisms import CountMeanSketch, GeneralizedRandomizedResponse
+from deniable_shared.spec import MAX_STRING_BYTES, Spec
+
+TEXT = """\
+registry = 1
+application = "flightdeck"
+
+[budget]
+epsilon_per_day = 4.0
+epsilon_lifetime = 40.0
+
+[metrics.crashed]
+type = "boolean"
+epsilon = 1.0
+
+[metrics.theme]
+type = "category"
+description = "Which theme"
+values = ["light", "dark"]
+other = "rest"
+epsilon = 1.0
+owners = ["ui@example.org"]
+expires = 2027-12-31
+
+[metrics.plan]
+type = "category"
+values = ["free", "paid"]
+epsilon = 1.0
+
+[metrics.emoji]
+type = "string"
+epsilon = 2.0
+expected_devices = 1000
+
+[metrics.word]
+type = "string"
+epsilon = 1.0
+epsilon_permanent = 3.0
+mechanism = { name = "rappor", bits = 64 }
+"""
+
+THEME = "42c5ba1e233cddaae6fea6690a58d4709797d5d1c1a50d975d4d7787f6749b2c"
+WORD = "9ac4e1f9e4884e0511df4e901847fc060d79c0c0d3fa74e1e6929568cfe1dd75"
+
+SECRET = "a value that nobody may read"
+
+
+def specs(text: str = TEXT) -> dict[str, Spec]:
+    return {name: metric.spec for name, metric in registry.parse(text).metrics.items()}
+
+
+def digests(text: str = TEXT) -> dict[str, bytes]:
+    return {name: spec.digest for name, spec in specs(text).items()}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "changed"),
+    [
+        ('"flightdeck"', '"flightdecks"', {"crashed", "theme", "plan", "emoji", "word"}),
+        ("[metrics.emoji]", "[metrics.emojis]", {"emoji"}),
+        ('["light", "dark"]', '["dark", "light"]', {"theme"}),
+        ('["light", "dark"]', '["light", "dark", "system"]', {"theme"}),
+        ('["light", "dark"]', '["light", "darker"]', {"theme"}),
+        ('other = "rest"', 'other = "others"', {"theme"}),
+        ('other = "rest"\n', "", {"theme"}),
+        ('["free", "paid"]', '["free", "paid"]\nother = "paid"', {"plan"}),
+        ("epsilon = 2.0", "epsilon = 2.001", {"emoji"}),
+        ("epsilon = 2.0", 'epsilon = 2.0\nevery = "week"', {"emoji"}),
+        ("epsilon = 2.0", 'epsilon = 2.0\nmechanism = { name = "cms", rows = 65 }', {"emoji"}),
+        ("epsilon = 2.0", 'epsilon = 2.0\nmechanism = { name = "cms", buckets = 512 }', {"emoji"}),
+        ("expected_devices = 1000", "expected_devices = 10_000_000", {"emoji"}),
+        ("bits = 64", "bits = 128", {"word"}),
+        ("bits = 64", "bits = 64, hashes = 1", {"word"}),
+        ("bits = 64", "bits = 64, cohorts = 32", {"word"}),
+        ("epsilon_permanent = 3.0", "epsilon_permanent = 3.5", {"word"}),
+        ("Which theme", "Which theme, in other words", set()),
+        ("ui@example.org", "design@example.org", set()),
+        ("2027-12-31", "2028-12-31", set()),
+        ("expected_devices = 1000", "expected_devices = 1001", set()),
+        ("epsilon_per_day = 4.0", "epsilon_per_day = 5.0", set()),
+        ('type = "boolean"\nepsilon = 1.0', 'epsilon = 1\ntype = "boolean"\nevery = "day"', set()),
+        ("[metrics.crashed]", "# a comment\n\n[metrics.crashed]", set()),
+    ],
+)
+def test_the_digest_changes_exactly_when_the_meaning_does(old, new, changed):
+    before, after = digests(), digests(TEXT.replace(old, new, 1))
+    assert TEXT.count(old) >= 1
+    assert {name for name in before if after.get(name) != before[name]} == changed
+
+
+def test_metrics_that_differ_in_their_name_alone_have_different_digests_and_salts():
+    theme = specs()["theme"]
+    renamed = dataclasses.replace(theme, name="theme2")
+    assert renamed.digest != theme.digest
+    assert renamed.salt != theme.salt
+    assert len(theme.digest) == 32
+
+
+@pytest.mark.parametrize("name", ["crashed", "theme", "plan", "emoji", "word"])
+def test_a_spec_comes_back_from_its_canonical_form_and_through_json(name):
+    spec = specs()[name]
+    again = Spec.from_canonical(json.loads(json.dumps(spec.canonical())))
+    assert again == spec
+    assert again.digest == spec.digest
+
+
+def test_the_digest_of_a_spec_never_changes():
+    """A change here makes every collected report unreadable."""
+    assert specs()["theme"].digest.hex() == THEME
+    assert specs()["word"].digest.hex() == WORD
+
+
+def test_a_spec_cannot_be_changed():
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        specs()["theme"].every = "once"
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"type": "number"},
+        {"every": "hour"},
+        {"mechanism": None},
+        {"mechanism": {"name": "laplace"}},
+        {"mechanism": {"name": "grr", "size": 3}},
+        {"mechanism": {"name": "grr", "size": 3, "other": 10, "extra": 1}},
+        {"mechanism": {"name": "grr", "size": 3, "other": 1.0}},
+        {"mechanism": {"name": "grr", "size": 3, "other": True}},
+        {"mechanism": {"name": "grr", "size": 4, "other": 10_000_000}},
+        {"mechanism": {"name": "grr", "size": 3, "other": 1}},
+        {"mechanism": {"name": "rr", "flip": 100_000_000}},
+        {"values": ["light", "dark"]},
+        {"values": ["light", "dark", "dark"]},
+        {"values": None},
+        {"other": "elsewhere"},
+    ],
+)
+def test_what_the_constructor_refuses_is_refused_in_canonical_form_too(change):
+    with pytest.raises(ParameterError):
+        Spec.from_canonical({**specs()["theme"].canonical(), **change})
+
+
+@pytest.mark.parametrize("field", ["application", "name", "type", "values", "mechanism", "every"])
+def test_a_missing_field_is_refused(field):
+    data = specs()["theme"].canonical()
+    del data[field]
+    with pytest.raises(ParameterError, match="spec must be a canonical spec"):
+        Spec.from_canonical(data)
+
+
+def test_no_spec_is_above_the_ceiling_of_epsilon_whatever_its_file_said():
+    with pytest.raises(ParameterError, match="epsilon must be at most 8"):
+        Spec("a", "b", "string", (), None, CountMeanSketch(rows=1, buckets=8, flip=1), "day")
+    weak = GeneralizedRandomizedResponse(size=2, other=1)
+    with pytest.raises(ParameterError, match="epsilon must be at most 8"):
+        Spec("a", "b", "category", ("x", "y"), None, weak, "day")
+
+
+def test_values_become_places_in_the_domain():
+    found = specs()
+    assert [found["crashed"].encode(value) for value in (False, True)] == [0, 1]
+    assert [found["theme"].encode(value) for value in ("light", "dark", "rest")] == [0, 1, 2]
+    assert found["theme"].encode(SECRET) == 2
+    assert found["emoji"].encode("e\u0301") == "\u00e9".encode()
+    assert found["word"].encode("") == b""
+
+
+@pytest.mark.parametrize(
+    ("metric", "value"),
+    [
+        ("crashed", 1),
+        ("crashed", None),
+        ("crashed", SECRET),
+        ("theme", 0),
+        ("theme", None),
+        ("theme", b"dark"),
+        ("plan", SECRET),
+        ("plan", True),
+        ("emoji", 7),
+        ("emoji", SECRET.encode()),
+        ("emoji", SECRET + "\ud800"),
+        ("emoji", SECRET * 200),
+        ("word", "é" * (MAX_STRING_BYTES // 2 + 1)),
+    ],
+)
+def test_a_value_outside_the_domain_is_refused_without_being_repeated(metric, value):
+    with pytest.raises(DomainError) as caught:
+        specs()[metric].encode(value)
+    assert metric in str(caught.value)
+    assert SECRET not in str(caught.value)
+    assert "é" not in str(caught.value)
+    assert caught.value.__context__ is None
+
+
+def test_the_longest_string_is_counted_in_bytes():
+    emoji = specs()["emoji"]
+    assert len(emoji.encode("é" * (MAX_STRING_BYTES // 2))) == MAX_STRING_BYTES
+    assert len(emoji.encode("x" * MAX_STRING_BYTES)) == MAX_STRING_BYTES
