@@ -57,11 +57,14 @@ $(VENV)/.dev: pyproject.toml | $(BIN)/python
 	@$(BIN)/python $(PIP_INSTALL) -e '.[dev]'
 	@touch $@ $(VENV)/.test $(VENV)/.demo
 
-# What the peers need is older than what Deniable takes. A peer that does not install is left out.
+# pure-ldp does not declare all that it imports, and neither takes what is current. A peer that does
+# not install is left out.
+PEER_NEEDS := numpy==2.2.6 xxhash==3.8.2 scikit-learn statsmodels
+
 $(PEERS)/.peers: Makefile | $(PEERS)/bin/python
 	@echo "Installing the projects to compare with into $(PEERS)"
 	@for peer in pure-ldp multi-freq-ldpy; do \
-		$(PEERS)/bin/python $(PIP_INSTALL) numpy==2.2.6 xxhash==3.8.2 $$peer \
+		$(PEERS)/bin/python $(PIP_INSTALL) $(PEER_NEEDS) $$peer \
 			|| echo "$$peer does not install here: measuring without it"; done
 	@touch $@
 
