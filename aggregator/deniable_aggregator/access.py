@@ -1,0 +1,34 @@
+"""Who may ask: bearer keys and their scopes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from flask import request
+
+from deniable_aggregator.problems import ProblemError
+
+if TYPE_CHECKING:
+    from deniable_aggregator.keys import Key, Keyring
+
+
+def authenticated(keyring: Keyring, *scopes: str) -> Key:
+    """The key of the current request, if it has one of these scopes.
+
+    Raises:
+        ProblemError: ``unknown_key`` or ``wrong_scope``.
+    """
+    kind, _, token = request.headers.get("Authorization", "").partition(" ")
+    key = keyring.verify(token.strip()) if kind.lower() == "bearer" else None
+    if key is None:
+        raise ProblemError(
+            "unknown_key",
+            "Send Authorization: Bearer TOKEN with a valid key; deniable keys create makes one.",
+            headers={"WWW-Authenticate": "Bearer"},
+        )
+    if key.scope not in scopes:
+        raise ProblemError(
+            "wrong_scope",
+            f"This needs a key of scope {' or '.join(scopes)}; this one has scope {key.scope}.",
+        )
+    return key

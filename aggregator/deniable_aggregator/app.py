@@ -1,0 +1,112 @@
+"""The aggregator as a Flask application."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Final
+
+from flask import Flask
+from flask.json.provider import DefaultJSONProvider
+
+from deniable_aggregator import administration, ingest, problems, reading
+from deniable_aggregator.catalogue import Catalogue
+from deniable_aggregator.fold import Background, Folder
+from deniable_aggregator.keys import Keyring
+from deniable_aggregator.settings import Settings
+from deniable_aggregator.store import Store
+from deniable_aggregator.writer import Writer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+EXTENSION: Final = "deniable"
+
+
+class Running:
+    """What a running application consists of; found in ``app.extensions["deniable"]``.
+
+    Attributes:
+        store: the store.
+        folder: counts what is pending: ``folder.fold(seconds=...)``.
+    """
+
+    def __init__(
+        self, store: Store, folder: Folder, writer: Writer, background: Background, *, owned: bool
+    ) -> None:
+        self.store = store
+        self.folder = folder
+        self._writer = writer
+        self._background = background
+        self._owned = owned
+
+    def close(self) -> None:
+        """Commits what is waiting, ends the threads, and closes the store if it was opened here."""
+        self._writer.close()
+        self._background.close()
+        if self._owned:
+            self.store.close()
+
+
+def create_app(
+    *,
+    store: Store | str | Path,
+    settings: Settings | None = None,
+    clock: Callable[[], float] = time.time,
+) -> Flask:
+    """The aggregator: ingest, reading and administration over one store.
+
+    Two threads belong to it, one that commits and one that folds. They are daemons: what is
+    acknowledged is durable, so a process may end at any time. ``app.extensions["deniable"]`` has a
+    method `close` for an orderly end.
+
+    Args:
+        store: an open store, or the path of one; created if absent.
+        settings: limits; `Settings` has the defaults.
+        clock: seconds since 1970; only its day is used.
+
+    Raises:
+        StoreRefusedError: if the path does not hold a store that this version can work with.
+    """
+    settings = Settings() if settings is None else settings
+    owned = not isinstance(store, Store)
+    opened = store if isinstance(store, Store) else Store(store)
+    keyring = Keyring(opened)
+    catalogue = Catalogue(opened)
+    folder = Folder(opened, catalogue)
+    writer = Writer(opened, queue_bytes=settings.queue_bytes, queue_seconds=settings.queue_seconds)
+    receiving = ingest.Ingest(
+        keyring=keyring, catalogue=catalogue, writer=writer, settings=settings, clock=clock
+    )
+    answering = reading.Reading(
+        store=opened,
+        catalogue=catalogue,
+        folder=folder,
+        ingest=receiving,
+        settings=settings,
+        clock=clock,
+    )
+    background = Background(
+        folder,
+        opened,
+        fold_seconds=settings.fold_seconds,
+        accept_days=settings.accept_days,
+        clock=clock,
+    )
+
+    app = Flask("deniable_aggregator", static_folder=None)
+    app.config["MAX_CONTENT_LENGTH"] = settings.max_body_bytes
+    provider = DefaultJSONProvider(app)
+    provider.sort_keys = False  # an answer reads in its own order
+    app.json = provider
+    problems.install(app)
+    app.register_blueprint(ingest.blueprint(receiving))
+    app.register_blueprint(reading.blueprint(answering, keyring, settings))
+    app.register_blueprint(administration.blueprint(catalogue, keyring, clock))
+    app.add_url_rule("/healthz", view_func=_healthz)
+    app.extensions[EXTENSION] = Running(opened, folder, writer, background, owned=owned)
+    return app
+
+
+def _healthz() -> dict[str, str]:
+    return {"status": "ok"}

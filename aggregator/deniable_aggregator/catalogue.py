@@ -1,0 +1,81 @@
+"""The registered metrics in memory, each with what counts its reports."""
+
+from __future__ import annotations
+
+import threading
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from deniable_aggregator.tallies import Tally, tally_for
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from deniable_aggregator.store import Registration, Store
+    from deniable_shared.registry import Metric
+    from deniable_shared.spec import Spec
+
+REREAD_SECONDS: Final = 1.0
+"""An unknown digest makes the store be read again, at most this often."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One registered spec.
+
+    Attributes:
+        registration: the spec and what people want to know about it.
+        tally: what checks and counts its reports.
+    """
+
+    registration: Registration
+    tally: Tally
+
+    @property
+    def spec(self) -> Spec:
+        """The spec."""
+        return self.registration.spec
+
+
+class Catalogue:
+    """All registered metrics by digest. Another process may register more at any time."""
+
+    def __init__(self, store: Store, monotonic: Callable[[], float] = time.monotonic) -> None:
+        self._store = store
+        self._monotonic = monotonic
+        self._lock = threading.Lock()
+        self._entries: Mapping[bytes, Entry] = {}
+        self._read_at = 0.0
+        self._read()
+
+    def find(self, digest: bytes) -> Entry | None:
+        """The metric with this digest, of whatever application."""
+        entry = self._entries.get(digest)
+        if entry is None and self._monotonic() - self._read_at >= REREAD_SECONDS:
+            self._read()
+            entry = self._entries.get(digest)
+        return entry
+
+    def of(self, application: str) -> list[Entry]:
+        """All metrics of an application, by name, as the store has them now."""
+        self._read()
+        return [e for e in self._entries.values() if e.spec.application == application]
+
+    def register(self, metrics: Iterable[Metric], today: int) -> list[Spec]:
+        """Registers metrics, and says which specs are new."""
+        new = self._store.metrics.register(metrics, today)
+        self._read()
+        return new
+
+    def _read(self) -> None:
+        with self._lock:
+            old = self._entries
+            entries: dict[bytes, Entry] = {}
+            for registration in self._store.metrics.all():
+                spec = registration.spec
+                known = old.get(spec.digest)
+                tally = tally_for(spec) if known is None else known.tally
+                entries[spec.digest] = Entry(registration, tally)
+            self._entries = entries
+            self._read_at = self._monotonic()

@@ -1,0 +1,47 @@
+"""The command line: one file per group of commands."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from deniable_aggregator.cli.keys import keys
+from deniable_aggregator.cli.metrics import metrics
+from deniable_aggregator.cli.serve import serve
+from deniable_shared import __version__
+from deniable_shared.errors import DeniableError
+
+
+class _Commands(click.Group):
+    """A group whose expected errors are one line, not a traceback."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except DeniableError as error:
+            raise click.ClickException(str(error)) from error
+
+
+@click.group(cls=_Commands)
+@click.version_option(__version__, prog_name="deniable")
+def deniable() -> None:
+    """Telemetry that every user can deny: the aggregator and its tools.
+
+    To begin, with a registry file metrics.toml of the application flightdeck:
+
+    \b
+        deniable serve --store deniable.db
+        deniable keys create --store deniable.db --scope admin --application flightdeck
+        deniable metrics register metrics.toml --token TOKEN
+        deniable keys create --store deniable.db --scope write --application flightdeck
+
+    The last key goes into the application, which sends reports with it.
+    """  # noqa: D301  click reads the backslash as a sign
+
+
+deniable.add_command(keys)
+deniable.add_command(metrics)
+deniable.add_command(serve)
+
+__all__ = ["deniable"]

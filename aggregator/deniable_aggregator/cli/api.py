@@ -1,0 +1,83 @@
+"""Calling a server from the command line."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+import httpx
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+DEFAULT_SERVER: Final = "http://127.0.0.1:8787"
+TIMEOUT_SECONDS: Final = 120.0
+
+
+def server_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Adds ``--server`` and ``--token``, passed on as `server` and `token`."""
+    server = click.option(
+        "--server",
+        default=DEFAULT_SERVER,
+        show_default=True,
+        envvar="DENIABLE_SERVER",
+        help="The aggregator's address. Also from DENIABLE_SERVER.",
+    )
+    token = click.option(
+        "--token",
+        required=True,
+        envvar="DENIABLE_TOKEN",
+        help="A key of deniable keys create. Better from DENIABLE_TOKEN: other users of a machine "
+        "can see options.",
+    )
+    return server(token(command))
+
+
+def call(
+    server: str,
+    token: str,
+    method: str,
+    path: str,
+    *,
+    params: dict[str, str] | None = None,
+    json: Any = None,
+    content: bytes | None = None,
+) -> Any:
+    """One request; the JSON of its answer.
+
+    Args:
+        server: the aggregator's address.
+        token: a key.
+        method: an HTTP method.
+        path: from the root, such as ``/v1/metrics``.
+        params: the query.
+        json: a body, sent as JSON.
+        content: a body, sent as it is.
+
+    Raises:
+        click.ClickException: if the server cannot be reached, or answers with a problem.
+    """
+    try:
+        answer = httpx.request(
+            method,
+            server.rstrip("/") + path,
+            params=params,
+            json=json,
+            content=content,
+            headers={"Authorization": f"Bearer {token}"},
+            timeout=TIMEOUT_SECONDS,
+        )
+    except (httpx.HTTPError, httpx.InvalidURL, UnicodeEncodeError) as error:
+        raise click.ClickException(
+            f"{server} cannot be reached: {error}. Is deniable serve running there?"
+        ) from error
+    try:
+        document = answer.json()
+    except ValueError:
+        document = None
+    if answer.is_success and document is not None:
+        return document
+    if not isinstance(document, dict) or "code" not in document:
+        raise click.ClickException(f"{server} answered {answer.status_code}, not as an aggregator")
+    lines = [f"{document['title']} ({document['code']}). {document['detail']}"]
+    raise click.ClickException("\n".join([*lines, *document.get("problems", [])]))

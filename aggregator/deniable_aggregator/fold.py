@@ -1,0 +1,164 @@
+"""The fold: inbox rows become tallies, exactly once, in bounded batches."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from typing import TYPE_CHECKING, Final
+
+from deniable_aggregator.store import Store, StoreUnavailableError, Sum
+from deniable_shared.periods import epoch_at
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection
+
+    from deniable_aggregator.catalogue import Catalogue
+    from deniable_aggregator.store import Row
+    from deniable_aggregator.tallies import Tally
+
+BATCH_BYTES: Final = 16 << 20
+BATCH_ROWS: Final = 20_000
+BUSY_SHARE: Final = 0.25
+"""In the background at most this share of the time goes into folding: rewriting a large tally for
+a few reports costs more than letting them wait."""
+
+BACKGROUND_SECONDS: Final = 5.0
+
+log = logging.getLogger("deniable_aggregator")
+
+
+class Folder:
+    """Counts what is in the inbox.
+
+    A batch is counted outside any lock of the store. Then one transaction adds the counts and
+    deletes the rows; if one of the rows is gone, another process has counted it, and nothing
+    changes. So any number of folders may work on one store, and a crash repeats a batch or not,
+    but never counts it twice.
+    """
+
+    def __init__(self, store: Store, catalogue: Catalogue) -> None:
+        self._store = store
+        self._catalogue = catalogue
+        # Two threads of this process would only do the same work twice.
+        self._lock = threading.Lock()
+
+    def fold(self, digests: Collection[bytes] | None = None, *, seconds: float) -> None:
+        """Counts what is waiting: of all specs, or of these.
+
+        Args:
+            digests: the specs that matter now, or None for all.
+            seconds: when this time is up, the rest is left to the next call.
+
+        Raises:
+            StoreUnavailableError: if the store failed; no report was lost or counted twice.
+        """
+        deadline = time.monotonic() + seconds
+        if not self._lock.acquire(timeout=seconds):
+            return
+        try:
+            for digest, epoch in self._store.inbox.groups(digests):
+                more = True
+                while more and time.monotonic() < deadline:
+                    more = self._fold_batch(digest, epoch)
+        finally:
+            self._lock.release()
+
+    def _fold_batch(self, digest: bytes, epoch: int) -> bool:
+        """Counts one batch; True if the batch was full, so that there may be more."""
+        rows = self._store.inbox.batch(digest, epoch, max_bytes=BATCH_BYTES, max_rows=BATCH_ROWS)
+        if not rows:
+            return False
+        full = len(rows) == BATCH_ROWS or sum(len(row.payload) for row in rows) >= BATCH_BYTES
+        entry = self._catalogue.find(digest)
+        if entry is None:
+            self._set_aside(rows, "their metric is not registered")
+            return full
+        counted = _count(entry.tally, rows)
+        if counted is None:
+            rows = self._without_bad_rows(entry.tally, rows)
+            counted = _count(entry.tally, rows) if rows else None
+        if counted is not None:
+            self._store.tallies.add(digest, epoch, counted, [row.id for row in rows])
+        return full
+
+    def _without_bad_rows(self, tally: Tally, rows: list[Row]) -> list[Row]:
+        bad = [row for row in rows if _count(tally, [row]) is None]
+        self._set_aside(bad, "they cannot be counted")
+        gone = {row.id for row in bad}
+        return [row for row in rows if row.id not in gone]
+
+    def _set_aside(self, rows: list[Row], reason: str) -> None:
+        log.error("%d inbox rows were set aside: %s", len(rows), reason)
+        self._store.inbox.set_aside([row.id for row in rows])
+
+
+def _count(tally: Tally, rows: list[Row]) -> Sum | None:
+    """What rows amount to, or None if one of them cannot be counted.
+
+    Ingest has checked every report, so this happens through damage or a defect only. Either must
+    not stop the others from being counted.
+    """
+    try:
+        cells = tally.count(b"".join(row.payload for row in rows))
+    except MemoryError:
+        raise
+    except Exception as error:  # noqa: BLE001  see above
+        log.error("counting failed: %s", type(error).__name__)
+        return None
+    return Sum(tally.reports(cells), cells)
+
+
+class Background:
+    """A thread that folds, and closes epochs, as long as the server runs.
+
+    Args:
+        folder: what folds.
+        store: whose epochs are closed.
+        fold_seconds: the pause between two folds, at least.
+        accept_days: an epoch is closed this many days after its own.
+        clock: seconds since 1970.
+    """
+
+    def __init__(
+        self,
+        folder: Folder,
+        store: Store,
+        *,
+        fold_seconds: float,
+        accept_days: int,
+        clock: Callable[[], float],
+    ) -> None:
+        self._folder = folder
+        self._store = store
+        self._pause = fold_seconds
+        self._accept_days = accept_days
+        self._clock = clock
+        self._closed_before = -1
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="deniable-fold", daemon=True)
+        self._thread.start()
+
+    def close(self) -> None:
+        """Ends the thread; a batch that it has begun may be repeated by the next one."""
+        self._stop.set()
+        self._thread.join()
+
+    def _run(self) -> None:
+        pause = 0.0
+        while not self._stop.wait(pause):
+            start = time.monotonic()
+            try:
+                self._close_epochs()
+                self._folder.fold(seconds=BACKGROUND_SECONDS)
+            except StoreUnavailableError as error:
+                log.error("folding failed and will be tried again: %s", error)
+            except Exception as error:  # noqa: BLE001  this thread must outlive every failure
+                log.error("folding failed and will be tried again: %s", type(error).__name__)
+            pause = max(self._pause, (time.monotonic() - start) / BUSY_SHARE)
+
+    def _close_epochs(self) -> None:
+        oldest_open = epoch_at(self._clock()) - self._accept_days
+        if oldest_open > self._closed_before:
+            self._store.inbox.close_epochs(oldest_open)
+            self._closed_before = oldest_open

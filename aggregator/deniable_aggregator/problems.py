@@ -1,0 +1,144 @@
+"""Errors as RFC 9457 problem documents. A code is stable: clients may depend on it."""
+
+from __future__ import annotations
+
+import json
+import logging
+import traceback
+from typing import TYPE_CHECKING, Final
+
+from flask import Flask, Response
+from werkzeug.exceptions import HTTPException, MethodNotAllowed
+
+from deniable_aggregator.store import StoreUnavailableError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+MEDIA_TYPE: Final = "application/problem+json"
+RETRY_SECONDS: Final = 5
+
+log = logging.getLogger("deniable_aggregator")
+
+CODES: Final[Mapping[str, tuple[int, str]]] = {
+    "malformed_upload": (400, "The body is not an upload"),
+    "malformed_question": (400, "The question is malformed"),
+    "malformed_request": (400, "The request is malformed"),
+    "unknown_key": (401, "The key is missing, unknown or revoked"),
+    "wrong_scope": (403, "The key does not allow this"),
+    "not_found": (404, "There is nothing here"),
+    "unknown_metric": (404, "No such metric is registered"),
+    "no_reports": (404, "There are no reports in this period"),
+    "method_not_allowed": (405, "This method is not allowed here"),
+    "unknown_digest": (409, "The metric is not registered in this form"),
+    "epoch_future": (409, "The day of a report is in the future"),
+    "epoch_closed": (410, "The day of a report is closed"),
+    "upload_too_large": (413, "The body is too large"),
+    "unsupported_media_type": (415, "The body is of an unsupported type"),
+    "malformed_report": (422, "A report is not one of its metric"),
+    "candidates_needed": (422, "The question needs candidates"),
+    "estimate_refused": (422, "This cannot be estimated"),
+    "registry_refused": (422, "The registry has problems"),
+    "overloaded": (429, "The server is behind"),
+    "request_refused": (400, "The request was refused"),
+    "internal_error": (500, "The server failed"),
+    "store_unavailable": (503, "The store cannot be reached or written"),
+}
+"""Every code with its HTTP status and title."""
+
+
+class ProblemError(Exception):
+    """An answer that is a problem document.
+
+    Args:
+        code: one of `CODES`.
+        detail: what was wrong and what to do next; never bytes of a report.
+        headers: further headers of the answer.
+        status: another status than the code's own.
+        extra: further members of the document.
+    """
+
+    def __init__(
+        self,
+        code: str,
+        detail: str,
+        *,
+        headers: Mapping[str, str] | None = None,
+        status: int | None = None,
+        **extra: object,
+    ) -> None:
+        super().__init__(f"{code}: {detail}")
+        self.code = code
+        self.status = CODES[code][0] if status is None else status
+        self.headers = dict(headers or {})
+        self.document = {
+            "type": f"urn:deniable:problem:{code}",
+            "title": CODES[code][1],
+            "status": self.status,
+            "detail": detail,
+            "code": code,
+            **extra,
+        }
+
+    def response(self) -> Response:
+        """The document as an answer."""
+        return Response(
+            json.dumps(self.document), self.status, self.headers, content_type=MEDIA_TYPE
+        )
+
+
+def unavailable() -> ProblemError:
+    """The problem of a store that cannot be read or written."""
+    return ProblemError(
+        "store_unavailable",
+        "Nothing of this request was stored. Send it again later; the operator finds the reason "
+        "in the server's log.",
+        headers={"Retry-After": str(RETRY_SECONDS)},
+    )
+
+
+def install(app: Flask) -> None:
+    """Makes every error of an application a problem document, those of Flask included."""
+    app.register_error_handler(ProblemError, ProblemError.response)
+    app.register_error_handler(StoreUnavailableError, _store_unavailable)
+    app.register_error_handler(HTTPException, _http)
+    app.register_error_handler(Exception, _unexpected)
+
+
+def _store_unavailable(error: StoreUnavailableError) -> Response:
+    log.error("store unavailable: %s", error)
+    return unavailable().response()
+
+
+def _http(error: HTTPException) -> Response:
+    status = error.code or 500
+    headers = {}
+    if isinstance(error, MethodNotAllowed):
+        headers["Allow"] = ", ".join(sorted(error.valid_methods or ()))
+    code, detail = _OF_STATUS.get(status, ("request_refused", error.description or ""))
+    return ProblemError(code, detail, headers=headers, status=status).response()
+
+
+_OF_STATUS: Final = {
+    400: ("malformed_request", "The request is not valid HTTP for this server. Check its form."),
+    404: (
+        "not_found",
+        "Check the path: /v1/reports, /v1/metrics, /v1/metrics/NAME/estimate, /v1/status, "
+        "/healthz.",
+    ),
+    405: ("method_not_allowed", "The header Allow lists the methods of this path."),
+    413: ("upload_too_large", "Send less in one request."),
+    415: ("unsupported_media_type", "Set the header Content-Type to what this path takes."),
+}
+
+
+def _unexpected(error: Exception) -> Response:
+    # The message of an unknown exception could quote anything, so only its type and its place
+    # are logged.
+    place = "".join(traceback.format_tb(error.__traceback__))
+    log.error("unexpected %s\n%s", type(error).__name__, place)
+    return ProblemError(
+        "internal_error",
+        "The request may be sent again. The operator finds the place of the failure in the "
+        "server's log; please report it.",
+    ).response()

@@ -1,0 +1,262 @@
+"""What analysts ask: which metrics there are, what they amount to, how the server is doing."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime
+from typing import TYPE_CHECKING, Any, Final
+
+from flask import Blueprint, request
+from werkzeug.exceptions import HTTPException, RequestEntityTooLarge
+
+from deniable_aggregator.access import authenticated
+from deniable_aggregator.estimate import estimate
+from deniable_aggregator.ingest import UNKNOWN
+from deniable_aggregator.problems import ProblemError
+from deniable_shared.errors import ParameterError
+from deniable_shared.periods import epoch_at
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from deniable_aggregator.catalogue import Catalogue, Entry
+    from deniable_aggregator.fold import Folder
+    from deniable_aggregator.ingest import Ingest
+    from deniable_aggregator.keys import Keyring
+    from deniable_aggregator.settings import Settings
+    from deniable_aggregator.store import Store
+
+FOLD_SECONDS: Final = 5.0
+"""A question waits this long, at most, for what is pending to be counted."""
+
+FIRST_DAY: Final = date(1970, 1, 1)
+LAST_DAY: Final = date(9999, 12, 31)
+
+
+class Reading:
+    """Answers questions about one store.
+
+    Args:
+        store: the store.
+        catalogue: the registered metrics.
+        folder: counts what is pending before an answer.
+        ingest: knows what was accepted and refused.
+        settings: limits.
+        clock: seconds since 1970.
+    """
+
+    def __init__(
+        self,
+        *,
+        store: Store,
+        catalogue: Catalogue,
+        folder: Folder,
+        ingest: Ingest,
+        settings: Settings,
+        clock: Callable[[], float],
+    ) -> None:
+        self._store = store
+        self._catalogue = catalogue
+        self._folder = folder
+        self._ingest = ingest
+        self._settings = settings
+        self._clock = clock
+
+    def metrics(self, application: str) -> dict[str, Any]:
+        """The registered metrics of an application, with what was counted of each."""
+        entries = self._catalogue.of(application)
+        counted = self._store.tallies.reports([entry.spec.digest for entry in entries])
+        pending = self._pending(entries)
+        return {
+            "application": application,
+            "metrics": [
+                {
+                    **_description(entry),
+                    "reports": counted.get(entry.spec.digest, 0),
+                    "pending_reports": pending.get(entry.spec.digest, 0),
+                }
+                for entry in entries
+            ],
+        }
+
+    def status(self, application: str) -> dict[str, Any]:
+        """How ingest and fold are doing, for one application."""
+        entries = self._catalogue.of(application)
+        digests = [entry.spec.digest for entry in entries]
+        backlog = self._store.inbox.backlog(digests)
+        counts = dict(self._ingest.counts(application))
+        return {
+            "application": application,
+            "today": _day(epoch_at(self._clock())),
+            "accept_days": self._settings.accept_days,
+            "since_start": {
+                "accepted": counts.pop("accepted", 0),
+                "duplicate": counts.pop("duplicate", 0),
+                "refused": dict(sorted(counts.items())),
+                "refused_without_key": sum(self._ingest.counts(UNKNOWN).values()),
+            },
+            "inbox": {
+                "rows": sum(each.rows for each in backlog),
+                "bytes": sum(each.payload_bytes for each in backlog),
+                "reports": sum(self._pending(entries).values()),
+                "rows_set_aside": self._store.inbox.count_set_aside(digests),
+            },
+        }
+
+    def estimate(
+        self,
+        application: str,
+        name: str,
+        *,
+        since: date | None,
+        until: date | None,
+        top: int | None,
+        candidates: Sequence[str] | None,
+    ) -> dict[str, Any]:
+        """What a metric amounts to over some days, all its registered forms together.
+
+        Raises:
+            ProblemError: if it is unknown, has no reports or cannot be estimated.
+        """
+        entries = [e for e in self._catalogue.of(application) if e.spec.name == name]
+        if not entries:
+            raise ProblemError("unknown_metric", "GET /v1/metrics lists the metrics of this key.")
+        if candidates is None and any(entry.spec.type == "string" for entry in entries):
+            raise ProblemError(
+                "candidates_needed",
+                f"{name} counts strings of an open domain: POST the same path with "
+                '{"candidates": ["...", ...]}, or use deniable estimate --candidates FILE.',
+            )
+        self._folder.fold([entry.spec.digest for entry in entries], seconds=FOLD_SECONDS)
+        first, last = _epoch(since or FIRST_DAY), _epoch(until or LAST_DAY)
+        sums = [
+            (
+                entry.spec,
+                self._store.tallies.total(entry.spec.digest, entry.tally.cells, first, last),
+            )
+            for entry in entries
+        ]
+        if not any(sum_.reports for _, sum_ in sums):
+            raise ProblemError(
+                "no_reports",
+                f"{name} has no reports in these days. Widen since and until, or wait for devices.",
+            )
+        try:
+            answer = estimate([(spec, sum_.cells) for spec, sum_ in sums], candidates)
+        except ParameterError as error:
+            raise ProblemError("estimate_refused", str(error)) from None
+        shown = answer if top is None else answer.top(top)
+        return {
+            "application": application,
+            "since": None if since is None else since.isoformat(),
+            "until": None if until is None else until.isoformat(),
+            "pending_reports": sum(self._pending(entries).values()),
+            **shown.as_dict(),
+        }
+
+    def _pending(self, entries: Sequence[Entry]) -> dict[bytes, int]:
+        widths = {entry.spec.digest: entry.spec.mechanism.report_bytes for entry in entries}
+        return {
+            each.digest: each.payload_bytes // widths[each.digest]
+            for each in self._store.inbox.backlog(list(widths))
+        }
+
+
+def blueprint(reading: Reading, keyring: Keyring, settings: Settings) -> Blueprint:
+    """The routes."""
+    routes = Blueprint("reading", __name__)
+
+    def metrics() -> dict[str, Any]:
+        return reading.metrics(authenticated(keyring, "read", "admin").application)
+
+    def status() -> dict[str, Any]:
+        return reading.status(authenticated(keyring, "read", "admin").application)
+
+    def estimate(name: str) -> dict[str, Any]:
+        key = authenticated(keyring, "read", "admin")
+        candidates = _candidates(settings) if request.method == "POST" else None
+        since, until = _date("since"), _date("until")
+        if since is not None and until is not None and since > until:
+            raise ProblemError("malformed_question", f"since must not be after until, got {since}")
+        return reading.estimate(
+            key.application, name, since=since, until=until, top=_top(), candidates=candidates
+        )
+
+    routes.add_url_rule("/v1/metrics", view_func=metrics)
+    routes.add_url_rule("/v1/status", view_func=status)
+    path = "/v1/metrics/<name>/estimate"
+    routes.add_url_rule(path, view_func=estimate, methods=["GET", "POST"])
+    return routes
+
+
+def _candidates(settings: Settings) -> list[str]:
+    request.max_content_length = settings.max_candidates_bytes
+    wanted = 'Send JSON: {"candidates": ["...", ...]}.'
+    try:
+        body = request.get_json(cache=False)
+    except RequestEntityTooLarge:
+        limit = settings.max_candidates_bytes
+        raise ProblemError("upload_too_large", f"Ask with at most {limit} bytes.") from None
+    except (HTTPException, RecursionError):
+        raise ProblemError("malformed_question", wanted) from None
+    values = body.get("candidates") if isinstance(body, dict) and len(body) == 1 else None
+    if not isinstance(values, list) or not values or not all(type(v) is str for v in values):
+        raise ProblemError("malformed_question", wanted)
+    if len(values) > settings.max_candidates:
+        raise ProblemError(
+            "malformed_question",
+            f"candidates must be at most {settings.max_candidates} strings, got {len(values)}.",
+        )
+    try:
+        "".join(values).encode()
+    except UnicodeEncodeError:
+        raise ProblemError(
+            "malformed_question", "candidates must not hold lone surrogates."
+        ) from None
+    return values
+
+
+def _date(name: str) -> date | None:
+    text = request.args.get(name)
+    if text is None:
+        return None
+    try:
+        value = date.fromisoformat(text)
+    except ValueError:
+        value = None
+    if value is None or value < FIRST_DAY:
+        raise ProblemError("malformed_question", f"{name} must be a date such as 2026-01-31.")
+    return value
+
+
+def _top() -> int | None:
+    text = request.args.get("top")
+    if text is None:
+        return None
+    if not (text.isascii() and text.isdigit() and 0 < len(text) < 10 and int(text) > 0):
+        raise ProblemError("malformed_question", "top must be an integer above 0.")
+    return int(text)
+
+
+def _description(entry: Entry) -> dict[str, Any]:
+    spec, about = entry.spec, entry.registration
+    return {
+        "name": spec.name,
+        "type": spec.type,
+        "description": about.description,
+        "owners": list(about.owners),
+        "expires": None if about.expires is None else about.expires.isoformat(),
+        "every": spec.every,
+        "mechanism": spec.mechanism.name,
+        "epsilon": spec.mechanism.epsilon,
+        "epsilon_permanent": spec.mechanism.epsilon_permanent,
+        "digest": spec.digest.hex(),
+        "registered": _day(about.registered),
+    }
+
+
+def _epoch(day: date) -> int:
+    return (day - FIRST_DAY).days
+
+
+def _day(epoch: int) -> str:
+    return datetime.fromtimestamp(epoch * 86_400, UTC).date().isoformat()

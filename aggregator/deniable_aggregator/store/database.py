@@ -1,0 +1,183 @@
+"""The SQLite file: one connection that writes, several that only read."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import threading
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Final
+
+from sqlalchemy import create_engine, event, insert, inspect, select
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.pool import QueuePool, StaticPool
+
+from deniable_aggregator.store.errors import StoreRefusedError, StoreUnavailableError
+from deniable_aggregator.store.schema import SCHEMA_VERSION, metadata, schema_version
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from sqlalchemy import Connection, Engine
+
+BUSY_TIMEOUT_MS: Final = 5_000
+READERS: Final = 4
+CHECKPOINT_PAGES: Final = 4_000
+"""The log is copied into the file at 16 MiB, four times SQLite's default: fewer syncs."""
+
+LOG_LIMIT_BYTES: Final = 64 << 20
+
+
+class Database:
+    """An open store file. Thread-safe; not to be carried through a fork.
+
+    Writing goes through one connection behind a lock, and every write transaction also holds a
+    lock on a side file. The second lock is there because SQLite before 3.51.3 can lose a
+    transaction when two connections write and checkpoint a WAL at the same moment (the WAL-reset
+    race; Debian 12 ships 3.40.1). Commits checkpoint, so they happen under both locks.
+
+    Args:
+        path: the file; created, readable by its owner only, if absent.
+
+    Raises:
+        StoreRefusedError: if the file is not a store of this version, or is damaged.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._lock = threading.Lock()
+        self._side_file = -1
+        try:
+            # SQLite would create the file with the umask's permissions; its logs copy the file's.
+            os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+            self._side_file = os.open(f"{path}.lock", os.O_RDWR | os.O_CREAT, 0o600)
+        except OSError as error:
+            raise StoreRefusedError(f"{path}: cannot be opened: {error.strerror}") from error
+        self._writer = _engine(f"sqlite:///{path}", _prepare_writer, poolclass=StaticPool)
+        self._readers = _engine(
+            f"sqlite:///file:{path}?mode=ro&uri=true",
+            _prepare_reader,
+            poolclass=QueuePool,
+            pool_size=READERS,
+            max_overflow=0,
+        )
+        try:
+            with self.write() as connection:
+                _create_or_check(connection, path)
+        except StoreUnavailableError as error:
+            self.close()
+            raise StoreRefusedError(
+                f"{path}: is not a Deniable store, or is damaged ({error}). "
+                "Restore it from a backup, or name a new file to start afresh."
+            ) from error
+        except StoreRefusedError:
+            self.close()
+            raise
+
+    @contextmanager
+    def write(self) -> Iterator[Connection]:
+        """One transaction that is durable when the block ends, and undone when it raises.
+
+        Raises:
+            StoreUnavailableError: if the transaction could not be begun, carried out or committed.
+        """
+        with self._lock, self._exclusively(), _translated(), self._writer.begin() as connection:
+            yield connection
+
+    @contextmanager
+    def read(self) -> Iterator[Connection]:
+        """A consistent view of what is committed; it neither blocks writers nor waits for them.
+
+        Raises:
+            StoreUnavailableError: if the file cannot be read.
+        """
+        with _translated(), self._readers.begin() as connection:
+            yield connection
+
+    def empty_log(self) -> None:
+        """Copies the write-ahead log into the file and truncates it: deleted bytes go too."""
+        with self._lock, self._exclusively(), _translated(), self._writer.connect() as connection:
+            connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
+
+    def close(self) -> None:
+        """Closes all connections. The last one to close a file checkpoints it: hence the locks."""
+        with self._lock:
+            if self._side_file < 0:
+                return
+            with self._exclusively():
+                self._readers.dispose()
+                self._writer.dispose()
+            os.close(self._side_file)
+            self._side_file = -1
+
+    @contextmanager
+    def _exclusively(self) -> Iterator[None]:
+        if self._side_file < 0:
+            raise StoreUnavailableError("the store is closed")
+        fcntl.flock(self._side_file, fcntl.LOCK_EX)
+        try:
+            yield
+        finally:
+            fcntl.flock(self._side_file, fcntl.LOCK_UN)
+
+
+@contextmanager
+def _translated() -> Iterator[None]:
+    try:
+        yield
+    except DBAPIError as error:
+        # The driver's own words ("database or disk is full"); they never quote parameters.
+        raise StoreUnavailableError(str(error.orig)) from error
+
+
+def _engine(url: str, prepare: Any, **options: Any) -> Engine:
+    # Parameters are payloads and hashes: they stay out of messages and logs.
+    engine = create_engine(
+        url, hide_parameters=True, connect_args={"check_same_thread": False}, **options
+    )
+    event.listen(engine, "connect", prepare)
+    event.listen(engine, "begin", _begin)
+    return engine
+
+
+def _prepare_writer(connection: Any, _record: Any) -> None:
+    connection.isolation_level = None  # transactions begin where _begin says
+    for pragma in (
+        f"busy_timeout = {BUSY_TIMEOUT_MS}",
+        "journal_mode = WAL",
+        "synchronous = FULL",  # a 204 survives power loss, not only kill -9
+        "secure_delete = FAST",  # a deleted epoch key is overwritten
+        f"wal_autocheckpoint = {CHECKPOINT_PAGES}",
+        f"journal_size_limit = {LOG_LIMIT_BYTES}",
+    ):
+        connection.execute(f"PRAGMA {pragma}")
+
+
+def _prepare_reader(connection: Any, _record: Any) -> None:
+    connection.isolation_level = None
+    connection.execute(f"PRAGMA busy_timeout = {BUSY_TIMEOUT_MS}")
+    connection.execute("PRAGMA query_only = ON")
+
+
+def _begin(connection: Connection) -> None:
+    reading = isinstance(connection.engine.pool, QueuePool)
+    connection.exec_driver_sql("BEGIN" if reading else "BEGIN IMMEDIATE")
+
+
+def _create_or_check(connection: Connection, path: Path) -> None:
+    tables = inspect(connection).get_table_names()
+    if not tables:
+        metadata.create_all(connection)
+        connection.execute(insert(schema_version).values(version=SCHEMA_VERSION))
+        return
+    if schema_version.name not in tables:
+        raise StoreRefusedError(
+            f"{path}: is a database, but not a Deniable store. Name another file."
+        )
+    found = connection.execute(select(schema_version.c.version)).scalars().all()
+    if found != [SCHEMA_VERSION]:
+        raise StoreRefusedError(
+            f"{path}: has schema version {', '.join(map(str, found)) or 'none'}, this program "
+            f"works with {SCHEMA_VERSION}. Install the version of deniable that wrote it."
+        )

@@ -1,0 +1,108 @@
+"""The registered metrics."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from datetime import date
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import insert, select, update
+
+from deniable_aggregator.store.errors import StoreUnavailableError
+from deniable_aggregator.store.schema import metrics
+from deniable_shared.spec import Spec
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from sqlalchemy import Row
+
+    from deniable_aggregator.store.database import Database
+    from deniable_shared.registry import Metric
+
+
+@dataclass(frozen=True)
+class Registration:
+    """A metric as it was registered.
+
+    Attributes:
+        spec: all that matters to counting and debiasing.
+        description: what is collected, in a sentence.
+        owners: who answers for it.
+        expires: the last day on which devices report it, or None.
+        registered: the day on which it was first registered, in days since 1970-01-01.
+    """
+
+    spec: Spec
+    description: str
+    owners: tuple[str, ...]
+    expires: date | None
+    registered: int
+
+
+class Metrics:
+    """Specs by digest; they are added and never changed. What people are told may change."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def register(self, registrations: Iterable[Metric], today: int) -> list[Spec]:
+        """Adds metrics, and updates description, owners and expiry of those that exist.
+
+        Returns:
+            The specs that are new.
+        """
+        new: list[Spec] = []
+        with self._database.write() as connection:
+            known = set(connection.execute(select(metrics.c.digest)).scalars())
+            for metric in registrations:
+                spec = metric.spec
+                about = {
+                    "description": metric.description,
+                    "owners": json.dumps(metric.owners),
+                    "expires": None if metric.expires is None else metric.expires.isoformat(),
+                }
+                if spec.digest in known:
+                    here = metrics.c.digest == spec.digest
+                    connection.execute(update(metrics).where(here).values(**about))
+                    continue
+                connection.execute(
+                    insert(metrics).values(
+                        digest=spec.digest,
+                        application=spec.application,
+                        name=spec.name,
+                        spec=json.dumps(spec.canonical(), sort_keys=True, ensure_ascii=False),
+                        epsilon=spec.mechanism.epsilon,
+                        registered=today,
+                        **about,
+                    )
+                )
+                new.append(spec)
+        return new
+
+    def all(self) -> list[Registration]:
+        """Every metric of every application.
+
+        Raises:
+            StoreUnavailableError: if the store cannot be read, or holds a spec of a later version.
+        """
+        with self._database.read() as connection:
+            rows = connection.execute(select(metrics).order_by(metrics.c.name)).all()
+        return [_registration(row) for row in rows]
+
+
+def _registration(row: Row[Any]) -> Registration:
+    try:
+        return Registration(
+            spec=Spec.from_canonical(json.loads(row.spec)),
+            description=row.description,
+            owners=tuple(json.loads(row.owners)),
+            expires=None if row.expires is None else date.fromisoformat(row.expires),
+            registered=row.registered,
+        )
+    except (ValueError, TypeError) as error:
+        # Written by a later version, or damaged: guessing would count under the wrong noise.
+        raise StoreUnavailableError(
+            f"metric {row.name} is in a form unknown to this version"
+        ) from error
