@@ -1,0 +1,61 @@
+"""Telemetry that every user can deny: values are randomized on the device before they are stored.
+
+::
+
+    import deniable
+
+    client = deniable.Client(
+        "metrics.toml", endpoint="https://...", key="...", directory="...", consent=True
+    )
+    client.record("theme", "dark")
+
+Importing costs next to nothing: what a name needs is loaded when the name is first used.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from deniable_shared import __version__
+
+if TYPE_CHECKING:
+    from deniable._client import Client
+    from deniable._status import Dropped, FlushResult, Outcome, Status
+    from deniable._transport import HttpTransport, Response, Transport
+    from deniable_shared.errors import DeniableError, ParameterError, RegistryError
+
+__all__ = [
+    "Client",
+    "DeniableError",
+    "Dropped",
+    "FlushResult",
+    "HttpTransport",
+    "Outcome",
+    "ParameterError",
+    "RegistryError",
+    "Response",
+    "Status",
+    "Transport",
+    "__version__",
+]
+
+_HOMES = {
+    "deniable._client": ("Client",),
+    "deniable._status": ("Dropped", "FlushResult", "Outcome", "Status"),
+    "deniable._transport": ("HttpTransport", "Response", "Transport"),
+    "deniable_shared.errors": ("DeniableError", "ParameterError", "RegistryError"),
+}
+
+
+def __getattr__(name: str) -> object:
+    for home, names in _HOMES.items():
+        if name in names:
+            value: object = getattr(import_module(home), name)
+            globals()[name] = value
+            return value
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

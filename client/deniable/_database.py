@@ -1,0 +1,74 @@
+"""Opening the two SQLite files of a device.
+
+Write-ahead logging with synchronous=NORMAL: a commit survives the death of the process at once, and
+a power failure once the log is synced, which the uploader does before anything leaves. The callers
+hold the lock of the device's directory around every use, checkpoints included, because SQLite
+before 3.51.3 can corrupt a log that two connections reset and write at the same moment.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from typing import TYPE_CHECKING, Final
+from urllib.parse import quote
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+PAGE_BYTES: Final = 1_024
+"""Small pages: a commit copies and checksums whole pages, and the rows are short."""
+
+BUSY_SECONDS: Final = 1.0
+_PRIVATE_FILE: Final = 0o600
+_CORRUPT: Final = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
+
+
+def create(path: Path) -> None:
+    """Makes an empty file that only its owner can read; its log inherits the mode."""
+    os.close(os.open(path, os.O_CREAT | os.O_RDWR, _PRIVATE_FILE))
+
+
+def connect(path: Path) -> sqlite3.Connection:
+    """A connection in autocommit mode to a file that exists.
+
+    Raises:
+        sqlite3.Error: if there is no such file, or it cannot be opened.
+    """
+    return sqlite3.connect(
+        f"file:{quote(str(path))}?mode=rw",
+        uri=True,
+        timeout=BUSY_SECONDS,
+        isolation_level=None,
+        check_same_thread=False,
+    )
+
+
+def version(connection: sqlite3.Connection) -> int:
+    """The schema version of a file; 0 for one that was just made."""
+    number: int = connection.execute("PRAGMA user_version").fetchone()[0]
+    return number
+
+
+def initialise(connection: sqlite3.Connection, schema: str, number: int) -> None:
+    """Creates the tables of a new file, all or none of them, durably."""
+    connection.execute(f"PRAGMA page_size = {PAGE_BYTES}")
+    connection.executescript(f"BEGIN; {schema}; PRAGMA user_version = {number}; COMMIT;")
+
+
+def log_ahead(connection: sqlite3.Connection) -> None:
+    """Switches to write-ahead logging for everything that follows."""
+    connection.execute("PRAGMA journal_mode = WAL")
+    connection.execute("PRAGMA synchronous = NORMAL")
+
+
+def is_corrupt(error: BaseException) -> bool:
+    """Whether an error says that a file is damaged, not merely busy, full or unreadable."""
+    code = getattr(error, "sqlite_errorcode", None)
+    return isinstance(code, int) and code & 0xFF in _CORRUPT
+
+
+def is_full(error: BaseException) -> bool:
+    """Whether an error says that there is no room."""
+    code = getattr(error, "sqlite_errorcode", None)
+    return isinstance(code, int) and code & 0xFF == sqlite3.SQLITE_FULL

@@ -1,0 +1,271 @@
+"""The private directory of one device: its secret, its ledger, its spool and the lock over them."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import sqlite3
+import threading
+import time
+from typing import TYPE_CHECKING, Final, Self
+
+from deniable import _database
+from deniable._ledger import Ledger, LedgerError, sync
+from deniable._spool import Spool
+
+if TYPE_CHECKING:
+    from pathlib import Path
+    from types import TracebackType
+
+    from deniable._status import Journal
+
+SECRET_BYTES: Final = 32
+REOPEN_SECONDS: Final = 60.0
+"""After a failure the storage is left alone this long, so that `record` stays quick."""
+
+_LOCK_WAIT_SECONDS: Final = 1.0
+_LOCK_POLL_SECONDS: Final = 0.001
+_PRIVATE_DIRECTORY: Final = 0o700
+_OTHERS: Final = 0o077
+_LEDGER, _SPOOL, _SECRET, _LOCK = "ledger.sqlite", "spool.sqlite", "secret", "lock"
+_ABANDONED: Final[list[object]] = []
+_OURS: Final = (_LEDGER, _SPOOL, _SECRET, _LOCK)
+
+
+class StorageError(Exception):
+    """The directory cannot be used now; the message says why and holds no value."""
+
+
+STORAGE_ERRORS: Final = (StorageError, LedgerError, sqlite3.Error, OSError)
+"""What using a `Device` can raise."""
+
+
+class Device:
+    """One device's storage, opened at first use.
+
+    It is used as a context, which locks it::
+
+        with device:
+            device.ledger.debit(...)
+            device.spool.add(...)
+
+    Only one thread of one process is inside at a time. Entering raises `StorageError` if the
+    storage cannot be used; any storage error inside closes the files, and they are opened again
+    after `REOPEN_SECONDS`.
+
+    A device exists as soon as it has a secret. From then on, a ledger that is missing or damaged
+    means that the spent budget is not known: nothing can be recorded until it is back. The same
+    holds for a ledger with spent budget whose secret is missing.
+
+    Args:
+        directory: made with mode 0700 when first entered, not before.
+        journal: where troubles and dropped reports are noted.
+
+    Attributes:
+        ledger: valid inside the context.
+        spool: valid inside the context.
+        secret: valid inside the context.
+    """
+
+    ledger: Ledger
+    spool: Spool
+    secret: bytes
+
+    def __init__(self, directory: Path, journal: Journal) -> None:
+        self.directory = directory
+        self._journal = journal
+        self._lock = threading.Lock()
+        self._lock_file: int | None = None
+        self._suspended = False
+        self._retry_at = 0.0
+        self._refusal = ""
+
+    @property
+    def exists(self) -> bool:
+        """Whether anything was ever stored."""
+        return (self.directory / _SECRET).exists() or (self.directory / _LEDGER).exists()
+
+    def __enter__(self) -> Self:
+        # Bounded, because a signal handler may record while its own thread is in here.
+        if not self._lock.acquire(timeout=_LOCK_WAIT_SECONDS):
+            raise StorageError("another thread holds the storage")
+        try:
+            if self._lock_file is None:
+                self._open()
+            else:
+                try:
+                    _seize(self._lock_file)
+                except StorageError as error:
+                    self._refuse(error)
+                    raise
+        except BaseException:
+            self._lock.release()
+            raise
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if isinstance(error, STORAGE_ERRORS):
+            self._refuse(error)
+        if self._lock_file is not None:
+            fcntl.flock(self._lock_file, fcntl.LOCK_UN)
+        self._lock.release()
+
+    def sync(self) -> None:
+        """Makes every debit survive a power failure; called before anything is uploaded.
+
+        Raises:
+            OSError: if the disk refuses; then nothing may be uploaded.
+        """
+        try:
+            sync(self.directory / _LEDGER)
+        except OSError as error:
+            self._journal.trouble("storage_unavailable", _say(error))
+            raise
+
+    def close(self) -> None:
+        """Closes the files; the next use opens them again."""
+        with self._lock:
+            self._close_files()
+
+    def suspend(self) -> None:
+        """Before a fork: closes the files and keeps every other thread out until `resume`.
+
+        SQLite connections must not cross a fork, not even to be closed on the other side.
+        """
+        self._suspended = self._lock.acquire(timeout=_LOCK_WAIT_SECONDS)
+        if self._suspended:
+            self._close_files()
+
+    def resume(self) -> None:
+        """After a fork, in the parent."""
+        if self._suspended:
+            self._lock.release()
+
+    def forked(self) -> None:
+        """After a fork, in the child."""
+        if not self._suspended:
+            # Some thread was stuck inside. Its connections stay open, untouched, to the end.
+            _ABANDONED.append((self.__dict__.pop("ledger", None), self.__dict__.pop("spool", None)))
+            self._close_files()
+        self._lock = threading.Lock()
+
+    def __del__(self) -> None:
+        self._close_files()
+
+    def _open(self) -> None:
+        if time.monotonic() < self._retry_at:
+            raise StorageError(self._refusal)
+        try:
+            _make_private(self.directory)
+            self._lock_file = os.open(self.directory / _LOCK, os.O_CREAT | os.O_RDWR, 0o600)
+            _seize(self._lock_file)
+            self._open_files()
+        except (OSError, sqlite3.Error, LedgerError, StorageError) as error:
+            self._refuse(error)
+            raise StorageError(self._refusal) from error
+
+    def _open_files(self) -> None:
+        ledger, secret = self.directory / _LEDGER, self.directory / _SECRET
+        known = secret.exists()
+        if known:
+            self.secret = secret.read_bytes()
+            if len(self.secret) != SECRET_BYTES:
+                raise StorageError("the device's secret is damaged")
+            if not ledger.exists():
+                raise StorageError("the ledger is missing: what was spent is not known")
+        else:
+            _database.create(ledger)
+        self.ledger = Ledger(ledger, new=not known)
+        if not known:
+            if self.ledger.spent(0)[1] > 0:
+                raise StorageError("the device's secret is missing")
+            self.secret = os.urandom(SECRET_BYTES)
+            _write_durably(secret, self.secret)
+        self.spool = Spool(self.directory / _SPOOL, self._journal)
+
+    def _refuse(self, error: BaseException) -> None:
+        self._close_files()
+        self._refusal = (
+            str(error) if isinstance(error, (StorageError, LedgerError)) else _say(error)
+        )
+        self._retry_at = time.monotonic() + REOPEN_SECONDS
+        self._journal.trouble("storage_unavailable", self._refusal)
+
+    def _close_files(self) -> None:
+        for name in ("spool", "ledger"):
+            file = self.__dict__.pop(name, None)
+            if file is not None:
+                with contextlib.suppress(sqlite3.Error):
+                    file.close()
+        if self._lock_file is not None:
+            os.close(self._lock_file)
+            self._lock_file = None
+
+
+def _seize(lock_file: int) -> None:
+    """Takes the lock that processes sharing the directory respect."""
+    deadline = None
+    while True:
+        try:
+            fcntl.flock(lock_file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            now = time.monotonic()
+            deadline = deadline or now + _LOCK_WAIT_SECONDS
+            if now > deadline:
+                raise StorageError("another process holds the directory's lock") from None
+            time.sleep(_LOCK_POLL_SECONDS)
+        else:
+            return
+
+
+def _make_private(directory: Path) -> None:
+    """Makes the directory, or checks that an existing one is nobody else's business.
+
+    Raises:
+        StorageError: if others can look into it and it holds more than this client's files.
+        OSError: if it cannot be made.
+    """
+    directory.parent.mkdir(parents=True, exist_ok=True)
+    with contextlib.suppress(FileExistsError):
+        directory.mkdir(mode=_PRIVATE_DIRECTORY)
+        return
+    if directory.stat().st_mode & _OTHERS:
+        if any(not path.name.startswith(_OURS) for path in directory.iterdir()):
+            raise StorageError("the directory is open to other users and holds other files")
+        directory.chmod(_PRIVATE_DIRECTORY)
+
+
+def _write_durably(path: Path, content: bytes) -> None:
+    """Writes a private file so that after a power failure it is there in full or not at all."""
+    draft = path.with_name(path.name + ".new")
+    draft.unlink(missing_ok=True)
+    descriptor = os.open(draft, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
+    try:
+        os.write(descriptor, content)
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+    _sync_directory(path.parent)  # what was made before, the ledger, must not vanish without it
+    draft.replace(path)
+    _sync_directory(path.parent)
+
+
+def _sync_directory(directory: Path) -> None:
+    descriptor = os.open(directory, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _say(error: BaseException) -> str:
+    """An error in a few words, without the path, which may hold a user's name."""
+    name = getattr(error, "sqlite_errorname", None)
+    detail = name or (error.strerror if isinstance(error, OSError) else "")
+    return f"{type(error).__name__} {detail}".strip()

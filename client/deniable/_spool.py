@@ -1,0 +1,243 @@
+"""The spool: reports that wait on this device to be uploaded. It holds nothing but noise."""
+
+from __future__ import annotations
+
+import sqlite3
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
+
+from deniable import _database
+from deniable._status import Dropped
+from deniable_shared import wire
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from deniable._status import Journal
+
+VERSION: Final = 1
+MAX_REPORTS: Final = 10_000
+MAX_BYTES: Final = 16 << 20
+MAX_AGE_DAYS: Final = 30
+"""Older reports are dropped: the aggregator has closed their day long before."""
+
+_SCHEMA: Final = """
+CREATE TABLE report (
+    number INTEGER PRIMARY KEY,
+    upload_id BLOB NOT NULL,
+    digest BLOB NOT NULL,
+    epoch INTEGER NOT NULL,
+    payload BLOB NOT NULL,
+    due REAL NOT NULL,
+    tries INTEGER NOT NULL
+)
+"""
+_ADD: Final = """
+INSERT INTO report (upload_id, digest, epoch, payload, due, tries) VALUES (?, ?, ?, ?, ?, 0)
+"""
+_DROP_OLDEST: Final = """
+DELETE FROM report WHERE number IN (SELECT number FROM report ORDER BY number LIMIT ?)
+"""
+_COUNT: Final = "SELECT count(*) FROM report"
+
+_T = TypeVar("_T")
+
+
+class Pending(NamedTuple):
+    """A stored report.
+
+    Attributes:
+        number: its place in the spool; it never leaves the device.
+        upload_id: 16 random bytes, chosen when it was recorded.
+        digest: of its spec.
+        epoch: UTC day, in days since 1970-01-01.
+        payload: the report.
+        due: when it is to be sent, in seconds since 1970-01-01.
+        tries: how often it was tried.
+    """
+
+    number: int
+    upload_id: bytes
+    digest: bytes
+    epoch: int
+    payload: bytes
+    due: float
+    tries: int
+
+    def body(self) -> bytes:
+        """The upload: the same bytes at every try."""
+        part = wire.Part(self.digest, self.epoch, self.payload)
+        return wire.encode(wire.Upload(self.upload_id, (part,)))
+
+
+class Spool:
+    """The spool file of one device. Not thread-safe: its owner holds a lock.
+
+    A damaged file is set aside under the name ``<name>.corrupt`` and counted, and a fresh one
+    begins.
+
+    Args:
+        path: of the file; it is made if it does not exist.
+        journal: where dropped reports are counted.
+
+    Raises:
+        sqlite3.Error: if it cannot be used for another reason than damage.
+        OSError: if it cannot be made.
+    """
+
+    def __init__(self, path: Path, journal: Journal) -> None:
+        self._path = path
+        self._journal = journal
+        self._counted_from = self._count_at = 0
+        try:
+            self._connection = self._open()
+        except sqlite3.Error as error:
+            if not _database.is_corrupt(error):
+                raise
+            self._set_aside()
+            self._connection = self._open()
+
+    def add(self, upload_id: bytes, digest: bytes, epoch: int, payload: bytes, due: float) -> None:
+        """Stores a report; if the spool is full, the oldest ones make room and are counted."""
+        row = (upload_id, digest, epoch, payload, due)
+        try:
+            number = self._healing(lambda: self._connection.execute(_ADD, row).lastrowid or 0)
+        except sqlite3.Error as error:
+            if not (_database.is_full(error) and self._drop_oldest_tenth()):
+                raise
+            number = self._connection.execute(_ADD, row).lastrowid or 0
+        # Other processes add as well, and numbers start again once the spool was empty: counting
+        # is due when the numbers could have reached the cap.
+        if not self._counted_from <= number < self._count_at:
+            self._keep_newest(number)
+
+    def count(self) -> int:
+        """How many reports are stored."""
+        return self._healing(lambda: int(self._connection.execute(_COUNT).fetchone()[0]))
+
+    def due(self, now: float, horizon: float, limit: int) -> list[Pending]:
+        """Reports whose time has come, the longest overdue first.
+
+        Args:
+            now: in seconds since 1970-01-01.
+            horizon: a due time beyond this moment was written by a clock that was ahead; it counts
+                as come.
+            limit: how many at most.
+        """
+        query = "SELECT * FROM report WHERE due <= ? OR due > ? ORDER BY due LIMIT ?"
+        return self._select(query, (now, horizon, limit))
+
+    def between(self, after: int, last: int, limit: int) -> list[Pending]:
+        """Reports with a number above `after` and up to `last`, in the order they were recorded."""
+        query = "SELECT * FROM report WHERE number > ? AND number <= ? ORDER BY number LIMIT ?"
+        return self._select(query, (after, last, limit))
+
+    def last_number(self) -> int:
+        """The number of the newest report, 0 if there is none."""
+        query = "SELECT ifnull(max(number), 0) FROM report"
+        return self._healing(lambda: int(self._connection.execute(query).fetchone()[0]))
+
+    def next_due(self) -> float | None:
+        """When the next report is due, or None if there is none."""
+        query = "SELECT min(due) FROM report"
+        due: float | None = self._healing(lambda: self._connection.execute(query).fetchone()[0])
+        return due
+
+    def claim(self, report: Pending, due: float) -> bool:
+        """Takes a report for one try: to everybody else it is due later from now on.
+
+        Returns:
+            False if it was sent, dropped or claimed by somebody else in the meantime.
+        """
+        query = "UPDATE report SET due = ?, tries = tries + 1 WHERE number = ? AND due = ?"
+        row = (due, report.number, report.due)
+        return self._healing(lambda: self._connection.execute(query, row).rowcount == 1)
+
+    def postpone(self, report: Pending, due: float) -> None:
+        """Writes down when a report may be tried again."""
+        query = "UPDATE report SET due = ? WHERE number = ? AND upload_id = ?"
+        row = (due, report.number, report.upload_id)
+        self._healing(lambda: self._connection.execute(query, row))
+
+    def remove(self, report: Pending) -> bool:
+        """Deletes a report; False if it was gone already."""
+        query = "DELETE FROM report WHERE number = ? AND upload_id = ?"
+        row = (report.number, report.upload_id)
+        return self._healing(lambda: self._connection.execute(query, row).rowcount == 1)
+
+    def drop_before(self, epoch: int) -> None:
+        """Drops and counts reports of days before this one."""
+        query = "DELETE FROM report WHERE epoch < ?"
+        count = self._healing(lambda: self._connection.execute(query, (epoch,)).rowcount)
+        self._journal.drop(Dropped.TOO_OLD, count)
+
+    def clear(self) -> None:
+        """Deletes and counts every report, because the user has withdrawn consent."""
+        count = self._healing(lambda: self._connection.execute("DELETE FROM report").rowcount)
+        self._journal.drop(Dropped.CONSENT_WITHDRAWN, count)
+
+    def close(self) -> None:
+        """Closes the file."""
+        self._connection.close()
+
+    def _open(self) -> sqlite3.Connection:
+        _database.create(self._path)
+        connection = _database.connect(self._path)
+        try:
+            if _database.version(connection) == 0:
+                _database.initialise(connection, _SCHEMA, VERSION)
+            if _database.version(connection) != VERSION:
+                error = sqlite3.DatabaseError("the spool is not one of this version")
+                error.sqlite_errorcode = sqlite3.SQLITE_CORRUPT
+                raise error
+            _database.log_ahead(connection)
+            connection.execute(f"PRAGMA max_page_count = {MAX_BYTES // _database.PAGE_BYTES}")
+            self._inode = self._path.stat().st_ino
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def _select(self, query: str, row: tuple[float, ...]) -> list[Pending]:
+        rows = self._healing(lambda: self._connection.execute(query, row).fetchall())
+        return [Pending(*columns) for columns in rows]
+
+    def _healing(self, operation: Callable[[], _T]) -> _T:
+        try:
+            return operation()
+        except sqlite3.Error as error:
+            if not _database.is_corrupt(error):
+                raise
+        self._connection.close()
+        # Another process may have found the same damage first and begun a fresh spool.
+        if self._path.stat().st_ino == self._inode:
+            self._set_aside()
+        self._connection = self._open()
+        return operation()
+
+    def _set_aside(self) -> None:
+        for suffix in ("-wal", "-shm"):
+            self._path.with_name(self._path.name + suffix).unlink(missing_ok=True)
+        self._path.replace(self._path.with_name(self._path.name + ".corrupt"))
+        self._journal.drop(Dropped.SPOOL_CORRUPT)
+        self._journal.trouble("spool_corrupt", "the spool was damaged and set aside")
+
+    def _keep_newest(self, number: int) -> None:
+        count = self.count()
+        if count > MAX_REPORTS:
+            # A hundredth more than needed, so that a full spool is not counted at every report.
+            count -= self._drop_oldest(count - MAX_REPORTS + MAX_REPORTS // 100)
+        self._counted_from = number
+        self._count_at = number + MAX_REPORTS - count + 1
+
+    def _drop_oldest_tenth(self) -> bool:
+        pages = self._connection.execute("PRAGMA page_count").fetchone()[0]
+        if pages < MAX_BYTES // _database.PAGE_BYTES:
+            return False  # the disk is full, not the spool: dropping would help nobody
+        self._drop_oldest(-(-self.count() // 10))
+        return True
+
+    def _drop_oldest(self, count: int) -> int:
+        dropped = self._connection.execute(_DROP_OLDEST, (count,)).rowcount
+        self._journal.drop(Dropped.SPOOL_FULL, dropped)
+        return dropped

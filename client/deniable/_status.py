@@ -1,0 +1,152 @@
+"""What the client tells about itself: outcomes, counts and the last trouble, never a value."""
+
+from __future__ import annotations
+
+import math
+import threading
+import time
+from collections import Counter
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+LOG_INTERVAL_SECONDS: Final = 3_600.0
+"""The same kind of trouble is logged at most once in this time."""
+
+
+class Outcome(StrEnum):
+    """What became of one call of `Client.record`."""
+
+    RECORDED = "recorded"
+    """The value was randomized, and the report will be uploaded."""
+    ALREADY_REPORTED = "already_reported"
+    """This metric has reported in this period."""
+    NO_CONSENT = "no_consent"
+    OUTSIDE_DOMAIN = "outside_domain"
+    """The value has the wrong type, or is no category of a metric without a catch-all."""
+    UNKNOWN_METRIC = "unknown_metric"
+    EXPIRED = "expired"
+    """The metric's last day is over."""
+    OVER_BUDGET = "over_budget"
+    """The report would exceed the epsilon of this day or of this device's lifetime."""
+    STORAGE_UNAVAILABLE = "storage_unavailable"
+    """The directory, the ledger or the spool cannot be used: see `Status.last_error`."""
+    CLOSED = "closed"
+    INTERNAL_ERROR = "internal_error"
+    """A defect of the client; please report it with `Status.last_error`."""
+
+
+class Dropped(StrEnum):
+    """Why reports were given up, besides ``refused_<status>``, a final answer of the aggregator."""
+
+    TOO_OLD = "too_old"
+    SPOOL_FULL = "spool_full"
+    SPOOL_CORRUPT = "spool_corrupt"
+    """Counts spools that were set aside: how many reports each held is not known."""
+    CONSENT_WITHDRAWN = "consent_withdrawn"
+
+
+@dataclass(frozen=True)
+class FlushResult:
+    """What a flush achieved.
+
+    Attributes:
+        sent: reports that the aggregator acknowledged during the flush.
+        pending: reports that are still stored, to be sent later.
+        dropped: reports that were given up for good during the flush.
+    """
+
+    sent: int
+    pending: int
+    dropped: int
+
+
+@dataclass(frozen=True)
+class Status:
+    """A snapshot of one client; the counts are of this process, since the client was made.
+
+    Attributes:
+        consent: whether anything is recorded at all.
+        pending: reports that are stored on this device, waiting to be sent.
+        sent: reports that the aggregator acknowledged.
+        outcomes: how often `record` answered with each `Outcome`.
+        dropped: reports given up, by reason.
+        last_error: the latest trouble in one line, or None; never a value, key or payload.
+        epsilon_left_today: nats that may still be spent in this UTC day; 0 without storage.
+        epsilon_left_lifetime: nats that this device may ever spend again; 0 without storage.
+    """
+
+    consent: bool
+    pending: int
+    sent: int
+    outcomes: Mapping[str, int]
+    dropped: Mapping[str, int]
+    last_error: str | None
+    epsilon_left_today: float
+    epsilon_left_lifetime: float
+
+
+class Journal:
+    """Counts what happens and logs troubles, one line per kind and hour. Safe for threads."""
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()  # a signal handler may record, too
+        self._outcomes: Counter[str] = Counter()
+        self._dropped: Counter[str] = Counter()
+        self._logged_at: dict[str, float] = {}
+        self.sent = 0
+        self.last_error: str | None = None
+
+    def outcome(self, outcome: Outcome) -> None:
+        """Counts one call of `record`."""
+        with self._lock:
+            self._outcomes[outcome.value] += 1
+
+    def drop(self, reason: str, count: int = 1) -> None:
+        """Counts reports that were given up."""
+        if count:
+            with self._lock:
+                self._dropped[str(reason)] += count
+
+    def delivered(self) -> None:
+        """Counts one acknowledged report."""
+        with self._lock:
+            self.sent += 1
+
+    def trouble(self, kind: str, message: str) -> None:
+        """Notes a trouble, and logs it unless its kind was logged within the hour.
+
+        Args:
+            kind: a constant word.
+            message: one line that holds no value, key or payload.
+        """
+        self.last_error = f"{kind}: {message}"
+        now = time.monotonic()
+        with self._lock:
+            due = now >= self._logged_at.get(kind, -math.inf) + LOG_INTERVAL_SECONDS
+            if due:
+                self._logged_at[kind] = now
+        if due:
+            import logging  # most programs never have a trouble
+
+            logger = logging.getLogger("deniable")
+            if not any(isinstance(handler, logging.NullHandler) for handler in logger.handlers):
+                logger.addHandler(logging.NullHandler())
+            logger.warning("%s: %s", kind, message)
+
+    def outcomes(self) -> dict[str, int]:
+        """Calls of `record` by outcome."""
+        with self._lock:
+            return dict(self._outcomes)
+
+    def dropped(self) -> dict[str, int]:
+        """Reports given up by reason."""
+        with self._lock:
+            return dict(self._dropped)
+
+    def forked(self) -> None:
+        """Replaces the lock in a forked child: another thread of the parent may have held it."""
+        self._lock = threading.RLock()

@@ -1,0 +1,267 @@
+"""The uploader: a background thread that lives only while reports are waiting.
+
+It sends one report per request, each at its own random time, and gives a report up only when the
+aggregator refuses it for good. A report that is claimed for a try is written back with a later due
+time first, so a crash, or a second process on the same directory, costs at most a duplicate, which
+the aggregator recognises by the upload's id.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from typing import TYPE_CHECKING, Final
+
+from deniable._device import STORAGE_ERRORS
+from deniable._spool import MAX_AGE_DAYS
+from deniable._status import FlushResult
+from deniable_shared.periods import epoch_at
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from deniable._device import Device
+    from deniable._spool import Pending
+    from deniable._status import Journal
+    from deniable._transport import Response, Transport
+
+SEND_TIMEOUT_SECONDS: Final = 10.0
+CLAIM_SECONDS: Final = 15.0
+"""How long a claimed report is nobody else's: longer than a try can take."""
+
+FIRST_BACKOFF_SECONDS: Final = 2.0
+MAX_BACKOFF_SECONDS: Final = 3_600.0
+MAX_RETRY_AFTER_SECONDS: Final = 3_600.0
+STORAGE_BACKOFF_SECONDS: Final = 60.0
+MAX_WAIT_SECONDS: Final = 3_600.0
+"""The thread looks at the clock at least this often, since the clock may be changed."""
+
+ACCEPTED: Final = 204
+REFUSED: Final = frozenset({400, 410, 413, 415, 422})
+"""Final answers: the same bytes would be refused again."""
+
+CONFLICT: Final = 409
+"""This report must wait, for its metric is not registered yet; others need not."""
+
+_BATCH: Final = 32
+
+
+class Uploader:
+    """Sends what is in the spool.
+
+    Args:
+        device: whose spool.
+        transport: what carries an upload; called by one thread at a time.
+        journal: where results and troubles are noted.
+        clock: seconds since 1970-01-01.
+        delay_seconds: the longest random delay that a report was given.
+    """
+
+    def __init__(
+        self,
+        device: Device,
+        transport: Transport,
+        journal: Journal,
+        clock: Callable[[], float],
+        delay_seconds: float,
+    ) -> None:
+        self._device = device
+        self._transport = transport
+        self._journal = journal
+        self._clock = clock
+        # No report can honestly be due later than this from now on.
+        self._horizon_seconds = max(delay_seconds, MAX_BACKOFF_SECONDS) + CLAIM_SECONDS
+        self._failures = 0
+        self._hold_until = 0.0
+        self.forked()
+
+    def forked(self) -> None:
+        """Forgets the thread, which stays in the parent, and its locks. Called in a child."""
+        self._condition = threading.Condition()
+        self._sending = threading.Lock()
+        self._thread: threading.Thread | None = None
+        self._news = False
+        self._next_look = 0.0
+        self._requested = self._served = 0
+        self._flush_until = 0.0
+
+    def wake(self, in_seconds: float) -> None:
+        """Says that a report will be due in so many seconds; starts the thread if there is none."""
+        with self._condition:
+            self._news = True
+            if self._thread is None:
+                self._start()
+            elif time.monotonic() + in_seconds < self._next_look:
+                self._condition.notify_all()
+
+    def flush(self, timeout_seconds: float) -> FlushResult:
+        """Tries every stored report once, now, unless the aggregator cannot be reached.
+
+        Args:
+            timeout_seconds: when to return at the latest; an exchange that is under way goes on.
+        """
+        deadline = time.monotonic() + timeout_seconds
+        sent, dropped = self._journal.sent, sum(self._journal.dropped().values())
+        with self._condition:
+            self._requested += 1
+            ticket = self._requested
+            self._flush_until = max(self._flush_until, deadline)
+            if self._thread is None:
+                self._start()
+            self._condition.notify_all()
+            while (
+                self._thread is not None
+                and self._served < ticket
+                and (remaining := deadline - time.monotonic()) > 0
+            ):
+                self._condition.wait(remaining)
+        sent = self._journal.sent - sent
+        dropped = sum(self._journal.dropped().values()) - dropped
+        return FlushResult(sent=sent, pending=self.pending(), dropped=dropped)
+
+    def pending(self) -> int:
+        """How many reports are stored; 0 if the storage cannot be used."""
+        try:
+            with self._device as device:
+                return device.spool.count()
+        except STORAGE_ERRORS:
+            return 0  # the device has noted why
+
+    def stop(self) -> threading.Thread | None:
+        """Tells the thread to end after the exchange it is in; nothing is lost by it.
+
+        Returns:
+            The thread, if there was one, to be waited for.
+        """
+        with self._condition:
+            thread, self._thread = self._thread, None
+            self._condition.notify_all()
+        return thread
+
+    def _start(self) -> None:
+        thread = threading.Thread(target=self._run, name="deniable-uploader", daemon=True)
+        self._thread = thread
+        try:
+            thread.start()
+        except RuntimeError as error:  # no more threads, or the interpreter is about to end
+            self._thread = None
+            self._journal.trouble("no_thread", str(error))
+
+    def _run(self) -> None:
+        me = threading.current_thread()
+        while self._thread is me:
+            with self._condition:
+                self._news = False
+                ticket = self._requested
+                flushing = self._served < ticket
+            try:
+                if flushing:
+                    self._send_all(me)
+                else:
+                    self._send_due(me)
+                wait = self._next_wait()
+            except Exception as error:  # noqa: BLE001  the thread must outlive any trouble
+                if not isinstance(error, STORAGE_ERRORS):
+                    self._journal.trouble("upload_failed", type(error).__name__)
+                wait = STORAGE_BACKOFF_SECONDS
+            with self._condition:
+                if flushing:
+                    self._served = ticket
+                    self._condition.notify_all()
+                if self._thread is not me:
+                    return
+                if self._news or self._served < self._requested:
+                    continue
+                if wait is None:
+                    self._thread = None
+                    return
+                self._next_look = time.monotonic() + wait
+                self._condition.wait(wait)
+
+    def _send_due(self, me: threading.Thread) -> None:
+        while time.monotonic() >= self._hold_until:
+            now = self._clock()
+            with self._device as device:
+                device.spool.drop_before(epoch_at(now) - MAX_AGE_DAYS)
+                reports = device.spool.due(now, now + self._horizon_seconds, _BATCH)
+            if not reports:
+                return
+            for report in reports:
+                if self._thread is not me or self._served < self._requested:
+                    return
+                if not self._try(report):
+                    return
+
+    def _send_all(self, me: threading.Thread) -> None:
+        with self._device as device:
+            device.spool.drop_before(epoch_at(self._clock()) - MAX_AGE_DAYS)
+            last = device.spool.last_number()
+        after = 0
+        while True:
+            with self._device as device:
+                reports = device.spool.between(after, last, _BATCH)
+            if not reports:
+                return
+            for report in reports:
+                if self._thread is not me or time.monotonic() >= self._flush_until:
+                    return
+                if not self._try(report):
+                    return
+            after = reports[-1].number
+
+    def _try(self, report: Pending) -> bool:
+        """Sends one report once; False if the aggregator wants, or seems, to be left alone."""
+        with self._device as device:
+            if not device.spool.claim(report, self._clock() + CLAIM_SECONDS):
+                return True
+        # The debit of this report must outlive a power failure before anyone else sees it.
+        self._device.sync()
+        response = self._exchange(report.body())
+        status = None if response is None else response.status
+        if status == ACCEPTED or status in REFUSED:
+            with self._device as device:
+                device.spool.remove(report)
+            if status == ACCEPTED:
+                self._journal.delivered()
+            else:
+                self._journal.drop(f"refused_{status}")
+                self._journal.trouble(f"refused_{status}", "the aggregator refused a report")
+            self._failures = 0
+            return True
+        if status is not None:
+            self._journal.trouble(f"status_{status}", "the aggregator did not take a report now")
+        with self._device as device:
+            device.spool.postpone(report, self._clock() + _backoff_seconds(report.tries))
+        if status == CONFLICT:
+            return True
+        asked = 0.0 if response is None else response.retry_after_seconds or 0.0
+        wait = max(_backoff_seconds(self._failures), min(asked, MAX_RETRY_AFTER_SECONDS))
+        self._failures += 1
+        self._hold_until = time.monotonic() + wait
+        return False
+
+    def _exchange(self, body: bytes) -> Response | None:
+        with self._sending:
+            try:
+                return self._transport.send(body, SEND_TIMEOUT_SECONDS)
+            except Exception as error:  # noqa: BLE001  a transport may raise anything
+                detail = error.strerror if isinstance(error, OSError) else None
+                self._journal.trouble("unreachable", detail or type(error).__name__)
+                return None
+
+    def _next_wait(self) -> float | None:
+        with self._device as device:
+            due = device.spool.next_due()
+        if due is None:
+            return None
+        wait = due - self._clock()
+        if wait > self._horizon_seconds:
+            wait = 0.0
+        return min(max(wait, self._hold_until - time.monotonic(), 0.0), MAX_WAIT_SECONDS)
+
+
+def _backoff_seconds(failures: int) -> float:
+    """Exponential backoff with full jitter: uniform below a bound that doubles."""
+    bound = min(MAX_BACKOFF_SECONDS, FIRST_BACKOFF_SECONDS * 2.0 ** min(failures, 32))
+    return bound * int.from_bytes(os.urandom(4), "big") / 2**32
