@@ -1,0 +1,238 @@
+"""What every mechanism must pass, written once.
+
+A mechanism's test module subclasses `MechanismConformance` and names its cases. Everything random
+is drawn by the shipped code from seeded byte streams, so a test passes always or never; the
+thresholds below are what a fresh seed would need to be safe too.
+
+Thresholds. Goodness of fit rejects below p = 1e-6. The mean error must lie within 5 of its standard
+deviations of zero. The mean squared error must lie within 20% of the variance that the estimator
+states: with 1,200 repetitions of at least 2 items that is 5 standard deviations or more. A claim of
+0.7 or 1.3 times the noise changes the ratio by 2.04 or 0.59 and must be rejected by the same test.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+from dataclasses import replace
+from fractions import Fraction
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from deniable._randomness import Randomness
+from deniable.randomizers import randomizer_for
+from deniable_aggregator.tallies import tally_for
+from deniable_shared.errors import WireError
+from deniable_shared.rationals import exp_lower, log_upper
+from deniable_shared.spec import Spec
+from tests.privacy.walk import distribution
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from deniable_shared.mechanisms import Mechanism
+
+REJECTION = 1e-6
+MEAN_LIMIT = 5.0
+SQUARE_TOLERANCE = 0.20
+REPETITIONS = 1_200
+SAMPLES = 60_000
+NOISE_FACTORS = (Fraction(7, 10), Fraction(13, 10))
+
+
+def seeded(seed: str) -> Randomness:
+    """Reproducible randomness for tests; the client has no way to be given any."""
+    blocks = itertools.count()
+
+    def source(count: int) -> bytes:
+        return hashlib.shake_256(f"{seed}/{next(blocks)}".encode()).digest(count)
+
+    return Randomness(source)
+
+
+def secret_of(device: int) -> bytes:
+    return hashlib.sha256(device.to_bytes(8, "big")).digest()
+
+
+class MechanismConformance:
+    """One mechanism's conformance.
+
+    Class attributes to set:
+        small: specs small enough to enumerate, each with the declared epsilon and the values whose
+            reports are compared.
+        spec: the spec that is sampled and estimated.
+        population: the values of one repetition's devices.
+        items: what is estimated; with `truth` their true shares.
+    """
+
+    small: ClassVar[Sequence[tuple[Spec, Fraction, Sequence[object]]]]
+    spec: ClassVar[Spec]
+    population: ClassVar[Sequence[object]]
+    items: ClassVar[Sequence[str]]
+    repetitions: ClassVar[int] = REPETITIONS
+
+    @classmethod
+    def with_noise(cls, mechanism: Mechanism, factor: Fraction) -> Mechanism:
+        """The mechanism with `factor` times the noise: its epsilons divided by the factor."""
+        raise NotImplementedError
+
+    @classmethod
+    def label(cls, value: object) -> str:
+        """The item that a population's value counts for."""
+        return str(value)
+
+    # Privacy
+
+    @classmethod
+    def channel(cls, spec: Spec, value: object) -> dict[bytes, Fraction]:
+        """P(report | value) over the shipped bytes, exactly."""
+        item = spec.encode(value)
+        return distribution(lambda walk: randomizer_for(spec, walk).report(item, secret_of(1)))
+
+    def test_epsilon_is_never_above_the_declared_one_and_within_a_thousandth_of_it(self):
+        for spec, declared, values in self.small:
+            channels = [self.channel(spec, value) for value in values]
+            reports = set().union(*channels)
+            assert all(report in channel for channel in channels for report in reports)
+            worst = max(
+                max(channel[report] for channel in channels)
+                / min(channel[report] for channel in channels)
+                for report in reports
+            )
+            assert worst <= exp_lower(declared)
+            assert log_upper(worst) <= spec.mechanism.epsilon
+            assert log_upper(worst) >= float(declared) - 1e-3
+
+    def test_every_report_has_the_stated_width(self):
+        for spec, _, values in self.small:
+            for report in self.channel(spec, values[0]):
+                assert len(report) == spec.mechanism.report_bytes
+
+    def sampled(self, spec: Spec, value: object) -> dict[bytes, int]:
+        randomizer = randomizer_for(spec, seeded("sampler"))
+        item, secret = spec.encode(value), secret_of(1)
+        counts: dict[bytes, int] = {}
+        for _ in range(SAMPLES):
+            report = randomizer.report(item, secret)
+            counts[report] = counts.get(report, 0) + 1
+        return counts
+
+    def p_value(self, counts: dict[bytes, int], exact: dict[bytes, Fraction]) -> float:
+        assert counts.keys() <= exact.keys()
+        expected = np.array([float(exact[report]) * SAMPLES for report in exact])
+        observed = np.array([counts.get(report, 0) for report in exact])
+        rare = expected < 5
+        if rare.any():
+            expected = np.append(expected[~rare], expected[rare].sum())
+            observed = np.append(observed[~rare], observed[rare].sum())
+        return float(stats.chisquare(observed, expected).pvalue)
+
+    def test_the_sampler_fits_the_exact_probabilities_and_no_others(self):
+        for spec, _, values in self.small:
+            counts = self.sampled(spec, values[0])
+            assert self.p_value(counts, self.channel(spec, values[0])) > REJECTION
+            for factor in NOISE_FACTORS:
+                other = replace(spec, mechanism=self.with_noise(spec.mechanism, factor))
+                assert self.p_value(counts, self.channel(other, values[0])) < REJECTION
+
+    # Estimation
+
+    @classmethod
+    def redrawn(cls, index: int) -> Spec:
+        """The spec of one repetition; another name draws another hash family."""
+        return replace(cls.spec, name=f"{cls.spec.name}{index}")
+
+    @pytest.fixture(scope="class")
+    @classmethod
+    def outcomes(cls):
+        """Errors of the estimates, and the variances stated: float64, (repetitions, items)."""
+        labels = [cls.label(value) for value in cls.population]
+        truth = np.array([labels.count(item) / len(labels) for item in cls.items])
+        randomness, device = seeded("estimates"), itertools.count()
+        errors, variances = [], []
+        for index in range(cls.repetitions):
+            spec = cls.redrawn(index)
+            randomizer, tally = randomizer_for(spec, randomness), tally_for(spec)
+            payload = b"".join(
+                randomizer.report(spec.encode(value), secret_of(next(device)))
+                for value in cls.population
+            )
+            shares = tally.shares(tally.count(payload), cls.items)
+            errors.append(shares.share - truth)
+            variances.append(shares.variance)
+        return np.array(errors), np.array(variances)
+
+    def test_estimates_are_unbiased(self, outcomes):
+        errors, variances = outcomes
+        deviations = errors.mean(axis=0) / np.sqrt(variances.mean(axis=0) / len(errors))
+        assert np.abs(deviations).max() < MEAN_LIMIT
+
+    def fits(self, outcomes, claimed: float) -> bool:
+        errors, variances = outcomes
+        ratio = (errors**2).mean(axis=0) / (claimed**2 * variances.mean(axis=0))
+        return bool(abs(ratio.mean() - 1) < SQUARE_TOLERANCE)
+
+    def test_estimates_have_the_stated_variance_and_no_other(self, outcomes):
+        assert self.fits(outcomes, 1.0)
+        for factor in NOISE_FACTORS:
+            assert not self.fits(outcomes, float(factor))
+
+    # Counting
+
+    def payload(self, count: int, seed: str = "payload") -> bytes:
+        randomizer = randomizer_for(self.spec, seeded(seed))
+        values = itertools.cycle(self.population)
+        return b"".join(
+            randomizer.report(self.spec.encode(next(values)), secret_of(device))
+            for device in range(count)
+        )
+
+    def test_tallies_of_any_partition_add_up_in_any_order(self):
+        tally, width = tally_for(self.spec), self.spec.mechanism.report_bytes
+        reports = [
+            self.payload(60)[start : start + width] for start in range(0, 60 * width, width)
+        ]
+        whole = tally.count(b"".join(reports))
+        assert tally.reports(whole) == 60
+
+        @settings(deadline=None, max_examples=25, suppress_health_check=list(HealthCheck))
+        @given(st.permutations(reports), st.lists(st.integers(1, 59), max_size=4))
+        def check(shuffled, cuts):
+            edges = [0, *sorted(set(cuts)), 60]
+            parts = [b"".join(shuffled[a:b]) for a, b in itertools.pairwise(edges)]
+            counts = [tally.count(part) for part in parts]
+            assert (sum(counts) == whole).all()
+            assert (sum(reversed(counts)) == whole).all()
+
+        check()
+
+    def test_a_payload_of_the_wrong_length_is_refused(self):
+        tally, payload = tally_for(self.spec), self.payload(3)
+        bad = [b""]
+        if self.spec.mechanism.report_bytes > 1:
+            bad += [payload[:-1], payload + b"\x00", payload[:1]]
+        for malformed in bad:
+            for act in (tally.check, tally.count):
+                with pytest.raises(WireError, match=f"a payload of {self.spec.name} must be"):
+                    act(malformed)
+
+    def out_of_range(self) -> Sequence[bytes]:
+        """Reports of the right width that no device can send."""
+        raise NotImplementedError
+
+    def test_a_report_that_no_device_can_send_is_refused(self):
+        tally = tally_for(self.spec)
+        for report in self.out_of_range():
+            for act in (tally.check, tally.count):
+                with pytest.raises(WireError, match=self.spec.name):
+                    act(self.payload(2) + report)
+
+    def test_a_spec_survives_its_canonical_form(self):
+        for spec in (self.spec, *(spec for spec, _, _ in self.small)):
+            assert Spec.from_canonical(spec.canonical()) == spec
+            assert Spec.from_canonical(spec.canonical()).digest == spec.digest

@@ -1,0 +1,22 @@
+"""Short ways to write a spec in tests."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from deniable_shared.spec import Spec
+
+if TYPE_CHECKING:
+    from deniable_shared.mechanisms import Mechanism
+
+
+def boolean(mechanism: Mechanism) -> Spec:
+    return Spec("tests", "flag", "boolean", (), None, mechanism, "day")
+
+
+def category(values: str, mechanism: Mechanism) -> Spec:
+    return Spec("tests", "choice", "category", tuple(values.split()), None, mechanism, "day")
+
+
+def string(mechanism: Mechanism) -> Spec:
+    return Spec("tests", "text", "string", (), None, mechanism, "day")

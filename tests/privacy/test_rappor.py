@@ -1,0 +1,166 @@
+from __future__ import annotations
+
+import itertools
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+
+from deniable.randomizers import rappor as module
+from deniable.randomizers.rappor import RapporRandomizer
+from deniable_shared.mechanisms import Rappor
+from deniable_shared.rationals import exp_lower, log_upper
+from tests.privacy.conformance import MechanismConformance, secret_of
+from tests.privacy.specs import string
+from tests.privacy.walk import distribution
+
+VALUES = ("ant", "bee", "cat", "dog", "eel", "fox")
+
+
+def rappor(epsilon, permanent, bits=8, hashes=1, cohorts=1):
+    return string(
+        Rappor.for_epsilons(
+            Fraction(epsilon), Fraction(permanent), bits=bits, hashes=hashes, cohorts=cohorts
+        )
+    )
+
+
+def permanent_channel(spec, value):
+    """P(permanent response | value), exactly."""
+
+    def run(walk):
+        randomizer = RapporRandomizer(spec, walk, lambda *_: walk)
+        randomizer.report = None
+        randomizer._join_cohort(secret_of(1))
+        return randomizer.permanent(value.encode(), secret_of(1))
+
+    return distribution(run)
+
+
+def instantaneous_channel(spec, permanent):
+    """P(report | permanent response), exactly."""
+
+    def run(walk):
+        randomizer = RapporRandomizer(spec, walk)
+        randomizer.permanent = lambda *_: permanent
+        return randomizer.report(b"", secret_of(1))
+
+    return distribution(run)
+
+
+class TestRappor(MechanismConformance):
+    small = [
+        (rappor("1", "2"), Fraction(1), VALUES[:3]),
+        (rappor("2", "4", hashes=2), Fraction(2), VALUES),
+        (rappor("0.5", "4"), Fraction("0.5"), VALUES[:3]),
+    ]
+    spec = rappor("4", "8", bits=32, hashes=2, cohorts=4)
+    population = ["ant"] * 200 + ["bee"] * 120 + ["cat"] * 60 + ["unlisted"] * 20
+    items = ["ant", "bee", "cat", "nobody has this"]
+
+    @classmethod
+    def channel(cls, spec, value):
+        """Both rounds: over the permanent responses, which a keyed hash makes look uniform."""
+        total = {}
+        for permanent, weight in permanent_channel(spec, value).items():
+            for report, probability in cls.instantaneous(spec, permanent).items():
+                total[report] = total.get(report, 0) + weight * probability
+        return total
+
+    cache = {}
+
+    @classmethod
+    def instantaneous(cls, spec, permanent):
+        key = (spec.digest, permanent)
+        if key not in cls.cache:
+            cls.cache[key] = instantaneous_channel(spec, permanent)
+        return cls.cache[key]
+
+    @classmethod
+    def with_noise(cls, mechanism, factor):
+        return rappor(
+            Fraction(mechanism.epsilon) / factor,
+            Fraction(mechanism.epsilon_permanent) / factor,
+            bits=mechanism.bits,
+            hashes=mechanism.hashes,
+            cohorts=mechanism.cohorts,
+        ).mechanism
+
+    def sampled(self, spec, value):
+        """Samples over devices, whose permanent responses differ, all in one cohort."""
+        randomizer = RapporRandomizer(spec, module._randomness.Randomness())
+        item = spec.encode(value)
+        counts = {}
+        for device in range(60_000):
+            report = randomizer.report(item, secret_of(device))
+            counts[report] = counts.get(report, 0) + 1
+        return counts
+
+    def out_of_range(self):
+        return [(4).to_bytes(2, "big") + bytes(4), b"\xff" * 6]
+
+
+def test_all_reports_of_one_value_stay_below_the_permanent_epsilon():
+    spec = rappor("1", "2")
+    declared, exact = Fraction(2), spec.mechanism.epsilon_permanent
+    channels = [permanent_channel(spec, value) for value in VALUES]
+    worst = max(
+        max(channel[state] for channel in channels) / min(channel[state] for channel in channels)
+        for state in channels[0]
+    )
+    assert worst <= exp_lower(declared)
+    assert float(declared) - 1e-3 <= log_upper(worst) <= exact
+
+    # Two and three reports of one value cost no more than as many single ones, nor than all.
+    states = sorted(channels[0])
+    weights = [np.array([float(channel[state]) for state in states]) for channel in channels[:2]]
+    rows = [TestRappor.instantaneous(spec, state) for state in states]
+    reports = sorted(rows[0])
+    emission = np.array([[float(row[report]) for report in reports] for row in rows])
+    pairs = [np.einsum("s,sa,sb->ab", weight, emission, emission) for weight in weights]
+    two = np.abs(np.log(pairs[0] / pairs[1])).max()
+    assert spec.mechanism.epsilon < two <= min(2 * spec.mechanism.epsilon, exact) + 1e-9
+
+
+def test_the_permanent_response_is_the_same_at_every_report_and_differs_between_metrics():
+    spec = rappor("2", "4", bits=128, cohorts=8)
+    other = replace(spec, name="other")
+    first, again, elsewhere = (
+        RapporRandomizer(chosen, module._randomness.Randomness()) for chosen in (spec, spec, other)
+    )
+    for randomizer in (first, again, elsewhere):
+        randomizer.report(b"ant", secret_of(3))
+    assert first.permanent(b"ant", secret_of(3)) == again.permanent(b"ant", secret_of(3))
+    assert first.permanent(b"ant", secret_of(3)) != first.permanent(b"bee", secret_of(3))
+    assert first.permanent(b"ant", secret_of(3)) != elsewhere.permanent(b"ant", secret_of(3))
+
+
+def test_reporting_forever_does_not_reveal_more_than_the_permanent_response():
+    """The average of 2,000 reports settles on the permanent response, never on the value."""
+    spec = rappor("2", "4", bits=128, hashes=2, cohorts=8)
+    randomizer = RapporRandomizer(spec, module._randomness.Randomness())
+    reports = [randomizer.report(b"ant", secret_of(3)) for _ in range(2_000)]
+    bits = np.unpackbits(np.frombuffer(b"".join(reports), np.uint8).reshape(2_000, -1)[:, 2:], axis=1)
+    average = bits.mean(axis=0)
+    permanent = randomizer.permanent(b"ant", secret_of(3))
+    expected = np.array([permanent >> 127 - index & 1 for index in range(128)])
+    assert ((average > 0.5) == expected).all()
+
+
+def test_cohorts_are_uniform_over_devices_and_fixed_for_each():
+    spec = rappor("2", "4", cohorts=8)
+    randomizer = RapporRandomizer(spec, module._randomness.Randomness())
+    cohorts = [randomizer.report(b"ant", secret_of(device))[:2] for device in range(4_000)]
+    repeated = [randomizer.report(b"bee", secret_of(device))[:2] for device in range(4_000)]
+    assert cohorts == repeated
+    counts = np.bincount([int.from_bytes(cohort, "big") for cohort in cohorts], minlength=8)
+    assert counts.size == 8
+    assert ((counts - 500) ** 2 / 500).sum() < 45.0  # chi-square with 7 degrees: p = 1e-7
+
+
+def test_parameters_are_rounded_toward_privacy():
+    for epsilon, permanent, hashes in itertools.product(("0.3", "1", "2.7"), ("3", "7"), (1, 2, 4)):
+        mechanism = rappor(epsilon, permanent, hashes=hashes).mechanism
+        assert mechanism.epsilon <= float(Fraction(epsilon))
+        assert mechanism.epsilon >= float(Fraction(epsilon)) - 1e-6
+        assert mechanism.epsilon_permanent <= float(Fraction(permanent))
