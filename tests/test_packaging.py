@@ -1,0 +1,178 @@
+"""The wheel, installed as its users install it, with the source tree out of the way."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tarfile
+import venv
+import zipfile
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.slow
+
+ROOT = Path(__file__).parents[1]
+PACKAGES = {"deniable", "deniable_aggregator", "deniable_shared"}
+
+
+def run(*command: object, **options) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [str(word) for word in command], capture_output=True, text=True, check=False, **options
+    )
+
+
+def succeed(*command: object, **options) -> str:
+    result = run(*command, **options)
+    assert result.returncode == 0, f"{command}:\n{result.stdout}\n{result.stderr}"
+    return result.stdout
+
+
+@pytest.fixture(scope="module")
+def distributions(tmp_path_factory) -> Path:
+    """A folder with the wheel, built from the sdist, and the sdist."""
+    folder = tmp_path_factory.mktemp("dist")
+    succeed(sys.executable, "-m", "build", "--outdir", folder, ROOT)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def wheel(distributions: Path) -> Path:
+    (path,) = distributions.glob("*.whl")
+    return path
+
+
+class Environment:
+    """A clean environment, used from an empty folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder / "empty"
+        self.folder.mkdir()
+        venv.create(folder / "venv", with_pip=True)
+        self.bin = folder / "venv" / "bin"
+        self.python = self.bin / "python"
+
+    def install(self, requirement: str) -> None:
+        succeed(self.python, "-m", "pip", "install", "-q", requirement)
+
+    def installed(self) -> set[str]:
+        listing = succeed(self.python, "-m", "pip", "list", "--format", "json")
+        names = {entry["name"].lower() for entry in json.loads(listing)}
+        return names - {"pip", "setuptools"}
+
+    def run(self, *command: str) -> subprocess.CompletedProcess[str]:
+        return run(self.bin / command[0], *command[1:], cwd=self.folder)
+
+    def evaluate(self, code: str) -> str:
+        return succeed(self.python, "-I", "-c", code, cwd=self.folder).strip()
+
+
+@pytest.fixture(scope="module")
+def light(wheel: Path, tmp_path_factory) -> Environment:
+    environment = Environment(tmp_path_factory.mktemp("light"))
+    environment.install(str(wheel))
+    return environment
+
+
+@pytest.fixture(scope="module")
+def full(wheel: Path, tmp_path_factory) -> Environment:
+    environment = Environment(tmp_path_factory.mktemp("full"))
+    environment.install(f"{wheel}[aggregator]")
+    return environment
+
+
+def test_the_wheel_holds_three_typed_packages_and_nothing_else(wheel):
+    names = zipfile.ZipFile(wheel).namelist()
+    roots = {name.partition("/")[0] for name in names}
+    assert {root for root in roots if not root.endswith(".dist-info")} == PACKAGES
+    assert {f"{package}/py.typed" for package in PACKAGES} <= set(names)
+    assert any(name.endswith("/licenses/LICENSE") for name in names)
+    assert not any("__pycache__" in name or name.endswith(".csv") for name in names)
+
+
+def test_every_module_of_the_source_tree_is_in_the_wheel(wheel):
+    names = set(zipfile.ZipFile(wheel).namelist())
+    sources = (ROOT / "client", ROOT / "aggregator", ROOT / "shared")
+    modules = {str(path.relative_to(root)) for root in sources for path in root.rglob("*.py")}
+    assert modules <= names
+
+
+def test_the_sdist_holds_what_a_packager_needs(distributions):
+    (path,) = distributions.glob("*.tar.gz")
+    with tarfile.open(path) as archive:
+        names = {name.partition("/")[2] for name in archive.getnames()}
+    assert {"pyproject.toml", "README.md", "LICENSE", "tests/test_packaging.py"} <= names
+    assert "demo/DATA.md" in names
+    assert not any(name.startswith((".venv", "build/", "dist/")) for name in names)
+
+
+def test_the_light_install_brings_mmh3_and_msgpack_alone(light):
+    assert light.installed() == {"deniable", "mmh3", "msgpack"}
+
+
+def test_the_light_install_has_a_client_and_loads_nothing_heavy(light):
+    code = """
+import importlib.util, sys
+assert not any(importlib.util.find_spec(name) for name in ("numpy", "flask"))
+import deniable, deniable.testing
+for name in deniable.__all__:
+    getattr(deniable, name)
+print(deniable.__file__, "numpy" in sys.modules, "flask" in sys.modules)
+"""
+    where, numpy, flask = light.evaluate(code).rsplit(" ", 2)
+    assert where.startswith(str(light.folder.parent))
+    assert (numpy, flask) == ("False", "False")
+
+
+def test_the_light_install_records_a_value(light):
+    registry = """
+registry = 1
+application = "packaging"
+[budget]
+epsilon_per_day = 4.0
+epsilon_lifetime = 40.0
+[metrics.dark]
+type = "boolean"
+epsilon = 1.0
+"""
+    (light.folder / "metrics.toml").write_text(registry)
+    code = """
+import deniable
+with deniable.Client("metrics.toml", endpoint="http://127.0.0.1:9", key="k",
+                     directory="device", consent=True) as client:
+    client.record("dark", True)
+    print(client.flush(timeout_seconds=0).pending)
+"""
+    assert light.evaluate(code) == "1"
+
+
+def test_without_its_extra_the_aggregator_says_how_to_install_it(light):
+    code = """
+try:
+    import deniable_aggregator
+except ImportError as error:
+    print(error)
+"""
+    assert "pip install 'deniable[aggregator]'" in light.evaluate(code)
+
+
+@pytest.mark.parametrize("command", [["deniable"], ["python", "-m", "deniable_aggregator"]])
+def test_without_its_extra_the_command_says_how_to_install_it(light, command):
+    result = light.run(*command)
+    assert result.returncode != 0
+    assert "pip install 'deniable[aggregator]'" in result.stderr
+    assert "Traceback" not in result.stderr
+
+
+def test_the_full_install_has_a_command_and_an_app(full):
+    assert "serve" in full.run("deniable", "--help").stdout
+    code = "from deniable_aggregator import create_app; print(callable(create_app))"
+    assert full.evaluate(code) == "True"
+
+
+def test_the_full_install_checks_a_registry(full):
+    result = full.run("deniable", "metrics", "check", str(ROOT / "demo" / "metrics.toml"))
+    assert result.returncode == 0, result.stderr
+    assert "browser" in result.stdout

@@ -1,0 +1,106 @@
+"""What programs may import, and what the packages import in turn."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+CLIENT = ROOT / "client" / "deniable"
+AGGREGATOR = ROOT / "aggregator" / "deniable_aggregator"
+SHARED = ROOT / "shared" / "deniable_shared"
+
+
+def modules(package: Path) -> list[Path]:
+    found = sorted(package.rglob("*.py"))
+    assert found
+    return found
+
+
+def imported(path: Path) -> set[str]:
+    """The top-level packages that a module imports, anywhere in its code."""
+    names = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            names.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path} imports relatively"
+            names.add(node.module)
+    return {name.partition(".")[0] for name in names}
+
+
+def in_a_new_interpreter(code: str) -> str:
+    """What the code prints in an interpreter that has imported nothing."""
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stderr
+    return run.stdout.strip()
+
+
+@pytest.mark.parametrize("name", ["deniable", "deniable_aggregator"])
+def test_the_public_names_are_sorted_and_there(name):
+    package = import_module(name)
+    assert list(package.__all__) == sorted(package.__all__)
+    for public in package.__all__:
+        assert getattr(package, public) is not None
+
+
+def test_the_client_offers_what_the_documentation_names():
+    import_module("deniable.testing")
+    assert {"Client", "RegistryError", "Transport"} <= set(import_module("deniable").__all__)
+
+
+def test_the_aggregator_offers_what_the_documentation_names():
+    assert "create_app" in import_module("deniable_aggregator").__all__
+
+
+def test_every_module_of_the_client_but_the_public_ones_is_private():
+    public = {
+        path.name
+        for path in CLIENT.iterdir()
+        if path.suffix == ".py" and not path.name.startswith("_")
+    }
+    assert public <= {"testing.py"}
+
+
+def test_an_unknown_name_is_an_attribute_error():
+    with pytest.raises(AttributeError, match="enable"):
+        import_module("deniable").enable  # noqa: B018  the access is the test
+
+
+@pytest.mark.parametrize("heavy", ["numpy", "scipy", "flask", "sqlalchemy", "deniable_aggregator"])
+def test_importing_the_client_loads_nothing_heavy(heavy):
+    code = f"import sys, deniable; deniable.Client; print({heavy!r} in sys.modules)"
+    assert in_a_new_interpreter(code) == "False"
+
+
+def test_the_client_is_built_on_the_standard_library_mmh3_and_msgpack():
+    allowed = {"deniable", "deniable_shared", "mmh3", "msgpack"} | sys.stdlib_module_names
+    for path in modules(CLIENT):
+        assert imported(path) <= allowed, path
+
+
+def test_the_shared_package_depends_on_neither_side():
+    allowed = {"deniable_shared", "mmh3", "msgpack"} | sys.stdlib_module_names
+    for path in modules(SHARED):
+        assert imported(path) <= allowed, path
+
+
+def test_the_aggregator_does_not_import_the_client():
+    for path in modules(AGGREGATOR):
+        assert "deniable" not in imported(path), path
+
+
+@pytest.mark.parametrize("package", [CLIENT, SHARED], ids=["client", "shared"])
+def test_no_randomness_but_the_operating_systems(package):
+    for path in modules(package):
+        assert not {"random", "numpy"} & imported(path), path
+
+
+def test_every_package_says_that_it_is_typed():
+    for package in (CLIENT, AGGREGATOR, SHARED):
+        assert (package / "py.typed").is_file()
