@@ -3,6 +3,8 @@
 PYTHON ?= $(shell for name in python3.11 python3 python3.12 python3.13 python3.14; do \
 	$$name -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$name && break; done)
 
+STORE ?= deniable.db
+
 VENV := .venv
 BIN := $(VENV)/bin
 PEERS := .venv-peers
@@ -31,8 +33,8 @@ check: $(VENV)/.dev ## lint, formatting and types
 	@$(BIN)/ruff format --check
 	@$(BIN)/mypy --strict
 
-serve: $(VENV)/.demo ## run an aggregator on this machine
-	@$(BIN)/deniable serve
+serve: $(VENV)/.demo ## run an aggregator on 127.0.0.1, with its data in STORE=deniable.db
+	@$(BIN)/deniable serve --store $(STORE)
 
 bench: $(VENV)/.demo $(PEERS)/.peers ## measure, beside the naive way and other projects
 	@$(BIN)/python -m benchmarks
