@@ -194,9 +194,7 @@ class MechanismConformance:
 
     def test_tallies_of_any_partition_add_up_in_any_order(self):
         tally, width = tally_for(self.spec), self.spec.mechanism.report_bytes
-        reports = [
-            self.payload(60)[start : start + width] for start in range(0, 60 * width, width)
-        ]
+        reports = [self.payload(60)[start : start + width] for start in range(0, 60 * width, width)]
         whole = tally.count(b"".join(reports))
         assert tally.reports(whole) == 60
 

@@ -140,7 +140,9 @@ def test_reporting_forever_does_not_reveal_more_than_the_permanent_response():
     spec = rappor("2", "4", bits=128, hashes=2, cohorts=8)
     randomizer = RapporRandomizer(spec, module._randomness.Randomness())
     reports = [randomizer.report(b"ant", secret_of(3)) for _ in range(2_000)]
-    bits = np.unpackbits(np.frombuffer(b"".join(reports), np.uint8).reshape(2_000, -1)[:, 2:], axis=1)
+    bits = np.unpackbits(
+        np.frombuffer(b"".join(reports), np.uint8).reshape(2_000, -1)[:, 2:], axis=1
+    )
     average = bits.mean(axis=0)
     permanent = randomizer.permanent(b"ant", secret_of(3))
     expected = np.array([permanent >> 127 - index & 1 for index in range(128)])

@@ -12,9 +12,7 @@ def rr(epsilon):
 
 
 class TestRandomizedResponse(MechanismConformance):
-    small = [
-        (rr(epsilon), Fraction(epsilon), (True, False)) for epsilon in ("0.5", "1", "2", "4")
-    ]
+    small = [(rr(epsilon), Fraction(epsilon), (True, False)) for epsilon in ("0.5", "1", "2", "4")]
     spec = rr("1")
     population = [True] * 30 + [False] * 70
     items = ["true"]

@@ -40,13 +40,8 @@ class CountMeanSketchTally(BitsTally):
         reports, ones = self._grouped(counts)
         total = int(reports.sum())
         noise = supported_shares(self._supporting(ones, items), total, self._mechanism.support)
-        moment = self._second_moment(reports, ones)
-        others = np.clip(moment - np.clip(noise.share, 0.0, 1.0) ** 2, 0.0, None)
-        return Shares(
-            noise.share,
-            noise.variance + self._mechanism.family_variance(1.0) * others,
-            noise.null_variance + self._mechanism.family_variance(moment),
-        )
+        family = self._mechanism.family_variance(self._second_moment(reports, ones))
+        return Shares(noise.share, noise.variance + family, noise.null_variance + family)
 
     def _supporting(self, ones: NDArray[np.int64], items: Sequence[str]) -> NDArray[np.int64]:
         """For each item, the sum over rows of the ones in its bucket: int64, (items,)."""

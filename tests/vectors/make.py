@@ -1,0 +1,151 @@
+"""Writes the test vectors: ``python -m tests.vectors.make``.
+
+They pin, byte for byte, what must never change: hashing, the reports that given random bytes lead
+to, tallies and uploads. Run it only to add vectors; a diff in an existing one is a broken promise.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from fractions import Fraction
+from pathlib import Path
+
+from deniable._randomness import Randomness
+from deniable.randomizers import randomizer_for
+from deniable_aggregator.tallies import tally_for
+from deniable_shared import hashing, wire
+from deniable_shared.mechanisms import (
+    CountMeanSketch,
+    GeneralizedRandomizedResponse,
+    RandomizedResponse,
+    Rappor,
+)
+from tests.privacy.specs import boolean, category, string
+
+FOLDER = Path(__file__).parent
+STREAM_BYTES = 8_192
+
+SPECS = {
+    "rr": (boolean(RandomizedResponse.for_epsilon(Fraction(1))), [True, False]),
+    "grr": (
+        category("red green blue", GeneralizedRandomizedResponse.for_epsilon(3, Fraction(1))),
+        ["red", "green", "blue"],
+    ),
+    "cms": (
+        string(CountMeanSketch.for_epsilon(Fraction(2), rows=16, buckets=64)),
+        ["ant", "café", ""],
+    ),
+    "rappor": (
+        string(Rappor.for_epsilons(Fraction(2), Fraction(4), bits=64, hashes=2, cohorts=16)),
+        ["ant", "café", ""],
+    ),
+    "rappor with few binary digits": (
+        string(
+            Rappor(bits=64, hashes=2, cohorts=16, flip=1 << 30, p=1 << 30, q=3 << 30),
+        ),
+        ["ant", "bee"],
+    ),
+}
+
+
+def stream(seed: str) -> Randomness:
+    """Random bytes for a vector: SHAKE-256 of the seed, consumed from the first byte on."""
+    data = hashlib.shake_256(seed.encode()).digest(STREAM_BYTES)
+    return Randomness(lambda _count: data, STREAM_BYTES)
+
+
+def report_vectors() -> list[dict[str, object]]:
+    vectors: list[dict[str, object]] = []
+    for name, (spec, values) in SPECS.items():
+        cases, payload = [], b""
+        for index in range(12):
+            value = values[index % len(values)]
+            seed, secret = f"{name}/{index}", hashlib.sha256(bytes([index])).digest()
+            report = randomizer_for(spec, stream(seed)).report(spec.encode(value), secret)
+            payload += report
+            cases.append(
+                {"value": value, "seed": seed, "secret": secret.hex(), "report": report.hex()}
+            )
+        tally = tally_for(spec).count(payload)
+        vectors.append(
+            {
+                "name": name,
+                "spec": spec.canonical(),
+                "digest": spec.digest.hex(),
+                "cases": cases,
+                "tally": {str(index): int(tally[index]) for index in tally.nonzero()[0]},
+            }
+        )
+    return vectors
+
+
+def hashing_vectors() -> list[dict[str, object]]:
+    vectors: list[dict[str, object]] = []
+    for text in ("", "a", "dark", "café", "cafe\u0301", "日本語", "x" * 100):
+        salt = hashing.salt("tests", "text")
+        word = hashing.word(hashing.canonical(text), salt)
+        members = [
+            {
+                "member": member,
+                "key": hashing.key(member),
+                "buckets": size,
+                "bucket": hashing.bucket(word, hashing.key(member), size),
+            }
+            for member, size in ((0, 2), (1, 1024), (65_535, 1000))
+        ]
+        vectors.append(
+            {"text": text, "application": "tests", "metric": "text", "salt": salt, "word": word}
+            | {"members": members}
+        )
+    return vectors
+
+
+def upload_vectors() -> dict[str, dict[str, str]]:
+    identifier, digest = bytes(range(16)), bytes(range(32))
+    good = {
+        "one report": wire.Upload(identifier, (wire.Part(digest, 20_000, b"\x01"),)),
+        "a relay's batch": wire.Upload(
+            identifier, (wire.Part(digest, 20_000, bytes(600)), wire.Part(digest, 19_999, b"\x07"))
+        ),
+    }
+    one = wire.encode(good["one report"])
+    bad = {
+        "empty": b"",
+        "truncated": one[:-1],
+        "trailing byte": one + b"\x00",
+        "not a map": b"\x93\x01\x02\x03",
+        "version 2": one.replace(b"\xa1v\x01", b"\xa1v\x02"),
+        "unknown key": one.replace(b"\xa3pad", b"\xa3pax"),
+        "id of 15 bytes": one.replace(b"\xc4\x10" + identifier, b"\xc4\x0f" + identifier[:-1]),
+        "digest of 31 bytes": one.replace(b"\xc4\x20" + digest, b"\xc4\x1f" + digest[:-1]),
+        "negative epoch": one.replace(b"\xcd\x4e\x20", b"\xd1\xff\xff"),
+        "epoch as text": one.replace(b"\xcd\x4e\x20", b"\xa2no"),
+        "no payload": one.replace(b"\xc4\x01\x01", b"\xc4\x00"),
+        "no reports": b"\x84\xa1v\x01\xa2id\xc4\x10"
+        + identifier
+        + b"\xa7reports\x90\xa3pad\xc4\x00",
+        "nested arrays": b"\x91" * 5_000 + b"\x90",
+        "array of four billion": b"\xdd\xff\xff\xff\xff",
+        "binary of four gigabytes": b"\xc6\xff\xff\xff\xff",
+        "extension type": b"\xc7\x01\x05\x00",
+    }
+    return {
+        "good": {name: wire.encode(upload).hex() for name, upload in good.items()},
+        "bad": {name: body.hex() for name, body in bad.items()},
+    }
+
+
+def vectors() -> dict[str, object]:
+    """Every file's content by its name."""
+    return {
+        "hashing.json": hashing_vectors(),
+        "reports.json": report_vectors(),
+        "uploads.json": upload_vectors(),
+    }
+
+
+if __name__ == "__main__":
+    for name, content in vectors().items():
+        text = json.dumps(content, indent=1, ensure_ascii=False)
+        (FOLDER / name).write_text(text + "\n", encoding="utf-8")
