@@ -15,9 +15,10 @@ Importing costs next to nothing: what a name needs is loaded when the name is fi
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING
 
 from deniable_shared import __version__
+
+TYPE_CHECKING = False  # what type checkers read as True, without the cost of importing typing
 
 if TYPE_CHECKING:
     from deniable._client import Client

@@ -49,6 +49,9 @@ class Transport(Protocol):
             Exception: of any kind if there was no answer; the upload is tried again later.
         """
 
+    def close(self) -> None:
+        """Gives up what is held open, for there is nothing to send now; `send` may follow."""
+
 
 class HttpTransport:
     """POSTs uploads with http.client: no redirects, no proxies, certificates verified.
@@ -62,6 +65,9 @@ class HttpTransport:
     """
 
     def __init__(self, endpoint: str, key: str) -> None:
+        self._connection: HTTPConnection | None = None
+        self._process = 0
+        self._used_at = 0.0
         self._tls, self._host, self._port, self._path = _parse(endpoint)
         if not (isinstance(key, str) and key and key.isascii() and key.isprintable()):
             raise ParameterError("key", "printable ASCII text", "something else (not shown)")
@@ -70,9 +76,6 @@ class HttpTransport:
             "Content-Type": CONTENT_TYPE,
             "User-Agent": USER_AGENT,
         }
-        self._connection: HTTPConnection | None = None
-        self._process = 0
-        self._used_at = 0.0
 
     def __repr__(self) -> str:
         scheme = "https" if self._tls else "http"
@@ -96,13 +99,22 @@ class HttpTransport:
         connection, _ = self._connect(timeout_seconds)
         return self._exchange(connection, body, deadline)
 
+    def close(self) -> None:
+        """Closes the kept connection, if there is one."""
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+    def __del__(self) -> None:
+        self.close()
+
     def _connect(self, timeout_seconds: float) -> tuple[HTTPConnection, bool]:
         idle = time.monotonic() - self._used_at
         kept = self._connection
         if kept is not None and self._process == os.getpid() and idle < IDLE_SECONDS:
             return kept, True
         # In a forked child closing gives up the child's copy only; the parent's stays usable.
-        self._close()
+        self.close()
         import http.client  # 20 ms that a program without uploads never pays
 
         if self._tls:
@@ -139,17 +151,12 @@ class HttpTransport:
                 response.read(_MAX_BODY_BYTES)
                 reusable = response.isclosed()
         except BaseException:
-            self._close()
+            self.close()
             raise
         if not reusable:
-            self._close()
+            self.close()
         self._used_at = time.monotonic()
         return answer
-
-    def _close(self) -> None:
-        if self._connection is not None:
-            self._connection.close()
-            self._connection = None
 
 
 class _Bounded:

@@ -8,6 +8,7 @@ the aggregator recognises by the upload's id.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import threading
 import time
@@ -149,6 +150,13 @@ class Uploader:
             self._journal.trouble("no_thread", str(error))
 
     def _run(self) -> None:
+        try:
+            self._work()
+        finally:
+            with self._sending, contextlib.suppress(Exception):
+                self._transport.close()
+
+    def _work(self) -> None:
         me = threading.current_thread()
         while self._thread is me:
             with self._condition:

@@ -1,0 +1,74 @@
+"""A small real HTTP server that plays the aggregator, in whatever state a test wants."""
+
+from __future__ import annotations
+
+import threading
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+from deniable_shared import wire
+
+
+class Collector:
+    """Keeps what arrives; answers with `answer(body)`, a status and headers."""
+
+    def __init__(self, port=0):
+        self.bodies = []
+        self.requests = []
+        self.connections = set()
+        self.answer = lambda _body: (204, {})
+        self.release = threading.Event()
+        collector = self
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def do_POST(self):
+                body = self.rfile.read(int(self.headers["Content-Length"]))
+                collector.bodies.append(body)
+                collector.requests.append((self.path, dict(self.headers)))
+                collector.connections.add(self.client_address)
+                status, headers = collector.answer(body)
+                self.send_response(status)
+                for name, value in headers.items():
+                    self.send_header(name, value)
+                self.end_headers()
+
+            def log_message(self, *_):
+                pass
+
+        class Server(ThreadingHTTPServer):
+            daemon_threads = True
+            block_on_close = False
+
+            def handle_error(self, *_):
+                pass  # clients that hang up are what some tests are about
+
+        self._server = Server(("127.0.0.1", port), Handler)
+        self.port = self._server.server_address[1]
+        self.endpoint = f"http://127.0.0.1:{self.port}"
+        self._thread = threading.Thread(
+            target=self._server.serve_forever, args=(0.02,), daemon=True
+        )
+        self._thread.start()
+
+    def uploads(self):
+        return [wire.decode(body) for body in list(self.bodies)]
+
+    def ids(self):
+        return [upload.id for upload in self.uploads()]
+
+    def stop(self):
+        self.release.set()
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join()
+
+
+@contextmanager
+def collecting(port=0):
+    collector = Collector(port)
+    try:
+        yield collector
+    finally:
+        collector.stop()

@@ -1,0 +1,101 @@
+from __future__ import annotations
+
+import pytest
+
+from tests.client.collector import collecting
+
+REGISTRY = """
+registry = 1
+application = "flightdeck"
+
+[budget]
+epsilon_per_day = 4.0
+epsilon_lifetime = 40.0
+
+[metrics.theme]
+type = "category"
+values = ["light", "dark", "system"]
+epsilon = 1.0
+
+[metrics.late]
+type = "boolean"
+epsilon = 1.0
+every = "week"
+
+[metrics.emoji]
+type = "string"
+epsilon = 1.0
+
+[metrics.city]
+type = "string"
+epsilon = 1.0
+epsilon_permanent = 2.0
+mechanism = "rappor"
+
+[metrics.heavy]
+type = "boolean"
+epsilon = 3.5
+
+[metrics.bygone]
+type = "boolean"
+epsilon = 0.5
+expires = 2026-01-31
+"""
+
+DAY = 86_400
+NOON = 20_800 * DAY + DAY // 2
+
+
+class Clock:
+    """A clock that a test sets."""
+
+    def __init__(self, now=NOON):
+        self.now = now
+
+    def __call__(self):
+        return self.now
+
+    def forward(self, days):
+        self.now += days * DAY
+
+
+@pytest.fixture
+def clock():
+    return Clock()
+
+
+@pytest.fixture
+def registry(tmp_path):
+    path = tmp_path / "metrics.toml"
+    path.write_text(REGISTRY, encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def collector():
+    with collecting() as server:
+        yield server
+
+
+@pytest.fixture
+def directory(tmp_path):
+    return tmp_path / "device"
+
+
+@pytest.fixture
+def make_client(registry, directory):
+    """Makes clients that are closed at the end; nobody listens at their endpoint by default."""
+    import deniable
+
+    made = []
+
+    def make(**options):
+        options = {"directory": directory, "consent": True, **options}
+        if "transport" not in options:
+            options = {"endpoint": "http://127.0.0.1:9", "key": "write-key", **options}
+        made.append(deniable.Client(options.pop("registry", registry), **options))
+        return made[-1]
+
+    yield make
+    for client in made:
+        client.close()

@@ -1,0 +1,90 @@
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from deniable import FlushResult, _database, _device
+
+
+@pytest.fixture
+def used(make_client, directory, clock):
+    """A directory with one report in it, nobody using it."""
+    client = make_client(clock=clock)
+    assert client.record("theme", "dark") == "recorded"
+    client.close()
+    return directory
+
+
+def test_a_path_that_cannot_be_a_directory_never_raises(make_client, tmp_path):
+    (tmp_path / "file").touch()
+    client = make_client(directory=tmp_path / "file" / "device")
+    assert client.record("theme", "dark") == "storage_unavailable"
+    assert client.flush() == FlushResult(sent=0, pending=0, dropped=0)
+    status = client.status()
+    assert status.outcomes == {"storage_unavailable": 1}
+    assert status.last_error.startswith("storage_unavailable: FileExistsError")
+
+
+def test_a_missing_ledger_fails_closed(make_client, used):
+    (used / "ledger.sqlite").unlink()
+    client = make_client()
+    assert client.record("late", value=True) == "storage_unavailable"
+    status = client.status()
+    assert "ledger is missing" in status.last_error
+    assert (status.epsilon_left_today, status.epsilon_left_lifetime) == (0.0, 0.0)
+    assert not (used / "ledger.sqlite").exists()
+
+
+@pytest.mark.parametrize("size", [0, 100, 5_000])
+def test_a_damaged_ledger_fails_closed(make_client, used, size):
+    (used / "ledger.sqlite").write_bytes(os.urandom(size))
+    client = make_client()
+    for _ in range(2):
+        assert client.record("late", value=True) == "storage_unavailable"
+    assert (used / "ledger.sqlite").stat().st_size == size
+
+
+def test_spent_budget_without_the_secret_fails_closed(make_client, used):
+    (used / "secret").unlink()
+    client = make_client()
+    assert client.record("late", value=True) == "storage_unavailable"
+    assert not (used / "secret").exists()
+
+
+def test_a_damaged_secret_fails_closed(make_client, used):
+    (used / "secret").write_bytes(b"short")
+    assert make_client().record("late", value=True) == "storage_unavailable"
+
+
+def test_a_ledger_that_comes_back_is_used_again(make_client, used, clock, monkeypatch):
+    monkeypatch.setattr(_device, "REOPEN_SECONDS", 0.0)
+    (used / "ledger.sqlite").rename(used / "ledger.sqlite.away")
+    client = make_client(clock=clock)
+    assert client.record("theme", "dark") == "storage_unavailable"
+    (used / "ledger.sqlite.away").rename(used / "ledger.sqlite")
+    assert client.record("theme", "dark") == "already_reported"
+
+
+def test_a_damaged_spool_is_set_aside_and_recording_goes_on(make_client, used, clock):
+    (used / "spool.sqlite").write_bytes(b"rubbish" * 1_000)
+    client = make_client(clock=clock)
+    assert client.record("late", value=True) == "recorded"
+    status = client.status()
+    assert status.pending == 1
+    assert status.dropped == {"spool_corrupt": 1}
+    assert (used / "spool.sqlite.corrupt").exists()
+
+
+def test_a_first_start_that_was_interrupted_is_finished(make_client, directory):
+    directory.mkdir(mode=0o700)
+    _database.create(directory / "ledger.sqlite")
+    (directory / "secret.new").write_bytes(b"half")
+    assert make_client().record("theme", "dark") == "recorded"
+    assert len((directory / "secret").read_bytes()) == 32
+
+
+def test_the_secret_stays_the_same(make_client, used):
+    before = (used / "secret").read_bytes()
+    make_client().record("late", value=True)
+    assert (used / "secret").read_bytes() == before

@@ -1,0 +1,150 @@
+from __future__ import annotations
+
+import os
+import sqlite3
+
+import pytest
+
+from deniable import _database, _spool
+from deniable._spool import Spool
+from deniable._status import Journal
+from deniable_shared import wire
+
+ID, DIGEST = b"i" * 16, b"d" * 32
+
+
+@pytest.fixture
+def journal():
+    return Journal()
+
+
+@pytest.fixture
+def spool(tmp_path, journal):
+    opened = Spool(tmp_path / "spool.sqlite", journal)
+    yield opened
+    opened.close()
+
+
+def add(spool, due=10.0, payload=b"p", epoch=100, upload_id=ID):
+    spool.add(upload_id, DIGEST, epoch, payload, due)
+
+
+def everything(spool):
+    return spool.between(0, spool.last_number(), 1_000_000)
+
+
+def test_a_report_comes_back_as_it_was_stored(spool):
+    add(spool, payload=b"\x00\xff")
+    (report,) = everything(spool)
+    assert (report.upload_id, report.digest, report.epoch) == (ID, DIGEST, 100)
+    assert wire.decode(report.body()) == wire.Upload(ID, (wire.Part(DIGEST, 100, b"\x00\xff"),))
+
+
+def test_reports_are_due_at_their_time_the_most_overdue_first(spool):
+    for due in (30.0, 10.0, 20.0):
+        add(spool, due)
+    assert [report.due for report in spool.due(25.0, 1_000.0, 10)] == [10.0, 20.0]
+    assert spool.next_due() == 10.0
+
+
+def test_a_due_time_from_a_clock_that_was_ahead_counts_as_come(spool):
+    add(spool, 5_000.0)
+    assert len(spool.due(25.0, 1_000.0, 10)) == 1
+
+
+def test_a_report_is_claimed_by_one_only(spool):
+    add(spool)
+    (report,) = everything(spool)
+    assert spool.claim(report, 99.0)
+    assert not spool.claim(report, 99.0)
+    assert spool.due(50.0, 1_000.0, 10) == []
+
+
+def test_a_claim_keeps_the_bytes(spool):
+    add(spool)
+    (before,) = everything(spool)
+    spool.claim(before, 99.0)
+    (after,) = everything(spool)
+    assert after.tries == 1
+    assert after.body() == before.body()
+
+
+def test_the_oldest_reports_make_room_and_are_counted(spool, journal, monkeypatch):
+    monkeypatch.setattr(_spool, "MAX_REPORTS", 100)
+    for index in range(250):
+        add(spool, payload=index.to_bytes(2, "big"))
+        assert spool.count() <= 100
+    kept = [int.from_bytes(report.payload, "big") for report in everything(spool)]
+    assert kept == list(range(250 - len(kept), 250))
+    assert len(kept) + journal.dropped()["spool_full"] == 250
+
+
+def test_the_cap_holds_when_numbers_start_again(spool, monkeypatch):
+    monkeypatch.setattr(_spool, "MAX_REPORTS", 100)
+    for _ in range(60):
+        add(spool)
+    for report in everything(spool):
+        spool.remove(report)
+    for _ in range(150):
+        add(spool)
+    assert spool.count() <= 100
+
+
+def test_the_file_never_outgrows_its_bytes(tmp_path, journal, monkeypatch):
+    monkeypatch.setattr(_spool, "MAX_BYTES", 64 * 1024)
+    spool = Spool(tmp_path / "small.sqlite", journal)
+    for index in range(300):
+        add(spool, payload=os.urandom(500), upload_id=index.to_bytes(16, "big"))
+    spool.close()
+    assert (tmp_path / "small.sqlite").stat().st_size <= 64 * 1024
+    assert journal.dropped()["spool_full"] > 0
+    spool = Spool(tmp_path / "small.sqlite", journal)
+    assert everything(spool)[-1].upload_id == (299).to_bytes(16, "big")
+    spool.close()
+
+
+def test_reports_of_old_days_are_dropped_and_counted(spool, journal):
+    add(spool, epoch=60)
+    add(spool, epoch=100)
+    spool.drop_before(70)
+    assert [report.epoch for report in everything(spool)] == [100]
+    assert journal.dropped() == {"too_old": 1}
+
+
+@pytest.mark.parametrize(
+    "damage", [b"not a database at all" * 100, b"SQLite format 3\0" + b"\xff" * 4000]
+)
+def test_a_damaged_file_is_set_aside_and_a_fresh_one_begins(tmp_path, journal, damage):
+    path = tmp_path / "spool.sqlite"
+    path.write_bytes(damage)
+    spool = Spool(path, journal)
+    add(spool)
+    assert spool.count() == 1
+    spool.close()
+    assert (tmp_path / "spool.sqlite.corrupt").read_bytes() == damage
+    assert journal.dropped() == {"spool_corrupt": 1}
+
+
+def test_a_file_that_is_damaged_while_open_is_set_aside(tmp_path, journal):
+    spool = Spool(tmp_path / "spool.sqlite", journal)
+    for _ in range(200):
+        add(spool, payload=os.urandom(100))
+    spool.close()
+    spool = Spool(tmp_path / "spool.sqlite", journal)
+    with (tmp_path / "spool.sqlite").open("r+b") as file:
+        file.seek(_database.PAGE_BYTES)
+        file.write(os.urandom(20 * _database.PAGE_BYTES))
+    add(spool)
+    assert spool.count() == 1
+    assert journal.dropped() == {"spool_corrupt": 1}
+    spool.close()
+
+
+def test_a_file_of_a_later_version_is_set_aside(tmp_path, journal):
+    with sqlite3.connect(tmp_path / "spool.sqlite") as connection:
+        connection.execute("PRAGMA user_version = 99")
+    connection.close()
+    spool = Spool(tmp_path / "spool.sqlite", journal)
+    assert spool.count() == 0
+    assert journal.dropped() == {"spool_corrupt": 1}
+    spool.close()
