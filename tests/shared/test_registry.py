@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from datetime import date
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from deniable_shared import registry
 from deniable_shared.errors import DeniableError, RegistryError
@@ -286,6 +289,47 @@ epsilon = 1.0
         "metrics.four.mechanism.rows",
         "metrics.four.mechanism.depth",
     }
+
+
+FIELDS = re.findall(r"^(\w+) = ", GOOD, re.MULTILINE)
+LITERALS = [
+    *("nan", "-inf", "1e400", "1e-400", "1e99999999999999999999", "-0.0", "0", "1", "-1", "8.0"),
+    *("0x" + "f" * 5_000, "true", '""', '"x"', "'rappor'", "[]", "[[]]", "[1]", '["a", "b"]', "{}"),
+    *(
+        "{ name = 1 }",
+        '{ name = "rappor", f = 0.5, p = nan, q = 2 }',
+        '{ name = "cms", rows = 1e9 }',
+    ),
+    *("1979-05-27", "07:32:00", "1979-05-27T07:32:00Z", '"\\ud800"', '"\\u0000"'),
+]
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from(["budget", "metrics", "metrics.m", "metrics.n"]),
+            st.sampled_from(sorted({*FIELDS, "mechanism", "epsilon_permanent"})),
+            st.sampled_from(LITERALS),
+        ),
+        max_size=6,
+        unique_by=lambda entry: entry[:2],
+    ),
+    st.sampled_from(['"boolean"', '"category"', '"string"', "7"]),
+)
+def test_any_values_in_any_fields_are_resolved_or_refused_as_a_whole(entries, kind):
+    given_already = {
+        "budget": {"epsilon_per_day": "4", "epsilon_lifetime": "40"},
+        "metrics": {},
+        "metrics.m": {"type": kind, "epsilon": "1.0"},
+        "metrics.n": {"type": '"boolean"', "epsilon": "1.0"},
+    }
+    text = 'registry = 1\napplication = "a"\n'
+    for table, fields in given_already.items():
+        chosen = {**fields, **{field: value for owner, field, value in entries if owner == table}}
+        lines = [f"{field} = {value}" for field, value in chosen.items()]
+        text += "\n".join([f"[{table}]", *lines, ""])
+    with suppress(RegistryError):
+        assert set(registry.parse(text).metrics) == {"m", "n"}
 
 
 def test_long_values_are_cut_in_messages():
