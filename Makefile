@@ -19,8 +19,8 @@ export OMP_NUM_THREADS := 1
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' Makefile
 
-demo: $(VENV)/.demo ## run the whole road, from simulated devices to estimates with error bars
-	@$(BIN)/python -m demo
+demo: $(VENV)/.demo ## run the whole road on real data; KEEP=1 leaves the server running
+	@$(BIN)/python -m demo $(if $(KEEP),--keep)
 
 test: $(VENV)/.test ## run every test, slow ones included
 	@$(BIN)/python -m pytest
@@ -74,5 +74,5 @@ $(BIN)/python $(PEERS)/bin/python:
 	@test -n "$(PYTHON)" || { echo "Deniable needs Python 3.11 or newer, and none was found." \
 		"If it has another name: make PYTHON=/path/to/python" >&2; exit 1; }
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and \
-		f"Deniable needs Python 3.11 or newer, and $(PYTHON) is {sys.version.split()[0]}")'
+		"Deniable needs Python 3.11 or newer, and $(PYTHON) is " + sys.version.split()[0])'
 	@$(PYTHON) -m venv $(@:/bin/python=) || { rm -rf $(@:/bin/python=); exit 1; }
