@@ -73,8 +73,9 @@ function request()
 end
 function done(summary, latency, requests)
     local errors = summary.errors
-    io.write(string.format('\\n{"requests": %%d, "seconds": %%.6f, "p50_ms": %%.3f, "p99_ms": %%.3f, '
-        .. '"not_2xx": %%d, "socket_errors": %%d}\\n',
+    local form = '\\n{"requests": %%d, "seconds": %%.6f, "p50_ms": %%.3f, "p99_ms": %%.3f, '
+        .. '"not_2xx": %%d, "socket_errors": %%d}\\n'
+    io.write(string.format(form,
         summary.requests, summary.duration / 1e6, latency:percentile(50) / 1e3,
         latency:percentile(99) / 1e3, errors.status,
         errors.connect + errors.read + errors.write + errors.timeout))
@@ -113,10 +114,10 @@ def served(kind: str, folder: Path, threads: int) -> Iterator[str]:
         process.wait()
 
 
-def load(url: str, script: Path, seconds: float) -> dict[str, Any]:
+def load(url: str, script: Path, seconds: int) -> dict[str, Any]:
     """One round of wrk."""
     command = ["taskset", "-c", str(LOAD_CORE), "wrk", "-t", "1", "-c", str(CONNECTIONS)]
-    command += ["-d", f"{seconds:g}s", "--latency", "-s", str(script), f"{url}/v1/reports"]
+    command += ["-d", f"{seconds}s", "--latency", "-s", str(script), f"{url}/v1/reports"]
     output = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     figures: dict[str, Any] = json.loads(output.strip().splitlines()[-1])
     figures["requests_per_second"] = figures["requests"] / figures["seconds"]
@@ -141,7 +142,7 @@ def _lua(data: bytes) -> str:
     return '"' + "".join(f"\\{byte:03d}" for byte in data) + '"'
 
 
-def measure(seconds: float, threads: int) -> dict[str, Any]:
+def measure(seconds: int, threads: int) -> dict[str, Any]:
     """Rounds of both, in turn; medians over the rounds."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -167,7 +168,7 @@ def measure(seconds: float, threads: int) -> dict[str, Any]:
 def main() -> None:
     """Prints the figures, or serves one of the two applications."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seconds", type=float, default=3.0, help="of one round of wrk")
+    parser.add_argument("--seconds", type=int, default=3, help="of one round of wrk")
     parser.add_argument("--threads", type=int, default=DEFAULT_THREADS, help="of the server")
     parser.add_argument("--serve", choices=["empty", "durable"], help=argparse.SUPPRESS)
     parser.add_argument("--folder", type=Path, help=argparse.SUPPRESS)

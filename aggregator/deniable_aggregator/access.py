@@ -12,13 +12,18 @@ if TYPE_CHECKING:
     from deniable_aggregator.keys import Key, Keyring
 
 
-def authenticated(keyring: Keyring, *scopes: str) -> Key:
-    """The key of the current request, if it has one of these scopes.
+def authenticated(keyring: Keyring, authorization: str, *scopes: str) -> Key:
+    """The key of a request, if it has one of these scopes.
+
+    Args:
+        keyring: verifies tokens.
+        authorization: the header of that name.
+        scopes: what the key must allow: one of these.
 
     Raises:
         ProblemError: ``unknown_key`` or ``wrong_scope``.
     """
-    kind, _, token = request.headers.get("Authorization", "").partition(" ")
+    kind, _, token = authorization.partition(" ")
     key = keyring.verify(token.strip()) if kind.lower() == "bearer" else None
     if key is None:
         raise ProblemError(
@@ -32,3 +37,13 @@ def authenticated(keyring: Keyring, *scopes: str) -> Key:
             f"This needs a key of scope {' or '.join(scopes)}; this one has scope {key.scope}.",
         )
     return key
+
+
+def reader(keyring: Keyring) -> Key:
+    """The key of Flask's current request, which must allow reading."""
+    return authenticated(keyring, request.headers.get("Authorization", ""), "read", "admin")
+
+
+def administrator(keyring: Keyring) -> Key:
+    """The key of Flask's current request, which must allow administration."""
+    return authenticated(keyring, request.headers.get("Authorization", ""), "admin")

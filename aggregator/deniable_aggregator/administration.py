@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from flask import Blueprint, request
 
-from deniable_aggregator.access import authenticated
+from deniable_aggregator.access import administrator
 from deniable_aggregator.problems import ProblemError
 from deniable_shared import registry
 from deniable_shared.errors import RegistryError
@@ -26,7 +26,7 @@ def blueprint(catalogue: Catalogue, keyring: Keyring, clock: Callable[[], float]
     routes = Blueprint("administration", __name__)
 
     def register() -> dict[str, Any]:
-        key = authenticated(keyring, "admin")
+        key = administrator(keyring)
         request.max_content_length = MAX_REGISTRY_BYTES
         try:
             parsed = registry.parse(request.get_data(cache=False).decode())

@@ -100,7 +100,7 @@ def create_app(
     provider.sort_keys = False  # an answer reads in its own order
     app.json = provider
     problems.install(app)
-    app.register_blueprint(ingest.blueprint(receiving))
+    ingest.install(app, receiving)
     app.register_blueprint(reading.blueprint(answering, keyring, settings))
     app.register_blueprint(administration.blueprint(catalogue, keyring, clock))
     app.add_url_rule("/healthz", view_func=_healthz)

@@ -5,13 +5,14 @@ from __future__ import annotations
 import logging
 import threading
 import time
+from collections import defaultdict
 from typing import TYPE_CHECKING, Final
 
 from deniable_aggregator.store import Store, StoreUnavailableError, Sum
 from deniable_shared.periods import epoch_at
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
+    from collections.abc import Callable
 
     from deniable_aggregator.catalogue import Catalogue
     from deniable_aggregator.store import Row
@@ -43,11 +44,10 @@ class Folder:
         # Two threads of this process would only do the same work twice.
         self._lock = threading.Lock()
 
-    def fold(self, digests: Collection[bytes] | None = None, *, seconds: float) -> None:
-        """Counts what is waiting: of all specs, or of these.
+    def fold(self, *, seconds: float) -> None:
+        """Counts what is waiting.
 
         Args:
-            digests: the specs that matter now, or None for all.
             seconds: when this time is up, the rest is left to the next call.
 
         Raises:
@@ -57,30 +57,35 @@ class Folder:
         if not self._lock.acquire(timeout=seconds):
             return
         try:
-            for digest, epoch in self._store.inbox.groups(digests):
-                more = True
-                while more and time.monotonic() < deadline:
-                    more = self._fold_batch(digest, epoch)
+            full = True
+            while full and time.monotonic() < deadline:
+                full = self._fold_batch()
         finally:
             self._lock.release()
 
-    def _fold_batch(self, digest: bytes, epoch: int) -> bool:
+    def _fold_batch(self) -> bool:
         """Counts one batch; True if the batch was full, so that there may be more."""
-        rows = self._store.inbox.batch(digest, epoch, max_bytes=BATCH_BYTES, max_rows=BATCH_ROWS)
-        if not rows:
-            return False
+        rows = self._store.inbox.batch(max_bytes=BATCH_BYTES, max_rows=BATCH_ROWS)
         full = len(rows) == BATCH_ROWS or sum(len(row.payload) for row in rows) >= BATCH_BYTES
+        groups: defaultdict[tuple[bytes, int], list[Row]] = defaultdict(list)
+        for row in rows:
+            groups[row.digest, row.epoch].append(row)
+        # One tally at a time, so that memory does not grow with the number of metrics.
+        for (digest, epoch), members in groups.items():
+            self._fold_group(digest, epoch, members)
+        return full
+
+    def _fold_group(self, digest: bytes, epoch: int, rows: list[Row]) -> None:
         entry = self._catalogue.find(digest)
         if entry is None:
             self._set_aside(rows, "their metric is not registered")
-            return full
+            return
         counted = _count(entry.tally, rows)
         if counted is None:
             rows = self._without_bad_rows(entry.tally, rows)
             counted = _count(entry.tally, rows) if rows else None
         if counted is not None:
             self._store.tallies.add(digest, epoch, counted, [row.id for row in rows])
-        return full
 
     def _without_bad_rows(self, tally: Tally, rows: list[Row]) -> list[Row]:
         bad = [row for row in rows if _count(tally, [row]) is None]

@@ -6,9 +6,7 @@ import threading
 from collections import Counter
 from typing import TYPE_CHECKING, Final
 
-from flask import Blueprint, request
-from werkzeug.exceptions import HTTPException, RequestEntityTooLarge
-
+from deniable_aggregator import problems
 from deniable_aggregator.access import authenticated
 from deniable_aggregator.problems import ProblemError, unavailable
 from deniable_aggregator.store import Outcome, StoreUnavailableError
@@ -18,13 +16,17 @@ from deniable_shared.errors import WireError
 from deniable_shared.periods import epoch_at
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
+    from wsgiref.types import StartResponse, WSGIEnvironment
+
+    from flask import Flask
 
     from deniable_aggregator.catalogue import Catalogue
     from deniable_aggregator.keys import Keyring
     from deniable_aggregator.settings import Settings
     from deniable_aggregator.writer import Writer
 
+PATH: Final = "/v1/reports"
 FUTURE_DAYS: Final = 1
 """A device's clock may be a day ahead."""
 
@@ -69,25 +71,34 @@ class Ingest:
         with self._lock:
             return {what: n for (whose, what), n in self._counts.items() if whose == application}
 
-    def receive(self) -> Outcome:
-        """Takes the upload of the current request.
+    def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
+        """A WSGI application that takes uploads, whatever the path."""
+        try:
+            self.receive(environ)
+        except Exception as error:  # noqa: BLE001  every failure has its problem document
+            return problems.document(error)(environ, start_response)
+        start_response("204 No Content", [])
+        return []
+
+    def receive(self, environ: WSGIEnvironment) -> None:
+        """Takes the upload of a request; durable, or known to be, when this returns.
 
         Raises:
             ProblemError: if the upload is refused; it was counted and nothing was stored.
         """
         application = UNKNOWN
         try:
-            application = authenticated(self._keyring, "write").application
-            outcome = self._store(self._checked(application))
+            key = authenticated(self._keyring, environ.get("HTTP_AUTHORIZATION", ""), "write")
+            application = key.application
+            outcome = self._store(self._checked(application, environ))
         except ProblemError as problem:
             self._count(application, problem.code)
             raise
         self._count(application, "duplicate" if outcome is Outcome.DUPLICATE else "accepted")
-        return outcome
 
-    def _checked(self, application: str) -> wire.Upload:
+    def _checked(self, application: str, environ: WSGIEnvironment) -> wire.Upload:
         try:
-            upload = wire.decode(self._body())
+            upload = wire.decode(self._body(environ))
         except WireError as error:
             raise ProblemError(
                 "malformed_upload", f"{error}. Sending it again is useless."
@@ -116,27 +127,23 @@ class Ingest:
                 raise self._closed()
         return upload
 
-    def _body(self) -> bytes:
-        if request.content_encoding:
+    def _body(self, environ: WSGIEnvironment) -> bytes:
+        if environ.get("HTTP_CONTENT_ENCODING"):
             raise ProblemError(
                 "unsupported_media_type",
                 "Send the upload without Content-Encoding: noise does not compress.",
             )
-        if request.mimetype != wire.CONTENT_TYPE:
+        if environ.get("CONTENT_TYPE", "").partition(";")[0].strip().lower() != wire.CONTENT_TYPE:
             raise ProblemError(
                 "unsupported_media_type", f"Send the upload as Content-Type: {wire.CONTENT_TYPE}."
             )
-        try:
-            return request.get_data(cache=False)
-        except RequestEntityTooLarge:
-            limit = self._settings.max_body_bytes
+        limit = self._settings.max_body_bytes
+        body = read_body(environ, limit)
+        if body is None:
             raise ProblemError(
                 "upload_too_large", f"Split the upload: at most {limit} bytes.", max_bytes=limit
-            ) from None
-        except HTTPException:
-            raise ProblemError(
-                "malformed_upload", "The body ended before its announced end."
-            ) from None
+            )
+        return body
 
     def _store(self, upload: wire.Upload) -> Outcome:
         try:
@@ -164,13 +171,43 @@ class Ingest:
             self._counts[application, what] += 1
 
 
-def blueprint(ingest: Ingest) -> Blueprint:
-    """The route."""
-    routes = Blueprint("ingest", __name__)
+def read_body(environ: WSGIEnvironment, limit: int) -> bytes | None:
+    """The body of a request, or None if it is longer than the limit.
 
-    def reports() -> tuple[str, int]:
-        ingest.receive()
-        return "", 204
+    Raises:
+        WireError: if the body ends before its announced end.
+    """
+    announced = environ.get("CONTENT_LENGTH") or ""
+    length = int(announced) if announced.isdecimal() else None
+    if length is None and not environ.get("wsgi.input_terminated"):
+        length = 0
+    if length is not None and length > limit:
+        return None
+    wanted = limit + 1 if length is None else length
+    chunks: list[bytes] = []
+    while wanted > 0 and (chunk := environ["wsgi.input"].read(wanted)):
+        chunks.append(chunk)
+        wanted -= len(chunk)
+    if length is None:
+        return None if wanted <= 0 else b"".join(chunks)
+    if wanted > 0:
+        raise WireError("the body ended before its announced end")
+    return b"".join(chunks)
 
-    routes.add_url_rule("/v1/reports", view_func=reports, methods=["POST"])
-    return routes
+
+def install(app: Flask, ingest: Ingest) -> None:
+    """Adds the route, and the shortcut to it.
+
+    Flask's routing, context and response take longer than checking and storing a small upload, so
+    its own path is left before they begin. The rule stands in Flask's map all the same: other
+    methods get their 405 there.
+    """
+    app.add_url_rule(PATH, endpoint="reports", methods=["POST"])
+    through_flask = app.wsgi_app
+
+    def shortcut(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
+        if environ["PATH_INFO"] == PATH and environ["REQUEST_METHOD"] == "POST":
+            return ingest(environ, start_response)
+        return through_flask(environ, start_response)
+
+    app.wsgi_app = shortcut  # type: ignore[method-assign]

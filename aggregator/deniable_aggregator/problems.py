@@ -99,15 +99,19 @@ def unavailable() -> ProblemError:
 
 def install(app: Flask) -> None:
     """Makes every error of an application a problem document, those of Flask included."""
-    app.register_error_handler(ProblemError, ProblemError.response)
-    app.register_error_handler(StoreUnavailableError, _store_unavailable)
-    app.register_error_handler(HTTPException, _http)
-    app.register_error_handler(Exception, _unexpected)
+    app.register_error_handler(Exception, document)
 
 
-def _store_unavailable(error: StoreUnavailableError) -> Response:
-    log.error("store unavailable: %s", error)
-    return unavailable().response()
+def document(error: Exception) -> Response:
+    """The problem document of any error."""
+    if isinstance(error, ProblemError):
+        return error.response()
+    if isinstance(error, StoreUnavailableError):
+        log.error("store unavailable: %s", error)
+        return unavailable().response()
+    if isinstance(error, HTTPException):
+        return _http(error)
+    return _unexpected(error)
 
 
 def _http(error: HTTPException) -> Response:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from flask import Blueprint, request
 from werkzeug.exceptions import HTTPException, RequestEntityTooLarge
 
-from deniable_aggregator.access import authenticated
+from deniable_aggregator.access import reader
 from deniable_aggregator.estimate import estimate
 from deniable_aggregator.ingest import UNKNOWN
 from deniable_aggregator.problems import ProblemError
@@ -126,7 +126,7 @@ class Reading:
                 f"{name} counts strings of an open domain: POST the same path with "
                 '{"candidates": ["...", ...]}, or use deniable estimate --candidates FILE.',
             )
-        self._folder.fold([entry.spec.digest for entry in entries], seconds=FOLD_SECONDS)
+        self._folder.fold(seconds=FOLD_SECONDS)
         first, last = _epoch(since or FIRST_DAY), _epoch(until or LAST_DAY)
         sums = [
             (
@@ -166,13 +166,13 @@ def blueprint(reading: Reading, keyring: Keyring, settings: Settings) -> Bluepri
     routes = Blueprint("reading", __name__)
 
     def metrics() -> dict[str, Any]:
-        return reading.metrics(authenticated(keyring, "read", "admin").application)
+        return reading.metrics(reader(keyring).application)
 
     def status() -> dict[str, Any]:
-        return reading.status(authenticated(keyring, "read", "admin").application)
+        return reading.status(reader(keyring).application)
 
     def estimate(name: str) -> dict[str, Any]:
-        key = authenticated(keyring, "read", "admin")
+        key = reader(keyring)
         candidates = _candidates(settings) if request.method == "POST" else None
         since, until = _date("since"), _date("until")
         if since is not None and until is not None and since > until:

@@ -6,9 +6,9 @@ import os
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from granian import Granian
 from granian.constants import Interfaces
 from granian.log import LogLevels
+from granian.server import MPServer
 
 from deniable_aggregator.app import create_app
 from deniable_aggregator.store import Store
@@ -55,12 +55,12 @@ def serve(
     server(host, port, threads).serve(target_loader=loader, wrap_loader=False)
 
 
-def server(host: str, port: int, threads: int) -> Granian:
+def server(host: str, port: int, threads: int) -> MPServer:
     """The web server as it was measured; it calls the loader that its `serve` is given.
 
     One worker, because a second one on the same SQLite file was measured to be slower.
     """
-    return Granian(
+    return MPServer(
         "deniable_aggregator.app:create_app",
         address=host,
         port=port,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import threading
-from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Final
 
 from deniable_aggregator.store import Outcome, Store, StoreUnavailableError
@@ -13,7 +12,14 @@ if TYPE_CHECKING:
     from deniable_shared.wire import Upload
 
 GROUP_UPLOADS: Final = 1_000
-GROUP_BYTES: Final = 16 << 20
+"""The most uploads of one commit."""
+
+ENOUGH_UPLOADS: Final = int(__import__("os").environ.get("ENOUGH", "16"))
+"""When this many wait, they are committed at once."""
+
+GATHER_SECONDS: Final = float(__import__("os").environ.get("GATHER", "0.002"))
+"""How long the first upload of a group waits for others."""
+
 UPLOAD_OVERHEAD_BYTES: Final = 1_024
 """What an upload takes in memory beside its payload, roughly; it bounds their number too."""
 
@@ -34,9 +40,9 @@ class _Waiting:
 
     __slots__ = ("abandoned", "done", "outcome", "size", "upload")
 
-    def __init__(self, upload: Upload, size: int) -> None:
+    def __init__(self, upload: Upload) -> None:
         self.upload = upload
-        self.size = size
+        self.size = UPLOAD_OVERHEAD_BYTES + sum(len(part.payload) for part in upload.parts)
         self.outcome: Outcome | None = None
         self.abandoned = False
         self.done = threading.Lock()
@@ -44,7 +50,10 @@ class _Waiting:
 
 
 class Writer:
-    """One thread that commits whatever has come together while the last commit ran.
+    """One thread that commits whatever has come together.
+
+    It waits for a moment, unless enough uploads wait already: a commit costs the same for one
+    upload as for many, so a few milliseconds of patience are what makes ingest fast.
 
     Args:
         store: where uploads go.
@@ -56,8 +65,8 @@ class Writer:
         self._store = store
         self._limit = queue_bytes
         self._seconds = queue_seconds
-        self._queue: SimpleQueue[_Waiting | None] = SimpleQueue()
-        self._lock = threading.Lock()
+        self._change = threading.Condition(threading.Lock())
+        self._queue: list[_Waiting] = []
         self._size = 0
         self._closed = False
         self._thread = threading.Thread(target=self._run, name="deniable-writer", daemon=True)
@@ -71,15 +80,16 @@ class Writer:
                 the upload may still be stored; sent again, it is a duplicate.
             StoreUnavailableError: if the store failed; nothing was stored.
         """
-        size = UPLOAD_OVERHEAD_BYTES + sum(len(part.payload) for part in upload.parts)
-        with self._lock:
+        waiting = _Waiting(upload)
+        with self._change:
             if self._closed:
                 raise StoreUnavailableError("the server is shutting down")
-            if self._size + size > self._limit:
+            if self._size + waiting.size > self._limit:
                 raise OverloadedError
-            self._size += size
-            waiting = _Waiting(upload, size)
-            self._queue.put(waiting)
+            self._size += waiting.size
+            self._queue.append(waiting)
+            if len(self._queue) in (1, ENOUGH_UPLOADS):
+                self._change.notify()
         if not waiting.done.acquire(timeout=self._seconds):
             waiting.abandoned = True
             raise OverloadedError
@@ -89,39 +99,29 @@ class Writer:
 
     def close(self) -> None:
         """Commits what is waiting and ends the thread."""
-        with self._lock:
-            if not self._closed:
-                self._closed = True
-                self._queue.put(None)
+        with self._change:
+            self._closed = True
+            self._change.notify()
         self._thread.join(CLOSE_SECONDS)
 
     def _run(self) -> None:
-        open_ = True
-        while open_:
-            first = self._queue.get()
-            if first is None:
-                return
-            group, open_ = self._gather(first)
+        while group := self._gather():
             self._commit([waiting for waiting in group if not waiting.abandoned])
-            with self._lock:
+            with self._change:
                 self._size -= sum(waiting.size for waiting in group)
             for waiting in group:
                 waiting.done.release()
 
-    def _gather(self, first: _Waiting) -> tuple[list[_Waiting], bool]:
-        """Everything that waits, within the bounds of a group; False at the end of the queue."""
-        group = [first]
-        size = first.size
-        while len(group) < GROUP_UPLOADS and size < GROUP_BYTES:
-            try:
-                waiting = self._queue.get_nowait()
-            except Empty:
-                break
-            if waiting is None:
-                return group, False
-            group.append(waiting)
-            size += waiting.size
-        return group, True
+    def _gather(self) -> list[_Waiting]:
+        """The uploads of the next commit; none when the writer is closed and all are written."""
+        with self._change:
+            self._change.wait_for(lambda: self._queue or self._closed)
+            self._change.wait_for(
+                lambda: len(self._queue) >= ENOUGH_UPLOADS or self._closed, GATHER_SECONDS
+            )
+            group = self._queue[:GROUP_UPLOADS]
+            del self._queue[:GROUP_UPLOADS]
+        return group
 
     def _commit(self, group: list[_Waiting]) -> None:
         if not group:

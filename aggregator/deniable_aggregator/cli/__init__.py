@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from deniable_aggregator.cli.estimate import estimate
 from deniable_aggregator.cli.keys import keys
 from deniable_aggregator.cli.metrics import metrics
 from deniable_aggregator.cli.serve import serve
@@ -31,15 +32,20 @@ def deniable() -> None:
     To begin, with a registry file metrics.toml of the application flightdeck:
 
     \b
+        deniable metrics check metrics.toml
         deniable serve --store deniable.db
         deniable keys create --store deniable.db --scope admin --application flightdeck
         deniable metrics register metrics.toml --token TOKEN
         deniable keys create --store deniable.db --scope write --application flightdeck
 
-    The last key goes into the application, which sends reports with it.
+    The last key goes into the application, which sends reports with it. Then, for each metric:
+
+    \b
+        deniable estimate METRIC --token TOKEN
     """  # noqa: D301  click reads the backslash as a sign
 
 
+deniable.add_command(estimate)
 deniable.add_command(keys)
 deniable.add_command(metrics)
 deniable.add_command(serve)

@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.table import Table
 
 from deniable_aggregator.cli.api import call, server_options
+from deniable_aggregator.cli.check import check
 
 
 @click.group()
@@ -34,3 +35,6 @@ def register(file: Path, server: str, token: str) -> None:
     console = Console()
     console.print(f"{file}: {answer['application']}")
     console.print(table)
+
+
+metrics.add_command(check)

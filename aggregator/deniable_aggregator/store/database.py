@@ -19,12 +19,15 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from sqlalchemy import Connection, Engine
+    from sqlalchemy import ClauseElement, Connection, Engine
 
 BUSY_TIMEOUT_MS: Final = 5_000
 READERS: Final = 4
 CHECKPOINT_PAGES: Final = 4_000
 """The log is copied into the file at 16 MiB, four times SQLite's default: fewer syncs."""
+
+CACHE_KIB: Final = 64 << 10
+"""Upload ids are hashes, so every one of them lands on another page."""
 
 LOG_LIMIT_BYTES: Final = 64 << 20
 
@@ -95,6 +98,10 @@ class Database:
         with _translated(), self._readers.begin() as connection:
             yield connection
 
+    def compiled(self, statement: ClauseElement) -> str:
+        """A statement in the database's own words, for `Connection.exec_driver_sql`."""
+        return str(statement.compile(self._writer))
+
     def empty_log(self) -> None:
         """Copies the write-ahead log into the file and truncates it: deleted bytes go too."""
         with self._lock, self._exclusively(), _translated(), self._writer.connect() as connection:
@@ -148,6 +155,7 @@ def _prepare_writer(connection: Any, _record: Any) -> None:
         "journal_mode = WAL",
         "synchronous = FULL",  # a 204 survives power loss, not only kill -9
         "secure_delete = FAST",  # a deleted epoch key is overwritten
+        f"cache_size = -{CACHE_KIB}",
         f"wal_autocheckpoint = {CHECKPOINT_PAGES}",
         f"journal_size_limit = {LOG_LIMIT_BYTES}",
     ):

@@ -9,11 +9,12 @@ from collections import defaultdict
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from sqlalchemy import bindparam, delete, func, insert, select, update
+from sqlalchemy.dialects.sqlite import insert as upsert
 
 from deniable_aggregator.store.schema import epochs, inbox, seen, set_aside
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from sqlalchemy import Connection
 
@@ -26,7 +27,14 @@ ROW_ID_BITS: Final = 63
 FORGET_ROWS: Final = 10_000
 """Ids of closed epochs are deleted in steps of this many, so that ingest never waits long."""
 
+Name = tuple[int, bytes]
+"""Under which epoch and hash an upload is remembered."""
+
 _shuffle: Final = secrets.SystemRandom().shuffle
+
+
+class _KnownError(Exception):
+    """Some upload of a group was stored before; undoes the transaction."""
 
 
 class Outcome(enum.Enum):
@@ -41,6 +49,8 @@ class Row(NamedTuple):
     """One row of the inbox: reports of one spec and day from the uploads of one commit."""
 
     id: int
+    digest: bytes
+    epoch: int
     payload: bytes
 
 
@@ -57,6 +67,15 @@ class Inbox:
 
     def __init__(self, database: Database) -> None:
         self._database = database
+        # This is the one path where SQLAlchemy's work for each row matters: its statements are
+        # compiled once and run with plain tuples.
+        self._keys = database.compiled(
+            select(epochs.c.epoch, epochs.c.key).where(
+                epochs.c.epoch.between(bindparam("first"), bindparam("last"))
+            )
+        )
+        self._remember = database.compiled(upsert(seen).on_conflict_do_nothing())
+        self._append = database.compiled(insert(inbox))
 
     def append(self, uploads: Sequence[Upload]) -> list[Outcome]:
         """Stores uploads in one transaction; durable when this returns.
@@ -70,58 +89,73 @@ class Inbox:
         Raises:
             StoreUnavailableError: nothing was stored.
         """
+        try:
+            with self._database.write() as connection:
+                return self._append_new(connection, uploads, known=set())
+        except _KnownError:
+            with self._database.write() as connection:
+                names = _names(uploads, self._open_keys(connection, uploads))
+                return self._append_new(connection, uploads, known=_known(connection, names))
+
+    def _append_new(
+        self, connection: Connection, uploads: Sequence[Upload], *, known: set[Name]
+    ) -> list[Outcome]:
+        """Appends what is neither closed nor known.
+
+        Raises:
+            _KnownError: if an upload turns out to be known; the transaction is to be undone.
+        """
         outcomes: list[Outcome] = []
+        fresh: list[Name] = []
         payloads: defaultdict[tuple[bytes, int], list[bytes]] = defaultdict(list)
-        fresh: list[dict[str, object]] = []
-        with self._database.write() as connection:
-            keys = _open_keys(connection, {part.epoch for up in uploads for part in up.parts})
-            names = [_name(upload, keys) for upload in uploads]
-            known = _known(connection, names)
-            for upload, name in zip(uploads, names, strict=True):
-                if name is None:
-                    outcomes.append(Outcome.CLOSED)
-                elif name in known:
-                    outcomes.append(Outcome.DUPLICATE)
-                else:
-                    outcomes.append(Outcome.STORED)
-                    known.add(name)
-                    fresh.append({"epoch": name[0], "hash": name[1]})
-                    for digest, epoch, payload in upload.parts:
-                        payloads[digest, epoch].append(payload)
-            if fresh:
-                connection.execute(_INSERT_SEEN, fresh)
-                connection.execute(_INSERT_ROWS, list(map(_row, payloads.items())))
+        names = _names(uploads, self._open_keys(connection, uploads))
+        for upload, name in zip(uploads, names, strict=True):
+            if name is None:
+                outcomes.append(Outcome.CLOSED)
+            elif name in known:
+                outcomes.append(Outcome.DUPLICATE)
+            else:
+                outcomes.append(Outcome.STORED)
+                known.add(name)
+                fresh.append(name)
+                for digest, epoch, payload in upload.parts:
+                    payloads[digest, epoch].append(payload)
+        if fresh:
+            if connection.exec_driver_sql(self._remember, fresh).rowcount != len(fresh):
+                raise _KnownError
+            connection.exec_driver_sql(self._append, [_row(*item) for item in payloads.items()])
         return outcomes
 
-    def groups(self, digests: Collection[bytes] | None = None) -> list[tuple[bytes, int]]:
-        """The (digest, epoch) pairs that have something to count; of all specs, or of these."""
-        query = select(inbox.c.digest, inbox.c.epoch).distinct()
-        if digests is not None:
-            query = query.where(inbox.c.digest.in_(digests))
-        with self._database.read() as connection:
-            return [(digest, epoch) for digest, epoch in connection.execute(query)]
+    def _open_keys(
+        self, connection: Connection, uploads: Sequence[Upload]
+    ) -> Mapping[int, bytes | None]:
+        """The keys of all epochs in uploads; made for the new ones, None for the closed ones."""
+        wanted = {part.epoch for upload in uploads for part in upload.parts}
+        found = connection.exec_driver_sql(self._keys, (min(wanted), max(wanted)))
+        keys: dict[int, bytes | None] = dict(found.tuples().all())
+        for epoch in wanted - keys.keys():
+            keys[epoch] = secrets.token_bytes(KEY_BYTES)
+            connection.execute(insert(epochs).values(epoch=epoch, key=keys[epoch]))
+        return keys
 
-    def batch(self, digest: bytes, epoch: int, *, max_bytes: int, max_rows: int) -> list[Row]:
-        """Rows of one spec and day to count together: at least one, if there is any.
+    def batch(self, *, max_bytes: int, max_rows: int) -> list[Row]:
+        """Rows to count, of any metric: at least one, if there is any.
 
         Args:
-            digest: the spec's digest.
-            epoch: the day.
             max_bytes: the batch ends with the row that reaches this size.
             max_rows: the batch has at most this many rows.
         """
         query = (
-            select(inbox.c.id, inbox.c.payload)
-            .where(inbox.c.digest == digest, inbox.c.epoch == epoch)
+            select(inbox.c.id, inbox.c.digest, inbox.c.epoch, inbox.c.payload)
             .limit(max_rows)
             .execution_options(yield_per=64)
         )
         rows: list[Row] = []
         size = 0
         with self._database.read() as connection, connection.execute(query) as result:
-            for row_id, payload in result:
-                rows.append(Row(row_id, payload))
-                size += len(payload)
+            for row in result.tuples():
+                rows.append(Row(*row))
+                size += len(rows[-1].payload)
                 if size >= max_bytes:
                     break
         return rows
@@ -177,63 +211,37 @@ def take(connection: Connection, row_ids: Iterable[int]) -> int:
     return connection.execute(_TAKE, [{"row": row_id} for row_id in row_ids]).rowcount
 
 
-_INSERT_SEEN: Final = insert(seen)
-_INSERT_ROWS: Final = insert(inbox)
 _TAKE: Final = delete(inbox).where(inbox.c.id == bindparam("row"))
 _FORGET: Final = delete(seen).where(seen.c.epoch == bindparam("e"), seen.c.hash == bindparam("h"))
-_KNOWN: Final = select(seen.c.hash).where(
-    seen.c.epoch == bindparam("e"), seen.c.hash.in_(bindparam("hashes", expanding=True))
-)
-_KEYS: Final = select(epochs.c.epoch, epochs.c.key).where(
-    epochs.c.epoch.in_(bindparam("wanted", expanding=True))
-)
 
 
-def _open_keys(connection: Connection, wanted: set[int]) -> dict[int, bytes | None]:
-    """The keys of these epochs; made for those that are new, None for those that are closed."""
-    found = connection.execute(_KEYS, {"wanted": list(wanted)})
-    keys: dict[int, bytes | None] = dict(found.tuples().all())
-    for epoch in wanted - keys.keys():
-        keys[epoch] = secrets.token_bytes(KEY_BYTES)
-        connection.execute(insert(epochs).values(epoch=epoch, key=keys[epoch]))
-    return keys
+def _names(uploads: Sequence[Upload], keys: Mapping[int, bytes | None]) -> list[Name | None]:
+    return [_name(upload, keys) for upload in uploads]
 
 
-def _name(upload: Upload, keys: dict[int, bytes | None]) -> tuple[int, bytes] | None:
+def _name(upload: Upload, keys: Mapping[int, bytes | None]) -> Name | None:
     """Under which epoch and hash an upload is remembered; None if one of its epochs is closed.
 
     The epoch is the latest of its parts, so that the id is kept for as long as any part of a
     retry could still be accepted.
     """
-    touched = {part.epoch for part in upload.parts}
-    if any(keys[epoch] is None for epoch in touched):
-        return None
-    latest = max(touched)
+    latest = max(part.epoch for part in upload.parts)
     key = keys[latest]
-    assert key is not None
+    if key is None or any(keys[part.epoch] is None for part in upload.parts):
+        return None
     return latest, hashlib.blake2b(upload.id, digest_size=HASH_BYTES, key=key).digest()
 
 
-def _known(
-    connection: Connection, names: Iterable[tuple[int, bytes] | None]
-) -> set[tuple[int, bytes]]:
-    by_epoch: defaultdict[int, list[bytes]] = defaultdict(list)
-    for name in names:
-        if name is not None:
-            by_epoch[name[0]].append(name[1])
-    return {
-        (epoch, hash_)
-        for epoch, hashes in by_epoch.items()
-        for hash_ in connection.execute(_KNOWN, {"e": epoch, "hashes": hashes}).scalars()
-    }
+def _known(connection: Connection, names: Iterable[Name | None]) -> set[Name]:
+    wanted = [name for name in names if name is not None]
+    query = select(seen.c.epoch, seen.c.hash).where(
+        seen.c.epoch.in_({epoch for epoch, _ in wanted}),
+        seen.c.hash.in_([hash_ for _, hash_ in wanted]),
+    )
+    return set(connection.execute(query).tuples().all())
 
 
-def _row(item: tuple[tuple[bytes, int], list[bytes]]) -> dict[str, object]:
-    (digest, epoch), payloads = item
-    _shuffle(payloads)
-    return {
-        "id": secrets.randbits(ROW_ID_BITS),
-        "digest": digest,
-        "epoch": epoch,
-        "payload": b"".join(payloads),
-    }
+def _row(group: tuple[bytes, int], payloads: list[bytes]) -> tuple[int, bytes, int, bytes]:
+    if len(payloads) > 1:
+        _shuffle(payloads)
+    return secrets.randbits(ROW_ID_BITS), *group, b"".join(payloads)

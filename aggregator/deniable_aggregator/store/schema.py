@@ -12,7 +12,6 @@ from sqlalchemy import (
     BigInteger,
     Column,
     Float,
-    Index,
     Integer,
     LargeBinary,
     MetaData,
@@ -80,7 +79,6 @@ inbox: Final = Table(
     Column("digest", LargeBinary(32), nullable=False),
     Column("epoch", Integer, nullable=False),
     Column("payload", LargeBinary, nullable=False),
-    Index("inbox_by_digest_and_epoch", "digest", "epoch"),
 )
 
 set_aside: Final = Table(

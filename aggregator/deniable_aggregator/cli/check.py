@@ -1,0 +1,154 @@
+"""``deniable metrics check``: what a registry file means for privacy, before anything ships."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+from rich.console import Console
+from rich.table import Table
+
+from deniable_shared.disclosure import bits, devices_to_see, posterior_from_even_odds
+from deniable_shared.registry import Metric, Registry, load
+
+if TYPE_CHECKING:
+    from deniable_shared.mechanisms import Mechanism
+
+SEEN_SHARE: Final = 0.01
+_DAYS: Final = {"day": 1, "week": 7, "month": 30}
+
+
+@click.command()
+@click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def check(file: Path, as_json: bool) -> None:
+    """Checks FILE and says what each metric can reveal.
+
+    For each metric: its mechanism; the exact epsilon of one report, in nats, and of all reports of
+    one unchanged value; how certain one report can make somebody who thought two values equally
+    likely, and how many bits it can reveal about anything; the size of a report; and how many
+    devices make an item visible that 1% of them hold (80% power, 5% false alarms).
+
+    All problems of the file are listed at once, and the exit status is then 1.
+    """
+    registry = load(file)
+    if as_json:
+        click.echo(json.dumps(describe(registry), indent=2))
+        return
+    console = Console(highlight=False)
+    console.print(f"{file}: application [bold]{registry.application}[/bold], no problems\n")
+    for metric in registry.metrics.values():
+        console.print(_block(metric))
+    for line in _budget_lines(registry):
+        console.print(line)
+
+
+def describe(registry: Registry) -> dict[str, Any]:
+    """The same as JSON data."""
+    return {
+        "application": registry.application,
+        "budget": {
+            "epsilon_per_day": registry.budget.epsilon_per_day,
+            "epsilon_lifetime": registry.budget.epsilon_lifetime,
+            "epsilon_on_the_busiest_day": _busiest_day(registry),
+            "days_until_lifetime_is_spent": _lifetime_days(registry),
+        },
+        "metrics": [
+            {
+                "name": metric.spec.name,
+                "type": metric.spec.type,
+                "every": metric.spec.every,
+                "digest": metric.spec.digest.hex(),
+                "mechanism": {
+                    "name": metric.spec.mechanism.name,
+                    **metric.spec.mechanism.parameters(),
+                },
+                "epsilon": metric.spec.mechanism.epsilon,
+                "epsilon_permanent": metric.spec.mechanism.epsilon_permanent,
+                "posterior_from_even_odds": posterior_from_even_odds(metric.spec.mechanism.epsilon),
+                "bits": bits(metric.spec.mechanism.epsilon),
+                "report_bytes": metric.spec.mechanism.report_bytes,
+                "devices_to_see_1_percent": devices_to_see(metric.spec.mechanism, SEEN_SHARE),
+            }
+            for metric in registry.metrics.values()
+        ],
+    }
+
+
+def _block(metric: Metric) -> Table:
+    """What one metric means, a line for each thing that a reviewer asks."""
+    spec, mechanism = metric.spec, metric.spec.mechanism
+    kind = spec.type if not spec.values else f"{spec.type} of {len(spec.values)}"
+    permanent = mechanism.epsilon_permanent
+    lifetime = (
+        "every further report adds as much"
+        if permanent is None
+        else f"{permanent:.4f} for all reports of one unchanged value"
+    )
+    table = Table.grid(padding=(0, 2, 0, 0))
+    table.add_column(style="bold", min_width=10)
+    table.add_column()
+    table.add_row(spec.name, f"[bold]{kind}, at most one report a device every {spec.every}[/bold]")
+    if metric.description:
+        table.add_row("", metric.description)
+    table.add_row("  mechanism", f"{_shape(mechanism)}; {mechanism.report_bytes} bytes a report")
+    table.add_row("  epsilon", f"{mechanism.epsilon:.4f} for one report; {lifetime}")
+    table.add_row(
+        "  one report",
+        f"makes even odds at most {posterior_from_even_odds(mechanism.epsilon):.1%} certain; "
+        f"reveals at most {bits(mechanism.epsilon):.2f} bits",
+    )
+    table.add_row("  1% item", f"visible with {devices_to_see(mechanism, SEEN_SHARE):,} devices")
+    table.add_row("", "")
+    return table
+
+
+def _shape(mechanism: Mechanism) -> str:
+    shape = [
+        f"{mechanism.parameters()[name]} {name}"
+        for name in ("rows", "buckets", "bits", "hashes", "cohorts")
+        if name in mechanism.parameters()
+    ]
+    return " ".join([mechanism.name, f"({', '.join(shape)})" if shape else ""]).strip()
+
+
+def _budget_lines(registry: Registry) -> list[str]:
+    busiest, budget = _busiest_day(registry), registry.budget
+    lines = [
+        f"A device spends at most {busiest:.2f} nats on the busiest day "
+        f"(its budget: {budget.epsilon_per_day:g} a day, {budget.epsilon_lifetime:g} for life)."
+    ]
+    if busiest > budget.epsilon_per_day:
+        lines.append(
+            "[yellow]On such a day some metrics will not be recorded: raise "
+            "budget.epsilon_per_day, or report less often or with a smaller epsilon.[/yellow]"
+        )
+    days = _lifetime_days(registry)
+    if days is not None:
+        lines.append(
+            f"If every metric reports whenever it may, the life's budget lasts {days} days."
+        )
+    return lines
+
+
+def _busiest_day(registry: Registry) -> float:
+    return sum(metric.spec.mechanism.epsilon for metric in registry.metrics.values())
+
+
+def _lifetime_days(registry: Registry) -> int | None:
+    """Days until the life's budget is spent; None if only one-time metrics spend it."""
+    daily = sum(
+        metric.spec.mechanism.epsilon / _DAYS[metric.spec.every]
+        for metric in registry.metrics.values()
+        if metric.spec.every in _DAYS
+    )
+    if not daily:
+        return None
+    once = _busiest_day(registry) - sum(
+        metric.spec.mechanism.epsilon
+        for metric in registry.metrics.values()
+        if metric.spec.every in _DAYS
+    )
+    return max(0, int((registry.budget.epsilon_lifetime - once) / daily))

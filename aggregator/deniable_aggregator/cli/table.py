@@ -1,0 +1,104 @@
+"""Estimates as a table with error bars drawn in the terminal."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from rich.measure import Measurement
+from rich.table import Table
+from rich.text import Text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from rich.console import Console, ConsoleOptions
+
+MIN_CELLS: Final = 16
+MAX_CELLS: Final = 48
+
+
+def estimate_table(answer: Mapping[str, Any], truth: Mapping[str, float] | None = None) -> Table:
+    """One row per item: its share, the interval, and both as a picture.
+
+    Args:
+        answer: what the server answered, or `Estimate.as_dict`.
+        truth: true shares by item, where somebody knows them; adds columns for them.
+    """
+    rows = answer["estimates"]
+    level = answer["interval"]["level"]
+    ends = [row["high"] for row in rows] + ([] if truth is None else list(truth.values()))
+    scale = max([1e-9, *ends])
+    table = Table(title=_title(answer), title_justify="left", expand=True)
+    table.add_column("item", ratio=3, overflow="fold")
+    if truth is not None:
+        table.add_column("truth", justify="right", no_wrap=True)
+    table.add_column(f"share, {level:.0%} interval", justify="right", no_wrap=True)
+    table.add_column(f"0 to {scale:.1%}", ratio=4)
+    table.add_column("there?" if truth is None else "covers", no_wrap=True)
+    for row in rows:
+        actual = None if truth is None else truth[row["item"]]
+        if actual is None:
+            verdict = "yes" if row["detected"] else "unseen"
+        else:
+            verdict = "yes" if row["low"] <= actual <= row["high"] else "[red]no[/red]"
+        half_width = (row["high"] - row["low"]) / 2
+        cells: list[str | IntervalBar] = [
+            row["item"],
+            f"{row['share']:.2%} ± {half_width:.2%}",
+            IntervalBar(row["low"], row["share"], row["high"], scale, actual),
+            verdict,
+        ]
+        if actual is not None:
+            cells.insert(1, f"{actual:.2%}")
+        table.add_row(*cells)
+    return table
+
+
+class IntervalBar:
+    """An interval on a scale from 0: ``├──●──┤``, with ``x`` where the truth is.
+
+    It takes whatever width its column has. What lies outside the scale is cut off at its ends.
+
+    Args:
+        low: lower end of the interval.
+        share: the estimate.
+        high: upper end.
+        scale: the value at the right end, greater than 0.
+        truth: the true share, if it is known.
+    """
+
+    def __init__(
+        self, low: float, share: float, high: float, scale: float, truth: float | None = None
+    ) -> None:
+        self._low, self._share, self._high = low, share, high
+        self._scale, self._truth = scale, truth
+
+    def __rich_console__(self, _console: Console, options: ConsoleOptions) -> Iterator[Text]:
+        """Draws the bar."""
+        yield Text(self.draw(min(options.max_width, MAX_CELLS)))
+
+    def __rich_measure__(self, _console: Console, options: ConsoleOptions) -> Measurement:
+        """Any width from a legible one to a pleasant one."""
+        return Measurement(min(MIN_CELLS, options.max_width), min(MAX_CELLS, options.max_width))
+
+    def draw(self, width: int) -> str:
+        """The bar in `width` characters."""
+
+        def cell(value: float) -> int:
+            return min(max(round(value / self._scale * (width - 1)), 0), width - 1)
+
+        cells = [" "] * width
+        start, end = cell(self._low), cell(self._high)
+        cells[start : end + 1] = "─" * (end - start + 1)
+        cells[start], cells[end] = "├", "┤"
+        cells[cell(self._share)] = "●"
+        if self._truth is not None:
+            cells[cell(self._truth)] = "x"
+        return "".join(cells)
+
+
+def _title(answer: Mapping[str, Any]) -> str:
+    specs = ", ".join(
+        f"{spec['mechanism']['name']} at epsilon {spec['epsilon']:.2f}" for spec in answer["specs"]
+    )
+    return f"{answer['metric']}: {answer['reports']:,} reports, {specs}"
