@@ -17,6 +17,12 @@ if TYPE_CHECKING:
     from deniable_shared.mechanisms import Mechanism
 
 SEEN_SHARE: Final = 0.01
+_OFTEN: Final = {
+    "day": "at most one report a device and day",
+    "week": "at most one report a device and week",
+    "month": "at most one report a device and month",
+    "once": "at most one report a device, ever",
+}
 _DAYS: Final = {"day": 1, "week": 7, "month": 30}
 
 
@@ -81,6 +87,7 @@ def _block(metric: Metric) -> Table:
     """What one metric means, a line for each thing that a reviewer asks."""
     spec, mechanism = metric.spec, metric.spec.mechanism
     kind = spec.type if not spec.values else f"{spec.type} of {len(spec.values)}"
+    size = "1 byte" if mechanism.report_bytes == 1 else f"{mechanism.report_bytes} bytes"
     permanent = mechanism.epsilon_permanent
     lifetime = (
         "every further report adds as much"
@@ -88,16 +95,18 @@ def _block(metric: Metric) -> Table:
         else f"{permanent:.4f} for all reports of one unchanged value"
     )
     table = Table.grid(padding=(0, 2, 0, 0))
-    table.add_column(style="bold", min_width=10)
+    table.title = f"[bold]{spec.name}[/bold]: {kind}, {_OFTEN[spec.every]}"
+    table.title_justify = "left"
+    table.title_style = ""
+    table.add_column(min_width=10)
     table.add_column()
-    table.add_row(spec.name, f"[bold]{kind}, at most one report a device every {spec.every}[/bold]")
     if metric.description:
-        table.add_row("", metric.description)
-    table.add_row("  mechanism", f"{_shape(mechanism)}; {mechanism.report_bytes} bytes a report")
+        table.add_row("  what", metric.description)
+    table.add_row("  mechanism", f"{_shape(mechanism)}; reports of {size}")
     table.add_row("  epsilon", f"{mechanism.epsilon:.4f} for one report; {lifetime}")
     table.add_row(
         "  one report",
-        f"makes even odds at most {posterior_from_even_odds(mechanism.epsilon):.1%} certain; "
+        f"makes even odds at most {posterior_from_even_odds(mechanism.epsilon):.1%} sure; "
         f"reveals at most {bits(mechanism.epsilon):.2f} bits",
     )
     table.add_row("  1% item", f"visible with {devices_to_see(mechanism, SEEN_SHARE):,} devices")
@@ -106,12 +115,13 @@ def _block(metric: Metric) -> Table:
 
 
 def _shape(mechanism: Mechanism) -> str:
+    parameters = mechanism.parameters()
     shape = [
-        f"{mechanism.parameters()[name]} {name}"
+        f"{parameters[name]:,} {name}"
         for name in ("rows", "buckets", "bits", "hashes", "cohorts")
-        if name in mechanism.parameters()
+        if name in parameters
     ]
-    return " ".join([mechanism.name, f"({', '.join(shape)})" if shape else ""]).strip()
+    return ", ".join([f"{mechanism.title} ({mechanism.name})", *shape])
 
 
 def _budget_lines(registry: Registry) -> list[str]:

@@ -54,9 +54,11 @@ class Mechanism(ABC):
 
     Attributes:
         name: the mechanism's name in a registry file.
+        title: what the literature calls it.
     """
 
     name: ClassVar[str]
+    title: ClassVar[str]
 
     @property
     @abstractmethod

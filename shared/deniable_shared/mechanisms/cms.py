@@ -37,6 +37,7 @@ class CountMeanSketch(Mechanism):
     """
 
     name: ClassVar[str] = "cms"
+    title: ClassVar[str] = "count-mean sketch"
     rows: int
     buckets: int
     flip: int

@@ -28,6 +28,7 @@ class GeneralizedRandomizedResponse(Mechanism):
     """
 
     name: ClassVar[str] = "grr"
+    title: ClassVar[str] = "generalized randomized response"
     size: int
     other: int
 

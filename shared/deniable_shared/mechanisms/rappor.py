@@ -46,6 +46,7 @@ class Rappor(Mechanism):
     """
 
     name: ClassVar[str] = "rappor"
+    title: ClassVar[str] = "RAPPOR"
     bits: int
     hashes: int
     cohorts: int

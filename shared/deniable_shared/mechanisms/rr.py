@@ -23,6 +23,7 @@ class RandomizedResponse(Mechanism):
     """
 
     name: ClassVar[str] = "rr"
+    title: ClassVar[str] = "binary randomized response"
     flip: int
 
     def __post_init__(self) -> None:

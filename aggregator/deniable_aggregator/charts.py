@@ -1,0 +1,96 @@
+"""The one definition of every chart: for a page, a notebook and a file alike.
+
+Charts are Vega-Lite, made with Altair. A notebook shows them as they are, a page embeds their JSON,
+and a file is drawn without a browser (needs ``deniable[charts]``).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, Literal, cast
+
+import altair as alt
+
+from deniable_shared.errors import ParameterError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+WIDTH: Final = 420
+ROW_HEIGHT: Final = 18
+SUFFIXES: Final = (".html", ".json", ".png", ".svg")
+PNG_SCALE: Final = 2.0
+
+_ESTIMATE: Final = "#1f6feb"
+_TRUTH: Final = "#d1242f"
+
+
+def shares_chart(
+    answer: Mapping[str, Any], truth: Mapping[str, float] | None = None, *, most: int = 25
+) -> alt.LayerChart:
+    """Estimated shares with their intervals, the largest first; beside the truth if it is known.
+
+    Args:
+        answer: what the server answered, or `Estimate.as_dict`.
+        truth: true shares by item.
+        most: how many items are drawn.
+    """
+    ordered = sorted(answer["estimates"], key=lambda row: -row["share"])[:most]
+    rows = [{**row, "truth": None if truth is None else truth[row["item"]]} for row in ordered]
+    level = answer["interval"]["level"]
+    estimated = f"estimate, {level:.0%} interval"
+    legend = {estimated: _ESTIMATE} | ({} if truth is None else {"truth": _TRUTH})
+    color = alt.Color(
+        "mark:N",
+        title=None,
+        scale=alt.Scale(domain=list(legend), range=list(legend.values())),
+        legend=alt.Legend(orient="bottom"),
+    )
+    base = alt.Chart(alt.InlineData(values=rows)).encode(
+        y=alt.Y("item:N", title=None, sort=[row["item"] for row in rows])
+    )
+    axis = alt.Axis(format="~%", tickCount=6)
+    marked = base.transform_calculate(mark=f"'{estimated}'")
+    layers: list[alt.Chart] = [
+        marked.mark_rule(strokeWidth=2).encode(
+            x=alt.X("low:Q", title="share of the devices that reported", axis=axis),
+            x2="high:Q",
+            color=color,
+        ),
+        marked.mark_circle(size=45, opacity=1).encode(x="share:Q", color=color),
+    ]
+    if truth is not None:
+        layers.append(
+            base.transform_calculate(mark="'truth'")
+            .mark_tick(thickness=2, height=ROW_HEIGHT * 0.7)
+            .encode(x="truth:Q", color=color)
+        )
+    specs = "; ".join(
+        f"{spec['mechanism']['name']}, epsilon {spec['epsilon']:.2f}" for spec in answer["specs"]
+    )
+    title = alt.TitleParams(
+        answer["metric"], subtitle=f"{answer['reports']:,} reports, {specs}", anchor="start"
+    )
+    return alt.LayerChart(
+        layer=layers, title=title, width=WIDTH, height=ROW_HEIGHT * max(len(rows), 2)
+    )
+
+
+def save(chart: alt.TopLevelMixin, path: Path) -> None:
+    """Writes a chart to a file; the suffix says as what.
+
+    Args:
+        chart: any Altair chart.
+        path: ends in .html (a page that needs no network), .json (Vega-Lite), .png or .svg.
+
+    Raises:
+        ParameterError: if it ends in anything else.
+    """
+    suffix = path.suffix.lower()
+    if suffix not in SUFFIXES:
+        raise ParameterError("picture", f"a file ending in {', '.join(SUFFIXES)}", str(path))
+    if suffix == ".html":
+        path.write_text(chart.to_html(inline=True), encoding="utf-8")
+    else:
+        kind = cast("Literal['json', 'png', 'svg']", suffix[1:])
+        chart.save(path, format=kind, scale_factor=PNG_SCALE if suffix == ".png" else 1)

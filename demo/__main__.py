@@ -1,0 +1,167 @@
+"""``make demo``, or ``python -m demo``."""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import altair as alt
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from demo import clients, fleet
+from demo.population import REGISTRY, Population, draw
+from demo.server import Server
+from deniable_aggregator.charts import save, shares_chart
+from deniable_aggregator.cli.table import estimate_table
+from deniable_aggregator.tallies import tally_for
+from deniable_shared.registry import load
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+DEVICES: Final = 200_000
+CLIENTS: Final = 24
+TABLE_ROWS: Final = 10
+CHART_ROWS: Final = 12
+PICTURE: Final = Path("demo.svg")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs the demo; returns the exit status."""
+    options = _options(arguments)
+    console = Console(highlight=False)
+    directory = Path(tempfile.mkdtemp(prefix="deniable-demo-"))
+    started = time.monotonic()
+    server = None
+    try:
+        console.print("[bold]Starting the aggregator[/bold] with a fresh store")
+        server = Server(directory)
+        population = draw(options.devices + CLIENTS)
+        lines = _collect(console, population, server, directory)
+        _report(console, population, server, options.picture)
+        for line in lines:
+            console.print(line)
+        console.print(f"Everything took {time.monotonic() - started:.0f} seconds.\n")
+        _explore(console, server, directory, keep=options.keep)
+    finally:
+        if server is None or not options.keep:
+            if server is not None:
+                server.stop()
+            shutil.rmtree(directory, ignore_errors=True)
+    return 0
+
+
+def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="python -m demo",
+        description="Simulated devices with real values, the real client code, the real server.",
+    )
+    parser.add_argument("--devices", type=int, default=DEVICES, help="default: %(default)s")
+    parser.add_argument("--picture", type=Path, default=PICTURE, help="default: %(default)s")
+    parser.add_argument("--keep", action="store_true", help="leave the server running")
+    options = parser.parse_args(arguments)
+    if not options.devices >= 1:
+        parser.error(f"--devices must be at least 1, got {options.devices}")
+    return options
+
+
+def _collect(
+    console: Console, population: Population, server: Server, directory: Path
+) -> list[str]:
+    """Runs all devices; returns what is to be said about what they sent and what was kept."""
+    relayed = population.devices[:-CLIENTS]
+    columns = (
+        TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
+    )  # fmt: skip
+    sent = 0
+    with Progress(*columns, console=console) as progress:
+        task = progress.add_task("devices randomized and relayed over HTTP", total=len(relayed))
+        for devices, size in fleet.run(relayed, server.endpoint, server.keys["write"]):
+            sent += size
+            progress.advance(task, devices)
+        task = progress.add_task("whole clients: record, spool, upload", total=CLIENTS)
+        own = clients.run(
+            population.devices[-CLIENTS:], directory, server.endpoint, server.keys["write"]
+        )
+        progress.advance(task, CLIENTS)
+    specs = [metric.spec for metric in load(REGISTRY).metrics.values()]
+    return [
+        f"Each device sent {len(specs)} reports, {sent / len(relayed):.0f} bytes of noise in all.",
+        f"{CLIENTS} whole clients recorded {own.recorded} values and sent {own.sent} reports; "
+        f"each keeps {own.directory_bytes / 1024:.0f} KiB on its own disk.",
+        "The aggregator keeps sums, no report and no row for any device: "
+        f"{8 * sum(tally_for(spec).cells for spec in specs) / 2**20:.1f} MiB a day, however many "
+        "devices there are.",
+    ]
+
+
+def _report(console: Console, population: Population, server: Server, picture: Path) -> None:
+    """Prints a table per metric, and draws the picture."""
+    covered, asked, charts = 0, 0, []
+    for name in load(REGISTRY).metrics:
+        answer = server.estimate(name, population.candidates.get(name))
+        counts = _grouped(population, name, answer)
+        truth = {item: count / len(population.devices) for item, count in counts.items()}
+        rows = sorted(answer["estimates"], key=lambda row: -row["share"])
+        covered += sum(row["low"] <= truth[row["item"]] <= row["high"] for row in rows)
+        asked += len(rows)
+        shown = {**answer, "estimates": rows[:TABLE_ROWS]}
+        console.print()
+        console.print(estimate_table(shown, {row["item"]: truth[row["item"]] for row in rows}))
+        if len(rows) > TABLE_ROWS:
+            found = sum(row["detected"] for row in rows)
+            false = sum(row["detected"] and not truth[row["item"]] for row in rows)
+            console.print(
+                f"... and {len(rows) - TABLE_ROWS} more; {found} of {len(rows)} candidates are "
+                f"seen to be there, {false} of them wrongly"
+            )
+        charts.append(shares_chart(answer, truth, most=CHART_ROWS))
+    console.print(
+        f"\n[bold]{covered} of {asked} intervals ({covered / asked:.1%}) cover the truth[/bold] "
+        "that the aggregator never saw; 95% should."
+    )
+    save(alt.ConcatChart(concat=charts, columns=2), picture)
+    console.print(f"Picture: [bold]{picture.resolve()}[/bold]")
+
+
+def _grouped(population: Population, metric: str, answer: dict[str, Any]) -> dict[str, int]:
+    """How many devices hold each item that was asked for; the catch-all takes the rest."""
+    counts = population.truth(metric)
+    items = [row["item"] for row in answer["estimates"]]
+    grouped = {item: counts[item] for item in items}
+    other = load(REGISTRY).metrics[metric].spec.other
+    if other is not None:
+        grouped[other] = len(population.devices) - sum(
+            count for item, count in grouped.items() if item != other
+        )
+    return grouped
+
+
+def _explore(console: Console, server: Server, directory: Path, *, keep: bool) -> None:
+    if not keep:
+        console.print(
+            "All of it is gone again. To go on exploring: [bold]make demo KEEP=1[/bold] leaves "
+            "the server running and says what to type."
+        )
+        return
+    binary = Path(sys.executable).with_name("deniable")
+    console.print(
+        f"The server is still running (process {server.pid}), with its data in {directory}.\n"
+        f"  export DENIABLE_SERVER={server.endpoint} DENIABLE_TOKEN={server.keys['read']}\n"
+        f"  {binary} estimate carrier\n"
+        f"  {binary} estimate late --json\n"
+        f"  printf 'ORD\\nATL\\nJFK\\n' > airports.txt\n"
+        f"  {binary} estimate destination --candidates airports.txt\n"
+        f"  kill {server.pid} && rm -r {directory}",
+        soft_wrap=True,
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,56 @@
+"""Whole clients, as an app embeds them: they record, spool and upload on their own."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, NamedTuple
+
+import deniable
+from demo.population import REGISTRY
+from deniable_shared.registry import load
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from demo.population import Device
+
+
+class Fleet(NamedTuple):
+    """What a number of clients did.
+
+    Attributes:
+        recorded: values that were recorded.
+        sent: reports that the aggregator acknowledged.
+        directory_bytes: what one device keeps on disk afterwards.
+    """
+
+    recorded: int
+    sent: int
+    directory_bytes: int
+
+
+def run(devices: Sequence[Device], directory: Path, endpoint: str, key: str) -> Fleet:
+    """Runs one client per device, each with a directory of its own.
+
+    Args:
+        devices: true values.
+        directory: where the clients' directories are made.
+        endpoint: the aggregator's address.
+        key: the application's write key.
+    """
+    registry = load(REGISTRY)
+
+    def live(number: int) -> tuple[int, int]:
+        home = directory / f"device-{number}"
+        with deniable.Client(
+            registry, endpoint=endpoint, key=key, directory=home, consent=True
+        ) as client:
+            outcomes = [client.record(name, value) for name, value in devices[number].items()]
+            sent = client.flush(timeout_seconds=30).sent
+        return outcomes.count(deniable.Outcome.RECORDED), sent
+
+    with ThreadPoolExecutor(8) as pool:
+        lives = list(pool.map(live, range(len(devices))))
+    kept = [file.stat().st_size for file in (directory / "device-0").iterdir()]
+    return Fleet(sum(life[0] for life in lives), sum(life[1] for life in lives), sum(kept))
