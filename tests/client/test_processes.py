@@ -1,0 +1,273 @@
+"""What only whole processes show: kills, exits, forks, races, a full disk, what is imported."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from deniable._ledger import Ledger
+from deniable._spool import Spool
+from deniable._status import Journal
+
+# A budget that never runs out, so that a loop can record as often as it likes.
+PLENTY = """
+registry = 1
+application = "flightdeck"
+[budget]
+epsilon_per_day = 16.0
+epsilon_lifetime = 400.0
+[metrics.theme]
+type = "category"
+values = ["light", "dark", "system"]
+epsilon = 0.01
+[metrics.late]
+type = "boolean"
+epsilon = 0.01
+"""
+
+HEAD = """
+import json, os, sys, threading, time
+import deniable
+from deniable import _uploader
+_uploader.MAX_AGE_DAYS = 10**9  # these clocks run through years
+registry, directory, endpoint = sys.argv[1:4]
+class Clock:
+    now = 1.7e9
+    def __call__(self):
+        return self.now
+clock = Clock()
+client = deniable.Client(
+    registry, endpoint=endpoint, key="k", directory=directory, consent=True, clock=clock
+)
+def say(*what):
+    os.write(1, (json.dumps(what) + "\\n").encode())
+"""
+
+
+@pytest.fixture
+def plenty(tmp_path):
+    path = tmp_path / "plenty.toml"
+    path.write_text(PLENTY, encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def command(plenty, directory):
+    def build(code, endpoint="http://127.0.0.1:9"):
+        return [sys.executable, "-c", HEAD + code, str(plenty), str(directory), endpoint]
+
+    return build
+
+
+@pytest.fixture
+def run(command):
+    def finish(code, endpoint="http://127.0.0.1:9"):
+        done = subprocess.run(
+            command(code, endpoint), capture_output=True, text=True, timeout=60, check=True
+        )
+        assert done.stderr == ""
+        return [json.loads(line) for line in done.stdout.splitlines()]
+
+    return finish
+
+
+def stored(directory):
+    """How many reports are in the spool, and how many debits of 0.01 nats in the ledger."""
+    spool = Spool(directory / "spool.sqlite", Journal())
+    ledger = Ledger(directory / "ledger.sqlite", new=False)
+    try:
+        return spool.count(), round(ledger.spent(0)[1] / 1e7)
+    finally:
+        spool.close()
+        ledger.close()
+
+
+RECORD_FOR_EVER = """
+while True:
+    clock.now += 86400
+    if client.record("theme", "dark") == "recorded":
+        os.write(1, b".")
+"""
+
+
+def test_what_was_recorded_survives_being_killed_at_any_moment(command, directory):
+    acknowledged = debits = 0
+    for _ in range(8):
+        process = subprocess.Popen(
+            # The clock goes on where the last process was killed.
+            command(f"clock.now += {debits + 1} * 86400" + RECORD_FOR_EVER),
+            stdout=subprocess.PIPE,
+        )
+        first = process.stdout.read(1)
+        time.sleep(random.uniform(0.0, 0.05))
+        process.send_signal(signal.SIGKILL)
+        acknowledged += len(first + process.stdout.read())
+        process.stdout.close()
+        process.wait()
+        reports, debits = stored(directory)
+        # A kill may come after the commit and before the answer, or between debit and report.
+        assert acknowledged <= reports <= debits
+
+
+def test_a_process_that_ends_at_once_delivers_in_a_later_one(run, collector, directory):
+    run('assert client.record("theme", "dark") == "recorded"; os._exit(0)', collector.endpoint)
+    assert stored(directory) == (1, 1)
+    assert run("say(client.flush().sent)", collector.endpoint) == [[1]]
+    assert len(collector.bodies) == 1
+
+
+@pytest.mark.parametrize("state", ["down", "hanging", "refusing", "fine"])
+def test_a_process_exits_at_once_whatever_the_server_does(command, collector, state):
+    def answer(_body):
+        if state == "hanging":
+            collector.release.wait(60)
+        return (503 if state == "refusing" else 204), {"Content-Length": "0"}
+
+    collector.answer = answer
+    endpoint = "http://127.0.0.1:9" if state == "down" else collector.endpoint
+    code = """
+client.record("theme", "dark")
+client.flush(timeout_seconds=0.3)
+os.write(1, b"end of main")
+"""
+    process = subprocess.Popen(command(code, endpoint), stdout=subprocess.PIPE)
+    assert process.stdout.read(11) == b"end of main"
+    # One second is promised; an exchange may take ten. The margin is for slow machines.
+    assert process.wait(timeout=5) == 0
+    process.stdout.close()
+
+
+def test_eight_processes_racing_for_a_period_get_exactly_one_report(command, directory):
+    code = """
+time.sleep(max(0.0, float(os.environ["START"]) - time.time()))
+say([client.record("theme", "dark"), client.record("late", True)])
+"""
+    environment = {**os.environ, "START": str(time.time() + 2.0)}
+    processes = [
+        subprocess.Popen(command(code), stdout=subprocess.PIPE, env=environment) for _ in range(8)
+    ]
+    outcomes = []
+    for process in processes:
+        out, _ = process.communicate(timeout=60)
+        outcomes += json.loads(out)[0]
+    assert outcomes.count("recorded") == 2
+    assert outcomes.count("already_reported") == 14
+    assert stored(directory) == (2, 2)
+
+
+def test_forked_children_share_the_ledger_and_draw_their_own_randomness(run, directory):
+    outcomes = run("""
+client.record("theme", "dark")
+for child in range(8):
+    if os.fork() == 0:
+        clock.now += 86400
+        outcomes = client.record("theme", "dark"), client.record("late", True)
+        say(*outcomes, client._randomness.take(16).hex())
+        os._exit(0)
+for child in range(8):
+    os.wait()
+say(client.record("late", True), "", client._randomness.take(16).hex())
+""")
+    assert [each[0] for each in outcomes].count("recorded") == 1
+    assert [each[1] for each in outcomes].count("recorded") == 1
+    assert len({each[2] for each in outcomes}) == 9
+    assert stored(directory) == (3, 3)
+
+
+def test_a_fork_while_other_threads_record_and_upload_hangs_nobody(run, collector):
+    outcomes = run(
+        """
+def work():
+    while True:
+        clock.now += 86400
+        client.record("theme", "dark")
+        time.sleep(0.0005)
+for _ in range(2):
+    threading.Thread(target=work, daemon=True).start()
+for _ in range(15):
+    child = os.fork()
+    if child == 0:
+        clock.now += 1e6
+        say(client.record("late", True), client.flush(timeout_seconds=0.1).pending >= 0)
+        os._exit(0)
+    os.waitpid(child, 0)
+os._exit(0)
+""",
+        collector.endpoint,
+    )
+    assert len(outcomes) == 15
+    assert {each[0] for each in outcomes} <= {"recorded", "already_reported"}
+    assert all(each[1] for each in outcomes)
+
+
+def test_a_child_uploads_with_a_thread_and_a_connection_of_its_own(run, collector):
+    results = run(
+        """
+client.record("theme", "dark")
+say(client.flush().sent)
+if os.fork() == 0:
+    client.record("late", True)
+    say(client.flush().sent)
+    os._exit(0)
+os.wait()
+clock.now += 86400
+client.record("theme", "dark")
+say(client.flush().sent)
+""",
+        collector.endpoint,
+    )
+    assert results == [[1], [1], [1]]
+    assert len(set(collector.ids())) == len(collector.bodies) == 3
+
+
+def test_a_full_disk_never_raises_and_loses_nothing_that_was_recorded(run, directory):
+    ((recorded, refused, after),) = run("""
+import resource
+from deniable import _device
+_device.REOPEN_SECONDS = 0.0
+client.record("theme", "dark")
+resource.setrlimit(resource.RLIMIT_FSIZE, (60_000, resource.RLIM_INFINITY))
+recorded, refused = 1, 0
+for _ in range(400):
+    clock.now += 86400
+    outcome = client.record("theme", "dark")
+    recorded += outcome == "recorded"
+    refused += outcome == "storage_unavailable"
+resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+clock.now += 86400
+say(recorded, refused, client.record("theme", "dark"))
+""")
+    assert recorded + refused == 401
+    assert refused > 0
+    assert after == "recorded"
+    reports, debits = stored(directory)
+    assert recorded + 1 <= reports <= debits
+
+
+def test_importing_and_holding_a_client_loads_nothing_heavy(plenty, directory):
+    code = """
+import sys
+import deniable
+heavy = {"numpy", "flask", "http.client", "ssl", "logging", "asyncio"}
+first = sorted((heavy | {"sqlite3", "typing", "tomllib", "threading"}) & set(sys.modules))
+client = deniable.Client(sys.argv[1], endpoint="https://a.example", key="k", directory=sys.argv[2])
+client.record("theme", "dark")
+second = sorted(heavy & set(sys.modules))
+print(first, second)
+"""
+    done = subprocess.run(
+        [sys.executable, "-S", "-c", code, str(plenty), str(directory)],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)},
+    )
+    assert done.stdout.split("\n")[0] == "[] []"
