@@ -116,7 +116,7 @@ def test_the_light_install_has_a_client_and_loads_nothing_heavy(light):
     code = """
 import importlib.util, sys
 assert not any(importlib.util.find_spec(name) for name in ("numpy", "flask"))
-import deniable, deniable.testing
+import deniable
 for name in deniable.__all__:
     getattr(deniable, name)
 print(deniable.__file__, "numpy" in sys.modules, "flask" in sys.modules)
