@@ -1,0 +1,123 @@
+"""The aggregator's counting and estimating, on one core."""
+
+from __future__ import annotations
+
+import tracemalloc
+from collections import Counter
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from benchmarks.randomizers import BITS, categories, sketch
+from benchmarks.timing import Row, at_least, at_most, rate, seconds
+from deniable_aggregator.estimate import estimate
+from deniable_aggregator.tallies import tally_for
+
+if TYPE_CHECKING:
+    from deniable_shared.spec import Spec
+
+REPORTS: Final = 1_000_000
+BIT_REPORTS: Final = 250_000
+NAIVE_REPORTS: Final = 20_000
+CANDIDATES: Final = 1_000_000
+MEGABYTE: Final = 1 << 20
+
+
+def payload_of(spec: Spec, reports: int) -> bytes:
+    """Uniform reports: counting takes as long for them as for any."""
+    generator = np.random.default_rng(1)
+    if spec.type == "category":
+        dtype = ">u1" if spec.mechanism.report_bytes == 1 else ">u2"
+        return generator.integers(0, len(spec.values), reports).astype(dtype).tobytes()
+    rows = spec.mechanism.parameters()["rows"]
+    table = generator.integers(0, 256, (reports, spec.mechanism.report_bytes), dtype=np.uint8)
+    groups = generator.integers(0, rows, reports).astype(">u2")
+    table[:, :2] = groups.view(np.uint8).reshape(-1, 2)
+    return table.tobytes()
+
+
+def folded_per_second(spec: Spec, reports: int) -> float:
+    """Packed bytes to counts."""
+    tally, payload = tally_for(spec), payload_of(spec, reports)
+    return rate(lambda: tally.count(payload), reports)
+
+
+def naive_grr_per_second(spec: Spec) -> float:
+    """A loop over the reports."""
+    payload = payload_of(spec, NAIVE_REPORTS)
+
+    def run() -> None:
+        Counter(
+            int.from_bytes(payload[start : start + 2], "big") for start in range(0, len(payload), 2)
+        )
+
+    return rate(run, NAIVE_REPORTS)
+
+
+def naive_bits_per_second(spec: Spec) -> float:
+    """Unpacking all bits, and adding them up one report after the other."""
+    payload = payload_of(spec, NAIVE_REPORTS)
+    table = np.frombuffer(payload, np.uint8).reshape(NAIVE_REPORTS, -1)
+    groups = table[:, :2].copy().view(">u2").ravel().astype(np.int64)
+
+    def run() -> None:
+        sums = np.zeros((spec.mechanism.parameters()["rows"], BITS), np.int64)
+        np.add.at(sums, groups, np.unpackbits(table[:, 2:], axis=1))
+
+    return rate(run, NAIVE_REPORTS, rounds=1)
+
+
+def extra_megabytes(spec: Spec, reports: int) -> float:
+    """What counting needs at its peak, beside the payload and the tally."""
+    tally, payload = tally_for(spec), payload_of(spec, reports)
+    tracemalloc.start()
+    tally.count(payload)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    return peak / MEGABYTE
+
+
+def candidates() -> tuple[float, float]:
+    """Seconds and megabytes at the peak for a million candidates of a sketch of 64 rows."""
+    spec = sketch()
+    counts = tally_for(spec).count(payload_of(spec, BIT_REPORTS))
+    items = [f"candidate {index}" for index in range(CANDIDATES)]
+    elapsed = seconds(lambda: estimate([(spec, counts)], items), rounds=2)
+    tracemalloc.start()
+    estimate([(spec, counts)], items)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    return elapsed, peak / MEGABYTE
+
+
+def rows() -> list[Row]:
+    """The figures."""
+    large, bits = categories(1_024), sketch()
+    unit = "reports/s"
+    elapsed, megabytes = candidates()
+    return [
+        at_least("fold grr, k = 16", folded_per_second(categories(16), REPORTS), unit, 20e6),
+        at_least(
+            "fold grr, k = 1,024",
+            folded_per_second(large, REPORTS),
+            unit,
+            20e6,
+            ("naive", naive_grr_per_second(large)),
+        ),
+        at_least(
+            "fold cms, 64 rows of 1,024 bits",
+            folded_per_second(bits, BIT_REPORTS),
+            unit,
+            5e6,
+            ("naive", naive_bits_per_second(bits)),
+        ),
+        at_most(
+            "memory to fold, for twice the cms reports",
+            extra_megabytes(bits, 2 * BIT_REPORTS) / extra_megabytes(bits, BIT_REPORTS),
+            "times",
+            1.1,
+        ),
+        Row("memory to fold 250,000 cms reports", extra_megabytes(bits, BIT_REPORTS), "MiB"),
+        at_most("estimate a million candidates", elapsed, "s", 5.0),
+        at_most("memory for a million candidates", megabytes, "MiB", 1_000.0),
+    ]
