@@ -1,0 +1,92 @@
+from __future__ import annotations
+
+import json
+import math
+
+import pytest
+from click.testing import CliRunner
+
+from deniable_aggregator.cli import deniable
+
+REGISTRY = """
+registry = 1
+application = "flightdeck"
+[budget]
+epsilon_per_day = 2.0
+epsilon_lifetime = 10.0
+[metrics.crashed]
+type = "boolean"
+description = "Whether the last run crashed"
+epsilon = 1.0
+[metrics.homepage]
+type = "string"
+every = "week"
+epsilon = 1.1
+epsilon_permanent = 4.4
+mechanism = { name = "rappor", bits = 128, hashes = 2, cohorts = 64, f = 0.5, p = 0.5, q = 0.75 }
+[metrics.theme]
+type = "category"
+every = "once"
+values = ["light", "dark", "system"]
+epsilon = 0.5
+"""
+
+
+def run(tmp_path, text, *options):
+    file = tmp_path / "metrics.toml"
+    file.write_text(text)
+    return CliRunner().invoke(deniable, ["metrics", "check", str(file), *options])
+
+
+def test_a_reviewer_reads_what_each_metric_can_reveal(tmp_path):
+    result = run(tmp_path, REGISTRY)
+    assert result.exit_code == 0
+    for expected in (
+        "crashed: boolean",
+        "Whether the last run crashed",
+        "binary randomized response (rr)",
+        "makes even odds at most 73.1% sure; reveals at most 1.44 bits",
+        "1.0743 for one report; 4.3944 for all reports of one unchanged",
+        "category of 3, at most one report a device, ever",
+        "visible with 56,922 devices",
+    ):
+        assert expected in result.output, result.output
+
+
+def test_json_has_the_same_figures(tmp_path):
+    data = json.loads(run(tmp_path, REGISTRY, "--json").output)
+    crashed, homepage, theme = data["metrics"]
+    assert 1 - 1e-3 < crashed["epsilon"] <= 1
+    assert crashed["posterior_from_even_odds"] == pytest.approx(math.e / (1 + math.e), abs=1e-6)
+    assert crashed["bits"] == pytest.approx(1 / math.log(2), abs=1e-6)
+    assert crashed["epsilon_permanent"] is None
+    assert homepage["epsilon"] == pytest.approx(1.0743, abs=1e-4)
+    assert homepage["epsilon_permanent"] == pytest.approx(4.3944, abs=1e-4)
+    assert homepage["report_bytes"] == 18
+    assert theme["devices_to_see_1_percent"] > 100_000
+    busiest = crashed["epsilon"] + homepage["epsilon"] + theme["epsilon"]
+    assert data["budget"]["epsilon_on_the_busiest_day"] == pytest.approx(busiest)
+    daily = crashed["epsilon"] + homepage["epsilon"] / 7
+    expected = int((10 - theme["epsilon"]) / daily)
+    assert data["budget"]["days_until_lifetime_is_spent"] == expected
+
+
+def test_a_budget_that_will_silence_metrics_is_pointed_out(tmp_path):
+    assert "some metrics will not be recorded" in run(tmp_path, REGISTRY).output
+    enough = REGISTRY.replace("epsilon_per_day = 2.0", "epsilon_per_day = 3.0")
+    assert "some metrics will not be recorded" not in run(tmp_path, enough).output
+
+
+def test_all_problems_are_listed_and_the_exit_status_says_so(tmp_path):
+    bad = REGISTRY.replace("epsilon = 1.0", "epsilon = nan").replace('"once"', '"hourly"')
+    result = run(tmp_path, bad)
+    assert result.exit_code == 1
+    assert "metrics.crashed.epsilon must be a number in [0.01, 8], got NaN" in result.output
+    assert "metrics.theme.every must be one of day, week, month, once" in result.output
+    assert "Traceback" not in result.output
+
+
+def test_a_missing_file_is_one_line(tmp_path):
+    result = CliRunner().invoke(deniable, ["metrics", "check", str(tmp_path / "none.toml")])
+    assert result.exit_code == 1
+    assert "cannot be read" in result.output

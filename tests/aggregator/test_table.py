@@ -1,0 +1,50 @@
+from __future__ import annotations
+
+import io
+
+import numpy as np
+import pytest
+from rich.console import Console
+
+from deniable_aggregator.cli.table import IntervalBar, estimate_table
+from deniable_aggregator.estimate import estimate
+from tests.aggregator.test_estimate import counted, grr
+
+
+@pytest.fixture(scope="module")
+def answer():
+    return estimate([counted(grr("2"), ["red"] * 600 + ["green"] * 400)]).as_dict()
+
+
+def printed(table, width):
+    output = io.StringIO()
+    Console(file=output, width=width).print(table)
+    return output.getvalue()
+
+
+def test_a_bar_shows_the_interval_on_its_scale():
+    assert IntervalBar(0.2, 0.5, 0.8, 1.0).draw(11) == "  ├──●──┤  "
+    assert IntervalBar(0.2, 0.5, 0.8, 1.0, truth=0.4).draw(11) == "  ├─x●──┤  "
+
+
+def test_what_lies_outside_the_scale_is_cut_off_at_its_ends():
+    assert IntervalBar(-0.5, -0.1, 0.3, 1.0).draw(11) == "●──┤       "
+    assert IntervalBar(0.9, 1.2, 1.5, 1.0).draw(11) == "         ├●"
+
+
+@pytest.mark.parametrize("width", [60, 80, 200])
+def test_the_table_fits_its_terminal(answer, width):
+    text = printed(estimate_table(answer), width)
+    assert max(map(len, text.splitlines())) <= width
+    for item in ("red", "green", "blue", "●", "├", "there?"):
+        assert item in text
+
+
+def test_beside_the_truth_the_table_says_what_is_covered(answer):
+    rows = {row["item"]: row for row in answer["estimates"]}
+    truth = {item: row["share"] for item, row in rows.items()}
+    truth["blue"] = rows["blue"]["high"] + 0.01
+    text = printed(estimate_table(answer, truth), 100)
+    verdicts = {line.split()[1]: line.split()[-2] for line in text.splitlines() if "│" in line}
+    assert verdicts == {"red": "yes", "green": "yes", "blue": "no"}
+    assert np.isfinite(truth["blue"])
