@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import contextlib
 import math
 import os
 import threading
@@ -74,7 +75,9 @@ class Client:
         upload_delay_seconds: float = UPLOAD_DELAY_SECONDS,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        if not 0 <= upload_delay_seconds < math.inf:
+        if not (
+            isinstance(upload_delay_seconds, int | float) and 0 <= upload_delay_seconds < math.inf
+        ):
             raise ParameterError(
                 "upload_delay_seconds", "a finite number, 0 or more", upload_delay_seconds
             )
@@ -95,7 +98,7 @@ class Client:
         self._clock = clock
         self._journal = Journal()
         self._randomness = Randomness()
-        self._device = Device(Path(directory), self._journal)
+        self._device = Device(_absolute(directory), self._journal)
         self._uploader = Uploader(
             self._device, transport, self._journal, clock, self._delay_seconds
         )
@@ -243,7 +246,12 @@ class Client:
                 payload = plan.randomizer.report(item, device.secret)
                 delay = self._delay_seconds * randomness.word() / _DELAY_STEPS
                 device.spool.add(
-                    randomness.take(ID_BYTES), spec.digest, epoch, payload, now + delay
+                    randomness.take(ID_BYTES),
+                    spec.digest,
+                    epoch,
+                    payload,
+                    device.ledger.lifetime,
+                    now + delay,
                 )
         if outcome is not Outcome.OVER_BUDGET:
             # Marks never go back, so the next call today need not ask the ledger.
@@ -272,6 +280,16 @@ class Client:
         self._journal.forked()
         self._uploader.forked()
         self._device.forked()
+
+
+def _absolute(directory: str | os.PathLike[str]) -> Path:
+    """The directory, wherever the host application changes to later."""
+    path = Path(directory)
+    if "\0" in str(path):
+        raise ParameterError("directory", "a path", directory)
+    with contextlib.suppress(OSError):  # the working directory may be gone
+        path = path.absolute()
+    return path
 
 
 class _Plan:

@@ -32,11 +32,14 @@ def create(path: Path) -> None:
 def connect(path: Path) -> sqlite3.Connection:
     """A connection in autocommit mode to a file that exists.
 
+    Args:
+        path: absolute.
+
     Raises:
         sqlite3.Error: if there is no such file, or it cannot be opened.
     """
     return sqlite3.connect(
-        f"file:{quote(str(path))}?mode=rw",
+        f"file://{quote(os.fsencode(path))}?mode=rw",
         uri=True,
         timeout=BUSY_SECONDS,
         isolation_level=None,

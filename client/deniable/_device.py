@@ -183,11 +183,12 @@ class Device:
             _database.create(ledger)
         self.ledger = Ledger(ledger, new=not known)
         if not known:
-            if self.ledger.spent(0)[1] > 0:
+            if self.ledger.lifetime > 0:
                 raise StorageError("the device's secret is missing")
             self.secret = os.urandom(SECRET_BYTES)
             _write_durably(secret, self.secret)
         self.spool = Spool(self.directory / _SPOOL, self._journal)
+        self.spool.drop_unpaid(self.ledger.lifetime)
 
     def _refuse(self, error: BaseException) -> None:
         self._close_files()

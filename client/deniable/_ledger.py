@@ -60,10 +60,17 @@ class Ledger:
         path: an existing file; an empty one is initialised if `new`.
         new: whether this device has never recorded anything.
 
+    Attributes:
+        lifetime: nano-nats that were ever spent, as of the last debit or reading here. It grows
+            with every debit, so a report that is stored with it can be told from one whose debit a
+            power failure undid.
+
     Raises:
         LedgerError: if the file is not an intact ledger.
         sqlite3.Error: if it cannot be read.
     """
+
+    lifetime: int
 
     def __init__(self, path: Path, *, new: bool) -> None:
         self._connection = _database.connect(path)
@@ -75,6 +82,7 @@ class Ledger:
             if self._connection.execute("PRAGMA quick_check").fetchone()[0] != "ok":
                 raise LedgerError("the ledger is damaged")
             _database.log_ahead(self._connection)
+            self.spent(0)
         except BaseException:
             self._connection.close()
             raise
@@ -127,6 +135,7 @@ class Ledger:
                 "UPDATE spent SET epoch = ?, today = ?, lifetime = ?", (latest, today, lifetime)
             )
             execute("COMMIT")
+            self.lifetime = lifetime
         except BaseException:
             if self._connection.in_transaction:
                 execute("ROLLBACK")
@@ -145,8 +154,8 @@ class Ledger:
         row = self._connection.execute("SELECT epoch, today, lifetime FROM spent").fetchone()
         if row is None:
             raise LedgerError("the ledger has lost its account")
-        latest, today, lifetime = row
-        return (0 if epoch > latest else today), lifetime
+        latest, today, self.lifetime = row
+        return (0 if epoch > latest else today), self.lifetime
 
     def close(self) -> None:
         """Closes the file."""

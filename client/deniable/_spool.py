@@ -28,12 +28,14 @@ CREATE TABLE report (
     digest BLOB NOT NULL,
     epoch INTEGER NOT NULL,
     payload BLOB NOT NULL,
+    spent INTEGER NOT NULL,
     due REAL NOT NULL,
     tries INTEGER NOT NULL
 )
 """
 _ADD: Final = """
-INSERT INTO report (upload_id, digest, epoch, payload, due, tries) VALUES (?, ?, ?, ?, ?, 0)
+INSERT INTO report (upload_id, digest, epoch, payload, spent, due, tries)
+VALUES (?, ?, ?, ?, ?, ?, 0)
 """
 _DROP_OLDEST: Final = """
 DELETE FROM report WHERE number IN (SELECT number FROM report ORDER BY number LIMIT ?)
@@ -52,6 +54,7 @@ class Pending(NamedTuple):
         digest: of its spec.
         epoch: UTC day, in days since 1970-01-01.
         payload: the report.
+        spent: nano-nats that the ledger had ever spent once this report was paid for.
         due: when it is to be sent, in seconds since 1970-01-01.
         tries: how often it was tried.
     """
@@ -61,6 +64,7 @@ class Pending(NamedTuple):
     digest: bytes
     epoch: int
     payload: bytes
+    spent: int
     due: float
     tries: int
 
@@ -97,9 +101,11 @@ class Spool:
             self._set_aside()
             self._connection = self._open()
 
-    def add(self, upload_id: bytes, digest: bytes, epoch: int, payload: bytes, due: float) -> None:
+    def add(
+        self, upload_id: bytes, digest: bytes, epoch: int, payload: bytes, spent: int, due: float
+    ) -> None:
         """Stores a report; if the spool is full, the oldest ones make room and are counted."""
-        row = (upload_id, digest, epoch, payload, due)
+        row = (upload_id, digest, epoch, payload, spent, due)
         try:
             number = self._healing(lambda: self._connection.execute(_ADD, row).lastrowid or 0)
         except sqlite3.Error as error:
@@ -170,6 +176,19 @@ class Spool:
         query = "DELETE FROM report WHERE epoch < ?"
         count = self._healing(lambda: self._connection.execute(query, (epoch,)).rowcount)
         self._journal.drop(Dropped.TOO_OLD, count)
+
+    def drop_unpaid(self, lifetime: int) -> None:
+        """Drops and counts reports whose debit is not in the ledger any more.
+
+        After a power failure the spool may have kept what the ledger lost; the period may then be
+        reported, and paid for, again.
+
+        Args:
+            lifetime: nano-nats that the ledger has ever spent.
+        """
+        query = "DELETE FROM report WHERE spent > ?"
+        count = self._healing(lambda: self._connection.execute(query, (lifetime,)).rowcount)
+        self._journal.drop(Dropped.DEBIT_LOST, count)
 
     def clear(self) -> None:
         """Deletes and counts every report, because the user has withdrawn consent."""

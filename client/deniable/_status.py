@@ -43,6 +43,8 @@ class Dropped(StrEnum):
     """Why reports were given up, besides ``refused_<status>``, a final answer of the aggregator."""
 
     TOO_OLD = "too_old"
+    DEBIT_LOST = "debit_lost"
+    """A power failure, or an old copy of the ledger, undid what had paid for the report."""
     SPOOL_FULL = "spool_full"
     SPOOL_CORRUPT = "spool_corrupt"
     """Counts spools that were set aside: how many reports each held is not known."""

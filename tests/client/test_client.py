@@ -243,12 +243,14 @@ def test_a_loaded_registry_can_be_passed(make_client, registry):
         {"endpoint": "https://example.org", "key": "k", "transport": object()},
         {"transport": object(), "upload_delay_seconds": float("nan")},
         {"transport": object(), "upload_delay_seconds": -1.0},
+        {"transport": object(), "upload_delay_seconds": "1 hour"},
+        {"transport": object(), "directory": "a\0b"},
         {"transport": object(), "upload_delay_seconds": float("inf")},
     ],
 )
 def test_a_mistake_in_the_constructor_raises_at_once(registry, directory, options):
     with pytest.raises(ParameterError):
-        deniable.Client(registry, directory=directory, **options)
+        deniable.Client(registry, **{"directory": directory, **options})
 
 
 def test_a_registry_that_cannot_be_read_raises_at_once(tmp_path, directory):

@@ -76,6 +76,36 @@ def test_a_damaged_spool_is_set_aside_and_recording_goes_on(make_client, used, c
     assert (used / "spool.sqlite.corrupt").exists()
 
 
+def test_a_report_whose_debit_was_lost_is_never_sent(make_client, used, clock, collector):
+    # After a power failure the spool may be newer on disk than the ledger.
+    before = (used / "ledger.sqlite").read_bytes()
+    client = make_client(clock=clock)
+    assert client.record("late", value=True) == "recorded"
+    client.close()
+    (used / "ledger.sqlite").write_bytes(before)
+    client = make_client(clock=clock, endpoint=collector.endpoint)
+    assert client.status().dropped == {"debit_lost": 1}
+    assert client.record("late", value=True) == "recorded"
+    assert client.flush().sent == len(collector.bodies) == 2
+
+
+def test_a_relative_directory_stays_where_it_was(make_client, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    client = make_client(directory="here")
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    assert client.record("theme", "dark") == "recorded"
+    assert (tmp_path / "here" / "secret").exists()
+
+
+@pytest.mark.parametrize("name", ["a b?c#d%20e", "Ünï", "\udcff"])
+def test_any_name_will_do_for_the_directory(make_client, tmp_path, name):
+    client = make_client(directory=tmp_path / name)
+    assert client.record("theme", "dark") == "recorded"
+    client.close()
+    assert (tmp_path / name / "spool.sqlite").exists()
+
+
 def test_a_first_start_that_was_interrupted_is_finished(make_client, directory):
     directory.mkdir(mode=0o700)
     _database.create(directory / "ledger.sqlite")

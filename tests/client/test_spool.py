@@ -25,8 +25,8 @@ def spool(tmp_path, journal):
     opened.close()
 
 
-def add(spool, due=10.0, payload=b"p", epoch=100, upload_id=ID):
-    spool.add(upload_id, DIGEST, epoch, payload, due)
+def add(spool, due=10.0, payload=b"p", epoch=100, upload_id=ID, spent=1):
+    spool.add(upload_id, DIGEST, epoch, payload, spent, due)
 
 
 def everything(spool):
@@ -109,6 +109,14 @@ def test_reports_of_old_days_are_dropped_and_counted(spool, journal):
     spool.drop_before(70)
     assert [report.epoch for report in everything(spool)] == [100]
     assert journal.dropped() == {"too_old": 1}
+
+
+def test_reports_that_the_ledger_did_not_pay_for_are_dropped_and_counted(spool, journal):
+    for spent in (10, 20, 30):
+        add(spool, spent=spent)
+    spool.drop_unpaid(20)
+    assert [report.spent for report in everything(spool)] == [10, 20]
+    assert journal.dropped() == {"debit_lost": 1}
 
 
 @pytest.mark.parametrize(
