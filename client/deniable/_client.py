@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import atexit
 import contextlib
 import math
-import os
-import threading
 import time
-import weakref
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Self
 
 from deniable._device import STORAGE_ERRORS, Device
 from deniable._ledger import NANO, cost_nano_nats, limit_nano_nats
+from deniable._lifecycle import Engine, close
 from deniable._randomness import Randomness
 from deniable._status import FlushResult, Journal, Outcome, Status
 from deniable._transport import HttpTransport
@@ -21,10 +18,16 @@ from deniable._uploader import Uploader
 from deniable.randomizers import randomizer_for
 from deniable_shared.errors import DomainError, ParameterError
 from deniable_shared.periods import epoch_at, period
-from deniable_shared.registry import Registry, load
+from deniable_shared.registry import (
+    MAX_EPSILON_LIFETIME,
+    MAX_EPSILON_PER_DAY,
+    Registry,
+    load,
+)
 from deniable_shared.wire import ID_BYTES
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Callable
 
     from deniable._transport import Transport
@@ -32,8 +35,6 @@ if TYPE_CHECKING:
 
 UPLOAD_DELAY_SECONDS: Final = 3_600.0
 FLUSH_TIMEOUT_SECONDS: Final = 5.0
-CLOSE_SECONDS: Final = 0.5
-"""How long closing waits for an exchange that is under way; nothing is lost by not waiting."""
 
 _UNIX_DAY_ZERO: Final = 719_163  # date(1970, 1, 1).toordinal()
 _DELAY_STEPS: Final = 1 << 32
@@ -59,7 +60,7 @@ class Client:
         clock: seconds since 1970-01-01; for tests.
 
     Raises:
-        ParameterError: if endpoint, key or delay cannot be used.
+        ParameterError: if endpoint, key, directory or delay cannot be used.
         RegistryError: if the registry cannot be read or has problems.
     """
 
@@ -89,9 +90,10 @@ class Client:
             raise ParameterError("endpoint and key", "left out if there is a transport", "both")
         self._registry = registry if isinstance(registry, Registry) else load(Path(registry))
         budget = self._registry.budget
+        # A registry that was not read from a file cannot lift the ceilings either.
         self._limits = (
-            limit_nano_nats(budget.epsilon_per_day),
-            limit_nano_nats(budget.epsilon_lifetime),
+            limit_nano_nats(min(budget.epsilon_per_day, MAX_EPSILON_PER_DAY)),
+            limit_nano_nats(min(budget.epsilon_lifetime, MAX_EPSILON_LIFETIME)),
         )
         self._transport = transport
         self._delay_seconds = float(upload_delay_seconds)
@@ -103,10 +105,8 @@ class Client:
             self._device, transport, self._journal, clock, self._delay_seconds
         )
         self._plans: dict[str, _Plan] = {}
-        self._closed = False
+        self._engine = Engine(self._device, self._uploader, self._journal, self._randomness)
         self._consent = False
-        with _clients_lock:
-            _clients.add(self)
         self.consent = consent
 
     def record(self, metric: str, value: bool | str) -> Outcome:
@@ -144,7 +144,7 @@ class Client:
         Returns:
             What was sent and dropped in this time, and what is pending after it.
         """
-        if self._closed:
+        if self._engine.closed:
             return FlushResult(sent=0, pending=0, dropped=0)
         if not self._consent:
             pending = self.status().pending
@@ -156,7 +156,7 @@ class Client:
 
         Reports that were not sent stay stored, and the next client on this directory sends them.
         """
-        _close([self])
+        close([self._engine])
 
     @property
     def consent(self) -> bool:
@@ -215,7 +215,7 @@ class Client:
         )
 
     def _record(self, metric: str, value: object) -> Outcome:
-        if self._closed:
+        if self._engine.closed:
             return Outcome.CLOSED
         if not self._consent:
             return Outcome.NO_CONSENT
@@ -269,18 +269,6 @@ class Client:
         plan = self._plans[metric.spec.name] = _Plan(metric, self._randomness)
         return plan
 
-    def _before_fork(self) -> None:
-        self._device.suspend()
-
-    def _after_fork_in_parent(self) -> None:
-        self._device.resume()
-
-    def _after_fork_in_child(self) -> None:
-        self._randomness.drop()
-        self._journal.forked()
-        self._uploader.forked()
-        self._device.forked()
-
 
 def _absolute(directory: str | os.PathLike[str]) -> Path:
     """The directory, wherever the host application changes to later."""
@@ -304,54 +292,3 @@ class _Plan:
         expires = metric.expires
         self.last_epoch = math.inf if expires is None else expires.toordinal() - _UNIX_DAY_ZERO
         self.reported: float = -math.inf
-
-
-_clients: weakref.WeakSet[Client] = weakref.WeakSet()
-_clients_lock = threading.Lock()
-
-
-def _close(clients: list[Client]) -> None:
-    """Closes clients within `CLOSE_SECONDS` altogether."""
-    deadline = time.monotonic() + CLOSE_SECONDS
-    threads = []
-    for client in clients:
-        client._closed = True
-        threads.append(client._uploader.stop())
-    for thread in threads:
-        if thread is not None and thread is not threading.current_thread():
-            thread.join(max(0.0, deadline - time.monotonic()))
-    for client in clients:
-        client._device.close()
-
-
-def _close_all() -> None:
-    with _clients_lock:
-        clients = list(_clients)
-    _close(clients)
-
-
-def _before_fork() -> None:
-    _clients_lock.acquire()
-    for client in _clients:
-        client._before_fork()
-
-
-def _after_fork_in_parent() -> None:
-    for client in _clients:
-        client._after_fork_in_parent()
-    _clients_lock.release()
-
-
-def _after_fork_in_child() -> None:
-    global _clients_lock
-    for client in _clients:
-        client._after_fork_in_child()
-    _clients_lock = threading.Lock()
-
-
-atexit.register(_close_all)
-os.register_at_fork(
-    before=_before_fork,
-    after_in_parent=_after_fork_in_parent,
-    after_in_child=_after_fork_in_child,
-)

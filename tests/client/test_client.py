@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import dataclasses
 import stat
 import threading
 
@@ -7,7 +8,7 @@ import pytest
 
 import deniable
 from deniable import Outcome, ParameterError, RegistryError
-from deniable_shared.registry import load
+from deniable_shared.registry import Budget, load
 from tests.client.conftest import DAY, NOON
 
 
@@ -231,6 +232,12 @@ def test_a_client_closes_at_the_end_of_a_with_block(make_client):
 
 def test_a_loaded_registry_can_be_passed(make_client, registry):
     assert record_of(make_client(registry=load(registry)), "theme") == ["recorded"]
+
+
+def test_no_registry_lifts_the_ceiling_of_the_budget(make_client, registry):
+    boundless = dataclasses.replace(load(registry), budget=Budget(1e9, 1e9))
+    status = make_client(registry=boundless).status()
+    assert (status.epsilon_left_today, status.epsilon_left_lifetime) == (16.0, 400.0)
 
 
 @pytest.mark.parametrize(

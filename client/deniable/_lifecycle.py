@@ -1,0 +1,101 @@
+"""What happens to clients when the process forks or ends."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import threading
+import time
+import weakref
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from deniable._device import Device
+    from deniable._randomness import Randomness
+    from deniable._status import Journal
+    from deniable._uploader import Uploader
+
+CLOSE_SECONDS: Final = 0.5
+"""How long closing waits for an exchange that is under way; nothing is lost by not waiting."""
+
+
+class Engine:
+    """The moving parts of one client, which fork and close together.
+
+    Every engine is suspended before a fork of the process, so that no lock is held and no SQLite
+    connection is open at that moment, and is closed when the interpreter exits.
+
+    Attributes:
+        closed: whether the client has been closed.
+    """
+
+    def __init__(
+        self, device: Device, uploader: Uploader, journal: Journal, randomness: Randomness
+    ) -> None:
+        self.device = device
+        self.uploader = uploader
+        self.journal = journal
+        self.randomness = randomness
+        self.closed = False
+        with _engines_lock:
+            _engines.add(self)
+
+    def forked(self) -> None:
+        """In a forked child: nothing that was random, locked or running crosses over."""
+        self.randomness.drop()
+        self.journal.forked()
+        self.uploader.forked()
+        self.device.forked()
+
+
+def close(engines: Sequence[Engine]) -> None:
+    """Closes engines within `CLOSE_SECONDS` altogether."""
+    deadline = time.monotonic() + CLOSE_SECONDS
+    threads = []
+    for engine in engines:
+        engine.closed = True
+        threads.append(engine.uploader.stop())
+    for thread in threads:
+        if thread is not None and thread is not threading.current_thread():
+            thread.join(max(0.0, deadline - time.monotonic()))
+    for engine in engines:
+        engine.device.close()
+
+
+_engines: weakref.WeakSet[Engine] = weakref.WeakSet()
+_engines_lock = threading.Lock()
+
+
+def _close_all() -> None:
+    with _engines_lock:
+        engines = list(_engines)
+    close(engines)
+
+
+def _before_fork() -> None:
+    _engines_lock.acquire()
+    for engine in _engines:
+        engine.device.suspend()
+
+
+def _after_fork_in_parent() -> None:
+    for engine in _engines:
+        engine.device.resume()
+    _engines_lock.release()
+
+
+def _after_fork_in_child() -> None:
+    global _engines_lock
+    for engine in _engines:
+        engine.forked()
+    _engines_lock = threading.Lock()
+
+
+atexit.register(_close_all)
+os.register_at_fork(
+    before=_before_fork,
+    after_in_parent=_after_fork_in_parent,
+    after_in_child=_after_fork_in_child,
+)
