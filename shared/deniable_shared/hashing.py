@@ -28,9 +28,12 @@ def canonical(text: str) -> bytes:
     Raises:
         UnicodeEncodeError: if the text holds lone surrogates.
     """
-    if text.isascii():
-        return text.encode("ascii")
-    return unicodedata.normalize("NFC", text).encode()
+    return normalized(text).encode()
+
+
+def normalized(text: str) -> str:
+    """The NFC form of a text: one spelling for characters that can be composed in several ways."""
+    return text if text.isascii() else unicodedata.normalize("NFC", text)
 
 
 def salt(application: str, metric: str) -> int:

@@ -15,6 +15,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from deniable_shared import hashing
 from deniable_shared.errors import ParameterError, RegistryError
 from deniable_shared.fields import Fields
 from deniable_shared.mechanisms import (
@@ -123,7 +124,7 @@ def parse(text: str, *, name: str = "metrics.toml") -> Registry:
         application = top.text("application", _NAME) or ""
         budget = _budget(top.table("budget"))
         metrics = {
-            metric_name: _metric(application, metric_name, table)
+            metric_name: _metric(application, metric_name, table, budget)
             for metric_name, table in top.table("metrics").tables(_NAME)
         }
         if data.get("metrics") == {}:
@@ -141,7 +142,7 @@ def _budget(table: Fields) -> Budget:
     return Budget(float(per_day or 0), float(lifetime or 0))
 
 
-def _metric(application: str, name: str, table: Fields) -> Metric | None:
+def _metric(application: str, name: str, table: Fields, budget: Budget) -> Metric | None:
     kind = table.choice("type", TYPES)
     every = table.choice("every", EVERY, default="day")
     description = table.text("description", default="")
@@ -152,12 +153,15 @@ def _metric(application: str, name: str, table: Fields) -> Metric | None:
     devices = table.integer("expected_devices", 1, MAX_DEVICES, default=DEFAULT_DEVICES)
     epsilon = table.number("epsilon", MIN_EPSILON, MAX_EPSILON)
     permanent = table.number("epsilon_permanent", MIN_EPSILON, MAX_EPSILON_PERMANENT, default=None)
+    affordable = min(budget.epsilon_per_day, budget.epsilon_lifetime)
+    if epsilon is not None and 0 < affordable < epsilon:
+        table.problem("epsilon", f"at most {affordable:g}, the budget", float(epsilon))
     values: tuple[str, ...] = ()
     other: str | None = None
     if kind == "category":
-        values = table.texts("values") or ()
+        values = tuple(map(hashing.normalized, table.texts("values") or ()))
         other = table.text("other", default=None)
-        if other is not None and other not in values:
+        if other is not None and (other := hashing.normalized(other)) not in values:
             values = (*values, other)
     mechanism_table = table.mechanism()
     table.refuse_unknown()

@@ -96,7 +96,7 @@ class Spec:
             ParameterError: if the data is not a valid spec.
         """
         try:
-            parameters = dict(data["mechanism"])
+            parameters = {**data["mechanism"]}
             mechanism = MECHANISMS[parameters.pop("name")].from_parameters(parameters)
             return cls(
                 application=data["application"],
@@ -107,7 +107,7 @@ class Spec:
                 mechanism=mechanism,
                 every=data["every"],
             )
-        except (KeyError, TypeError) as error:
+        except (KeyError, TypeError, AttributeError) as error:
             raise ParameterError("spec", "a canonical spec", data) from error
 
     @cached_property
@@ -143,7 +143,7 @@ class Spec:
         if not isinstance(value, str):
             raise DomainError(f"{self.name} takes a str")
         if self.type == "category":
-            index = self._index.get(value, self._other_index)
+            index = self._index.get(hashing.normalized(value), self._other_index)
             if index is None:
                 raise DomainError(f"{self.name} has no catch-all for values outside its domain")
             return index

@@ -102,8 +102,8 @@ def decode(body: bytes) -> Upload:
         raise WireError(f"v must be {VERSION}")
     if type(message["id"]) is not bytes or len(message["id"]) != ID_BYTES:
         raise WireError(f"id must be {ID_BYTES} bytes")
-    if type(message["pad"]) is not bytes:
-        raise WireError("pad must be bytes")
+    if type(message["pad"]) is not bytes or message["pad"].strip(b"\x00"):
+        raise WireError("pad must be zero bytes")
     reports = message["reports"]
     if type(reports) is not list or not reports:
         raise WireError("reports must be a list of at least one [digest, epoch, payload]")

@@ -360,3 +360,18 @@ def test_the_demos_registry_is_valid():
         "category",
         "string",
     }
+
+
+def test_a_metric_that_the_budget_could_never_pay_for_is_a_problem():
+    text = """
+registry = 1
+application = "tests"
+[budget]
+epsilon_per_day = 1
+epsilon_lifetime = 5
+[metrics.flag]
+type = "boolean"
+epsilon = 2
+"""
+    with pytest.raises(RegistryError, match=r"metrics.flag.epsilon must be at most 1, the budget"):
+        registry.parse(text)

@@ -15,8 +15,8 @@ HEAD = """\
 registry = 1
 application = "flightdeck"
 [budget]
-epsilon_per_day = 4.0
-epsilon_lifetime = 40.0
+epsilon_per_day = 16
+epsilon_lifetime = 400
 [metrics.m]
 """
 

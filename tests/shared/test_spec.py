@@ -207,3 +207,20 @@ def test_the_longest_string_is_counted_in_bytes():
     emoji = specs()["emoji"]
     assert len(emoji.encode("é" * (MAX_STRING_BYTES // 2))) == MAX_STRING_BYTES
     assert len(emoji.encode("x" * MAX_STRING_BYTES)) == MAX_STRING_BYTES
+
+
+def test_a_category_is_recognised_however_its_letters_are_composed():
+    text = """
+registry = 1
+application = "tests"
+[budget]
+epsilon_per_day = 1
+epsilon_lifetime = 1
+[metrics.drink]
+type = "category"
+values = ["cafe\\u0301", "tea"]
+epsilon = 1
+"""
+    spec = registry.parse(text).metrics["drink"].spec
+    assert spec.values == ("caf\u00e9", "tea")
+    assert spec.encode("caf\u00e9") == spec.encode("cafe\u0301") == 0
