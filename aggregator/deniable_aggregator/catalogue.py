@@ -46,13 +46,15 @@ class Catalogue:
         self._monotonic = monotonic
         self._lock = threading.Lock()
         self._entries: Mapping[bytes, Entry] = {}
-        self._read_at = 0.0
+        self._read_at = monotonic()
         self._read()
 
     def find(self, digest: bytes) -> Entry | None:
         """The metric with this digest, of whatever application."""
         entry = self._entries.get(digest)
         if entry is None and self._monotonic() - self._read_at >= REREAD_SECONDS:
+            # Noted before reading, so that a crowd of unknown digests causes one reading.
+            self._read_at = self._monotonic()
             self._read()
             entry = self._entries.get(digest)
         return entry
@@ -78,4 +80,3 @@ class Catalogue:
                 tally = tally_for(spec) if known is None else known.tally
                 entries[spec.digest] = Entry(registration, tally)
             self._entries = entries
-            self._read_at = self._monotonic()

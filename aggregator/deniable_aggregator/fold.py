@@ -150,7 +150,7 @@ class Background:
         self._thread.join()
 
     def _run(self) -> None:
-        pause = 0.0
+        pause = self._pause
         while not self._stop.wait(pause):
             start = time.monotonic()
             try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING, Any, Final
 
@@ -12,6 +13,7 @@ from deniable_aggregator.access import reader
 from deniable_aggregator.estimate import estimate
 from deniable_aggregator.ingest import UNKNOWN
 from deniable_aggregator.problems import ProblemError
+from deniable_aggregator.store import StoreUnavailableError
 from deniable_shared.errors import ParameterError
 from deniable_shared.periods import epoch_at
 
@@ -24,6 +26,8 @@ if TYPE_CHECKING:
     from deniable_aggregator.keys import Keyring
     from deniable_aggregator.settings import Settings
     from deniable_aggregator.store import Store
+
+log = logging.getLogger("deniable_aggregator")
 
 FOLD_SECONDS: Final = 5.0
 """A question waits this long, at most, for what is pending to be counted."""
@@ -126,7 +130,11 @@ class Reading:
                 f"{name} counts strings of an open domain: POST the same path with "
                 '{"candidates": ["...", ...]}, or use deniable estimate --candidates FILE.',
             )
-        self._folder.fold(seconds=FOLD_SECONDS)
+        try:
+            self._folder.fold(seconds=FOLD_SECONDS)
+        except StoreUnavailableError as error:
+            # A full disk stops counting, not reading: the answer says what is pending.
+            log.error("not everything was counted before an answer: %s", error)
         first, last = _epoch(since or FIRST_DAY), _epoch(until or LAST_DAY)
         sums = [
             (

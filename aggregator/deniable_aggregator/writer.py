@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 GROUP_UPLOADS: Final = 1_000
 """The most uploads of one commit."""
 
-ENOUGH_UPLOADS: Final = int(__import__("os").environ.get("ENOUGH", "16"))
+ENOUGH_UPLOADS: Final = 16
 """When this many wait, they are committed at once."""
 
-GATHER_SECONDS: Final = float(__import__("os").environ.get("GATHER", "0.002"))
+GATHER_SECONDS: Final = 0.002
 """How long the first upload of a group waits for others."""
 
 UPLOAD_OVERHEAD_BYTES: Final = 1_024

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import sqlite3
 import threading
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
@@ -104,8 +105,13 @@ class Database:
 
     def empty_log(self) -> None:
         """Copies the write-ahead log into the file and truncates it: deleted bytes go too."""
-        with self._lock, self._exclusively(), _translated(), self._writer.connect() as connection:
-            connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
+        with self._lock, self._exclusively(), _translated():
+            # Straight to the driver: SQLAlchemy would begin a transaction, which forbids it.
+            raw = self._writer.raw_connection()
+            try:
+                raw.cursor().execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+            finally:
+                raw.close()
 
     def close(self) -> None:
         """Closes all connections. The last one to close a file checkpoints it: hence the locks."""
@@ -133,9 +139,11 @@ class Database:
 def _translated() -> Iterator[None]:
     try:
         yield
+    # The driver's own words ("database or disk is full"); they never quote parameters.
     except DBAPIError as error:
-        # The driver's own words ("database or disk is full"); they never quote parameters.
         raise StoreUnavailableError(str(error.orig)) from error
+    except sqlite3.Error as error:
+        raise StoreUnavailableError(str(error)) from error
 
 
 def _engine(url: str, prepare: Any, **options: Any) -> Engine:

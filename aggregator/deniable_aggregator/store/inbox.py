@@ -132,7 +132,7 @@ class Inbox:
         """The keys of all epochs in uploads; made for the new ones, None for the closed ones."""
         wanted = {part.epoch for upload in uploads for part in upload.parts}
         found = connection.exec_driver_sql(self._keys, (min(wanted), max(wanted)))
-        keys: dict[int, bytes | None] = dict(found.tuples().all())
+        keys: dict[int, bytes | None] = {row[0]: row[1] for row in found}
         for epoch in wanted - keys.keys():
             keys[epoch] = secrets.token_bytes(KEY_BYTES)
             connection.execute(insert(epochs).values(epoch=epoch, key=keys[epoch]))
@@ -153,7 +153,7 @@ class Inbox:
         rows: list[Row] = []
         size = 0
         with self._database.read() as connection, connection.execute(query) as result:
-            for row in result.tuples():
+            for row in result:
                 rows.append(Row(*row))
                 size += len(rows[-1].payload)
                 if size >= max_bytes:
@@ -238,7 +238,7 @@ def _known(connection: Connection, names: Iterable[Name | None]) -> set[Name]:
         seen.c.epoch.in_({epoch for epoch, _ in wanted}),
         seen.c.hash.in_([hash_ for _, hash_ in wanted]),
     )
-    return set(connection.execute(query).tuples().all())
+    return {(epoch, hash_) for epoch, hash_ in connection.execute(query)}
 
 
 def _row(group: tuple[bytes, int], payloads: list[bytes]) -> tuple[int, bytes, int, bytes]:

@@ -1,0 +1,150 @@
+"""An aggregator in the test's own process, with a clock that the test moves."""
+
+from __future__ import annotations
+
+import secrets
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from deniable_aggregator import Settings, Store, create_app
+from deniable_aggregator.app import EXTENSION
+from deniable_aggregator.keys import create
+from deniable_shared import registry, wire
+from deniable_shared.periods import SECONDS_PER_EPOCH
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from werkzeug.test import TestResponse
+
+TODAY = 20_000
+APPLICATION = "flightdeck"
+REGISTRY = """
+registry = 1
+application = "flightdeck"
+[budget]
+epsilon_per_day = 4.0
+epsilon_lifetime = 40.0
+[metrics.theme]
+type = "category"
+description = "Which colour theme is active"
+owners = ["ui@example.org"]
+expires = 2027-12-31
+values = ["light", "dark", "system"]
+epsilon = 1.0
+[metrics.late]
+type = "boolean"
+epsilon = 1.0
+[metrics.emoji]
+type = "string"
+epsilon = 2.0
+mechanism = { name = "cms", rows = 4, buckets = 16 }
+"""
+SPECS = {name: metric.spec for name, metric in registry.parse(REGISTRY).metrics.items()}
+NEVER_SECONDS = 1e6
+"""A pause between folds that no test outlives: such tests fold when they say so."""
+
+
+def upload(
+    payload: bytes = b"\x00",
+    *,
+    metric: str = "theme",
+    epoch: int = TODAY,
+    upload_id: bytes | None = None,
+) -> bytes:
+    """The body of an upload with one part."""
+    part = wire.Part(SPECS[metric].digest, epoch, payload)
+    return wire.encode(wire.Upload(upload_id or secrets.token_bytes(wire.ID_BYTES), (part,)))
+
+
+@dataclass
+class Clock:
+    """A clock that stands still at noon."""
+
+    epoch: int = TODAY
+
+    def __call__(self) -> float:
+        return (self.epoch + 0.5) * SECONDS_PER_EPOCH
+
+
+@dataclass
+class Service:
+    """A running application over one store, and keys to all of it."""
+
+    path: Path
+    settings: Settings
+    clock: Clock = field(default_factory=Clock)
+
+    def __post_init__(self) -> None:
+        self.store = Store(self.path)
+        self.app = create_app(store=self.store, settings=self.settings, clock=self.clock)
+        self.http = self.app.test_client()
+        self.running = self.app.extensions[EXTENSION]
+        self.write, self.read, self.admin = (self.key(s) for s in ("write", "read", "admin"))
+
+    def key(self, scope: str, application: str = APPLICATION) -> str:
+        return create(self.store, scope=scope, application=application, label="", today=TODAY)
+
+    def register(self, text: str = REGISTRY) -> TestResponse:
+        return self.http.post("/v1/metrics", data=text.encode(), headers=bearer(self.admin))
+
+    def send(
+        self,
+        body: bytes,
+        *,
+        key: str | None = None,
+        content_type: str = wire.CONTENT_TYPE,
+        headers: dict[str, str] | None = None,
+    ) -> TestResponse:
+        return self.http.post(
+            "/v1/reports",
+            data=body,
+            content_type=content_type,
+            headers={**bearer(self.write if key is None else key), **(headers or {})},
+        )
+
+    def ask(self, path: str, **options: Any) -> TestResponse:
+        method = options.pop("method", "GET")
+        return self.http.open(path, method=method, headers=bearer(self.read), **options)
+
+    def status(self) -> dict[str, Any]:
+        return self.ask("/v1/status").get_json()
+
+    def counts(self, metric: str = "theme") -> list[int]:
+        """What was counted of a metric, after counting what waits."""
+        self.running.folder.fold(seconds=60)
+        spec = SPECS[metric]
+        cells = {"theme": 3, "late": 2}.get(metric, 4 * 17)
+        return self.store.tallies.total(spec.digest, cells, 0, 10**6).cells.tolist()
+
+    def close(self) -> None:
+        self.running.close()
+        self.store.close()
+
+
+@contextmanager
+def serving(path: Path, **settings: Any) -> Iterator[Service]:
+    """A service without metrics."""
+    service = Service(path, Settings(**{"fold_seconds": NEVER_SECONDS, **settings}))
+    try:
+        yield service
+    finally:
+        service.close()
+
+
+def bearer(token: str) -> dict[str, str]:
+    return {"Authorization": f"Bearer {token}"}
+
+
+def problem(answer: TestResponse, status: int, code: str) -> dict[str, Any]:
+    """The problem document of an answer, checked to be one."""
+    assert (answer.status_code, answer.content_type) == (status, "application/problem+json")
+    document = answer.get_json()
+    assert document["code"] == code
+    assert document["status"] == status
+    assert document["type"].endswith(code)
+    assert document["title"]
+    assert document["detail"]
+    return document

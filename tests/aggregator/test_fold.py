@@ -1,0 +1,158 @@
+from __future__ import annotations
+
+import contextlib
+import tempfile
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from deniable_aggregator import Store, fold
+from deniable_aggregator.catalogue import Catalogue
+from deniable_aggregator.store import StoreUnavailableError, Sum
+from deniable_shared import registry, wire
+from tests.aggregator.service import REGISTRY, SPECS, TODAY, serving, upload
+
+THEME = SPECS["theme"].digest
+
+
+@contextlib.contextmanager
+def opened(path):
+    with contextlib.closing(Store(path)) as store:
+        store.metrics.register(registry.parse(REGISTRY).metrics.values(), TODAY)
+        yield store, fold.Folder(store, Catalogue(store))
+
+
+def send(store, payload, epoch=TODAY):
+    store.inbox.append([wire.decode(upload(payload, epoch=epoch))])
+
+
+def counted(store, epoch=TODAY):
+    return store.tallies.total(THEME, 3, epoch, epoch).cells.tolist()
+
+
+@settings(max_examples=25)
+@given(
+    reports=st.lists(st.integers(0, 2), min_size=1, max_size=40),
+    data=st.data(),
+)
+def test_any_partition_into_uploads_groups_and_folds_gives_the_same_tally(reports, data):
+    with tempfile.TemporaryDirectory() as folder, opened(Path(folder) / "s") as (store, folder_):
+        rest = list(reports)
+        while rest:
+            group = []
+            for _ in range(data.draw(st.integers(1, 3), label="uploads")):
+                size = data.draw(st.integers(1, 5), label="reports")
+                if rest:
+                    group.append(wire.decode(upload(bytes(rest[:size]))))
+                    rest = rest[size:]
+            store.inbox.append(group)
+            if data.draw(st.booleans(), label="fold"):
+                folder_.fold(seconds=60)
+        folder_.fold(seconds=60)
+        expected = Counter(reports)
+        assert counted(store) == [expected[item] for item in range(3)]
+
+
+def test_a_fold_empties_the_inbox_and_a_second_one_changes_nothing(tmp_path):
+    with opened(tmp_path / "store.db") as (store, folder):
+        for epoch in (TODAY, TODAY - 1):
+            send(store, b"\x00\x01", epoch)
+        for _ in range(2):
+            folder.fold(seconds=60)
+            assert counted(store) == counted(store, TODAY - 1) == [1, 1, 0]
+            assert store.inbox.backlog([THEME]) == []
+
+
+def test_a_backlog_of_many_batches_is_counted_whole(tmp_path, monkeypatch):
+    monkeypatch.setattr(fold, "BATCH_BYTES", 64)
+    monkeypatch.setattr(fold, "BATCH_ROWS", 7)
+    with opened(tmp_path / "store.db") as (store, folder):
+        for size in range(1, 40):
+            send(store, b"\x02" * size)
+        assert len(store.inbox.batch(max_bytes=64, max_rows=7)) <= 7
+        folder.fold(seconds=60)
+        assert counted(store) == [0, 0, sum(range(1, 40))]
+
+
+def test_rows_that_another_process_has_counted_are_not_counted_again(tmp_path):
+    path = tmp_path / "store.db"
+    with opened(path) as (store, folder), opened(path) as (other_store, other_folder):
+        send(store, b"\x01")
+        send(store, b"\x01")
+        rows = store.inbox.batch(max_bytes=100, max_rows=1)
+        other_folder.fold(seconds=60)
+        stale = Sum(1, np.array([0, 1, 0]))
+        assert not store.tallies.add(THEME, TODAY, stale, [row.id for row in rows])
+        folder.fold(seconds=60)
+        assert counted(store) == counted(other_store) == [0, 2, 0]
+
+
+def test_a_row_that_cannot_be_counted_is_set_aside_and_blocks_nothing(service, caplog):
+    service.send(upload(b"\x01"))
+    service.store.inbox.append([wire.decode(upload(b"\x07"))])  # past the check of ingest
+    service.send(upload(b"\x02"))
+    assert service.counts() == [0, 1, 1]
+    assert service.counts() == [0, 1, 1]
+    assert service.status()["inbox"] == {"rows": 0, "bytes": 0, "reports": 0, "rows_set_aside": 1}
+    assert "set aside" in caplog.text
+
+
+def test_rows_of_an_unregistered_metric_are_set_aside(service):
+    alien = wire.Upload(bytes(16), (wire.Part(bytes(32), TODAY, b"\x01"),))
+    service.store.inbox.append([alien])
+    service.send(upload(b"\x02"))
+    assert service.counts() == [0, 0, 1]
+    assert service.store.inbox.count_set_aside([bytes(32)]) == 1
+
+
+def test_a_fold_that_fails_loses_nothing(tmp_path, monkeypatch):
+    with opened(tmp_path / "store.db") as (store, folder):
+        send(store, b"\x00\x01\x02")
+        with monkeypatch.context() as patch:
+            patch.setattr("deniable_aggregator.store.tallies.update", None)
+            patch.setattr(
+                "deniable_aggregator.store.tallies.insert",
+                lambda _: (_ for _ in ()).throw(StoreUnavailableError("full")),
+            )
+            with pytest.raises(StoreUnavailableError):
+                folder.fold(seconds=60)
+        assert counted(store) == [0, 0, 0]
+        folder.fold(seconds=60)
+        assert counted(store) == [1, 1, 1]
+
+
+def test_the_server_folds_and_closes_epochs_by_itself(tmp_path):
+    with serving(tmp_path / "store.db", fold_seconds=0.01) as service:
+        service.register()
+        retried = upload(b"\x01", epoch=TODAY)
+        assert service.send(retried).status_code == 204
+        wait_until(lambda: service.status()["inbox"]["rows"] == 0)
+        assert counted(service.store) == [0, 1, 0]
+        service.clock.epoch = TODAY + 15
+        wait_until(lambda: ids(service.path) == 0)
+        service.clock.epoch = TODAY  # a clock that is set back does not open a day again
+        assert service.send(retried).get_json()["code"] == "epoch_closed"
+        assert service.send(upload(b"\x01", epoch=TODAY)).get_json()["code"] == "epoch_closed"
+        assert service.send(upload(b"\x01", epoch=TODAY + 1)).status_code == 204
+        wait_until(lambda: service.status()["inbox"]["rows"] == 0)
+        assert counted(service.store) == [0, 1, 0]
+
+
+def ids(path):
+    import sqlite3
+
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        return connection.execute("SELECT count(*) FROM seen").fetchone()[0]
+
+
+def wait_until(condition):
+    import time
+
+    deadline = time.monotonic() + 30
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.005)

@@ -1,0 +1,221 @@
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from deniable_shared.spec import Spec
+from tests.aggregator.service import REGISTRY, SPECS, TODAY, bearer, problem, serving, upload
+
+ESTIMATE = "/v1/metrics/theme/estimate"
+
+
+def test_healthz_needs_no_key(service):
+    answer = service.http.get("/healthz")
+    assert (answer.status_code, answer.get_json()) == (200, {"status": "ok"})
+
+
+@pytest.mark.parametrize("path", ["/v1/metrics", "/v1/status", ESTIMATE])
+def test_reading_needs_a_key_that_reads(service, path):
+    problem(service.http.get(path), 401, "unknown_key")
+    problem(service.http.get(path, headers=bearer(service.write)), 403, "wrong_scope")
+    service.send(upload())
+    for key in (service.read, service.admin):
+        assert service.http.get(path, headers=bearer(key)).status_code == 200
+
+
+def test_metrics_are_listed_with_what_was_counted_and_what_waits(service):
+    service.send(upload(b"\x01\x01"))
+    service.counts()
+    service.send(upload(b"\x01\x01\x01"))
+    metrics = {
+        metric["name"]: metric for metric in service.ask("/v1/metrics").get_json()["metrics"]
+    }
+    assert list(metrics) == ["emoji", "late", "theme"]
+    theme = metrics["theme"]
+    assert (theme["reports"], theme["pending_reports"]) == (2, 3)
+    assert theme["digest"] == SPECS["theme"].digest.hex()
+    assert theme["epsilon"] == SPECS["theme"].mechanism.epsilon
+    assert (theme["owners"], theme["expires"]) == (["ui@example.org"], "2027-12-31")
+    assert theme["registered"] == "2024-10-04"
+
+
+def test_another_application_sees_nothing_of_this_one(service):
+    service.send(upload())
+    other = bearer(service.key("read", application="another"))
+    assert service.http.get("/v1/metrics", headers=other).get_json()["metrics"] == []
+    assert service.http.get("/v1/status", headers=other).get_json()["inbox"]["rows"] == 0
+    problem(service.http.get(ESTIMATE, headers=other), 404, "unknown_metric")
+
+
+def test_status_shows_the_backlog_of_the_inbox(service):
+    service.send(upload(b"\x00\x00\x00\x01" * 5, metric="emoji"))
+    assert service.status()["inbox"] == {"rows": 1, "bytes": 20, "reports": 5, "rows_set_aside": 0}
+
+
+def test_an_estimate_holds_every_acknowledged_report(service):
+    for _ in range(3):
+        service.send(upload(b"\x00" * 60 + b"\x01" * 25 + b"\x02" * 15))
+        answer = service.ask(ESTIMATE).get_json()
+    assert (answer["reports"], answer["pending_reports"]) == (300, 0)
+    assert answer["metric"] == "theme"
+    assert [spec["epsilon"] for spec in answer["specs"]] == [SPECS["theme"].mechanism.epsilon]
+    shares = {each["item"]: each["share"] for each in answer["estimates"]}
+    support = SPECS["theme"].mechanism.support
+    assert shares["light"] == pytest.approx(support.share(180, 300))
+    assert sum(shares.values()) == pytest.approx(1)
+    for each in answer["estimates"]:
+        assert each["low"] < each["share"] < each["high"]
+
+
+def test_since_and_until_are_inclusive_days(service):
+    for day in range(5):
+        service.send(upload(b"\x01" * (day + 1), epoch=TODAY - day))
+
+    def reports(**query):
+        return service.ask(ESTIMATE, query_string=query).get_json()["reports"]
+
+    assert reports() == 15
+    assert reports(since="2024-10-03") == 3
+    assert reports(until="2024-10-02") == 12
+    assert reports(since="2024-10-02", until="2024-10-03") == 5
+    answer = service.ask(ESTIMATE, query_string={"since": "2024-10-04"}).get_json()
+    assert (answer["since"], answer["until"], answer["reports"]) == ("2024-10-04", None, 1)
+
+
+def test_top_keeps_the_largest_shares(service):
+    service.send(upload(b"\x02" * 50 + b"\x00" * 30 + b"\x01" * 20))
+    answer = service.ask(ESTIMATE, query_string={"top": 2}).get_json()
+    assert [each["item"] for each in answer["estimates"]] == ["system", "light"]
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        {"since": "yesterday"},
+        {"until": "2024-13-01"},
+        {"since": "1969-12-31"},
+        {"top": "0"},
+        {"top": "-1"},
+        {"top": "many"},
+        {"top": "9" * 5000},
+        {"top": "²"},
+        {"since": "2024-10-02", "until": "2024-10-01"},
+    ],
+)
+def test_a_malformed_question_is_refused(service, query):
+    problem(service.ask(ESTIMATE, query_string=query), 400, "malformed_question")
+
+
+def test_an_unknown_metric_and_an_empty_period_are_told_apart(service):
+    problem(service.ask("/v1/metrics/nothing/estimate"), 404, "unknown_metric")
+    problem(service.ask(ESTIMATE), 404, "no_reports")
+    service.send(upload())
+    problem(service.ask(ESTIMATE, query_string={"until": "2024-01-01"}), 404, "no_reports")
+
+
+def test_strings_need_candidates(service):
+    noise = random.Random(1)
+    reports = b"".join(bytes([0, noise.randrange(4)]) + noise.randbytes(2) for _ in range(500))
+    service.send(upload(reports, metric="emoji"))
+    path = "/v1/metrics/emoji/estimate"
+    document = problem(service.ask(path), 422, "candidates_needed")
+    assert "candidates" in document["detail"]
+    answer = service.ask(path, method="POST", json={"candidates": ["🙂", "🙁", "ä"]})
+    estimates = answer.get_json()["estimates"]
+    assert [each["item"] for each in estimates] == ["🙂", "🙁", "ä"]
+    assert all(each["standard_error"] > 0 for each in estimates)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b"{",
+        b"[]",
+        b"{}",
+        b"[" * 100000,
+        b'{"candidates": []}',
+        b'{"candidates": [1]}',
+        b'{"candidates": "a"}',
+        b'{"candidates": ["a"], "x": 1}',
+        b'{"candidates": ["\\ud800"]}',
+    ],
+)
+def test_a_malformed_candidate_list_is_refused(service, body):
+    service.send(upload())
+    answer = service.ask(ESTIMATE, method="POST", data=body, content_type="application/json")
+    problem(answer, 400, "malformed_question")
+
+
+def test_candidates_outside_a_known_domain_are_refused(service):
+    service.send(upload())
+    answer = service.ask(ESTIMATE, method="POST", json={"candidates": ["light", "purple"]})
+    problem(answer, 422, "estimate_refused")
+
+
+def test_candidate_lists_are_limited(tmp_path):
+    limits = {"max_candidates": 3, "max_candidates_bytes": 200}
+    with serving(tmp_path / "store.db", **limits) as service:
+        service.register()
+        service.send(upload())
+        many = service.ask(ESTIMATE, method="POST", json={"candidates": ["a", "b", "c", "d"]})
+        assert "at most 3" in problem(many, 400, "malformed_question")["detail"]
+        long = service.ask(ESTIMATE, method="POST", json={"candidates": ["a" * 500]})
+        problem(long, 413, "upload_too_large")
+
+
+def test_a_candidate_list_may_be_larger_than_an_upload(tmp_path):
+    with serving(tmp_path / "store.db", max_body_bytes=4_096) as service:
+        service.register()
+        service.send(upload(b"\x00\x00\x01\x01", metric="emoji"))
+        candidates = [f"candidate {index}" for index in range(10_000)]
+        answer = service.ask(
+            "/v1/metrics/emoji/estimate?top=5", method="POST", json={"candidates": candidates}
+        )
+        assert len(answer.get_json()["estimates"]) == 5
+
+
+def test_all_registered_forms_of_a_metric_are_estimated_together(service):
+    service.send(upload(b"\x01" * 10))
+    changed = REGISTRY.replace("epsilon = 1.0", "epsilon = 2.0", 1)
+    answer = service.register(changed).get_json()
+    new = {metric["name"]: metric["new"] for metric in answer["metrics"]}
+    assert new == {"theme": True, "late": False, "emoji": False}
+    assert len(service.ask("/v1/metrics").get_json()["metrics"]) == 4
+    both = service.ask(ESTIMATE).get_json()
+    assert both["reports"] == 10
+    assert len(both["specs"]) == 1
+
+
+def test_registering_needs_an_administrator_of_that_application(service):
+    for key, code in ((service.read, "wrong_scope"), (service.write, "wrong_scope")):
+        answer = service.http.post("/v1/metrics", data=REGISTRY, headers=bearer(key))
+        problem(answer, 403, code)
+    answer = service.register(REGISTRY.replace("flightdeck", "another"))
+    problem(answer, 403, "wrong_scope")
+
+
+def test_registering_again_changes_nothing_but_what_people_are_told(service):
+    answer = service.register(REGISTRY.replace("Which colour theme", "The colour theme that"))
+    assert not any(metric["new"] for metric in answer.get_json()["metrics"])
+    metrics = service.ask("/v1/metrics").get_json()["metrics"]
+    assert [m["description"] for m in metrics if m["name"] == "theme"] == [
+        "The colour theme that is active"
+    ]
+    assert len(metrics) == 3
+
+
+def test_a_registry_with_problems_is_refused_with_all_of_them(service):
+    broken = REGISTRY.replace("epsilon = 1.0", "epsilon = nan").replace('"boolean"', '"bool"')
+    document = problem(service.register(broken), 422, "registry_refused")
+    assert len(document["problems"]) >= 2
+    answer = service.http.post("/v1/metrics", data=b"\xff", headers=bearer(service.admin))
+    problem(answer, 422, "registry_refused")
+
+
+def test_a_stored_spec_is_the_registered_one(service):
+    for registration in service.store.metrics.all():
+        spec = registration.spec
+        assert spec == SPECS[spec.name]
+        assert Spec.from_canonical(spec.canonical()).digest == spec.digest

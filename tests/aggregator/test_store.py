@@ -1,0 +1,194 @@
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import sqlite3
+import stat
+
+import pytest
+
+from deniable_aggregator import Store
+from deniable_aggregator.store import Outcome, StoreRefusedError, StoreUnavailableError
+from deniable_aggregator.store.schema import SCHEMA_VERSION
+from deniable_shared import wire
+from tests.aggregator.service import SPECS, TODAY, problem, upload
+
+THEME = SPECS["theme"].digest
+
+
+@contextlib.contextmanager
+def raw(path):
+    with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        yield connection
+
+
+def decoded(**options):
+    return wire.decode(upload(**options))
+
+
+def test_a_store_is_readable_by_its_owner_only(tmp_path):
+    with contextlib.closing(Store(tmp_path / "store.db")) as store:
+        store.inbox.append([decoded()])
+        files = list(tmp_path.iterdir())
+        assert {path.name for path in files} >= {"store.db", "store.db-wal", "store.db.lock"}
+        assert {stat.S_IMODE(path.stat().st_mode) for path in files} == {0o600}
+
+
+def test_what_was_stored_is_there_after_opening_again(tmp_path):
+    with contextlib.closing(Store(tmp_path / "store.db")) as store:
+        store.inbox.append([decoded(payload=b"\x01\x02")])
+    with contextlib.closing(Store(tmp_path / "store.db")) as store:
+        assert [row.payload for row in store.inbox.batch(max_bytes=9, max_rows=9)] == [b"\x01\x02"]
+
+
+def test_two_processes_may_have_a_store_open(tmp_path):
+    path = tmp_path / "store.db"
+    with contextlib.closing(Store(path)) as one, contextlib.closing(Store(path)) as two:
+        same = decoded()
+        assert one.inbox.append([same, decoded()]) == [Outcome.STORED] * 2
+        assert two.inbox.append([decoded(), same]) == [Outcome.STORED, Outcome.DUPLICATE]
+
+
+def test_a_commit_puts_uploads_together_under_random_keys(tmp_path):
+    with contextlib.closing(Store(tmp_path / "store.db")) as store:
+        payloads = [bytes([index % 3]) * (index + 1) for index in range(12)]
+        store.inbox.append([decoded(payload=payload) for payload in payloads])
+        (row,) = store.inbox.batch(max_bytes=1_000, max_rows=10)
+        assert sorted(row.payload) == sorted(b"".join(payloads))
+        assert row.payload != b"".join(payloads)  # one order of 12! is the order of arrival
+        store.inbox.append([decoded()])
+        first, second = (row.id for row in store.inbox.batch(max_bytes=1_000, max_rows=10))
+        assert abs(first - second) > 1
+
+
+def test_upload_ids_are_kept_as_keyed_hashes_only(tmp_path):
+    path = tmp_path / "store.db"
+    upload_id = secrets.token_bytes(16)
+    with contextlib.closing(Store(path)) as store:
+        store.inbox.append([decoded(upload_id=upload_id)])
+        with raw(path) as connection:
+            ((key,),) = connection.execute("SELECT key FROM epochs").fetchall()
+            ((hash_,),) = connection.execute("SELECT hash FROM seen").fetchall()
+        assert len(hash_) == 16
+        assert len(key) == 32
+        assert not holds(tmp_path, upload_id)
+        assert holds(tmp_path, key)
+        store.inbox.close_epochs(TODAY + 1)
+        assert not holds(tmp_path, key)
+        assert not holds(tmp_path, hash_)
+
+
+def holds(folder, data):
+    return any(data in path.read_bytes() for path in folder.iterdir())
+
+
+def test_closing_epochs_leaves_the_open_ones(tmp_path):
+    with contextlib.closing(Store(tmp_path / "store.db")) as store:
+        old, new = decoded(epoch=TODAY - 1), decoded(epoch=TODAY)
+        store.inbox.append([old, new])
+        store.inbox.close_epochs(TODAY)
+        late = decoded(epoch=TODAY - 1)
+        outcomes = store.inbox.append([old, new, late])
+        assert outcomes == [Outcome.CLOSED, Outcome.DUPLICATE, Outcome.CLOSED]
+
+
+def test_an_id_belongs_to_the_latest_day_of_its_upload(tmp_path):
+    with contextlib.closing(Store(tmp_path / "store.db")) as store:
+        days = tuple(wire.Part(THEME, epoch, b"\x01") for epoch in (TODAY, TODAY - 1))
+        both = wire.Upload(bytes(16), days)
+        assert store.inbox.append([both]) == [Outcome.STORED]
+        store.inbox.close_epochs(TODAY)
+        assert store.inbox.append([both]) == [Outcome.CLOSED]
+
+
+def test_forgetting_many_ids_goes_in_steps_and_to_the_end(tmp_path, monkeypatch):
+    monkeypatch.setattr("deniable_aggregator.store.inbox.FORGET_ROWS", 10)
+    with contextlib.closing(Store(tmp_path / "store.db")) as store:
+        store.inbox.append([decoded() for _ in range(35)])
+        store.inbox.close_epochs(TODAY + 1)
+    with raw(tmp_path / "store.db") as connection:
+        assert connection.execute("SELECT count(*) FROM seen").fetchone() == (0,)
+
+
+def test_a_full_disk_refuses_uploads_loses_nothing_and_ends(service, caplog):
+    assert service.send(upload(b"\x00")).status_code == 204
+    limit_pages(service.store, 1)
+    refused = [upload(b"\x01" * 5_000, epoch=TODAY - day) for day in range(4)]
+    for body in refused:
+        answer = service.send(body)
+        problem(answer, 503, "store_unavailable")
+        assert int(answer.headers["Retry-After"]) > 0
+    assert "database or disk is full" in caplog.text
+    assert service.ask("/v1/metrics").status_code == 200
+    limit_pages(service.store, 1 << 30)
+    assert {service.send(body).status_code for body in refused} == {204}
+    assert {service.send(body).status_code for body in refused} == {204}
+    assert service.counts() == [1, 20_000, 0]
+
+
+def limit_pages(store, pages):
+    """A stand-in for a disk that is full: the file may not grow beyond what it has."""
+    with store._database._writer.connect() as connection:
+        connection.exec_driver_sql(f"PRAGMA max_page_count = {pages}")
+
+
+@pytest.mark.parametrize("damage", [bytes(4_096), b"SQLite format 3\x00" + b"\xff" * 4_080])
+def test_a_damaged_file_is_refused_with_what_to_do(tmp_path, damage):
+    path = tmp_path / "store.db"
+    Store(path).close()
+    path.write_bytes(damage)
+    with pytest.raises(StoreRefusedError, match=r"damaged .*[Rr]estore it from a backup"):
+        Store(path)
+
+
+def test_a_file_that_is_something_else_is_refused_and_left_alone(tmp_path):
+    path = tmp_path / "notes.txt"
+    path.write_text("these are notes, not a database\n" * 100)
+    before = path.read_bytes()
+    with pytest.raises(StoreRefusedError, match="is not a Deniable store"):
+        Store(path)
+    assert path.read_bytes() == before
+
+
+def test_another_programs_database_is_refused(tmp_path):
+    path = tmp_path / "store.db"
+    with raw(path) as connection:
+        connection.execute("CREATE TABLE notes (text)")
+    with pytest.raises(StoreRefusedError, match="not a Deniable store"):
+        Store(path)
+
+
+def test_an_unknown_schema_version_is_refused(tmp_path):
+    path = tmp_path / "store.db"
+    Store(path).close()
+    with raw(path) as connection:
+        connection.execute("UPDATE schema_version SET version = 99")
+    with pytest.raises(StoreRefusedError, match=f"version 99, .*works with {SCHEMA_VERSION}"):
+        Store(path)
+
+
+def test_a_path_that_cannot_be_opened_is_refused(tmp_path):
+    with pytest.raises(StoreRefusedError, match="No such file"):
+        Store(tmp_path / "missing" / "store.db")
+    with pytest.raises(StoreRefusedError, match="Is a directory"):
+        Store(tmp_path)
+
+
+def test_a_closed_store_says_so(tmp_path):
+    store = Store(tmp_path / "store.db")
+    store.close()
+    store.close()
+    with pytest.raises(StoreUnavailableError, match="closed"):
+        store.inbox.append([decoded()])
+
+
+def test_errors_do_not_quote_what_was_being_stored(tmp_path):
+    with contextlib.closing(Store(tmp_path / "store.db")) as store:
+        with raw(store.path) as connection:
+            connection.execute("DROP TABLE inbox")
+        marker = b"SECRETSECRET"
+        with pytest.raises(StoreUnavailableError) as caught:
+            store.inbox.append([decoded(payload=marker)])
+        chain = [caught.value, caught.value.__cause__]
+        assert all(b"SECRET" not in os.fsencode(f"{error!s}{error!r}") for error in chain)

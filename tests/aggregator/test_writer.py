@@ -1,0 +1,140 @@
+from __future__ import annotations
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from deniable_aggregator.settings import Settings
+from deniable_aggregator.store import Outcome, StoreUnavailableError
+from deniable_aggregator.writer import OverloadedError, Writer
+from deniable_shared import wire
+from deniable_shared.errors import ParameterError
+from tests.aggregator.service import problem, serving, upload
+
+
+class SlowInbox:
+    """A store whose disk waits for the test."""
+
+    def __init__(self):
+        self.inbox = self
+        self.go = threading.Event()
+        self.began = threading.Event()
+        self.groups = []
+
+    def append(self, uploads):
+        self.began.set()
+        assert self.go.wait(30)
+        self.groups.append(list(uploads))
+        return [Outcome.STORED] * len(uploads)
+
+
+@pytest.fixture
+def slow():
+    store = SlowInbox()
+    yield store
+    store.go.set()
+
+
+def one():
+    return wire.decode(upload())
+
+
+def test_uploads_that_come_during_a_commit_share_the_next_one(slow):
+    writer = Writer(slow, queue_bytes=1 << 20, queue_seconds=30)
+    with ThreadPoolExecutor(21) as pool:
+        first = pool.submit(writer.write, one())
+        assert slow.began.wait(30)
+        others = [pool.submit(writer.write, one()) for _ in range(20)]
+        while len(writer._queue) < 20:
+            pass
+        slow.go.set()
+        assert {each.result() for each in (first, *others)} == {Outcome.STORED}
+    assert [len(group) for group in slow.groups] == [1, 20]
+    writer.close()
+
+
+def test_a_full_queue_refuses_at_once(slow):
+    writer = Writer(slow, queue_bytes=1_024 + 1, queue_seconds=30)
+    with ThreadPoolExecutor(1) as pool:
+        first = pool.submit(writer.write, one())
+        assert slow.began.wait(30)
+        with pytest.raises(OverloadedError):
+            writer.write(one())
+        slow.go.set()
+        assert first.result() is Outcome.STORED
+    assert writer.write(one()) is Outcome.STORED
+    writer.close()
+
+
+def test_nobody_waits_longer_than_the_limit_and_the_abandoned_are_not_written(slow):
+    writer = Writer(slow, queue_bytes=1 << 20, queue_seconds=0.01)
+    with pytest.raises(OverloadedError):
+        writer.write(one())
+    assert slow.began.wait(30)
+    with pytest.raises(OverloadedError):
+        writer.write(one())
+    slow.go.set()
+    writer.close()
+    assert [len(group) for group in slow.groups] == [1]
+
+
+def test_closing_writes_what_waits_and_then_refuses(slow):
+    writer = Writer(slow, queue_bytes=1 << 20, queue_seconds=30)
+    with ThreadPoolExecutor(1) as pool:
+        waiting = pool.submit(writer.write, one())
+        assert slow.began.wait(30)
+        slow.go.set()
+        writer.close()
+        assert waiting.result() is Outcome.STORED
+    with pytest.raises(StoreUnavailableError):
+        writer.write(one())
+
+
+def test_a_failed_commit_fails_its_uploads_and_not_the_next_ones(slow, monkeypatch):
+    writer = Writer(slow, queue_bytes=1 << 20, queue_seconds=30)
+    slow.go.set()
+    for failure in (StoreUnavailableError("full"), RuntimeError("a defect")):
+
+        def fail(_uploads, failure=failure):
+            raise failure
+
+        with monkeypatch.context() as patch:
+            patch.setattr(slow, "append", fail)
+            with pytest.raises(StoreUnavailableError):
+                writer.write(one())
+        assert writer.write(one()) is Outcome.STORED
+    writer.close()
+
+
+def test_an_overloaded_server_says_when_to_come_back(tmp_path, monkeypatch):
+    with serving(tmp_path / "store.db", queue_seconds=0.01) as service:
+        service.register()
+        go = threading.Event()
+        real = service.store.inbox.append
+        monkeypatch.setattr(service.store.inbox, "append", lambda ups: go.wait(30) and real(ups))
+        body = upload(b"\x01")
+        answer = service.send(body)
+        problem(answer, 429, "overloaded")
+        assert int(answer.headers["Retry-After"]) > 0
+        go.set()
+        while service.send(body).status_code != 204:
+            pass
+        assert service.counts() == [0, 1, 0]
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("accept_days", -1),
+        ("accept_days", float("nan")),
+        ("queue_seconds", float("nan")),
+        ("fold_seconds", 0),
+        ("max_body_bytes", 1),
+        ("queue_bytes", 1),
+        ("max_candidates", 0),
+    ],
+)
+def test_settings_outside_their_range_are_refused(name, value):
+    with pytest.raises(ParameterError, match=f"^{name} must be"):
+        Settings(**{name: value})

@@ -1,0 +1,100 @@
+"""A real server in its own processes, as ``deniable serve`` starts it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import httpx
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+START_SECONDS = 30.0
+HOST = "127.0.0.1"
+
+
+@dataclass
+class Server:
+    """A running server.
+
+    Attributes:
+        process: its main process, the leader of a group of their own.
+        port: where it listens.
+        output: everything it has printed.
+    """
+
+    process: subprocess.Popen[bytes]
+    port: int
+    output: Path
+
+    @property
+    def url(self) -> str:
+        return f"http://{HOST}:{self.port}"
+
+    def kill(self) -> None:
+        """Kill -9 for all of its processes at once."""
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait()
+
+    def stop(self) -> int:
+        self.process.terminate()
+        try:
+            return self.process.wait(START_SECONDS)
+        finally:
+            self.kill()
+
+
+def free_port() -> int:
+    with contextlib.closing(socket.socket()) as probe:
+        probe.bind((HOST, 0))
+        return probe.getsockname()[1]
+
+
+def start(store: Path, *options: str, port: int | None = None) -> Server:
+    """Starts a server and waits until it answers."""
+    port = free_port() if port is None else port
+    output = store.with_suffix(".log")
+    command = [sys.executable, "-m", "deniable_aggregator", "serve", "--store", str(store)]
+    command += ["--port", str(port), *options]
+    with output.open("ab") as log:
+        process = subprocess.Popen(
+            command, stdout=log, stderr=subprocess.STDOUT, start_new_session=True
+        )
+    server = Server(process, port, output)
+    try:
+        deadline = time.monotonic() + START_SECONDS
+        while not answers(server.url):
+            assert process.poll() is None, output.read_text()
+            assert time.monotonic() < deadline, output.read_text()
+            time.sleep(0.02)
+    except BaseException:
+        server.kill()
+        raise
+    return server
+
+
+def answers(url: str) -> bool:
+    try:
+        return httpx.get(f"{url}/healthz", timeout=5).status_code == 200
+    except httpx.TransportError:
+        return False
+
+
+@contextlib.contextmanager
+def running(store: Path, *options: str) -> Iterator[Server]:
+    """A server for the length of a block."""
+    server = start(store, *options)
+    try:
+        yield server
+    finally:
+        server.kill()

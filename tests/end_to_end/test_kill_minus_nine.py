@@ -1,0 +1,140 @@
+"""Whatever is killed, and when: nothing acknowledged is lost, nothing is counted twice."""
+
+from __future__ import annotations
+
+import contextlib
+import http.client
+import random
+import secrets
+import threading
+import time
+from collections import Counter
+
+import pytest
+
+from deniable_aggregator import Store
+from deniable_aggregator.keys import create
+from deniable_shared import registry, wire
+from deniable_shared.periods import epoch_at
+from tests.end_to_end.serving import HOST, free_port, start
+
+KILLS = 25
+THREADS = 8
+LONGEST_LIFE_SECONDS = 0.4
+FOLD_SECONDS = "0.02"
+REGISTRY = """
+registry = 1
+application = "flightdeck"
+[budget]
+epsilon_per_day = 4.0
+epsilon_lifetime = 40.0
+[metrics.theme]
+type = "category"
+values = ["light", "dark", "system"]
+epsilon = 1.0
+[metrics.late]
+type = "boolean"
+epsilon = 1.0
+"""
+METRICS = registry.parse(REGISTRY).metrics
+
+
+class Relay(threading.Thread):
+    """Uploads without pause; repeats the same bytes until they are acknowledged.
+
+    Attributes:
+        acknowledged: reports by (metric, item), of acknowledged uploads only.
+        repeats: how many uploads had to be sent more than once.
+    """
+
+    def __init__(self, port, token, epoch, stop):
+        super().__init__(daemon=True)
+        self.port, self.epoch, self.stop = port, epoch, stop
+        self.headers = {"Authorization": f"Bearer {token}", "Content-Type": wire.CONTENT_TYPE}
+        self.acknowledged = Counter()
+        self.repeats = 0
+        self.refused = Counter()
+        self.connection = None
+
+    def run(self):
+        self.upload_until_stopped()
+        if self.connection is not None:
+            self.connection.close()
+
+    def upload_until_stopped(self):
+        while not self.stop.is_set():
+            parts = []
+            for name, size in (("theme", 3), ("late", 2)):
+                payload = bytes(random.randrange(size) for _ in range(random.randrange(1, 20)))
+                epoch = self.epoch - random.randrange(2)
+                parts.append(wire.Part(METRICS[name].spec.digest, epoch, payload))
+            body = wire.encode(wire.Upload(secrets.token_bytes(16), tuple(parts)))
+            attempts = 1
+            while not self.sent(body):
+                attempts += 1
+                time.sleep(0.005)
+            self.repeats += attempts > 1
+            for name, part in zip(("theme", "late"), parts, strict=True):
+                self.acknowledged.update((name, item) for item in part.payload)
+
+    def sent(self, body):
+        try:
+            if self.connection is None:
+                self.connection = http.client.HTTPConnection(HOST, self.port, timeout=10)
+            self.connection.request("POST", "/v1/reports", body, self.headers)
+            answer = self.connection.getresponse()
+            answer.read()
+        except (OSError, http.client.HTTPException):
+            if self.connection is not None:
+                self.connection.close()
+            self.connection = None
+            return False
+        if answer.status == 204:
+            return True
+        self.refused[answer.status] += 1
+        return False
+
+
+@pytest.mark.slow
+def test_nothing_acknowledged_is_lost_and_nothing_is_counted_twice(tmp_path):
+    path, port, epoch = tmp_path / "store.db", free_port(), epoch_at(time.time())
+    with contextlib.closing(Store(path)) as store:
+        store.metrics.register(METRICS.values(), epoch)
+        token = create(store, scope="write", application="flightdeck", label="", today=epoch)
+        reader = create(store, scope="read", application="flightdeck", label="", today=epoch)
+    stop = threading.Event()
+    relays = [Relay(port, token, epoch, stop) for _ in range(THREADS)]
+    server = start(path, "--fold-seconds", FOLD_SECONDS, port=port)
+    try:
+        for relay in relays:
+            relay.start()
+        for _ in range(KILLS):
+            time.sleep(random.uniform(0, LONGEST_LIFE_SECONDS))
+            server.kill()
+            server = start(path, "--fold-seconds", FOLD_SECONDS, port=port)
+        stop.set()
+        for relay in relays:
+            relay.join(30)
+            assert not relay.is_alive()
+        # The last answer counts what waits, before the server ends.
+        for name in METRICS:
+            connection = http.client.HTTPConnection(HOST, port, timeout=30)
+            headers = {"Authorization": f"Bearer {reader}"}
+            connection.request("GET", f"/v1/metrics/{name}/estimate", headers=headers)
+            assert connection.getresponse().status == 200
+            connection.close()
+    finally:
+        stop.set()
+        server.kill()
+    acknowledged = sum((relay.acknowledged for relay in relays), Counter())
+    with contextlib.closing(Store(path)) as store:
+        for name, metric in METRICS.items():
+            size = 3 if name == "theme" else 2
+            counted = store.tallies.total(metric.spec.digest, size, 0, epoch).cells.tolist()
+            assert counted == [acknowledged[name, item] for item in range(size)]
+        digests = [metric.spec.digest for metric in METRICS.values()]
+        assert store.inbox.backlog(digests) == []
+        assert store.inbox.count_set_aside(digests) == 0
+    # The test is worth something only if kills did hit uploads on their way.
+    assert sum(relay.repeats for relay in relays) >= KILLS
+    assert not sum((relay.refused for relay in relays), Counter())

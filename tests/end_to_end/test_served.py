@@ -1,0 +1,172 @@
+"""``deniable serve`` as an operator meets it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import signal
+import socket
+import sqlite3
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import httpx
+import pytest
+
+from deniable_aggregator import Store
+from deniable_aggregator.keys import create
+from deniable_shared import registry, wire
+from deniable_shared.periods import epoch_at
+from tests.end_to_end.serving import HOST, answers, running, start
+from tests.end_to_end.test_kill_minus_nine import REGISTRY
+
+SPEC = registry.parse(REGISTRY).metrics["theme"].spec
+AGENT = "a-very-particular-agent/7"
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "store.db"
+
+
+@pytest.fixture
+def tokens(path):
+    today = epoch_at(time.time())
+    with contextlib.closing(Store(path)) as store:
+        store.metrics.register(registry.parse(REGISTRY).metrics.values(), today)
+        return {
+            scope: create(store, scope=scope, application="flightdeck", label="", today=today)
+            for scope in ("write", "read", "admin")
+        }
+
+
+def body(payload=b"\x01"):
+    part = wire.Part(SPEC.digest, epoch_at(time.time()), payload)
+    return wire.encode(wire.Upload(secrets.token_bytes(16), (part,)))
+
+
+def headers(token):
+    return {"Authorization": f"Bearer {token}", "Content-Type": wire.CONTENT_TYPE}
+
+
+def send(server, token, content):
+    sent = {**headers(token), "User-Agent": AGENT, "X-Forwarded-For": "203.0.113.77"}
+    return httpx.post(f"{server.url}/v1/reports", content=content, headers=sent)
+
+
+def counted(server, token):
+    answer = httpx.get(f"{server.url}/v1/metrics/theme/estimate", headers=headers(token))
+    return answer.json().get("reports", 0)
+
+
+def test_a_value_goes_over_http_into_an_estimate(path, tokens):
+    with running(path) as server:
+        assert send(server, tokens["write"], body(b"\x00\x01\x01\x02")).status_code == 204
+        assert counted(server, tokens["read"]) == 4
+
+
+def test_an_upload_cut_off_on_its_way_is_not_counted_and_harms_nobody(path, tokens):
+    whole = body()
+    head = "POST /v1/reports HTTP/1.1\r\nHost: x\r\n" + "".join(
+        f"{name}: {value}\r\n" for name, value in headers(tokens["write"]).items()
+    )
+    with running(path) as server:
+        for announced, close in ((f"Content-Length: {len(whole)}", True), (None, True)):
+            with socket.create_connection((HOST, server.port), timeout=10) as connection:
+                length = announced or "Transfer-Encoding: chunked"
+                sent = whole[:100] if announced else b"64\r\n" + whole[:100] + b"\r\n"
+                connection.sendall(f"{head}{length}\r\n\r\n".encode() + sent)
+                if close:
+                    connection.shutdown(socket.SHUT_WR)
+                connection.settimeout(10)
+                answer = connection.recv(1_000)
+                assert b"204" not in answer.split(b"\r\n")[0]
+        assert send(server, tokens["write"], whole).status_code == 204
+        assert counted(server, tokens["read"]) == 1
+
+
+def test_a_chunked_upload_is_accepted_and_an_endless_one_is_not(path, tokens):
+    with running(path) as server:
+        whole = body()
+        assert send(server, tokens["write"], iter([whole[:50], whole[50:]])).status_code == 204
+        endless = (bytes(1 << 20) for _ in range(64))
+        with contextlib.suppress(httpx.TransportError):  # it may hang up while we still send
+            answer = send(server, tokens["write"], endless)
+            assert answer.json()["code"] == "upload_too_large"
+        assert counted(server, tokens["read"]) == 1
+
+
+def test_no_address_agent_or_time_is_left_on_disk_or_printed(path, tokens):
+    with running(path) as server:
+        for content in (body(), body(), body()[:-1], b"nonsense", body(b"\x09")):
+            send(server, tokens["write"], content)
+        send(server, "no-key", body())
+        httpx.get(f"{server.url}/nothing", headers={"User-Agent": AGENT})
+        counted(server, tokens["read"])
+        server.stop()
+    lines = server.output.read_text().splitlines()
+    assert lines == [f"deniable: serving {path} on {server.url}"]
+    left = {file.name: file.read_bytes() for file in path.parent.iterdir()}
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        left["dump"] = "\n".join(connection.iterdump()).encode()
+    now = str(int(time.time()))[:6].encode()
+    for name, data in left.items():
+        assert AGENT.encode() not in data, name
+        assert b"203.0.113.77" not in data, name
+        if name != server.output.name:
+            assert HOST.encode() not in data, name
+            assert now not in data, name
+
+
+def test_an_orderly_stop_loses_nothing_and_leaves_no_log_behind(path, tokens):
+    with running(path, "--fold-seconds", "1000") as server:
+        assert send(server, tokens["write"], body(b"\x02\x02")).status_code == 204
+        assert server.stop() == 0
+    with running(path) as server:
+        assert counted(server, tokens["read"]) == 2
+
+
+def test_a_worker_that_dies_is_started_again(path, tokens):
+    with running(path) as server:
+        assert send(server, tokens["write"], body()).status_code == 204
+        (worker,) = children(server.process.pid)
+        os.kill(worker, signal.SIGKILL)
+        deadline = time.monotonic() + 30
+        while not (children(server.process.pid) not in ([], [worker]) and answers(server.url)):
+            assert time.monotonic() < deadline
+            time.sleep(0.02)
+        assert send(server, tokens["write"], body()).status_code == 204
+        assert counted(server, tokens["read"]) == 2
+
+
+def children(pid):
+    tasks = Path(f"/proc/{pid}/task")
+    return [int(one) for task in tasks.iterdir() for one in (task / "children").read_text().split()]
+
+
+def test_a_store_that_cannot_be_used_is_one_clear_line(path):
+    path.write_bytes(b"this is no database" * 1_000)
+    command = [sys.executable, "-m", "deniable_aggregator", "serve", "--store", str(path)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 1
+    assert "Restore it from a backup" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_key_made_beside_a_running_server_works_at_once(path):
+    with running(path) as server:
+        command = [sys.executable, "-m", "deniable_aggregator", "keys", "create"]
+        command += ["--store", str(path), "--scope", "read", "--application", "flightdeck"]
+        token = subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+        answer = httpx.get(f"{server.url}/v1/status", headers=headers(token))
+        assert answer.status_code == 200
+
+
+def test_a_taken_port_is_told(path):
+    with running(path) as server:
+        other = path.with_name("other.db")
+        with pytest.raises(AssertionError, match=r"[Aa]ddress already in use"):
+            start(other, port=server.port).kill()
