@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import signal
+import socket
+import threading
+import time
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
@@ -12,9 +17,12 @@ from granian.server import MPServer
 
 from deniable_aggregator.app import create_app
 from deniable_aggregator.store import Store
+from deniable_shared.errors import DeniableError
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from flask import Flask
 
     from deniable_aggregator.settings import Settings
 
@@ -22,7 +30,13 @@ DEFAULT_HOST: Final = "127.0.0.1"
 DEFAULT_PORT: Final = 8787
 DEFAULT_THREADS: Final = 24
 BACKPRESSURE: Final = 1_024
+PORT_SECONDS: Final = 3.0
+POLL_SECONDS: Final = 0.25
 RESPAWN_SECONDS: Final = 0.5
+
+
+class ServingError(DeniableError):
+    """The server cannot listen where it was told to."""
 
 
 def serve(
@@ -45,14 +59,50 @@ def serve(
 
     Raises:
         StoreRefusedError: if the path does not hold a store that this version can work with.
+        ServingError: if another program listens at this address.
     """
+    _await_port(host, port)
     # Opened here first, so that a store that cannot be used is told once and clearly, and not by
     # a worker that is started again and again.
     Store(store).close()
     # The worker counts on one core beside ingest: threads of a BLAS would only fight for it.
     os.environ.setdefault("OMP_NUM_THREADS", "1")
-    loader = partial(create_app, store=store, settings=settings)
+    loader = partial(_worker, os.getpid(), store=store, settings=settings)
     server(host, port, threads).serve(target_loader=loader, wrap_loader=False)
+
+
+def _await_port(host: str, port: int) -> None:
+    """Waits until nobody listens at an address.
+
+    Granian would share a port with whatever else the same user runs there, each getting a part of
+    the requests. A server that was just killed may take a moment to let go of it.
+    """
+    deadline = time.monotonic() + PORT_SECONDS
+    while True:
+        try:
+            socket.create_server((host, port), family=_family(host)).close()
+        except OSError as error:
+            if time.monotonic() >= deadline or error.errno != errno.EADDRINUSE:
+                raise ServingError(f"cannot listen on {host}:{port}: {error.strerror}") from error
+            time.sleep(POLL_SECONDS)
+        else:
+            return
+
+
+def _family(host: str) -> socket.AddressFamily:
+    return socket.AF_INET6 if ":" in host else socket.AF_INET
+
+
+def _worker(parent: int, *, store: Path, settings: Settings) -> Flask:
+    """The application in a worker process, which ends when its parent is gone."""
+    threading.Thread(target=_end_with, args=(parent,), name="deniable-parent", daemon=True).start()
+    return create_app(store=store, settings=settings)
+
+
+def _end_with(parent: int) -> None:
+    while os.getppid() == parent:
+        time.sleep(POLL_SECONDS)
+    os.kill(os.getpid(), signal.SIGTERM)
 
 
 def server(host: str, port: int, threads: int) -> MPServer:

@@ -46,6 +46,8 @@ class Server:
             os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
 
+    close = kill
+
     def stop(self) -> int:
         self.process.terminate()
         try:

@@ -121,7 +121,7 @@ def test_no_address_agent_or_time_is_left_on_disk_or_printed(path, tokens):
             assert now not in data, name
 
 
-def test_an_orderly_stop_loses_nothing_and_leaves_no_log_behind(path, tokens):
+def test_an_orderly_stop_loses_nothing(path, tokens):
     with running(path, "--fold-seconds", "1000") as server:
         assert send(server, tokens["write"], body(b"\x02\x02")).status_code == 204
         assert server.stop() == 0
@@ -147,10 +147,15 @@ def children(pid):
     return [int(one) for task in tasks.iterdir() for one in (task / "children").read_text().split()]
 
 
+def serve(path, *options):
+    """A server that is expected not to start."""
+    command = [sys.executable, "-m", "deniable_aggregator", "serve", "--store", str(path), *options]
+    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+
+
 def test_a_store_that_cannot_be_used_is_one_clear_line(path):
     path.write_bytes(b"this is no database" * 1_000)
-    command = [sys.executable, "-m", "deniable_aggregator", "serve", "--store", str(path)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    done = serve(path)
     assert done.returncode == 1
     assert "Restore it from a backup" in done.stderr
     assert "Traceback" not in done.stderr
@@ -167,6 +172,16 @@ def test_a_key_made_beside_a_running_server_works_at_once(path):
 
 def test_a_taken_port_is_told(path):
     with running(path) as server:
-        other = path.with_name("other.db")
-        with pytest.raises(AssertionError, match=r"[Aa]ddress already in use"):
-            start(other, port=server.port).kill()
+        done = serve(path.with_name("other.db"), "--port", str(server.port))
+    assert done.returncode == 1
+    assert "Address already in use" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_worker_ends_with_its_parent_and_the_next_server_gets_the_port(path, tokens):
+    with running(path) as server:
+        assert send(server, tokens["write"], body()).status_code == 204
+        server.process.kill()
+        server.process.wait()
+        with contextlib.closing(start(path, port=server.port)) as following:
+            assert counted(following, tokens["read"]) == 1

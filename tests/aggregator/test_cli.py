@@ -1,0 +1,119 @@
+from __future__ import annotations
+
+import contextlib
+import threading
+from wsgiref.simple_server import WSGIRequestHandler, make_server
+
+import pytest
+from click.testing import CliRunner
+
+from deniable_aggregator import Store
+from deniable_aggregator.cli import deniable
+from deniable_aggregator.keys import Keyring
+from tests.aggregator.service import REGISTRY, serving
+
+
+class Quiet(WSGIRequestHandler):
+    def log_message(self, *_args):
+        pass
+
+
+@pytest.fixture
+def run(tmp_path):
+    runner = CliRunner(env={"COLUMNS": "200", "DENIABLE_STORE": str(tmp_path / "store.db")})
+    return lambda *arguments, **options: runner.invoke(deniable, arguments, **options)
+
+
+@pytest.fixture
+def url(tmp_path):
+    with (
+        serving(tmp_path / "served.db") as service,
+        make_server("127.0.0.1", 0, service.app, handler_class=Quiet) as server,
+    ):
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}", service
+        server.shutdown()
+        thread.join()
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["", "serve", "keys", "keys create", "keys list", "keys revoke", "metrics", "metrics register"],
+)
+def test_every_command_explains_itself(run, command):
+    done = run(*command.split(), "--help")
+    assert done.exit_code == 0
+    assert "Usage: " in done.output
+    assert len(done.output.splitlines()) > 5
+
+
+def test_a_key_is_made_listed_and_revoked(run, tmp_path):
+    options = ("--scope", "write", "--application", "flightdeck", "--label", "phones")
+    made = run("keys", "create", *options)
+    token = made.stdout.strip()
+    assert "shown once" in made.stderr
+    with contextlib.closing(Store(tmp_path / "store.db")) as store:
+        key = Keyring(store).verify(token)
+    assert key.scope == "write"
+    listed = run("keys", "list")
+    for word in (key.id, "write", "flightdeck", "phones"):
+        assert word in listed.stdout
+    assert token not in listed.stdout
+    assert run("keys", "revoke", key.id).exit_code == 0
+    with contextlib.closing(Store(tmp_path / "store.db")) as store:
+        assert Keyring(store).verify(token) is None
+    again = run("keys", "revoke", key.id)
+    assert again.exit_code == 1
+    assert "revoked already" in again.stderr
+
+
+def test_listing_a_store_that_is_not_there_makes_none(run, tmp_path):
+    done = run("keys", "list")
+    assert (done.exit_code, "there is no store" in done.stderr) == (1, True)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_bad_field_or_store_is_one_line(run, tmp_path):
+    done = run("keys", "create", "--scope", "read", "--application", "Not A Name")
+    assert done.exit_code == 1
+    assert done.stderr.startswith("Error: application must be")
+    (tmp_path / "store.db").write_bytes(b"notes" * 1_000)
+    done = run("keys", "list")
+    assert done.exit_code == 1
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_a_registry_is_registered_over_http(run, url, tmp_path):
+    server, service = url
+    file = tmp_path / "metrics.toml"
+    file.write_text(REGISTRY)
+    environment = {"DENIABLE_SERVER": server, "DENIABLE_TOKEN": service.admin}
+    done = run("metrics", "register", str(file), env=environment)
+    assert done.exit_code == 0, done.output
+    assert done.output.count("new") == 3
+    again = run("metrics", "register", str(file), "--server", server, "--token", service.admin)
+    assert again.output.count("registered before") == 3
+    assert len(service.store.metrics.all()) == 3
+
+
+def test_a_refused_registry_is_told_with_all_its_problems(run, url, tmp_path):
+    server, service = url
+    file = tmp_path / "metrics.toml"
+    file.write_text(REGISTRY.replace("epsilon = 1.0", "epsilon = nan"))
+    done = run("metrics", "register", str(file), "--server", server, "--token", service.admin)
+    assert done.exit_code == 1
+    assert "registry_refused" in done.stderr
+    assert done.stderr.count("epsilon must be") == 2
+    assert service.store.metrics.all() == []
+
+
+def test_a_wrong_token_and_a_missing_server_are_told(run, url, tmp_path):
+    server, _ = url
+    file = tmp_path / "metrics.toml"
+    file.write_text(REGISTRY)
+    done = run("metrics", "register", str(file), "--server", server, "--token", "nonsense")
+    assert (done.exit_code, "unknown_key" in done.stderr) == (1, True)
+    nowhere = ("--server", "http://127.0.0.1:1", "--token", "nonsense")
+    done = run("metrics", "register", str(file), *nowhere)
+    assert (done.exit_code, "Is deniable serve running" in done.stderr) == (1, True)
