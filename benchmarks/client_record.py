@@ -55,10 +55,12 @@ print(1e3 * (b - a), 1e3 * (time.perf_counter() - b))
 
 
 def show(**fields: object) -> None:
+    """Prints one line."""
     print(json.dumps({"benchmark": "client_record", **fields}), flush=True)
 
 
 def microseconds(nanoseconds: list[int]) -> dict[str, float]:
+    """Median and 99th percentile."""
     cuts = statistics.quantiles(nanoseconds, n=100)
     return {"p50_us": round(cuts[49] / 1e3, 2), "p99_us": round(cuts[98] / 1e3, 2)}
 
@@ -92,6 +94,7 @@ def measure(name: str, directory: Path, calls: int) -> None:
 
 
 def main() -> None:
+    """Runs everything."""
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument("--calls", type=int, default=3_000)
     arguments.add_argument("--directory", type=Path, default=None, help="on the disk to measure")

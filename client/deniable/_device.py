@@ -130,8 +130,9 @@ class Device:
 
     def close(self) -> None:
         """Closes the files; the next use opens them again."""
-        with self._lock:
+        if self._lock.acquire(timeout=_LOCK_WAIT_SECONDS / 4):  # the host wants to exit
             self._close_files()
+            self._lock.release()
 
     def suspend(self) -> None:
         """Before a fork: closes the files and keeps every other thread out until `resume`.

@@ -20,23 +20,23 @@ if TYPE_CHECKING:
 VERSION: Final = 1
 NANO: Final = 10**9
 _SCHEMA: Final = """
-CREATE TABLE mark (
+CREATE TABLE entry (
     metric TEXT NOT NULL,
     every TEXT NOT NULL,
     period INTEGER NOT NULL,
+    today INTEGER,
+    lifetime INTEGER,
     PRIMARY KEY (metric, every)
 ) WITHOUT ROWID;
-CREATE TABLE spent (
-    only INTEGER PRIMARY KEY CHECK (only = 1),
-    epoch INTEGER NOT NULL,
-    today INTEGER NOT NULL,
-    lifetime INTEGER NOT NULL
-);
-INSERT INTO spent VALUES (1, 0, 0, 0)
+INSERT INTO entry VALUES ('', 'day', 0, 0, 0)
 """
+# The entry without a metric is the account of the device: its latest day, and what was spent. One
+# table, so that a debit is one statement and mostly one page.
 _READ: Final = """
-SELECT epoch, today, lifetime, (SELECT period FROM mark WHERE metric = ? AND every = ?) FROM spent
+SELECT period, today, lifetime, (SELECT period FROM entry WHERE metric = ? AND every = ?)
+FROM entry WHERE metric = '' AND every = 'day'
 """
+_WRITE: Final = "REPLACE INTO entry VALUES ('', 'day', ?, ?, ?), (?, ?, ?, NULL, NULL)"
 
 
 def cost_nano_nats(epsilon: float) -> int:
@@ -130,10 +130,7 @@ class Ledger:
             if today > limits[0] or lifetime > limits[1]:
                 execute("ROLLBACK")
                 return Outcome.OVER_BUDGET
-            execute("REPLACE INTO mark VALUES (?, ?, ?)", (metric, every, period))
-            execute(
-                "UPDATE spent SET epoch = ?, today = ?, lifetime = ?", (latest, today, lifetime)
-            )
+            execute(_WRITE, (latest, today, lifetime, metric, every, period))
             execute("COMMIT")
             self.lifetime = lifetime
         except BaseException:
@@ -151,10 +148,10 @@ class Ledger:
         Raises:
             LedgerError: if the ledger lost its account.
         """
-        row = self._connection.execute("SELECT epoch, today, lifetime FROM spent").fetchone()
+        row = self._connection.execute(_READ, ("", "")).fetchone()
         if row is None:
             raise LedgerError("the ledger has lost its account")
-        latest, today, self.lifetime = row
+        latest, today, self.lifetime, _ = row
         return (0 if epoch > latest else today), self.lifetime
 
     def close(self) -> None:
