@@ -129,8 +129,7 @@ def test_a_full_disk_refuses_uploads_loses_nothing_and_ends(service, caplog):
 
 def limit_pages(store, pages):
     """A stand-in for a disk that is full: the file may not grow beyond what it has."""
-    with store._database._writer.connect() as connection:
-        connection.exec_driver_sql(f"PRAGMA max_page_count = {pages}")
+    store._database._driver.execute(f"PRAGMA max_page_count = {pages}")
 
 
 @pytest.mark.parametrize("damage", [bytes(4_096), b"SQLite format 3\x00" + b"\xff" * 4_080])

@@ -15,6 +15,7 @@ from deniable_aggregator.store.schema import epochs, inbox, seen, set_aside
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
+    from sqlite3 import Cursor
 
     from sqlalchemy import Connection
 
@@ -67,14 +68,19 @@ class Inbox:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        # This is the one path where SQLAlchemy's work for each row matters: its statements are
-        # compiled once and run with plain tuples.
+        # SQLAlchemy writes the statements of ingest, and the driver runs them.
         self._keys = database.compiled(
             select(epochs.c.epoch, epochs.c.key).where(
                 epochs.c.epoch.between(bindparam("first"), bindparam("last"))
             )
         )
         self._remember = database.compiled(upsert(seen).on_conflict_do_nothing())
+        self._recognise = database.compiled(
+            select(seen.c.epoch).where(
+                seen.c.epoch == bindparam("e"), seen.c.hash == bindparam("h")
+            )
+        )
+        self._open = database.compiled(insert(epochs))
         self._append = database.compiled(insert(inbox))
 
     def append(self, uploads: Sequence[Upload]) -> list[Outcome]:
@@ -90,15 +96,15 @@ class Inbox:
             StoreUnavailableError: nothing was stored.
         """
         try:
-            with self._database.write() as connection:
-                return self._append_new(connection, uploads, known=set())
+            with self._database.write_fast() as cursor:
+                return self._append_new(cursor, uploads, known=set())
         except _KnownError:
-            with self._database.write() as connection:
-                names = _names(uploads, self._open_keys(connection, uploads))
-                return self._append_new(connection, uploads, known=_known(connection, names))
+            with self._database.write_fast() as cursor:
+                names = _names(uploads, self._open_keys(cursor, uploads))
+                return self._append_new(cursor, uploads, known=self._known(cursor, names))
 
     def _append_new(
-        self, connection: Connection, uploads: Sequence[Upload], *, known: set[Name]
+        self, cursor: Cursor, uploads: Sequence[Upload], *, known: set[Name]
     ) -> list[Outcome]:
         """Appends what is neither closed nor known.
 
@@ -108,7 +114,7 @@ class Inbox:
         outcomes: list[Outcome] = []
         fresh: list[Name] = []
         payloads: defaultdict[tuple[bytes, int], list[bytes]] = defaultdict(list)
-        names = _names(uploads, self._open_keys(connection, uploads))
+        names = _names(uploads, self._open_keys(cursor, uploads))
         for upload, name in zip(uploads, names, strict=True):
             if name is None:
                 outcomes.append(Outcome.CLOSED)
@@ -121,22 +127,25 @@ class Inbox:
                 for digest, epoch, payload in upload.parts:
                     payloads[digest, epoch].append(payload)
         if fresh:
-            if connection.exec_driver_sql(self._remember, fresh).rowcount != len(fresh):
+            if cursor.executemany(self._remember, fresh).rowcount != len(fresh):
                 raise _KnownError
-            connection.exec_driver_sql(self._append, [_row(*item) for item in payloads.items()])
+            cursor.executemany(self._append, [_row(*item) for item in payloads.items()])
         return outcomes
 
-    def _open_keys(
-        self, connection: Connection, uploads: Sequence[Upload]
-    ) -> Mapping[int, bytes | None]:
+    def _open_keys(self, cursor: Cursor, uploads: Sequence[Upload]) -> Mapping[int, bytes | None]:
         """The keys of all epochs in uploads; made for the new ones, None for the closed ones."""
         wanted = {part.epoch for upload in uploads for part in upload.parts}
-        found = connection.exec_driver_sql(self._keys, (min(wanted), max(wanted)))
+        found = cursor.execute(self._keys, (min(wanted), max(wanted)))
         keys: dict[int, bytes | None] = {row[0]: row[1] for row in found}
         for epoch in wanted - keys.keys():
             keys[epoch] = secrets.token_bytes(KEY_BYTES)
-            connection.execute(insert(epochs).values(epoch=epoch, key=keys[epoch]))
+            cursor.execute(self._open, (epoch, keys[epoch]))
         return keys
+
+    def _known(self, cursor: Cursor, names: Iterable[Name | None]) -> set[Name]:
+        """Those of these names that were stored before."""
+        wanted = {name for name in names if name is not None}
+        return {name for name in wanted if cursor.execute(self._recognise, name).fetchone()}
 
     def batch(self, *, max_bytes: int, max_rows: int) -> list[Row]:
         """Rows to count, of any metric: at least one, if there is any.
@@ -230,15 +239,6 @@ def _name(upload: Upload, keys: Mapping[int, bytes | None]) -> Name | None:
     if key is None or any(keys[part.epoch] is None for part in upload.parts):
         return None
     return latest, hashlib.blake2b(upload.id, digest_size=HASH_BYTES, key=key).digest()
-
-
-def _known(connection: Connection, names: Iterable[Name | None]) -> set[Name]:
-    wanted = [name for name in names if name is not None]
-    query = select(seen.c.epoch, seen.c.hash).where(
-        seen.c.epoch.in_({epoch for epoch, _ in wanted}),
-        seen.c.hash.in_([hash_ for _, hash_ in wanted]),
-    )
-    return {(epoch, hash_) for epoch, hash_ in connection.execute(query)}
 
 
 def _row(group: tuple[bytes, int], payloads: list[bytes]) -> tuple[int, bytes, int, bytes]:
