@@ -118,3 +118,12 @@ def test_the_secret_stays_the_same(make_client, used):
     before = (used / "secret").read_bytes()
     make_client().record("late", value=True)
     assert (used / "secret").read_bytes() == before
+
+
+def test_closing_does_not_wait_for_a_thread_that_is_stuck_in_the_storage(make_client):
+    client = make_client()
+    client.record("theme", "dark")
+    client._device._lock.acquire()
+    client.close()
+    assert client.record("late", value=True) == "closed"
+    client._device._lock.release()
