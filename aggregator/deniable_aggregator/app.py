@@ -74,7 +74,12 @@ def create_app(
     keyring = Keyring(opened)
     catalogue = Catalogue(opened)
     folder = Folder(opened, catalogue)
-    writer = Writer(opened, queue_bytes=settings.queue_bytes, queue_seconds=settings.queue_seconds)
+    writer = Writer(
+        opened,
+        queue_bytes=settings.queue_bytes,
+        queue_seconds=settings.queue_seconds,
+        enough_uploads=settings.enough_uploads,
+    )
     receiving = ingest.Ingest(
         keyring=keyring, catalogue=catalogue, writer=writer, settings=settings, clock=clock
     )

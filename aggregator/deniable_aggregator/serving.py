@@ -8,6 +8,7 @@ import signal
 import socket
 import threading
 import time
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
 DEFAULT_HOST: Final = "127.0.0.1"
 DEFAULT_PORT: Final = 8787
-DEFAULT_THREADS: Final = 24
+DEFAULT_THREADS: Final = 32
 BACKPRESSURE: Final = 1_024
 PORT_SECONDS: Final = 3.0
 POLL_SECONDS: Final = 0.25
@@ -67,6 +68,7 @@ def serve(
     Store(store).close()
     # The worker counts on one core beside ingest: threads of a BLAS would only fight for it.
     os.environ.setdefault("OMP_NUM_THREADS", "1")
+    settings = replace(settings, enough_uploads=max(1, threads * 3 // 4))
     loader = partial(_worker, os.getpid(), store=store, settings=settings)
     server(host, port, threads).serve(target_loader=loader, wrap_loader=False)
 

@@ -14,11 +14,8 @@ if TYPE_CHECKING:
 GROUP_UPLOADS: Final = 1_000
 """The most uploads of one commit."""
 
-ENOUGH_UPLOADS: Final = 16
-"""When this many wait, they are committed at once."""
-
-GATHER_SECONDS: Final = 0.002
-"""How long the first upload of a group waits for others."""
+GATHER_SECONDS: Final = 0.003
+"""How long the first upload of a group waits for others, at most."""
 
 UPLOAD_OVERHEAD_BYTES: Final = 1_024
 """What an upload takes in memory beside its payload, roughly; it bounds their number too."""
@@ -59,10 +56,14 @@ class Writer:
         store: where uploads go.
         queue_bytes: uploads that may wait, in bytes.
         queue_seconds: how long one may wait.
+        enough_uploads: so many are committed without waiting for more.
     """
 
-    def __init__(self, store: Store, *, queue_bytes: int, queue_seconds: float) -> None:
+    def __init__(
+        self, store: Store, *, queue_bytes: int, queue_seconds: float, enough_uploads: int
+    ) -> None:
         self._store = store
+        self._enough = enough_uploads
         self._limit = queue_bytes
         self._seconds = queue_seconds
         self._change = threading.Condition(threading.Lock())
@@ -88,7 +89,7 @@ class Writer:
                 raise OverloadedError
             self._size += waiting.size
             self._queue.append(waiting)
-            if len(self._queue) in (1, ENOUGH_UPLOADS):
+            if len(self._queue) in (1, self._enough):
                 self._change.notify()
         if not waiting.done.acquire(timeout=self._seconds):
             waiting.abandoned = True
@@ -117,7 +118,7 @@ class Writer:
         with self._change:
             self._change.wait_for(lambda: self._queue or self._closed)
             self._change.wait_for(
-                lambda: len(self._queue) >= ENOUGH_UPLOADS or self._closed, GATHER_SECONDS
+                lambda: len(self._queue) >= self._enough or self._closed, GATHER_SECONDS
             )
             group = self._queue[:GROUP_UPLOADS]
             del self._queue[:GROUP_UPLOADS]

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -41,13 +42,13 @@ def one():
 
 
 def test_uploads_that_come_during_a_commit_share_the_next_one(slow):
-    writer = Writer(slow, queue_bytes=1 << 20, queue_seconds=30)
+    writer = Writer(slow, queue_bytes=1 << 20, queue_seconds=30, enough_uploads=8)
     with ThreadPoolExecutor(21) as pool:
         first = pool.submit(writer.write, one())
         assert slow.began.wait(30)
         others = [pool.submit(writer.write, one()) for _ in range(20)]
         while len(writer._queue) < 20:
-            pass
+            time.sleep(0.001)
         slow.go.set()
         assert {each.result() for each in (first, *others)} == {Outcome.STORED}
     assert [len(group) for group in slow.groups] == [1, 20]
@@ -55,7 +56,7 @@ def test_uploads_that_come_during_a_commit_share_the_next_one(slow):
 
 
 def test_a_full_queue_refuses_at_once(slow):
-    writer = Writer(slow, queue_bytes=1_024 + 1, queue_seconds=30)
+    writer = Writer(slow, queue_bytes=1_024 + 1, queue_seconds=30, enough_uploads=8)
     with ThreadPoolExecutor(1) as pool:
         first = pool.submit(writer.write, one())
         assert slow.began.wait(30)
@@ -68,7 +69,7 @@ def test_a_full_queue_refuses_at_once(slow):
 
 
 def test_nobody_waits_longer_than_the_limit_and_the_abandoned_are_not_written(slow):
-    writer = Writer(slow, queue_bytes=1 << 20, queue_seconds=0.01)
+    writer = Writer(slow, queue_bytes=1 << 20, queue_seconds=0.01, enough_uploads=8)
     with pytest.raises(OverloadedError):
         writer.write(one())
     assert slow.began.wait(30)
@@ -80,7 +81,7 @@ def test_nobody_waits_longer_than_the_limit_and_the_abandoned_are_not_written(sl
 
 
 def test_closing_writes_what_waits_and_then_refuses(slow):
-    writer = Writer(slow, queue_bytes=1 << 20, queue_seconds=30)
+    writer = Writer(slow, queue_bytes=1 << 20, queue_seconds=30, enough_uploads=8)
     with ThreadPoolExecutor(1) as pool:
         waiting = pool.submit(writer.write, one())
         assert slow.began.wait(30)
@@ -92,7 +93,7 @@ def test_closing_writes_what_waits_and_then_refuses(slow):
 
 
 def test_a_failed_commit_fails_its_uploads_and_not_the_next_ones(slow, monkeypatch):
-    writer = Writer(slow, queue_bytes=1 << 20, queue_seconds=30)
+    writer = Writer(slow, queue_bytes=1 << 20, queue_seconds=30, enough_uploads=8)
     slow.go.set()
     for failure in (StoreUnavailableError("full"), RuntimeError("a defect")):
 
@@ -119,7 +120,7 @@ def test_an_overloaded_server_says_when_to_come_back(tmp_path, monkeypatch):
         assert int(answer.headers["Retry-After"]) > 0
         go.set()
         while service.send(body).status_code != 204:
-            pass
+            time.sleep(0.001)
         assert service.counts() == [0, 1, 0]
 
 
@@ -133,6 +134,7 @@ def test_an_overloaded_server_says_when_to_come_back(tmp_path, monkeypatch):
         ("max_body_bytes", 1),
         ("queue_bytes", 1),
         ("max_candidates", 0),
+        ("enough_uploads", 0),
     ],
 )
 def test_settings_outside_their_range_are_refused(name, value):
