@@ -75,7 +75,8 @@ class Device:
     def __init__(self, directory: Path, journal: Journal) -> None:
         self.directory = directory
         self._journal = journal
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
+        self._inside = False
         self._lock_file: int | None = None
         self._suspended = False
         self._retry_at = 0.0
@@ -87,9 +88,8 @@ class Device:
         return (self.directory / _SECRET).exists() or (self.directory / _LEDGER).exists()
 
     def __enter__(self) -> Self:
-        # Bounded, because a signal handler may record while its own thread is in here.
-        if not self._lock.acquire(timeout=_LOCK_WAIT_SECONDS):
-            raise StorageError("another thread holds the storage")
+        if not self._acquire(_LOCK_WAIT_SECONDS):
+            raise StorageError("the storage is in use")
         try:
             if self._lock_file is None:
                 self._open()
@@ -100,7 +100,7 @@ class Device:
                     self._refuse(error)
                     raise
         except BaseException:
-            self._lock.release()
+            self._release()
             raise
         return self
 
@@ -114,7 +114,7 @@ class Device:
             self._refuse(error)
         if self._lock_file is not None:
             fcntl.flock(self._lock_file, fcntl.LOCK_UN)
-        self._lock.release()
+        self._release()
 
     def sync(self) -> None:
         """Makes every debit survive a power failure; called before anything is uploaded.
@@ -130,23 +130,23 @@ class Device:
 
     def close(self) -> None:
         """Closes the files; the next use opens them again."""
-        if self._lock.acquire(timeout=_LOCK_WAIT_SECONDS / 4):  # the host wants to exit
+        if self._acquire(_LOCK_WAIT_SECONDS / 4):  # the host wants to exit
             self._close_files()
-            self._lock.release()
+            self._release()
 
     def suspend(self) -> None:
         """Before a fork: closes the files and keeps every other thread out until `resume`.
 
         SQLite connections must not cross a fork, not even to be closed on the other side.
         """
-        self._suspended = self._lock.acquire(timeout=_LOCK_WAIT_SECONDS)
+        self._suspended = self._acquire(_LOCK_WAIT_SECONDS)
         if self._suspended:
             self._close_files()
 
     def resume(self) -> None:
         """After a fork, in the parent."""
         if self._suspended:
-            self._lock.release()
+            self._release()
 
     def forked(self) -> None:
         """After a fork, in the child."""
@@ -154,10 +154,25 @@ class Device:
             # Some thread was stuck inside. Its connections stay open, untouched, to the end.
             _ABANDONED.append((self.__dict__.pop("ledger", None), self.__dict__.pop("spool", None)))
             self._close_files()
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
+        self._inside = False
 
     def __del__(self) -> None:
         self._close_files()
+
+    def _acquire(self, timeout_seconds: float) -> bool:
+        if not self._lock.acquire(timeout=timeout_seconds):
+            return False
+        # A signal handler may record while its own thread is in here; it must not wait for itself.
+        if self._inside:
+            self._lock.release()
+            return False
+        self._inside = True
+        return True
+
+    def _release(self) -> None:
+        self._inside = False
+        self._lock.release()
 
     def _open(self) -> None:
         if time.monotonic() < self._retry_at:

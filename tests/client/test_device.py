@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import threading
 
 import pytest
 
@@ -123,7 +124,17 @@ def test_the_secret_stays_the_same(make_client, used):
 def test_closing_does_not_wait_for_a_thread_that_is_stuck_in_the_storage(make_client):
     client = make_client()
     client.record("theme", "dark")
-    client._device._lock.acquire()
+    stuck, done = threading.Event(), threading.Event()
+
+    def sit_in_the_storage():
+        with client._device:
+            stuck.set()
+            done.wait(30)
+
+    thread = threading.Thread(target=sit_in_the_storage)
+    thread.start()
+    stuck.wait()
     client.close()
     assert client.record("late", value=True) == "closed"
-    client._device._lock.release()
+    done.set()
+    thread.join()

@@ -227,6 +227,28 @@ say(client.flush().sent)
     assert len(set(collector.ids())) == len(collector.bodies) == 3
 
 
+def test_a_signal_handler_may_record_at_any_moment(run, directory):
+    ((handled, recorded, error),) = run("""
+import signal
+handled = []
+def handle(*_):
+    handled.append(client.record("late", True))
+    signal.setitimer(signal.ITIMER_REAL, 0.001)
+signal.signal(signal.SIGALRM, handle)
+signal.setitimer(signal.ITIMER_REAL, 0.001)
+recorded = 0
+while len(handled) < 200:
+    clock.now += 86400
+    recorded += client.record("theme", "dark") == "recorded"
+signal.setitimer(signal.ITIMER_REAL, 0)
+recorded += handled.count("recorded")
+say(sorted(set(handled)), recorded, client.status().last_error)
+""")
+    assert set(handled) <= {"recorded", "already_reported", "storage_unavailable"}, error
+    reports, debits = stored(directory)
+    assert reports == debits == recorded
+
+
 def test_a_full_disk_never_raises_and_loses_nothing_that_was_recorded(run, directory):
     ((recorded, refused, after),) = run("""
 import resource
