@@ -10,10 +10,11 @@ from benchmarks.timing import Row, at_least, rate
 from deniable._randomness import Randomness
 from deniable.randomizers import randomizer_for
 from deniable_shared.mechanisms import (
-    CountMeanSketch,
     GeneralizedRandomizedResponse,
     RandomizedResponse,
     Rappor,
+    Sketch,
+    SymmetricUnaryEncoding,
 )
 from deniable_shared.spec import Spec
 
@@ -39,7 +40,7 @@ def spec_of(mechanism: Mechanism) -> Spec:
 
 def sketch() -> Spec:
     """64 rows of 1,024 bits."""
-    return spec_of(CountMeanSketch.for_epsilon(EPSILON, rows=64, buckets=BITS))
+    return spec_of(Sketch(rows=64, inner=SymmetricUnaryEncoding.for_epsilon(BITS, EPSILON)))
 
 
 def categories(size: int) -> Spec:
@@ -92,7 +93,7 @@ def naive_grr_per_second(size: int) -> float:
 def rows() -> list[Row]:
     """The figures."""
     unit = "reports/s"
-    flag = spec_of(RandomizedResponse.for_epsilon(EPSILON))
+    flag = spec_of(RandomizedResponse.for_epsilon(2, EPSILON))
     small, large = categories(16), categories(1_024)
     paper, any_rappor = filters(dyadic=True), filters(dyadic=False)
     grr = ("naive", naive_grr_per_second(1_024))

@@ -1,7 +1,7 @@
 """From what a registry file says to a mechanism with integer parameters.
 
-Without a ``mechanism`` field the type decides: ``rr`` for boolean, ``grr`` for category, ``cms``
-for string. With it, the file's options are checked and quantised, always toward privacy.
+Without a ``mechanism`` field the planner decides. With it, the file's options are checked and
+quantised, always toward privacy.
 """
 
 from __future__ import annotations
@@ -9,24 +9,30 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Final
 
+from deniable_shared import planner
 from deniable_shared.errors import ParameterError
 from deniable_shared.mechanisms import (
-    CountMeanSketch,
-    GeneralizedRandomizedResponse,
+    ORACLES,
     Mechanism,
     RandomizedResponse,
     Rappor,
-    cms,
+    Sketch,
     rappor,
+    sketch,
 )
 from deniable_shared.rationals import SCALE, ceil_divide
-from deniable_shared.spec import MECHANISMS_OF_TYPE
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from fractions import Fraction
 
     from deniable_shared.fields import Fields
 
+AUTO: Final = "auto"
+SKETCHES: Final[Mapping[str, str]] = {"cms": "sue", "hcms": "ht"}
+"""Sketches that have a name of their own, and the oracle inside."""
+
+MAX_BUCKETS: Final = 65_536
 _PROBABILITY: Final = (0, 1)
 
 
@@ -53,38 +59,61 @@ def resolve(
     Raises:
         ParameterError: naming the field that has to change.
     """
-    allowed = MECHANISMS_OF_TYPE[kind]
-    name = allowed[0] if choice is None else choice[0]
+    name = AUTO if choice is None else choice[0]
+    options = None if choice is None else choice[1]
+    allowed = _allowed(kind)
     if name not in allowed:
         raise ParameterError("mechanism", f"one of {', '.join(allowed)} for {kind}", name)
     if epsilon_permanent is not None and name != Rappor.name:
         raise ParameterError(
             "epsilon_permanent", f"left out: {name} does not memoise", float(epsilon_permanent)
         )
-    options = None if choice is None else choice[1]
-    if name == RandomizedResponse.name:
-        mechanism: Mechanism = RandomizedResponse.for_epsilon(epsilon)
-    elif name == GeneralizedRandomizedResponse.name:
-        if not 2 <= size <= 1024:
-            raise ParameterError("values", "2 to 1024 categories, with other", size)
-        mechanism = GeneralizedRandomizedResponse.for_epsilon(size, epsilon)
-    elif name == CountMeanSketch.name:
-        mechanism = _sketch(epsilon, devices, options)
-    else:
+    mechanism: Mechanism
+    if kind == "boolean":
+        mechanism = RandomizedResponse.for_epsilon(2, epsilon)
+    elif kind == "category":
+        if size < 2:
+            raise ParameterError("values", "at least 2 categories, with other", size)
+        if name == AUTO:
+            mechanism = planner.oracle_for(size, epsilon)
+        else:
+            mechanism = ORACLES[name].for_epsilon(size, epsilon)
+    elif name == Rappor.name:
         mechanism = _rappor(epsilon, epsilon_permanent, options)
+    else:
+        mechanism = _sketch(name, epsilon, devices, options)
     if options is not None:
         options.refuse_unknown()
     return mechanism
 
 
-def _sketch(epsilon: Fraction, devices: int, options: Fields | None) -> CountMeanSketch:
-    buckets, rows = cms.DEFAULT_BUCKETS, None
+def _allowed(kind: str) -> tuple[str, ...]:
+    """The names that a registry may use for a type."""
+    if kind == "boolean":
+        return (AUTO, RandomizedResponse.name)
+    if kind == "category":
+        return (AUTO, *(name for name in ORACLES if name != RandomizedResponse.name))
+    return (
+        AUTO,
+        *(name for name in SKETCHES if SKETCHES[name] in ORACLES),
+        Sketch.name,
+        Rappor.name,
+    )
+
+
+def _sketch(name: str, epsilon: Fraction, devices: int, options: Fields | None) -> Sketch:
+    buckets, rows, inner = planner.BUCKETS, None, SKETCHES.get(name)
     if options is not None:
-        buckets = options.integer("buckets", 8, cms.MAX_BUCKETS, default=buckets) or buckets
-        rows = options.integer("rows", 1, cms.MAX_ROWS, default=None)
-    if rows is None:
-        rows = CountMeanSketch.rows_for(epsilon, devices, buckets)
-    return CountMeanSketch.for_epsilon(epsilon, rows=rows, buckets=buckets)
+        buckets = options.integer("buckets", 2, MAX_BUCKETS, default=buckets) or buckets
+        rows = options.integer("rows", 1, sketch.MAX_ROWS, default=None)
+        if name == Sketch.name:
+            pure = [each for each, oracle in ORACLES.items() if oracle.pure]
+            inner = options.choice("inner", pure, default=None)
+    if inner is None:
+        oracle = planner.oracle_for(buckets, epsilon, max_bytes=planner.SMALL_REPORT_BYTES)
+    else:
+        oracle = ORACLES[inner].for_epsilon(buckets, epsilon)
+    return Sketch(rows=sketch.rows_for(oracle, devices) if rows is None else rows, inner=oracle)
 
 
 def _rappor(epsilon: Fraction, permanent: Fraction | None, options: Fields | None) -> Rappor:

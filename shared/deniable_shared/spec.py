@@ -11,7 +11,17 @@ from typing import TYPE_CHECKING, Any, Final, Literal, get_args
 
 from deniable_shared import hashing
 from deniable_shared.errors import DomainError, ParameterError
-from deniable_shared.mechanisms import MAX_EPSILON, MAX_EPSILON_PERMANENT, MECHANISMS, Mechanism
+from deniable_shared.mechanisms import (
+    MAX_EPSILON,
+    MAX_EPSILON_PERMANENT,
+    ORACLES,
+    Mechanism,
+    Oracle,
+    RandomizedResponse,
+    Rappor,
+    Sketch,
+    described,
+)
 from deniable_shared.periods import EVERY, Every
 
 if TYPE_CHECKING:
@@ -20,12 +30,12 @@ if TYPE_CHECKING:
 MetricType = Literal["boolean", "category", "string"]
 
 TYPES: Final[tuple[str, ...]] = get_args(MetricType)
-MECHANISMS_OF_TYPE: Final[Mapping[str, tuple[str, ...]]] = {
-    "boolean": ("rr",),
-    "category": ("grr",),
-    "string": ("cms", "rappor"),
+MECHANISMS_OF_TYPE: Final[Mapping[str, frozenset[str]]] = {
+    "boolean": frozenset({RandomizedResponse.name}),
+    "category": frozenset(ORACLES) - {RandomizedResponse.name},
+    "string": frozenset({Sketch.name, Rappor.name}),
 }
-"""Which mechanisms can carry a type; the first is the default."""
+"""Which mechanisms can carry a type."""
 
 MAX_STRING_BYTES: Final = 4_096
 
@@ -58,11 +68,13 @@ class Spec:
         if self.every not in EVERY:
             raise ParameterError("every", f"one of {', '.join(EVERY)}", self.every)
         if self.mechanism.name not in MECHANISMS_OF_TYPE[self.type]:
-            allowed = ", ".join(MECHANISMS_OF_TYPE[self.type])
+            allowed = ", ".join(sorted(MECHANISMS_OF_TYPE[self.type]))
             raise ParameterError(
                 "mechanism", f"one of {allowed} for {self.type}", self.mechanism.name
             )
-        size = self.mechanism.parameters().get("size", 0)
+        size = 0
+        if self.type == "category" and isinstance(self.mechanism, Oracle):
+            size = self.mechanism.size
         if len(self.values) != size or len(set(self.values)) != size:
             raise ParameterError("values", f"{size} different items", self.values)
         if self.other is not None and self.other not in self.values:
@@ -84,7 +96,7 @@ class Spec:
             "type": self.type,
             "values": list(self.values),
             "other": self.other,
-            "mechanism": {"name": self.mechanism.name, **self.mechanism.parameters()},
+            "mechanism": self.mechanism.described(),
             "every": self.every,
         }
 
@@ -96,15 +108,13 @@ class Spec:
             ParameterError: if the data is not a valid spec.
         """
         try:
-            parameters = {**data["mechanism"]}
-            mechanism = MECHANISMS[parameters.pop("name")].from_parameters(parameters)
             return cls(
                 application=data["application"],
                 name=data["name"],
                 type=data["type"],
                 values=tuple(data["values"]),
                 other=data["other"],
-                mechanism=mechanism,
+                mechanism=described(data["mechanism"]),
                 every=data["every"],
             )
         except (KeyError, TypeError, AttributeError) as error:

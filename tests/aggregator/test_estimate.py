@@ -11,9 +11,9 @@ from deniable.randomizers import randomizer_for
 from deniable_aggregator.estimate import estimate
 from deniable_aggregator.tallies import tally_for
 from deniable_shared.errors import ParameterError
-from deniable_shared.mechanisms import CountMeanSketch, GeneralizedRandomizedResponse, Rappor
+from deniable_shared.mechanisms import GeneralizedRandomizedResponse, Rappor
 from tests.privacy.conformance import secret_of, seeded
-from tests.privacy.specs import category, string
+from tests.privacy.specs import category, sketch, string
 
 
 def grr(epsilon, values="red green blue"):
@@ -95,9 +95,9 @@ def test_what_cannot_be_answered_is_refused_with_the_reason():
         estimate([(spec, counts)], ["purple"])
     with pytest.raises(ParameterError, match="candidates must be all different"):
         estimate([(spec, counts)], ["red", "red"])
-    sketch = string(CountMeanSketch.for_epsilon(Fraction(2), rows=4, buckets=8))
+    text = string(sketch("sue", 2, rows=4, buckets=8))
     with pytest.raises(ParameterError, match="candidates must be given for the strings of text"):
-        estimate([counted(sketch, ["ant"])])
+        estimate([counted(text, ["ant"])])
 
 
 def rappor_spec(**shape):
@@ -128,7 +128,7 @@ def test_more_candidates_than_a_rappor_can_tell_apart_are_refused():
 
 def test_the_error_bar_of_a_small_sketch_contains_its_family_bias():
     """16 rows of 16 buckets at epsilon 8: collisions dominate, and the stated error says so."""
-    spec = string(CountMeanSketch.for_epsilon(Fraction(8), rows=16, buckets=16))
+    spec = string(sketch("sue", 8, rows=16, buckets=16))
     values = ["common"] * 1_600 + ["rare"] * 400
     scores = []
     for repetition in range(400):

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from deniable_shared.mechanisms import ORACLES, Sketch
 from deniable_shared.spec import Spec
 
 if TYPE_CHECKING:
@@ -20,3 +22,7 @@ def category(values: str, mechanism: Mechanism) -> Spec:
 
 def string(mechanism: Mechanism) -> Spec:
     return Spec("tests", "text", "string", (), None, mechanism, "day")
+
+
+def sketch(inner: str, epsilon: object, *, rows: int, buckets: int) -> Sketch:
+    return Sketch(rows=rows, inner=ORACLES[inner].for_epsilon(buckets, Fraction(epsilon)))

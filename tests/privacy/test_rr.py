@@ -8,7 +8,7 @@ from tests.privacy.specs import boolean
 
 
 def rr(epsilon):
-    return boolean(RandomizedResponse.for_epsilon(Fraction(epsilon)))
+    return boolean(RandomizedResponse.for_epsilon(2, Fraction(epsilon)))
 
 
 class TestRandomizedResponse(MechanismConformance):
@@ -20,7 +20,7 @@ class TestRandomizedResponse(MechanismConformance):
 
     @classmethod
     def with_noise(cls, mechanism, factor):
-        return RandomizedResponse.for_epsilon(Fraction(mechanism.epsilon) / factor)
+        return RandomizedResponse.for_epsilon(2, Fraction(mechanism.epsilon) / factor)
 
     @classmethod
     def label(cls, value):

@@ -36,7 +36,7 @@ def test_so_many_devices_see_the_item_four_times_in_five(share):
 
 def test_more_privacy_needs_more_devices():
     few, many = (
-        devices_to_see(RandomizedResponse.for_epsilon(Fraction(epsilon)), 0.01)
+        devices_to_see(RandomizedResponse.for_epsilon(2, Fraction(epsilon)), 0.01)
         for epsilon in ("2", "0.5")
     )
     assert few < many / 10

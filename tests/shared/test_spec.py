@@ -9,7 +9,7 @@ import pytest
 
 from deniable_shared import registry
 from deniable_shared.errors import DomainError, ParameterError
-from deniable_shared.mechanisms import CountMeanSketch, GeneralizedRandomizedResponse
+from deniable_shared.mechanisms import GeneralizedRandomizedResponse, Sketch, SymmetricUnaryEncoding
 from deniable_shared.spec import MAX_STRING_BYTES, Spec
 
 TEXT = """\
@@ -160,8 +160,9 @@ def test_a_missing_field_is_refused(field):
 
 
 def test_no_spec_is_above_the_ceiling_of_epsilon_whatever_its_file_said():
+    inner = SymmetricUnaryEncoding(size=8, own=(1 << 32) - 1, other=1)
     with pytest.raises(ParameterError, match="epsilon must be at most 8"):
-        Spec("a", "b", "string", (), None, CountMeanSketch(rows=1, buckets=8, flip=1), "day")
+        Spec("a", "b", "string", (), None, Sketch(rows=1, inner=inner), "day")
     weak = GeneralizedRandomizedResponse(size=2, other=1)
     with pytest.raises(ParameterError, match="epsilon must be at most 8"):
         Spec("a", "b", "category", ("x", "y"), None, weak, "day")

@@ -16,24 +16,23 @@ from deniable.randomizers import randomizer_for
 from deniable_aggregator.tallies import tally_for
 from deniable_shared import hashing, wire
 from deniable_shared.mechanisms import (
-    CountMeanSketch,
     GeneralizedRandomizedResponse,
     RandomizedResponse,
     Rappor,
 )
-from tests.privacy.specs import boolean, category, string
+from tests.privacy.specs import boolean, category, sketch, string
 
 FOLDER = Path(__file__).parent
 STREAM_BYTES = 8_192
 
 SPECS = {
-    "rr": (boolean(RandomizedResponse.for_epsilon(Fraction(1))), [True, False]),
+    "rr": (boolean(RandomizedResponse.for_epsilon(2, Fraction(1))), [True, False]),
     "grr": (
         category("red green blue", GeneralizedRandomizedResponse.for_epsilon(3, Fraction(1))),
         ["red", "green", "blue"],
     ),
     "cms": (
-        string(CountMeanSketch.for_epsilon(Fraction(2), rows=16, buckets=64)),
+        string(sketch("sue", 2, rows=16, buckets=64)),
         ["ant", "café", ""],
     ),
     "rappor": (

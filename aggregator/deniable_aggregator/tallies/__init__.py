@@ -1,31 +1,42 @@
-"""One file per mechanism: report bytes to a tally of integers, and a tally to shares."""
+"""Report bytes to a tally of integers, and a tally to shares."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from deniable_aggregator.tallies.base import Shares, Tally
-from deniable_aggregator.tallies.cms import CountMeanSketchTally
-from deniable_aggregator.tallies.grr import GeneralizedRandomizedResponseTally
+from deniable_aggregator.tallies.known import KnownTally
+from deniable_aggregator.tallies.oracle import BitsTally, IndexTally, OracleTally
 from deniable_aggregator.tallies.rappor import RapporTally
-from deniable_aggregator.tallies.rr import RandomizedResponseTally
+from deniable_aggregator.tallies.sketch import SketchTally
+from deniable_shared.mechanisms import Oracle, Sketch
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from deniable_shared.spec import Spec
 
-_TALLIES: Final[Mapping[str, Callable[[Spec], Tally]]] = {
-    "cms": CountMeanSketchTally,
-    "grr": GeneralizedRandomizedResponseTally,
-    "rappor": RapporTally,
-    "rr": RandomizedResponseTally,
+_ORACLES: Final[Mapping[str, Callable[[Any], OracleTally[Any]]]] = {
+    "grr": IndexTally,
+    "oue": BitsTally,
+    "rr": IndexTally,
+    "sue": BitsTally,
 }
 
 
 def tally_for(spec: Spec) -> Tally:
     """The tally of a spec's mechanism."""
-    return _TALLIES[spec.mechanism.name](spec)
+    mechanism = spec.mechanism
+    if isinstance(mechanism, Oracle):
+        return KnownTally(spec, oracle_tally_for(mechanism))
+    if isinstance(mechanism, Sketch):
+        return SketchTally(spec, oracle_tally_for(mechanism.inner))
+    return RapporTally(spec)
 
 
-__all__ = ["Shares", "Tally", "tally_for"]
+def oracle_tally_for(oracle: Oracle) -> OracleTally[Any]:
+    """The tally of an oracle by itself."""
+    return _ORACLES[oracle.name](oracle)
+
+
+__all__ = ["Shares", "Tally", "oracle_tally_for", "tally_for"]

@@ -1,44 +1,72 @@
-"""Estimates over a known domain, for tallies with one counter per item."""
+"""Tallies of known domains: flags and categories."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from deniable_aggregator.tallies.base import Shares
-from deniable_shared.errors import ParameterError
+from deniable_aggregator.tallies.base import Shares, Tally
+from deniable_shared.errors import ParameterError, WireError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from deniable_shared.mechanisms import Support
+    from deniable_aggregator.tallies.oracle import OracleTally
+    from deniable_shared.spec import Spec
 
 
-def positions(items: Sequence[str], domain: Sequence[str], metric: str) -> NDArray[np.int64]:
-    """Where items stand in a domain: int64, (items,).
-
-    Raises:
-        ParameterError: if an item is not in the domain.
-    """
-    index = {item: position for position, item in enumerate(domain)}
-    unknown = [item for item in items if item not in index]
-    if unknown:
-        raise ParameterError("candidates", f"items of {metric}: {', '.join(domain)}", unknown[0])
-    return np.fromiter((index[item] for item in items), np.int64, len(items))
-
-
-def supported_shares(supporting: NDArray[np.int64], reports: int, support: Support) -> Shares:
-    """The support lemma for arrays.
+class KnownTally(Tally):
+    """The counts of an oracle over the metric's own domain.
 
     Args:
-        supporting: int64, (items,): how many reports support each item.
-        reports: how many there are; at least 1.
-        support: the mechanism's probabilities.
+        spec: a boolean or category metric.
+        oracle: counts and reads its mechanism.
     """
-    share = np.asarray(support.share(supporting.astype(np.float64), reports))
-    variance = np.asarray(support.variance(np.clip(share, 0.0, 1.0), reports))
-    null_variance = np.full(share.shape, support.variance(0.0, reports))
-    return Shares(share, variance, null_variance)
+
+    def __init__(self, spec: Spec, oracle: OracleTally[Any]) -> None:
+        super().__init__(spec)
+        self._oracle = oracle
+        domain = ("false", "true") if spec.type == "boolean" else spec.values
+        self._position = {item: position for position, item in enumerate(domain)}
+        self._item = np.dtype(f"V{self._width}")
+
+    @property
+    def cells(self) -> int:
+        """The oracle's."""
+        return self._oracle.cells
+
+    def check(self, payload: bytes) -> None:
+        """Every report is one that a device can send."""
+        self._checked(payload)
+
+    def count(self, payload: bytes) -> NDArray[np.int64]:
+        """Counts all reports in one group."""
+        reports = self._checked(payload)
+        counts = self._oracle.count(np.zeros(reports.size, np.uint16), reports, 1)
+        return np.asarray(counts[0])
+
+    def reports(self, counts: NDArray[np.int64]) -> int:
+        """What the oracle counted."""
+        return int(self._oracle.reports(counts[None])[0])
+
+    def shares(self, counts: NDArray[np.int64], items: Sequence[str]) -> Shares:
+        """The shares of some of the items."""
+        unknown = [item for item in items if item not in self._position]
+        if unknown:
+            raise ParameterError(
+                "candidates", f"items of {self.spec.name}: {', '.join(self._position)}", unknown[0]
+            )
+        chosen = np.fromiter((self._position[item] for item in items), np.int64, len(items))
+        return Shares(*(column[chosen] for column in self._oracle.shares(counts[None])))
+
+    def _checked(self, payload: bytes) -> NDArray[np.void]:
+        self._check_width(payload)
+        reports = np.frombuffer(payload, self._item)
+        try:
+            self._oracle.check(reports)
+        except WireError as error:
+            raise WireError(f"a report of {self.spec.name} {error}") from None
+        return reports

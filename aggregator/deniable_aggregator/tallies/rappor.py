@@ -9,7 +9,8 @@ from scipy import linalg, sparse
 
 from deniable_aggregator import hashing
 from deniable_aggregator.tallies.base import Shares
-from deniable_aggregator.tallies.bits import BitsTally
+from deniable_aggregator.tallies.grouped import GroupedTally
+from deniable_aggregator.tallies.oracle import BitsTally
 from deniable_shared.errors import ParameterError
 from deniable_shared.hashing import key
 
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 MAX_CANDIDATES = 4_096
 
 
-class RapporTally(BitsTally):
+class RapporTally(GroupedTally):
     """cohorts x (1 + bits) counters, read by weighted least squares with an intercept.
 
     With t the debiased share of devices of a cohort that set a bit, the model is
@@ -34,7 +35,8 @@ class RapporTally(BitsTally):
 
     def __init__(self, spec: Spec) -> None:
         self._mechanism = cast("Rappor", spec.mechanism)
-        super().__init__(spec, self._mechanism.cohorts, self._mechanism.bits)
+        self._bits = self._mechanism.bits
+        super().__init__(spec, self._mechanism.cohorts, BitsTally(self._mechanism.filter))
 
     def shares(self, counts: NDArray[np.int64], items: Sequence[str]) -> Shares:
         """Regression of the debiased bits on the candidates' filters.
@@ -46,7 +48,8 @@ class RapporTally(BitsTally):
             ParameterError: if there are more candidates than the bits of all cohorts can tell
                 apart: two thirds of bits x cohorts, and at most 4,096.
         """
-        reports, ones = self._grouped(counts)
+        cohorts = self._grouped(counts)
+        reports, ones = self._oracle.reports(cohorts), self._oracle.supporting(cohorts)
         seen = np.flatnonzero(reports)
         limit = min(MAX_CANDIDATES, 2 * seen.size * self._bits // 3)
         if len(items) > limit:

@@ -6,25 +6,28 @@ steps, so a test can walk through all choices of the shipped code and add up P(r
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from deniable.randomizers.cms import CountMeanSketchRandomizer
 from deniable.randomizers.grr import GeneralizedRandomizedResponseRandomizer
 from deniable.randomizers.rappor import RapporRandomizer
 from deniable.randomizers.rr import RandomizedResponseRandomizer
+from deniable.randomizers.sketch import SketchRandomizer
+from deniable.randomizers.unary import UnaryEncodingRandomizer
+from deniable_shared.mechanisms import Oracle, Sketch
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from deniable._randomness import Randomness
     from deniable.randomizers.base import Randomizer
+    from deniable_shared.mechanisms import Mechanism
     from deniable_shared.spec import Spec
 
-_RANDOMIZERS: Final[Mapping[str, Callable[[Spec, Randomness], Randomizer]]] = {
-    "cms": CountMeanSketchRandomizer,
+_ORACLES: Final[Mapping[str, Callable[[Any, Randomness], Randomizer]]] = {
     "grr": GeneralizedRandomizedResponseRandomizer,
-    "rappor": RapporRandomizer,
+    "oue": UnaryEncodingRandomizer,
     "rr": RandomizedResponseRandomizer,
+    "sue": UnaryEncodingRandomizer,
 }
 
 
@@ -35,4 +38,14 @@ def randomizer_for(spec: Spec, randomness: Randomness) -> Randomizer:
         spec: the metric.
         randomness: where every random choice comes from.
     """
-    return _RANDOMIZERS[spec.mechanism.name](spec, randomness)
+    mechanism = spec.mechanism
+    if isinstance(mechanism, Oracle):
+        return _oracle(mechanism, randomness)
+    if isinstance(mechanism, Sketch):
+        inner = _oracle(mechanism.inner, randomness)
+        return SketchRandomizer(mechanism, inner, spec.salt, randomness)
+    return RapporRandomizer(spec, randomness)
+
+
+def _oracle(mechanism: Mechanism, randomness: Randomness) -> Randomizer:
+    return _ORACLES[mechanism.name](mechanism, randomness)

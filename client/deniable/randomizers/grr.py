@@ -7,14 +7,12 @@ from typing import TYPE_CHECKING, cast
 if TYPE_CHECKING:
     from deniable._randomness import Randomness
     from deniable_shared.mechanisms import GeneralizedRandomizedResponse
-    from deniable_shared.spec import Spec
 
 
 class GeneralizedRandomizedResponseRandomizer:
     """Sends the item's index, or any other index with probability other / 2^32 each."""
 
-    def __init__(self, spec: Spec, randomness: Randomness) -> None:
-        mechanism = cast("GeneralizedRandomizedResponse", spec.mechanism)
+    def __init__(self, mechanism: GeneralizedRandomizedResponse, randomness: Randomness) -> None:
         self._randomness = randomness
         self._own = mechanism.own
         self._other = mechanism.other

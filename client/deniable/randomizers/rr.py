@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from deniable._randomness import Randomness
     from deniable_shared.mechanisms import RandomizedResponse
-    from deniable_shared.spec import Spec
 
 
 class RandomizedResponseRandomizer:
     """Sends the flag, or its opposite with probability flip / 2^32 (Warner 1965)."""
 
-    def __init__(self, spec: Spec, randomness: Randomness) -> None:
+    def __init__(self, mechanism: RandomizedResponse, randomness: Randomness) -> None:
         self._randomness = randomness
-        self._flip = cast("RandomizedResponse", spec.mechanism).flip
+        self._flip = mechanism.flip
 
     def report(self, item: int | bytes, secret: bytes) -> bytes:  # noqa: ARG002  nothing memoised
         """One byte, 0 or 1."""

@@ -2,41 +2,71 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
+from deniable_shared.errors import ParameterError
 from deniable_shared.mechanisms.base import (
     MAX_EPSILON,
     MAX_EPSILON_PERMANENT,
     Mechanism,
+    Oracle,
     Support,
 )
-from deniable_shared.mechanisms.cms import CountMeanSketch
 from deniable_shared.mechanisms.grr import GeneralizedRandomizedResponse
 from deniable_shared.mechanisms.rappor import Rappor
 from deniable_shared.mechanisms.rr import RandomizedResponse
+from deniable_shared.mechanisms.sketch import Sketch
+from deniable_shared.mechanisms.unary import OptimizedUnaryEncoding, SymmetricUnaryEncoding
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-MECHANISMS: Final[Mapping[str, type[Mechanism]]] = {
-    mechanism.name: mechanism
-    for mechanism in (
-        CountMeanSketch,
+ORACLES: Final[Mapping[str, type[Oracle]]] = {
+    oracle.name: oracle
+    for oracle in (
         GeneralizedRandomizedResponse,
+        OptimizedUnaryEncoding,
         RandomizedResponse,
-        Rappor,
+        SymmetricUnaryEncoding,
     )
 }
-"""Every mechanism by its name in a registry file."""
+"""Every oracle over a known domain, by its name in a registry file."""
+
+MECHANISMS: Final[Mapping[str, type[Mechanism]]] = {
+    **ORACLES,
+    Rappor.name: Rappor,
+    Sketch.name: Sketch,
+}
+"""Every mechanism by its name in a canonical spec."""
+
+
+def described(description: Mapping[str, Any]) -> Mechanism:
+    """The mechanism that `Mechanism.described` wrote down.
+
+    Raises:
+        ParameterError: if the name is unknown or a parameter is refused.
+    """
+    if not isinstance(description, dict) or description.get("name") not in MECHANISMS:
+        raise ParameterError("mechanism", "a known mechanism with its parameters", description)
+    parameters = {key: value for key, value in description.items() if key != "name"}
+    if "inner" in parameters:
+        parameters["inner"] = described(parameters["inner"])
+    return MECHANISMS[description["name"]].from_parameters(parameters)
+
 
 __all__ = [
     "MAX_EPSILON",
     "MAX_EPSILON_PERMANENT",
     "MECHANISMS",
-    "CountMeanSketch",
+    "ORACLES",
     "GeneralizedRandomizedResponse",
     "Mechanism",
+    "OptimizedUnaryEncoding",
+    "Oracle",
     "RandomizedResponse",
     "Rappor",
+    "Sketch",
     "Support",
+    "SymmetricUnaryEncoding",
+    "described",
 ]

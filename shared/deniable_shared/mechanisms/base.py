@@ -10,6 +10,7 @@ from deniable_shared.errors import ParameterError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from fractions import Fraction
 
 MAX_EPSILON: Final = 8
 """The ceiling of one report's epsilon, in nats: even odds become at most 0.9997."""
@@ -92,9 +93,18 @@ class Mechanism(ABC):
         """
         return float(self.support.variance(share, reports))
 
-    def parameters(self) -> dict[str, int]:
-        """The fields by name, all integers."""
-        return {field.name: getattr(self, field.name) for field in fields(self)}
+    def parameters(self) -> dict[str, Any]:
+        """The fields by name: integers, or a mechanism inside this one with its own."""
+        found: dict[str, Any] = {}
+        for field in fields(self):
+            value = getattr(self, field.name)
+            inside = isinstance(value, Mechanism)
+            found[field.name] = value.described() if inside else value
+        return found
+
+    def described(self) -> dict[str, Any]:
+        """Name and parameters, as they stand in a canonical spec."""
+        return {"name": self.name, **self.parameters()}
 
     @classmethod
     def from_parameters(cls, parameters: Mapping[str, Any]) -> Self:
@@ -107,6 +117,54 @@ class Mechanism(ABC):
         if sorted(parameters) != sorted(names):
             raise ParameterError(f"{cls.name} parameters", f"exactly {names}", sorted(parameters))
         return cls(**parameters)
+
+
+class Oracle(Mechanism):
+    """A mechanism over the items 0 to size - 1; a category metric, or the buckets of a sketch.
+
+    Attributes:
+        size: number of items.
+        pure: whether a report supports every item but the device's own with the same probability.
+    """
+
+    pure: ClassVar[bool] = True
+    size: int
+
+    @classmethod
+    @abstractmethod
+    def for_epsilon(cls, size: int, epsilon: Fraction) -> Self:
+        """The mechanism over `size` items whose epsilon does not exceed the one given.
+
+        Raises:
+            ParameterError: if it cannot carry so many items.
+        """
+
+
+class IndexOracle(Oracle):
+    """An oracle whose report is one of finitely many outcomes: its number, big-endian."""
+
+    @property
+    @abstractmethod
+    def outcomes(self) -> int:
+        """How many different reports there are."""
+
+    @property
+    def report_bytes(self) -> int:
+        """As few bytes as hold every outcome."""
+        return max(1, ((self.outcomes - 1).bit_length() + 7) // 8)
+
+
+class BitsOracle(Oracle):
+    """An oracle whose report is one bit per item.
+
+    The first item's bit stands in the highest place of the first byte; places after the last item
+    are zero.
+    """
+
+    @property
+    def report_bytes(self) -> int:
+        """As few bytes as hold all bits."""
+        return (self.size + 7) // 8
 
 
 def require_integer(name: str, value: object, low: int, high: int) -> None:

@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import ClassVar, Final, Self
 
 from deniable_shared.errors import ParameterError
-from deniable_shared.mechanisms.base import Mechanism, Support, require_integer
+from deniable_shared.mechanisms.base import IndexOracle, Support, require_integer
 from deniable_shared.rationals import SCALE, ceil_divide, exp_lower, log_upper
 
 MAX_SIZE: Final = 1024
@@ -15,12 +15,12 @@ MAX_SIZE: Final = 1024
 
 
 @dataclass(frozen=True)
-class GeneralizedRandomizedResponse(Mechanism):
+class GeneralizedRandomizedResponse(IndexOracle):
     """k-ary randomized response (Kairouz, Oh and Viswanath 2014; Wang et al. 2017, section 4.1).
 
     Item x is reported with probability p = 1 - (k - 1) q, every other item with probability
     q = other / 2^32. Epsilon is ln(p / q): every entry of the channel is p or q. The report is the
-    item's index, big-endian, in one byte up to 256 items and in two above.
+    item's index.
 
     Attributes:
         size: number of items k, in [2, 1024].
@@ -54,9 +54,9 @@ class GeneralizedRandomizedResponse(Mechanism):
         return SCALE - (self.size - 1) * self.other
 
     @property
-    def report_bytes(self) -> int:
-        """One byte up to 256 items, two above."""
-        return 1 if self.size <= 256 else 2
+    def outcomes(self) -> int:
+        """The items themselves."""
+        return self.size
 
     @property
     def epsilon(self) -> float:

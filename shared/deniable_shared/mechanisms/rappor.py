@@ -8,6 +8,7 @@ from typing import ClassVar, Final, Self
 
 from deniable_shared.errors import ParameterError
 from deniable_shared.mechanisms.base import Mechanism, Support, require_integer
+from deniable_shared.mechanisms.unary import SymmetricUnaryEncoding
 from deniable_shared.rationals import SCALE, ceil_divide, exp_lower, log_upper
 
 MAX_BITS: Final = 4_096
@@ -118,6 +119,11 @@ class Rappor(Mechanism):
     def support(self) -> Support:
         """The probabilities of a 1 for a set bit (the paper's q*) and for an unset one (p*)."""
         return Support(float(self._q_star()), float(self._p_star()))
+
+    @property
+    def filter(self) -> SymmetricUnaryEncoding:
+        """The layout of a report's bits: a unary encoding of as many items."""
+        return SymmetricUnaryEncoding(size=self.bits, own=SCALE - self.flip, other=self.flip)
 
     def variance(self, share: float, reports: int) -> float:
         """The noise of a rare item, without collisions between candidates.

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar, Self
 
-from deniable_shared.mechanisms.base import Mechanism, Support, require_integer
+from deniable_shared.mechanisms.base import IndexOracle, Support, require_integer
 from deniable_shared.rationals import SCALE, ceil_divide, exp_lower, log_upper
 
 
 @dataclass(frozen=True)
-class RandomizedResponse(Mechanism):
+class RandomizedResponse(IndexOracle):
     """Warner's randomized response (1965): the bit is flipped with probability flip / 2^32.
 
     The report is one byte, 0 or 1. Epsilon is ln((1 - b) / b) with b = flip / 2^32: two outputs,
@@ -30,14 +30,20 @@ class RandomizedResponse(Mechanism):
         require_integer("rr flip", self.flip, 1, SCALE // 2 - 1)
 
     @classmethod
-    def for_epsilon(cls, epsilon: Fraction) -> Self:
-        """The mechanism whose epsilon is the largest that does not exceed the one given."""
+    def for_epsilon(cls, size: int, epsilon: Fraction) -> Self:
+        """The mechanism over 2 items whose epsilon does not exceed the one given."""
+        require_integer("rr size", size, 2, 2)
         return cls(flip=ceil_divide(SCALE, 1 + exp_lower(epsilon)))
 
     @property
-    def report_bytes(self) -> int:
-        """One byte."""
-        return 1
+    def size(self) -> int:  # type: ignore[override]  # not a field: there is nothing to choose
+        """Two: false and true."""
+        return 2
+
+    @property
+    def outcomes(self) -> int:
+        """Two."""
+        return 2
 
     @property
     def epsilon(self) -> float:

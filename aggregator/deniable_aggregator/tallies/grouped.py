@@ -1,0 +1,69 @@
+"""Tallies whose reports name a public group: rows of a sketch, cohorts of RAPPOR."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from deniable_aggregator.tallies.base import Tally
+from deniable_shared.errors import WireError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from deniable_aggregator.tallies.oracle import OracleTally
+    from deniable_shared.spec import Spec
+
+
+class GroupedTally(Tally):
+    """The counts of one oracle for each group, the group in the first two bytes of a report.
+
+    Args:
+        spec: the metric.
+        groups: number of groups.
+        oracle: counts and reads what follows the group.
+    """
+
+    def __init__(self, spec: Spec, groups: int, oracle: OracleTally[Any]) -> None:
+        super().__init__(spec)
+        self._groups = groups
+        self._oracle = oracle
+        self._dtype = np.dtype([("group", ">u2"), ("report", f"V{self._width - 2}")])
+
+    @property
+    def cells(self) -> int:
+        """The oracle's, for each group."""
+        return self._groups * self._oracle.cells
+
+    def check(self, payload: bytes) -> None:
+        """Every group exists, and every report is one that a device can send."""
+        self._checked(payload)
+
+    def count(self, payload: bytes) -> NDArray[np.int64]:
+        """Counts by group."""
+        reports = self._checked(payload)
+        groups = reports["group"].astype(np.uint16)
+        return self._oracle.count(groups, reports["report"], self._groups).ravel()
+
+    def reports(self, counts: NDArray[np.int64]) -> int:
+        """What all groups hold."""
+        return int(self._oracle.reports(self._grouped(counts)).sum())
+
+    def _grouped(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
+        return counts.reshape(self._groups, self._oracle.cells)
+
+    def _checked(self, payload: bytes) -> NDArray[Any]:
+        self._check_width(payload)
+        reports = np.frombuffer(payload, self._dtype)
+        highest = int(reports["group"].max())
+        if highest >= self._groups:
+            raise WireError(
+                f"the group of a report of {self.spec.name} must be below {self._groups}, "
+                f"got {highest}"
+            )
+        try:
+            self._oracle.check(np.ascontiguousarray(reports["report"]))
+        except WireError as error:
+            raise WireError(f"a report of {self.spec.name} {error}") from None
+        return reports

@@ -1,0 +1,172 @@
+"""Counting the reports of oracles, by group: one group for a category, one per row of a sketch."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+import numpy as np
+
+from deniable_aggregator.tallies.base import Shares
+from deniable_aggregator.tallies.bitsums import bit_sums
+from deniable_shared.errors import WireError
+from deniable_shared.mechanisms.base import BitsOracle, IndexOracle, Oracle
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+AnyOracle = TypeVar("AnyOracle", bound=Oracle)
+_CHUNK_REPORTS = 1 << 18
+
+
+class OracleTally(ABC, Generic[AnyOracle]):
+    """How reports of one oracle are counted and read.
+
+    Reports come as void items of the oracle's width, (reports,). Counts are int64, (groups, cells).
+
+    Args:
+        oracle: the mechanism.
+    """
+
+    def __init__(self, oracle: AnyOracle) -> None:
+        self.oracle = oracle
+
+    @property
+    @abstractmethod
+    def cells(self) -> int:
+        """How many integers a group has."""
+
+    @abstractmethod
+    def check(self, reports: NDArray[np.void]) -> None:
+        """Refuses reports that no device can send.
+
+        Raises:
+            WireError: saying what a report must be.
+        """
+
+    def count(
+        self, groups: NDArray[np.uint16], reports: NDArray[np.void], size: int
+    ) -> NDArray[np.int64]:
+        """Counts reports by group, a bounded number at a time.
+
+        Args:
+            groups: uint16, (reports,), each below `size`.
+            reports: void, (reports,), checked.
+            size: number of groups.
+
+        Returns:
+            int64, (size, cells).
+        """
+        counts = np.zeros((size, self.cells), np.int64)
+        for start in range(0, reports.size, _CHUNK_REPORTS):
+            chunk = slice(start, start + _CHUNK_REPORTS)
+            counts += self._count(groups[chunk], reports[chunk], size)
+        return counts
+
+    @abstractmethod
+    def _count(
+        self, groups: NDArray[np.uint16], reports: NDArray[np.void], size: int
+    ) -> NDArray[np.int64]:
+        """The same for one chunk."""
+
+    @abstractmethod
+    def reports(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
+        """How many reports each group holds: int64, (groups,)."""
+
+    @abstractmethod
+    def supporting(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
+        """How many of each group's reports support each item: int64, (groups, size)."""
+
+    def shares(self, counts: NDArray[np.int64]) -> Shares:
+        """The shares of all items in one group: the support lemma.
+
+        Args:
+            counts: int64, (1, cells), of at least one report.
+        """
+        supporting = self.supporting(counts)[0].astype(np.float64)
+        return supported_shares(supporting, int(self.reports(counts)[0]), self.oracle)
+
+
+def supported_shares(supporting: NDArray[Any], reports: int, mechanism: Any) -> Shares:
+    """The support lemma for arrays.
+
+    Args:
+        supporting: int64 or float64, (items,): how many reports support each item.
+        reports: how many there are; at least 1.
+        mechanism: has the probabilities, as `Mechanism.support`.
+    """
+    support = mechanism.support
+    share = np.asarray(support.share(supporting, reports), np.float64)
+    variance = np.asarray(support.variance(np.clip(share, 0.0, 1.0), reports))
+    return Shares(share, variance, np.full(share.shape, support.variance(0.0, reports)))
+
+
+class IndexTally(OracleTally[IndexOracle]):
+    """One counter per outcome. Where nothing else is said, outcomes are the items themselves."""
+
+    @property
+    def cells(self) -> int:
+        """The number of outcomes."""
+        return self.oracle.outcomes
+
+    def check(self, reports: NDArray[np.void]) -> None:
+        """Every report is the number of an outcome."""
+        highest = int(_integers(reports).max())
+        if highest >= self.cells:
+            raise WireError(f"must be below {self.cells}, got {highest}")
+
+    def _count(
+        self, groups: NDArray[np.uint16], reports: NDArray[np.void], size: int
+    ) -> NDArray[np.int64]:
+        outcomes = _integers(reports)
+        if size > 1:
+            outcomes = groups * np.int64(self.cells) + outcomes
+        return np.bincount(outcomes, minlength=size * self.cells).reshape(size, self.cells)
+
+    def reports(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The sum of all counters."""
+        return np.asarray(counts.sum(axis=1))
+
+    def supporting(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The counters themselves."""
+        return counts
+
+
+class BitsTally(OracleTally[BitsOracle]):
+    """The number of reports, then how often each bit was 1."""
+
+    @property
+    def cells(self) -> int:
+        """One more than the items."""
+        return 1 + self.oracle.size
+
+    def check(self, reports: NDArray[np.void]) -> None:
+        """The places after the last item are zero."""
+        unused = 8 * self.oracle.report_bytes - self.oracle.size
+        if unused:
+            last = reports.view(np.uint8).reshape(reports.size, -1)[:, -1]
+            if (last & (1 << unused) - 1).any():
+                raise WireError(f"must have zeros after its {self.oracle.size} bits")
+
+    def _count(
+        self, groups: NDArray[np.uint16], reports: NDArray[np.void], size: int
+    ) -> NDArray[np.int64]:
+        return bit_sums(groups, reports, size)[:, : self.cells]
+
+    def reports(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The first counter."""
+        return counts[:, 0]
+
+    def supporting(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The bits' counters."""
+        return counts[:, 1:]
+
+
+def _integers(reports: NDArray[np.void]) -> NDArray[Any]:
+    """Big-endian unsigned integers of 1 to 8 bytes."""
+    width = reports.dtype.itemsize
+    if width in (1, 2, 4, 8):
+        return np.ascontiguousarray(reports).view(f">u{width}")
+    wide = np.zeros((reports.size, 8), np.uint8)
+    wide[:, -width:] = np.ascontiguousarray(reports).view(np.uint8).reshape(-1, width)
+    return wide.view(">u8").ravel().astype(np.int64)

@@ -1,0 +1,79 @@
+"""Reading count-mean sketches."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+from deniable_aggregator import hashing
+from deniable_aggregator.tallies.base import Shares
+from deniable_aggregator.tallies.grouped import GroupedTally
+from deniable_aggregator.tallies.oracle import supported_shares
+from deniable_shared.hashing import key
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from deniable_aggregator.tallies.oracle import OracleTally
+    from deniable_shared.mechanisms import Sketch
+    from deniable_shared.spec import Spec
+
+_CHUNK_ITEMS = 1 << 15
+
+
+class SketchTally(GroupedTally):
+    """An oracle's counts for every row; any candidate can be read from them at any time.
+
+    Args:
+        spec: a string metric with a sketch.
+        inner: counts and reads the inner oracle.
+    """
+
+    def __init__(self, spec: Spec, inner: OracleTally[Any]) -> None:
+        self._mechanism = cast("Sketch", spec.mechanism)
+        super().__init__(spec, self._mechanism.rows, inner)
+
+    def shares(self, counts: NDArray[np.int64], items: Sequence[str]) -> Shares:
+        """The shares of any strings; cost grows linearly with candidates times rows.
+
+        The variance has, besides noise and sampled collisions, the error of this one hash family.
+        More reports do not reduce it; its size is estimated from the sketch itself.
+        """
+        rows = self._grouped(counts)
+        reports, supporting = self._oracle.reports(rows), self._oracle.supporting(rows)
+        total = int(reports.sum())
+        found = supported_shares(self._sums(supporting, items), total, self._mechanism)
+        family = self._mechanism.family_variance(self._second_moment(reports, supporting))
+        return Shares(found.share, found.variance + family, found.null_variance + family)
+
+    def _sums(self, supporting: NDArray[np.int64], items: Sequence[str]) -> NDArray[np.int64]:
+        """For each item, the support of its bucket summed over the rows: int64, (items,)."""
+        words = hashing.words(items, self.spec.salt)
+        sums = np.zeros(words.size, np.int64)
+        keys = [key(row) for row in range(self._groups)]
+        for start in range(0, words.size, _CHUNK_ITEMS):
+            chunk = slice(start, start + _CHUNK_ITEMS)
+            for row_key, row in zip(keys, supporting, strict=True):
+                sums[chunk] += row[hashing.buckets(words[chunk], row_key, self._mechanism.buckets)]
+        return sums
+
+    def _second_moment(self, reports: NDArray[np.int64], supporting: NDArray[np.int64]) -> float:
+        """The sum of all items' squared shares, estimated without bias, then kept in [0, 1].
+
+        Within a row, C (C - 1) / (N (N - 1)) is an unbiased estimate of the squared probability
+        that a report supports a bucket. Debiased and summed over the m buckets it estimates
+        F2 + (1 - F2) / m.
+        """
+        pairs = float((reports * (reports - 1.0)).sum())
+        if not pairs > 0:
+            return 1.0
+        inner, buckets = self._mechanism.inner.support, self._mechanism.buckets
+        row_reports = reports[:, None].astype(np.float64)
+        squares = supporting * (supporting - 1.0) - 2 * inner.q * supporting * (row_reports - 1)
+        total = float(squares.sum()) + buckets * inner.q**2 * pairs
+        concentration = total / (pairs * (inner.p - inner.q) ** 2)
+        moment = (concentration - 1 / buckets) / (1 - 1 / buckets)
+        return min(max(moment, 0.0), 1.0)

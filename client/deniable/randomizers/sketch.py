@@ -1,0 +1,39 @@
+"""Count-mean sketches on the device."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, cast
+
+from deniable_shared import hashing
+
+if TYPE_CHECKING:
+    from deniable._randomness import Randomness
+    from deniable.randomizers.base import Randomizer
+    from deniable_shared.mechanisms import Sketch
+
+
+class SketchRandomizer:
+    """Draws a row, and reports the value's bucket in it through the inner oracle.
+
+    Args:
+        mechanism: rows and buckets.
+        inner: randomizes a bucket.
+        salt: the metric's seed.
+        randomness: draws the row.
+    """
+
+    def __init__(
+        self, mechanism: Sketch, inner: Randomizer, salt: int, randomness: Randomness
+    ) -> None:
+        self._inner = inner
+        self._salt = salt
+        self._randomness = randomness
+        self._rows = mechanism.rows
+        self._buckets = mechanism.buckets
+
+    def report(self, item: int | bytes, secret: bytes) -> bytes:
+        """The row in two bytes, then the inner report (Apple 2017, algorithm 3)."""
+        row = self._randomness.below(self._rows)
+        word = hashing.word(cast("bytes", item), self._salt)
+        bucket = hashing.bucket(word, hashing.key(row), self._buckets)
+        return row.to_bytes(2, "big") + self._inner.report(bucket, secret)
