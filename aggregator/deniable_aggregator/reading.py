@@ -32,6 +32,10 @@ log = logging.getLogger("deniable_aggregator")
 FOLD_SECONDS: Final = 5.0
 """A question waits this long, at most, for what is pending to be counted."""
 
+LARGEST_ANSWER: Final = 100_000
+"""An answer lists at most so many items, those with the largest shares: a million as JSON would
+take a gigabyte of memory."""
+
 FIRST_DAY: Final = date(1970, 1, 1)
 LAST_DAY: Final = date(9999, 12, 31)
 
@@ -152,12 +156,14 @@ class Reading:
             answer = estimate([(spec, sum_.cells) for spec, sum_ in sums], candidates)
         except ParameterError as error:
             raise ProblemError("estimate_refused", str(error)) from None
-        shown = answer if top is None else answer.top(top)
+        count = min(len(answer.items) if top is None else top, LARGEST_ANSWER)
+        shown = answer if top is None and count == len(answer.items) else answer.top(count)
         return {
             "application": application,
             "since": None if since is None else since.isoformat(),
             "until": None if until is None else until.isoformat(),
             "pending_reports": sum(self._pending(entries).values()),
+            "items_asked_for": len(answer.items),
             **shown.as_dict(),
         }
 
