@@ -7,12 +7,13 @@ from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from flask import Blueprint, request
-from werkzeug.exceptions import HTTPException, RequestEntityTooLarge
 
+from deniable_aggregator import questions
 from deniable_aggregator.access import reader
 from deniable_aggregator.estimate import estimate
 from deniable_aggregator.ingest import UNKNOWN
 from deniable_aggregator.problems import ProblemError
+from deniable_aggregator.questions import FIRST_DAY
 from deniable_aggregator.store import StoreUnavailableError
 from deniable_shared.errors import ParameterError
 from deniable_shared.periods import epoch_at
@@ -32,7 +33,10 @@ log = logging.getLogger("deniable_aggregator")
 FOLD_SECONDS: Final = 5.0
 """A question waits this long, at most, for what is pending to be counted."""
 
-FIRST_DAY: Final = date(1970, 1, 1)
+LARGEST_ANSWER: Final = 100_000
+"""An answer lists at most so many items, those with the largest shares: a million as JSON would
+take a gigabyte of memory."""
+
 LAST_DAY: Final = date(9999, 12, 31)
 
 
@@ -152,12 +156,14 @@ class Reading:
             answer = estimate([(spec, sum_.cells) for spec, sum_ in sums], candidates)
         except ParameterError as error:
             raise ProblemError("estimate_refused", str(error)) from None
-        shown = answer if top is None else answer.top(top)
+        count = min(len(answer.items) if top is None else top, LARGEST_ANSWER)
+        shown = answer if top is None and count == len(answer.items) else answer.top(count)
         return {
             "application": application,
             "since": None if since is None else since.isoformat(),
             "until": None if until is None else until.isoformat(),
             "pending_reports": sum(self._pending(entries).values()),
+            "items_asked_for": len(answer.items),
             **shown.as_dict(),
         }
 
@@ -181,12 +187,17 @@ def blueprint(reading: Reading, keyring: Keyring, settings: Settings) -> Bluepri
 
     def estimate(name: str) -> dict[str, Any]:
         key = reader(keyring)
-        candidates = _candidates(settings) if request.method == "POST" else None
-        since, until = _date("since"), _date("until")
+        candidates = questions.candidates(settings) if request.method == "POST" else None
+        since, until = questions.day("since"), questions.day("until")
         if since is not None and until is not None and since > until:
             raise ProblemError("malformed_question", f"since must not be after until, got {since}")
         return reading.estimate(
-            key.application, name, since=since, until=until, top=_top(), candidates=candidates
+            key.application,
+            name,
+            since=since,
+            until=until,
+            top=questions.top(),
+            candidates=candidates,
         )
 
     routes.add_url_rule("/v1/metrics", view_func=metrics)
@@ -194,55 +205,6 @@ def blueprint(reading: Reading, keyring: Keyring, settings: Settings) -> Bluepri
     path = "/v1/metrics/<name>/estimate"
     routes.add_url_rule(path, view_func=estimate, methods=["GET", "POST"])
     return routes
-
-
-def _candidates(settings: Settings) -> list[str]:
-    request.max_content_length = settings.max_candidates_bytes
-    wanted = 'Send JSON: {"candidates": ["...", ...]}.'
-    try:
-        body = request.get_json(cache=False)
-    except RequestEntityTooLarge:
-        limit = settings.max_candidates_bytes
-        raise ProblemError("upload_too_large", f"Ask with at most {limit} bytes.") from None
-    except (HTTPException, RecursionError):
-        raise ProblemError("malformed_question", wanted) from None
-    values = body.get("candidates") if isinstance(body, dict) and len(body) == 1 else None
-    if not isinstance(values, list) or not values or not all(type(v) is str for v in values):
-        raise ProblemError("malformed_question", wanted)
-    if len(values) > settings.max_candidates:
-        raise ProblemError(
-            "malformed_question",
-            f"candidates must be at most {settings.max_candidates} strings, got {len(values)}.",
-        )
-    try:
-        "".join(values).encode()
-    except UnicodeEncodeError:
-        raise ProblemError(
-            "malformed_question", "candidates must not hold lone surrogates."
-        ) from None
-    return values
-
-
-def _date(name: str) -> date | None:
-    text = request.args.get(name)
-    if text is None:
-        return None
-    try:
-        value = date.fromisoformat(text)
-    except ValueError:
-        value = None
-    if value is None or value < FIRST_DAY:
-        raise ProblemError("malformed_question", f"{name} must be a date such as 2026-01-31.")
-    return value
-
-
-def _top() -> int | None:
-    text = request.args.get("top")
-    if text is None:
-        return None
-    if not (text.isascii() and text.isdigit() and 0 < len(text) < 10 and int(text) > 0):
-        raise ProblemError("malformed_question", "top must be an integer above 0.")
-    return int(text)
 
 
 def _description(entry: Entry) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from sqlalchemy import create_engine, event, insert, inspect, select
 from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from sqlalchemy.pool import QueuePool, StaticPool
 
 from deniable_aggregator.store.errors import StoreRefusedError, StoreUnavailableError
@@ -168,6 +169,8 @@ def _translated() -> Iterator[None]:
     # The driver's own words ("database or disk is full"); they never quote parameters.
     except DBAPIError as error:
         raise StoreUnavailableError(str(error.orig)) from error
+    except PoolTimeoutError as error:
+        raise StoreUnavailableError("too many readers at once") from error
     except sqlite3.Error as error:
         raise StoreUnavailableError(str(error)) from error
 
