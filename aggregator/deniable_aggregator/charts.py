@@ -65,9 +65,7 @@ def shares_chart(
             .mark_tick(thickness=2, height=ROW_HEIGHT * 0.7)
             .encode(x="truth:Q", color=color)
         )
-    specs = "; ".join(
-        f"{spec['mechanism']['name']}, epsilon {spec['epsilon']:.2f}" for spec in answer["specs"]
-    )
+    specs = "; ".join(f"{spec['title']}, epsilon {spec['epsilon']:.2f}" for spec in answer["specs"])
     title = alt.TitleParams(
         answer["metric"], subtitle=f"{answer['reports']:,} reports, {specs}", anchor="start"
     )

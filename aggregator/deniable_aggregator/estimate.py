@@ -97,7 +97,8 @@ class Estimate:
             "specs": [
                 {
                     "digest": spec.digest.hex(),
-                    "mechanism": {"name": spec.mechanism.name, **spec.mechanism.parameters()},
+                    "title": spec.mechanism.title,
+                    "mechanism": spec.mechanism.described(),
                     "epsilon": spec.mechanism.epsilon,
                     "epsilon_permanent": spec.mechanism.epsilon_permanent,
                     "reports": reports,

@@ -66,7 +66,7 @@ def resolve(
         raise ParameterError("mechanism", f"one of {', '.join(allowed)} for {kind}", name)
     if epsilon_permanent is not None and name != Rappor.name:
         raise ParameterError(
-            "epsilon_permanent", f"left out: {name} does not memoise", float(epsilon_permanent)
+            "epsilon_permanent", "left out: only rappor memoises", float(epsilon_permanent)
         )
     mechanism: Mechanism
     if kind == "boolean":

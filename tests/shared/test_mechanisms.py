@@ -12,11 +12,15 @@ from hypothesis import strategies as st
 from deniable_shared.errors import ParameterError
 from deniable_shared.mechanisms import (
     MECHANISMS,
-    CountMeanSketch,
     GeneralizedRandomizedResponse,
+    OptimizedUnaryEncoding,
+    Oracle,
     RandomizedResponse,
     Rappor,
+    Sketch,
+    SymmetricUnaryEncoding,
 )
+from deniable_shared.mechanisms.sketch import rows_for
 from deniable_shared.rationals import SCALE
 
 THOUSANDTHS = [
@@ -42,7 +46,7 @@ SIZES = [2, 3, 4, 5, 7, 16, 21, 100, 255, 256, 257, 1000, 1023, 1024]
 
 RR = {"flip": 1_000_000}
 GRR = {"size": 5, "other": 1_000_000}
-CMS = {"rows": 64, "buckets": 1_024, "flip": 1_000_000}
+OUE = {"size": 1_024, "own": 2_000_000_000, "other": 1_000_000}
 RAPPOR = {
     "bits": 128,
     "hashes": 2,
@@ -68,7 +72,7 @@ def assert_rounded_toward_privacy(ratio: Fraction, epsilon: Fraction, stated: fl
 
 @pytest.mark.parametrize("epsilon", EPSILONS, ids=float)
 def test_a_flag_is_flipped_often_enough(epsilon):
-    mechanism = RandomizedResponse.for_epsilon(epsilon)
+    mechanism = RandomizedResponse.for_epsilon(2, epsilon)
     ratio = Fraction(SCALE - mechanism.flip, mechanism.flip)
     assert_rounded_toward_privacy(ratio, epsilon, mechanism.epsilon)
 
@@ -83,8 +87,8 @@ def test_a_category_is_replaced_often_enough(epsilon, size):
 
 @pytest.mark.parametrize("epsilon", EPSILONS, ids=float)
 def test_a_sketchs_bits_are_flipped_often_enough(epsilon):
-    mechanism = CountMeanSketch.for_epsilon(epsilon, rows=64)
-    ratio = Fraction(SCALE - mechanism.flip, mechanism.flip) ** 2
+    mechanism = Sketch(rows=64, inner=SymmetricUnaryEncoding.for_epsilon(1_024, epsilon)).inner
+    ratio = Fraction(SCALE - mechanism.other, mechanism.other) ** 2
     assert_rounded_toward_privacy(ratio, epsilon, mechanism.epsilon)
 
 
@@ -113,8 +117,11 @@ def test_only_rappor_bounds_the_reports_of_one_value_together():
 
 
 def example(cls):
-    parameters = {"rr": RR, "grr": GRR, "cms": CMS, "rappor": RAPPOR}[cls.name]
-    return cls(**parameters)
+    if cls is Sketch:
+        return Sketch(rows=64, inner=OptimizedUnaryEncoding(**OUE))
+    if issubclass(cls, Oracle):
+        return cls.for_epsilon(2 if cls is RandomizedResponse else 6, Fraction(1))
+    return cls(**RAPPOR)
 
 
 @pytest.mark.parametrize(
@@ -127,12 +134,12 @@ def example(cls):
             {"size": [-1, 0, 1, 1025], "other": [0, -1, SCALE // 5 + 1, SCALE]},
         ),
         (
-            CountMeanSketch,
-            CMS,
+            OptimizedUnaryEncoding,
+            OUE,
             {
-                "rows": [0, -1, 65_537, 8_193],
-                "buckets": [0, 4, 12, 1_025, 4_104],
-                "flip": [0, -1, SCALE // 2],
+                "size": [0, 1, 4_097],
+                "own": [0, 1, SCALE, OUE["other"]],
+                "other": [0, -1, OUE["own"], SCALE],
             },
         ),
         (
@@ -158,6 +165,18 @@ def test_parameters_that_break_their_range_or_type_are_refused(cls, good, bad):
             assert repr(caught.value.value) in str(caught.value)
 
 
+@pytest.mark.parametrize("rows", [0, -1, 65_537, 8_193, None, "1", True, 1.0, float("nan")])
+def test_a_sketch_has_rows_enough_for_one_and_few_enough_for_a_tally(rows):
+    with pytest.raises(ParameterError, match="sketch rows must be"):
+        Sketch(rows=rows, inner=OptimizedUnaryEncoding(**OUE))
+
+
+@pytest.mark.parametrize("inner", [None, 3, "oue", Rappor(**RAPPOR)])
+def test_a_sketch_is_over_an_oracle(inner):
+    with pytest.raises(ParameterError, match="sketch inner must be a pure oracle"):
+        Sketch(rows=1, inner=inner)
+
+
 @pytest.mark.parametrize("cls", MECHANISMS.values())
 def test_parameters_are_neither_missing_nor_unknown(cls):
     good = example(cls).parameters()
@@ -174,7 +193,8 @@ def test_parameters_are_neither_missing_nor_unknown(cls):
         (RandomizedResponse(**RR), 1),
         (GeneralizedRandomizedResponse(size=256, other=1_000_000), 1),
         (GeneralizedRandomizedResponse(size=257, other=1_000_000), 2),
-        (CountMeanSketch(**CMS), 130),
+        (Sketch(rows=64, inner=OptimizedUnaryEncoding(**OUE)), 130),
+        (OptimizedUnaryEncoding(**{**OUE, "size": 9}), 2),
         (Rappor(**RAPPOR), 18),
     ],
 )
@@ -207,7 +227,7 @@ def test_variance_is_positive_and_falls_with_the_number_of_reports(cls, one, oth
 
 
 def test_the_variance_of_a_flag_is_warners():
-    mechanism = RandomizedResponse.for_epsilon(Fraction(1))
+    mechanism = RandomizedResponse.for_epsilon(2, Fraction(1))
     e = float(exp(Fraction(1)))
     assert mechanism.variance(0.3, 1000) == pytest.approx(e / (1000 * (e - 1) ** 2), rel=1e-6)
 
@@ -221,16 +241,16 @@ def test_the_variance_of_a_category_is_that_of_direct_encoding():
 
 def test_a_sketch_has_rows_for_its_devices_and_fits_into_a_tally():
     epsilon = Fraction(2)
-    rows = [CountMeanSketch.rows_for(epsilon, devices) for devices in (1, 10**5, 10**6, 10**10)]
+    inner = SymmetricUnaryEncoding.for_epsilon(1_024, epsilon)
+    rows = [rows_for(inner, devices) for devices in (1, 10**5, 10**6, 10**10)]
     assert rows == sorted(rows)
     assert rows[0] == 64
     assert rows[-1] * 1_024 <= 1 << 23
-    CountMeanSketch.for_epsilon(epsilon, rows=rows[-1])
+    Sketch(rows=rows[-1], inner=inner)
 
 
 def test_with_the_rows_advised_the_family_adds_a_twentieth_of_the_noise():
-    mechanism = CountMeanSketch.for_epsilon(
-        Fraction(2), rows=CountMeanSketch.rows_for(Fraction(2), 10**6)
-    )
+    inner = SymmetricUnaryEncoding.for_epsilon(1_024, Fraction(2))
+    mechanism = Sketch(rows=rows_for(inner, 10**6), inner=inner)
     ratio = mechanism.family_variance(0.05) / mechanism.variance(0.0, 10**6)
     assert ratio == pytest.approx(0.05, rel=0.02)

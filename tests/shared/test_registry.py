@@ -75,7 +75,7 @@ def test_a_good_file_is_resolved_to_specs_in_its_order():
     assert found.metrics["crashed"].description == ""
     assert found.metrics["emoji"].expected_devices == 1_000_000
     mechanisms = [metric.spec.mechanism.name for metric in found.metrics.values()]
-    assert mechanisms == ["grr", "rr", "cms"]
+    assert mechanisms == ["grr", "rr", "sketch"]
 
 
 def test_a_catch_all_that_is_already_listed_is_not_added_again():
@@ -169,7 +169,7 @@ def test_a_catch_all_that_is_already_listed_is_not_added_again():
         ),
         (
             'type = "category"\nepsilon = 1\nvalues = ["a"]',
-            "values must be 2 to 1024 categories, with other, got 1",
+            "values must be at least 2 categories, with other, got 1",
         ),
         (
             'type = "category"\nepsilon = 1\nvalues = ["a", "b"]\nother = 5',

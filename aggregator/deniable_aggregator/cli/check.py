@@ -67,10 +67,7 @@ def describe(registry: Registry) -> dict[str, Any]:
                 "type": metric.spec.type,
                 "every": metric.spec.every,
                 "digest": metric.spec.digest.hex(),
-                "mechanism": {
-                    "name": metric.spec.mechanism.name,
-                    **metric.spec.mechanism.parameters(),
-                },
+                "mechanism": metric.spec.mechanism.described(),
                 "epsilon": metric.spec.mechanism.epsilon,
                 "epsilon_permanent": metric.spec.mechanism.epsilon_permanent,
                 "posterior_from_even_odds": posterior_from_even_odds(metric.spec.mechanism.epsilon),
@@ -115,11 +112,10 @@ def _block(metric: Metric) -> Table:
 
 
 def _shape(mechanism: Mechanism) -> str:
-    parameters = mechanism.parameters()
     shape = [
-        f"{parameters[name]:,} {name}"
+        f"{getattr(mechanism, name):,} {name}"
         for name in ("rows", "buckets", "bits", "hashes", "cohorts")
-        if name in parameters
+        if hasattr(mechanism, name)
     ]
     return ", ".join([f"{mechanism.title} ({mechanism.name})", *shape])
 

@@ -99,6 +99,6 @@ class IntervalBar:
 
 def _title(answer: Mapping[str, Any]) -> str:
     specs = ", ".join(
-        f"{spec['mechanism']['name']} at epsilon {spec['epsilon']:.2f}" for spec in answer["specs"]
+        f"{spec['title']} at epsilon {spec['epsilon']:.2f}" for spec in answer["specs"]
     )
     return f"{answer['metric']}: {answer['reports']:,} reports, {specs}"
