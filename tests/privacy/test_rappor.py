@@ -25,6 +25,10 @@ def rappor(epsilon, permanent, bits=8, hashes=1, cohorts=1):
     )
 
 
+# f = 1/2, p = 1/2, q = 3/4 as in the paper: the two instantaneous probabilities differ.
+PAPER = string(Rappor(bits=8, hashes=1, cohorts=1, flip=1 << 30, p=1 << 31, q=3 << 30))
+
+
 def permanent_channel(spec, value):
     """P(permanent response | value), exactly."""
 
@@ -52,7 +56,7 @@ class TestRappor(MechanismConformance):
     small = [
         (rappor("1", "2"), Fraction(1), VALUES[:3]),
         (rappor("2", "4", hashes=2), Fraction(2), VALUES),
-        (rappor("0.5", "4"), Fraction("0.5"), VALUES[:3]),
+        (PAPER, Fraction(PAPER.mechanism.epsilon), VALUES[:3]),
     ]
     spec = rappor("4", "8", bits=32, hashes=2, cohorts=4)
     population = ["ant"] * 200 + ["bee"] * 120 + ["cat"] * 60 + ["unlisted"] * 20

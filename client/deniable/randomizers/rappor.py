@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, cast
 
 from deniable import _randomness
 from deniable_shared import hashing
+from deniable_shared.rationals import SCALE
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -51,9 +52,12 @@ class RapporRandomizer:
             self._join_cohort(secret)
         value = cast("bytes", item)
         permanent = self.permanent(value, secret)
-        ones = self._randomness.bits(mechanism.bits, mechanism.q) & permanent
-        zeros = self._randomness.bits(mechanism.bits, mechanism.p) & ~permanent
-        return self._cohort.to_bytes(2, "big") + (ones | zeros).to_bytes(self._bytes, "big")
+        if mechanism.p + mechanism.q == SCALE:  # then both are flipped alike
+            bits = self._randomness.bits(mechanism.bits, mechanism.p) ^ permanent
+        else:
+            ones = self._randomness.bits(mechanism.bits, mechanism.q) & permanent
+            bits = ones | self._randomness.bits(mechanism.bits, mechanism.p) & ~permanent
+        return self._cohort.to_bytes(2, "big") + bits.to_bytes(self._bytes, "big")
 
     def permanent(self, value: bytes, secret: bytes) -> int:
         """The memoised noisy Bloom filter of a value, as an integer of ``bits`` bits."""
