@@ -79,11 +79,7 @@ class Mechanism(ABC):
         """
         return None
 
-    @property
     @abstractmethod
-    def support(self) -> Support:
-        """With which probabilities a report supports an item, see `Support`."""
-
     def variance(self, share: float, reports: int) -> float:
         """The variance of an item's estimated share among the devices that reported.
 
@@ -91,16 +87,10 @@ class Mechanism(ABC):
             share: the item's true share, in [0, 1].
             reports: how many devices reported; at least 1.
         """
-        return float(self.support.variance(share, reports))
 
     def parameters(self) -> dict[str, Any]:
-        """The fields by name: integers, or a mechanism inside this one with its own."""
-        found: dict[str, Any] = {}
-        for field in fields(self):
-            value = getattr(self, field.name)
-            inside = isinstance(value, Mechanism)
-            found[field.name] = value.described() if inside else value
-        return found
+        """The fields by name: integers, or mechanisms inside this one with their own."""
+        return {field.name: _described(getattr(self, field.name)) for field in fields(self)}
 
     def described(self) -> dict[str, Any]:
         """Name and parameters, as they stand in a canonical spec."""
@@ -119,7 +109,20 @@ class Mechanism(ABC):
         return cls(**parameters)
 
 
-class Oracle(Mechanism):
+class SupportMechanism(Mechanism):
+    """A mechanism whose reports support items with two probabilities: the support lemma holds."""
+
+    @property
+    @abstractmethod
+    def support(self) -> Support:
+        """With which probabilities a report supports an item, see `Support`."""
+
+    def variance(self, share: float, reports: int) -> float:
+        """By the support lemma."""
+        return float(self.support.variance(share, reports))
+
+
+class Oracle(SupportMechanism):
     """A mechanism over the items 0 to size - 1; a category metric, or the buckets of a sketch.
 
     Attributes:
@@ -175,3 +178,9 @@ def require_integer(name: str, value: object, low: int, high: int) -> None:
     """
     if type(value) is not int or not low <= value <= high:
         raise ParameterError(name, f"an integer in [{low}, {high}]", value)
+
+
+def _described(value: Any) -> Any:
+    if isinstance(value, Mechanism):
+        return value.described()
+    return [_described(each) for each in value] if isinstance(value, tuple) else value

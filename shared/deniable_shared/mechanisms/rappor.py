@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import ClassVar, Final, Self
 
 from deniable_shared.errors import ParameterError
-from deniable_shared.mechanisms.base import Mechanism, Support, require_integer
+from deniable_shared.mechanisms.base import Support, SupportMechanism, require_integer
 from deniable_shared.mechanisms.unary import SymmetricUnaryEncoding
 from deniable_shared.rationals import SCALE, ceil_divide, exp_lower, log_upper
 
@@ -21,7 +21,7 @@ DEFAULT_COHORTS: Final = 64
 
 
 @dataclass(frozen=True)
-class Rappor(Mechanism):
+class Rappor(SupportMechanism):
     """RAPPOR (Erlingsson, Pihur and Korolova, CCS 2014, section 2), in full.
 
     A device belongs to one cohort for good. Its value sets h bits of a Bloom filter. The permanent

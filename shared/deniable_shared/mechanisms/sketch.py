@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import ClassVar, Final
 
 from deniable_shared.errors import ParameterError
-from deniable_shared.mechanisms.base import Mechanism, Oracle, Support, require_integer
+from deniable_shared.mechanisms.base import Oracle, Support, SupportMechanism, require_integer
 
 MAX_ROWS: Final = 65_536
 MAX_CELLS: Final = 1 << 23
@@ -24,7 +24,7 @@ MIN_ROWS: Final = 64
 
 
 @dataclass(frozen=True)
-class Sketch(Mechanism):
+class Sketch(SupportMechanism):
     """A count-mean sketch (Apple, Learning with Privacy at Scale, 2017), over any oracle.
 
     The device draws a row j uniformly, and reports the bucket h_j(x) of its value through the inner
