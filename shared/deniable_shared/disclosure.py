@@ -15,6 +15,10 @@ SIZE: Final = 0.05
 POWER: Final = 0.80
 """Probability of seeing an item that is there."""
 
+LEVEL: Final = 0.95
+PRECISION: Final = 1e-6
+_Z: Final = NormalDist().inv_cdf((1 + LEVEL) / 2)
+
 
 def posterior_from_even_odds(epsilon: float) -> float:
     """The most certain that one report can make anybody who thought two values equally likely.
@@ -32,18 +36,65 @@ def bits(epsilon: float) -> float:
     return epsilon / math.log(2)
 
 
-def devices_to_see(mechanism: Mechanism, share: float) -> int:
-    """How many devices make an item of this share visible in a one-sided test for one item.
+def devices_to_see(mechanism: Mechanism, share: float, questions: int = 1) -> int:
+    """How many devices make an item of this share visible in a one-sided test.
 
     The test errs with probability 5% when the item is absent and finds it with probability 80% when
     it is there: n = ((z(0.95) sd(0) + z(0.80) sd(share)) / share)^2, with the standard deviations
-    of one report.
+    of one report. For several items at once the 5% are divided among them (Bonferroni).
 
     Args:
         mechanism: the mechanism.
         share: the item's true share, in (0, 1].
+        questions: for how many items together the test may err once in twenty.
     """
     normal = NormalDist()
-    absent = normal.inv_cdf(1 - SIZE) * math.sqrt(mechanism.variance(0.0, 1))
+    absent = normal.inv_cdf(1 - SIZE / questions) * math.sqrt(mechanism.variance(0.0, 1))
     present = normal.inv_cdf(POWER) * math.sqrt(mechanism.variance(share, 1))
     return math.ceil(((absent + present) / share) ** 2)
+
+
+def visible_share(mechanism: Mechanism, devices: int, questions: int = 1) -> float | None:
+    """The smallest share that so many devices make visible, in the sense of `devices_to_see`.
+
+    Args:
+        mechanism: the mechanism.
+        devices: how many report; at least 1.
+        questions: see `devices_to_see`.
+
+    Returns:
+        A share in (0, 1], or None if not even an item that everybody holds would be seen.
+    """
+    if devices_to_see(mechanism, 1.0, questions) > devices:
+        return None
+    hidden, seen = 0.0, 1.0
+    while seen - hidden > PRECISION * seen:
+        middle = (hidden + seen) / 2
+        if devices_to_see(mechanism, middle, questions) > devices:
+            hidden = middle
+        else:
+            seen = middle
+    return seen
+
+
+def half_width(mechanism: Mechanism, share: float, devices: int, extra: float = 0.0) -> float:
+    """Half the width of the 95% interval of an item's share: 1.96 standard errors.
+
+    Args:
+        mechanism: the mechanism.
+        share: the item's true share, in [0, 1].
+        devices: how many report; at least 1.
+        extra: variance that is there however many report.
+    """
+    return _Z * math.sqrt(mechanism.variance(share, devices) + extra)
+
+
+def devices_for_width(mechanism: Mechanism, share: float, width: float) -> int:
+    """How many devices bring the 95% interval of an item down to this half-width.
+
+    Args:
+        mechanism: the mechanism.
+        share: the item's true share, in [0, 1].
+        width: half the width of the interval, as a share; greater than 0.
+    """
+    return max(1, math.ceil(mechanism.variance(share, 1) * (_Z / width) ** 2))
