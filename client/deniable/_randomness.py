@@ -1,8 +1,9 @@
 """Exact sampling from random bytes.
 
-Probabilities are integer weights over 2^32. A Bernoulli bit compares random bytes with the base-256
-digits of its weight and goes on only at a tie, so one byte nearly always decides, and the
-probability is exact all the same. The only source in the client is the operating system.
+Probabilities are integer weights over 2^32. Long rows of bits are drawn two bits at a time: a pair
+compares random bytes with the base-256 digits of the probabilities of 11, 10 and 01, and goes on
+only at a tie, so one byte nearly always decides two bits, and their probabilities are exact all
+the same. The only source in the client is the operating system.
 """
 
 from __future__ import annotations
@@ -19,8 +20,8 @@ BUFFER_BYTES: Final = 8_192
 _WORD_BYTES: Final = 4
 _WORDS: Final = 1 << 32
 _MAX_SLICES: Final = 6
-_TIE: Final = b"2"
-_ONE, _ZERO = b"10"
+_DIGITS: Final = b"0123"
+_MARKS: Final = b"abc"
 
 
 class Randomness:
@@ -94,19 +95,21 @@ class Randomness:
         slices = _slices(weight)
         if len(slices) <= _MAX_SLICES:
             return self._sliced_bits(count, slices)
-        first, second, rest = _tables(weight)
-        digits = self.take(count).translate(first)
-        ties = digits.count(_TIE)
-        if not ties:
-            return int(digits, 2)
-        settled = bytearray(digits)
-        position = -1
-        for digit in self.take(ties).translate(second):
-            position = settled.find(_TIE, position + 1)
-            if digit == _TIE[0]:
-                digit = _ONE if int.from_bytes(self.take(2), "big") < rest else _ZERO
-            settled[position] = digit
-        return int(settled, 2)
+        table, ties = _pairs(weight)
+        digits: bytes | bytearray = self.take((count + 1) // 2).translate(table)
+        marks = digits.translate(None, _DIGITS)
+        if marks:
+            digits = bytearray(digits)
+            position = -1
+            for mark, byte in zip(marks, self.take(len(marks)), strict=True):
+                position = digits.find(mark, position + 1)
+                digits[position] = ties[mark][byte] or self._settled(weight, ties[mark], byte)
+        return int(digits, 4) >> (count & 1)
+
+    def _settled(self, weight: int, tie: _Tie, byte: int) -> int:
+        """The digit of a pair that two bytes could not decide: six more always do."""
+        word = int.from_bytes(bytes((tie.first, byte)) + self.take(6), "big")
+        return _digit(word, _bounds(weight))
 
     def _sliced_bits(self, count: int, slices: tuple[bool, ...]) -> int:
         """The same for weights with few binary digits, a whole row of bits per digit.
@@ -155,12 +158,40 @@ def _slices(weight: int) -> tuple[bool, ...]:
     return tuple(digit == "1" for digit in reversed(text))
 
 
+class _Tie(tuple[int, ...]):
+    """What every second byte decides after a first one that did not: a digit, or 0 for neither."""
+
+    first: int
+
+
 @lru_cache(maxsize=256)
-def _tables(weight: int) -> tuple[bytes, bytes, int]:
-    """What the first and the second byte decide, each or a tie, and what two more have to beat."""
-    return _table(weight >> 24, weight & 0xFFFFFF), _table(weight >> 16 & 0xFF, 1), weight & 0xFFFF
+def _pairs(weight: int) -> tuple[bytes, dict[int, _Tie]]:
+    """How one byte decides two bits, as a digit of base 4; or marks a tie, one mark per byte."""
+    bounds = _bounds(weight)
+    table, ties = bytearray(), dict[int, _Tie]()
+    for first in range(256):
+        digit = _decided(first << 56, 56, bounds)
+        if not digit:
+            digit = _MARKS[len(ties)]
+            tie = ties[digit] = _Tie(
+                _decided(first << 56 | second << 48, 48, bounds) for second in range(256)
+            )
+            tie.first = first
+        table.append(digit)
+    return bytes(table), ties
 
 
-def _table(byte: int, rest: int) -> bytes:
-    tie = _TIE if rest else b"0"
-    return (b"1" * byte + tie + b"0" * 255)[:256]
+def _bounds(weight: int) -> tuple[int, int, int]:
+    """Below which words of 64 bits a pair of bits is 11, at least 10, at least 01."""
+    both, one = weight * weight, weight * (_WORDS - weight)
+    return both, both + one, both + 2 * one
+
+
+def _digit(word: int, bounds: tuple[int, int, int]) -> int:
+    return _DIGITS[3 - sum(word >= bound for bound in bounds)]
+
+
+def _decided(low: int, free_bits: int, bounds: tuple[int, int, int]) -> int:
+    """The digit of all words that begin like `low`, or 0 if they have different ones."""
+    digit = _digit(low, bounds)
+    return digit if digit == _digit(low | (1 << free_bits) - 1, bounds) else 0

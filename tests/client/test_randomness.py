@@ -31,41 +31,69 @@ def test_a_bernoulli_bit_is_one_for_exactly_the_words_below_its_weight(weight):
             assert of_word(word).bernoulli(weight) == (word < weight)
 
 
-def probability_of_a_bit(weight):
-    """P(bits(1, weight) = 1), over all bytes that the shipped code looks at, exactly."""
-    total = Fraction(0)
+def distribution_of_bits(count, weight):
+    """P(bits(count, weight)), over all bytes that the shipped code looks at, exactly.
+
+    First and second bytes are tried one by one. Six bytes are always compared as one number, which
+    moves the result one way only, so each result's share of them is found by bisection.
+    """
+    found = Counter()
     pending = [()]
     while pending:
         prefix = pending.pop()
         used = []
 
-        def source(count, prefix=prefix, used=used):
-            if len(used) + count > len(prefix):
-                raise LookupError(count)
-            used.extend(prefix[len(used) : len(used) + count])
-            return bytes(used[-count:])
+        def source(asked, prefix=prefix, used=used):
+            if len(used) + asked > len(prefix):
+                raise LookupError(asked)
+            used.extend(prefix[len(used) : len(used) + asked])
+            return bytes(used[-asked:])
 
         try:
-            bit = Randomness(source, 1).bits(1, weight)
+            result = Randomness(source, 1).bits(count, weight)
         except LookupError as short:
-            (count,) = short.args
-            if count == 1:
+            (asked,) = short.args
+            if asked == 1:
                 pending += [(*prefix, byte) for byte in range(256)]
-            else:
-                # The last two bytes are compared as one number with what is left of the weight.
-                rest = weight & 0xFFFF
-                total += Fraction(rest, 1 << 16) / 256 ** len(prefix)
-                for word in {0, rest - 1, rest, (1 << 16) - 1} & set(range(1 << 16)):
-                    stream = (*prefix, *word.to_bytes(2, "big"))
-                    assert of_bytes(stream).bits(1, weight) == (word < rest)
+                continue
+            assert asked == 6
+            start, end = 0, 1 << 48
+            while start < end:
+                result = after(prefix, start, count, weight)
+                low, high = start, end
+                while high - low > 1:
+                    middle = (low + high) // 2
+                    same = after(prefix, middle, count, weight) == result
+                    low, high = (middle, high) if same else (low, middle)
+                found[result] += Fraction(high - start, 1 << 48) / 256 ** len(prefix)
+                start = high
             continue
-        total += Fraction(bit, 256 ** len(prefix))
-    return total
+        found[result] += Fraction(1, 256 ** len(prefix))
+    assert sum(found.values()) == 1
+    return found
 
 
-@pytest.mark.parametrize("weight", [0, 1, 0x12345678, 0xFF00FF01, (1 << 24) + 1, SCALE - 1, SCALE])
+def after(prefix, word, count, weight):
+    return of_bytes((*prefix, *word.to_bytes(6, "big"))).bits(count, weight)
+
+
+AWKWARD = [0, 1, 0x12345678, 0xFF00FF01, (1 << 24) + 1, 0x80000001, SCALE - 1, SCALE]
+
+
+@pytest.mark.parametrize("weight", AWKWARD)
 def test_a_bit_has_exactly_the_probability_of_its_weight(weight):
-    assert probability_of_a_bit(weight) == Fraction(weight, SCALE)
+    assert distribution_of_bits(1, weight)[1] == Fraction(weight, SCALE)
+
+
+@pytest.mark.parametrize("weight", AWKWARD)
+def test_two_bits_of_one_byte_are_exactly_independent(weight):
+    one = Fraction(weight, SCALE)
+    found = distribution_of_bits(2, weight)
+    for pattern in range(4):
+        expected = Fraction(1)
+        for bit in (pattern >> 1, pattern & 1):
+            expected *= one if bit else 1 - one
+        assert found[pattern] == expected
 
 
 @pytest.mark.parametrize("digits", range(1, 64))
