@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from deniable_shared.errors import WireError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     import numpy as np
     from numpy.typing import NDArray
 
     from deniable_shared.spec import Spec
+
+
+PART_REPORTS: Final = 1 << 18
 
 
 class Shares(NamedTuple):
@@ -23,11 +26,26 @@ class Shares(NamedTuple):
         share: float64, (items,); may lie outside [0, 1].
         variance: float64, (items,); of the estimate, for the share it found.
         null_variance: float64, (items,); of the estimate, if nobody held the item.
+        counted: the counts, where the estimates are those of the support lemma.
+        covariance: float64, (items, items), where it is known only as a matrix.
     """
 
     share: NDArray[np.float64]
     variance: NDArray[np.float64]
     null_variance: NDArray[np.float64]
+    counted: Counted | None = None
+    covariance: NDArray[np.float64] | None = None
+
+    def of(self, chosen: NDArray[np.int64]) -> Shares:
+        """The same for some of the items."""
+        counted, covariance = self.counted, self.covariance
+        return Shares(
+            self.share[chosen],
+            self.variance[chosen],
+            self.null_variance[chosen],
+            None if counted is None else counted._replace(supporting=counted.supporting[chosen]),
+            None if covariance is None else covariance[np.ix_(chosen, chosen)],
+        )
 
 
 class Tally(ABC):
@@ -91,3 +109,9 @@ class Tally(ABC):
             raise WireError(
                 f"a payload of {name} must be a multiple of {self._width} bytes, got {len(payload)}"
             )
+
+
+def parts(reports: NDArray[Any]) -> Iterator[NDArray[Any]]:
+    """Consecutive parts of a payload's reports, so that memory does not grow with their number."""
+    for start in range(0, reports.size, PART_REPORTS):
+        yield reports[start : start + PART_REPORTS]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from deniable_aggregator.tallies.base import Tally
+from deniable_aggregator.tallies.base import Tally, parts
 from deniable_shared.errors import WireError
 
 if TYPE_CHECKING:
@@ -43,8 +43,11 @@ class GroupedTally(Tally):
     def count(self, payload: bytes) -> NDArray[np.int64]:
         """Counts by group."""
         reports = self._checked(payload)
-        groups = reports["group"].astype(np.uint16)
-        return self._oracle.count(groups, reports["report"], self._groups).ravel()
+        counts = np.zeros((self._groups, self._oracle.cells), np.int64)
+        for part in parts(reports):
+            groups = part["group"].astype(np.uint16)
+            counts += self._oracle.count(groups, part["report"], self._groups)
+        return counts.ravel()
 
     def reports(self, counts: NDArray[np.int64]) -> int:
         """What all groups hold."""
@@ -63,7 +66,8 @@ class GroupedTally(Tally):
                 f"got {highest}"
             )
         try:
-            self._oracle.check(np.ascontiguousarray(reports["report"]))
+            for part in parts(reports):
+                self._oracle.check(np.ascontiguousarray(part["report"]))
         except WireError as error:
             raise WireError(f"a report of {self.spec.name} {error}") from None
         return reports

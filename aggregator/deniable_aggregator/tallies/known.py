@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from deniable_aggregator.tallies.base import Shares, Tally
+from deniable_aggregator.tallies.base import Tally, parts
 from deniable_shared.errors import ParameterError, WireError
 
 if TYPE_CHECKING:
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from deniable_aggregator.tallies.base import Shares
     from deniable_aggregator.tallies.oracle import OracleTally
     from deniable_shared.spec import Spec
 
@@ -44,8 +45,9 @@ class KnownTally(Tally):
 
     def count(self, payload: bytes) -> NDArray[np.int64]:
         """Counts all reports in one group."""
-        reports = self._checked(payload)
-        counts = self._oracle.count(np.zeros(reports.size, np.uint16), reports, 1)
+        counts = np.zeros((1, self._oracle.cells), np.int64)
+        for part in parts(self._checked(payload)):
+            counts += self._oracle.count(np.zeros(part.size, np.uint16), part, 1)
         return np.asarray(counts[0])
 
     def reports(self, counts: NDArray[np.int64]) -> int:
@@ -60,13 +62,14 @@ class KnownTally(Tally):
                 "candidates", f"items of {self.spec.name}: {', '.join(self._position)}", unknown[0]
             )
         chosen = np.fromiter((self._position[item] for item in items), np.int64, len(items))
-        return Shares(*(column[chosen] for column in self._oracle.shares(counts[None])))
+        return self._oracle.shares(counts[None]).of(chosen)
 
     def _checked(self, payload: bytes) -> NDArray[np.void]:
         self._check_width(payload)
         reports = np.frombuffer(payload, self._item)
         try:
-            self._oracle.check(reports)
+            for part in parts(reports):
+                self._oracle.check(part)
         except WireError as error:
             raise WireError(f"a report of {self.spec.name} {error}") from None
         return reports

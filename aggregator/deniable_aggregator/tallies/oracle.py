@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
 
-from deniable_aggregator.tallies.base import Shares
+from deniable_aggregator.tallies.base import Counted, Shares
 from deniable_aggregator.tallies.bitsums import bit_sums
 from deniable_shared.errors import WireError
 from deniable_shared.mechanisms.base import BitsOracle, IndexOracle, Oracle
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 AnyOracle = TypeVar("AnyOracle", bound=Oracle)
-_CHUNK_REPORTS = 1 << 18
 
 
 class OracleTally(ABC, Generic[AnyOracle]):
@@ -44,30 +43,20 @@ class OracleTally(ABC, Generic[AnyOracle]):
             WireError: saying what a report must be.
         """
 
+    @abstractmethod
     def count(
         self, groups: NDArray[np.uint16], reports: NDArray[np.void], size: int
     ) -> NDArray[np.int64]:
-        """Counts reports by group, a bounded number at a time.
+        """Counts reports by group.
 
         Args:
             groups: uint16, (reports,), each below `size`.
-            reports: void, (reports,), checked.
+            reports: void, (reports,), checked; few enough to be held several times.
             size: number of groups.
 
         Returns:
             int64, (size, cells).
         """
-        counts = np.zeros((size, self.cells), np.int64)
-        for start in range(0, reports.size, _CHUNK_REPORTS):
-            chunk = slice(start, start + _CHUNK_REPORTS)
-            counts += self._count(groups[chunk], reports[chunk], size)
-        return counts
-
-    @abstractmethod
-    def _count(
-        self, groups: NDArray[np.uint16], reports: NDArray[np.void], size: int
-    ) -> NDArray[np.int64]:
-        """The same for one chunk."""
 
     @abstractmethod
     def reports(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -98,7 +87,9 @@ def supported_shares(supporting: NDArray[Any], reports: int, mechanism: Any) -> 
     support = mechanism.support
     share = np.asarray(support.share(supporting, reports), np.float64)
     variance = np.asarray(support.variance(np.clip(share, 0.0, 1.0), reports))
-    return Shares(share, variance, np.full(share.shape, support.variance(0.0, reports)))
+    null_variance = np.full(share.shape, support.variance(0.0, reports))
+    counted = Counted(np.asarray(supporting, np.int64), reports, support)
+    return Shares(share, variance, null_variance, counted)
 
 
 class IndexTally(OracleTally[IndexOracle]):
@@ -115,9 +106,10 @@ class IndexTally(OracleTally[IndexOracle]):
         if highest >= self.cells:
             raise WireError(f"must be below {self.cells}, got {highest}")
 
-    def _count(
+    def count(
         self, groups: NDArray[np.uint16], reports: NDArray[np.void], size: int
     ) -> NDArray[np.int64]:
+        """One bincount over groups and outcomes."""
         outcomes = _integers(reports)
         if size > 1:
             outcomes = groups * np.int64(self.cells) + outcomes
@@ -148,9 +140,10 @@ class BitsTally(OracleTally[BitsOracle]):
             if (last & (1 << unused) - 1).any():
                 raise WireError(f"must have zeros after its {self.oracle.size} bits")
 
-    def _count(
+    def count(
         self, groups: NDArray[np.uint16], reports: NDArray[np.void], size: int
     ) -> NDArray[np.int64]:
+        """Column sums by group."""
         return bit_sums(groups, reports, size)[:, : self.cells]
 
     def reports(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
