@@ -102,18 +102,19 @@ def _allowed(kind: str) -> tuple[str, ...]:
 
 
 def _sketch(name: str, epsilon: Fraction, devices: int, options: Fields | None) -> Sketch:
-    buckets, rows, inner = planner.BUCKETS, None, SKETCHES.get(name)
+    buckets, rows, inner = None, None, SKETCHES.get(name)
     if options is not None:
-        buckets = options.integer("buckets", 2, MAX_BUCKETS, default=buckets) or buckets
+        buckets = options.integer("buckets", 2, MAX_BUCKETS, default=None)
         rows = options.integer("rows", 1, sketch.MAX_ROWS, default=None)
         if name == Sketch.name:
             pure = [each for each, oracle in ORACLES.items() if oracle.pure]
             inner = options.choice("inner", pure, default=None)
     if inner is None:
-        oracle = planner.oracle_for(buckets, epsilon, max_bytes=planner.SMALL_REPORT_BYTES)
+        planned = planner.sketch_for(epsilon, devices, buckets)
     else:
-        oracle = ORACLES[inner].for_epsilon(buckets, epsilon)
-    return Sketch(rows=sketch.rows_for(oracle, devices) if rows is None else rows, inner=oracle)
+        oracle = ORACLES[inner].for_epsilon(buckets or planner.BUCKETS, epsilon)
+        planned = Sketch(rows=sketch.rows_for(oracle, devices), inner=oracle)
+    return planned if rows is None else Sketch(rows=rows, inner=planned.inner)
 
 
 def _rappor(epsilon: Fraction, permanent: Fraction | None, options: Fields | None) -> Rappor:
