@@ -5,18 +5,36 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+import numpy as np
+
 from deniable_shared.errors import WireError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    import numpy as np
     from numpy.typing import NDArray
 
+    from deniable_shared.mechanisms import Support
     from deniable_shared.spec import Spec
 
 
 PART_REPORTS: Final = 1 << 18
+
+
+class Counted(NamedTuple):
+    """The counts behind estimates of the support lemma, for exact intervals and tests.
+
+    Attributes:
+        supporting: int64, (items,): how many reports support each item.
+        reports: how many reports there are.
+        support: with which probabilities a report supports an item.
+        family: the part of the variance that a hash family adds to the noise.
+    """
+
+    supporting: NDArray[np.int64]
+    reports: int
+    support: Support
+    family: float = 0.0
 
 
 class Shares(NamedTuple):

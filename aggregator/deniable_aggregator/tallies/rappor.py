@@ -67,8 +67,9 @@ class RapporTally(GroupedTally):
         misfit = float(((observed - fitted) ** 2 / bit_variance).sum()) / max(freedom, 1)
         spread = weighted.T @ weighted.multiply(bit_variance[:, None])
         covariance = inverse @ np.asarray(spread.todense()) @ inverse
-        variance = np.diag(covariance)[:-1] * max(1.0, misfit)
-        return Shares(fitted_shares[:-1], variance, variance)
+        covariance = covariance[:-1, :-1] * max(1.0, misfit)
+        variance = np.diag(covariance)
+        return Shares(fitted_shares[:-1], variance, variance, covariance=covariance)
 
     def _design(self, items: Sequence[str], cohorts: NDArray[np.int64]) -> Any:
         """Sparse float64, (cohorts x bits, items + 1): which items set which bit, and ones."""

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from deniable_aggregator import hashing
-from deniable_aggregator.tallies.base import Shares
 from deniable_aggregator.tallies.grouped import GroupedTally
 from deniable_aggregator.tallies.oracle import supported_shares
 from deniable_shared.hashing import key
@@ -17,6 +16,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from deniable_aggregator.tallies.base import Shares
     from deniable_aggregator.tallies.oracle import OracleTally
     from deniable_shared.mechanisms import Sketch
     from deniable_shared.spec import Spec
@@ -47,7 +47,12 @@ class SketchTally(GroupedTally):
         total = int(reports.sum())
         found = supported_shares(self._sums(supporting, items), total, self._mechanism)
         family = self._mechanism.family_variance(self._second_moment(reports, supporting))
-        return Shares(found.share, found.variance + family, found.null_variance + family)
+        counted = None if found.counted is None else found.counted._replace(family=family)
+        return found._replace(
+            variance=found.variance + family,
+            null_variance=found.null_variance + family,
+            counted=counted,
+        )
 
     def _sums(self, supporting: NDArray[np.int64], items: Sequence[str]) -> NDArray[np.int64]:
         """For each item, the support of its bucket summed over the rows: int64, (items,)."""
