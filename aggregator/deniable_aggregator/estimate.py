@@ -113,8 +113,7 @@ def default_items(specs: Sequence[Spec]) -> tuple[str, ...] | None:
     """All items of a known domain, or None for strings, which need a candidate list."""
     if any(spec.type == "string" for spec in specs):
         return None
-    items = (("true",) if spec.type == "boolean" else spec.values for spec in specs)
-    return tuple(dict.fromkeys(item for values in items for item in values))
+    return tuple(dict.fromkeys(item for spec in specs for item in spec.items))
 
 
 def estimate(

@@ -142,6 +142,23 @@ class Fields:
             else:
                 yield name, Fields(value, f"{self._where}{name}.", self._problems)
 
+    def domains(self, pattern: str) -> Iterator[tuple[str, Fields | None]]:
+        """Every entry as a domain, with its name, which must match a pattern.
+
+        None stands for ``"boolean"``; a list of values is read as a table that has only them.
+        """
+        wanted = 'a list of values, "boolean", or a table such as { values = [...], other = "..." }'
+        for name in list(self._data):
+            value = self._data.pop(name)
+            table = {"values": value} if isinstance(value, list) else value
+            if re.fullmatch(pattern, name) is None:
+                self.problem(name, f"a name matching {pattern}", name)
+            elif value != "boolean" and not isinstance(table, dict):
+                self.problem(name, wanted, value)
+            else:
+                fields = Fields(table, f"{self._where}{name}.", self._problems)
+                yield name, None if value == "boolean" else fields
+
     def mechanism(self) -> tuple[str, Fields] | None:
         """The field ``mechanism``: a name, or a table with a name and options."""
         value = self.take(

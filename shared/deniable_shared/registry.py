@@ -15,7 +15,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from deniable_shared import hashing
+from deniable_shared import attributes
 from deniable_shared.errors import ParameterError, RegistryError
 from deniable_shared.fields import Fields
 from deniable_shared.mechanisms import (
@@ -159,24 +159,25 @@ def _metric(application: str, name: str, table: Fields, budget: Budget) -> Metri
     values: tuple[str, ...] = ()
     other: str | None = None
     if kind == "category":
-        values = tuple(map(hashing.normalized, table.texts("values") or ()))
-        other = table.text("other", default=None)
-        if other is not None and (other := hashing.normalized(other)) not in values:
-            values = (*values, other)
+        values, other = attributes.categories(
+            table.texts("values") or (), table.text("other", default=None)
+        )
+    parts = attributes.read(table.table("attributes")) if kind == "attributes" else ()
     mechanism_table = table.mechanism()
     table.refuse_unknown()
-    if table.failed or kind is None or epsilon is None or devices is None:
+    if table.failed or kind is None or epsilon is None or devices is None or parts is None:
         return None
     try:
         mechanism = resolve(
             kind,
             size=len(values),
+            attributes=parts,
             epsilon=epsilon,
             epsilon_permanent=permanent,
             devices=devices,
             choice=mechanism_table,
         )
-        spec = Spec(application, name, kind, values, other, mechanism, every)  # type: ignore[arg-type]
+        spec = Spec(application, name, kind, values, other, mechanism, every, parts)  # type: ignore[arg-type]
     except ParameterError as error:
         owner, _, parameter = error.name.partition(" ")
         field = f"mechanism.{parameter}" if owner in MECHANISMS else error.name

@@ -16,6 +16,8 @@ from deniable_shared.mechanisms import (
     Mechanism,
     RandomizedResponse,
     Rappor,
+    SampledAttribute,
+    SampledCoefficients,
     Sketch,
     rappor,
     sketch,
@@ -23,9 +25,10 @@ from deniable_shared.mechanisms import (
 from deniable_shared.rationals import SCALE, ceil_divide
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from fractions import Fraction
 
+    from deniable_shared.attributes import Attribute
     from deniable_shared.fields import Fields
 
 AUTO: Final = "auto"
@@ -40,6 +43,7 @@ def resolve(
     kind: str,
     *,
     size: int,
+    attributes: Sequence[Attribute] = (),
     epsilon: Fraction,
     epsilon_permanent: Fraction | None,
     devices: int,
@@ -50,6 +54,7 @@ def resolve(
     Args:
         kind: the metric's type.
         size: number of categories, 0 unless a category.
+        attributes: the parts of a record, none unless ``attributes``.
         epsilon: the declared privacy loss of one report, in nats; never exceeded.
         epsilon_permanent: the declared privacy loss of all reports of one value, in nats; only for
             mechanisms that memoise.
@@ -78,6 +83,8 @@ def resolve(
             mechanism = planner.oracle_for(size, epsilon)
         else:
             mechanism = ORACLES[name].for_epsilon(size, epsilon)
+    elif kind == "attributes":
+        mechanism = _record(name, attributes, epsilon)
     elif name == Rappor.name:
         mechanism = _rappor(epsilon, epsilon_permanent, options)
     else:
@@ -93,11 +100,32 @@ def _allowed(kind: str) -> tuple[str, ...]:
         return (AUTO, RandomizedResponse.name)
     if kind == "category":
         return (AUTO, *(name for name in ORACLES if name != RandomizedResponse.name))
+    if kind == "attributes":
+        return (AUTO, SampledAttribute.name, SampledCoefficients.name)
     return (
         AUTO,
         *(name for name in SKETCHES if SKETCHES[name] in ORACLES),
         Sketch.name,
         Rappor.name,
+    )
+
+
+def _record(
+    name: str, attributes: Sequence[Attribute], epsilon: Fraction
+) -> SampledAttribute | SampledCoefficients:
+    if name == SampledCoefficients.name:
+        for attribute in attributes:
+            if attribute.type != "boolean":
+                field = f"attributes.{attribute.name}"
+                raise ParameterError(field, "boolean for pairs", attribute.values)
+        return SampledCoefficients.for_epsilon(len(attributes), epsilon)
+    return SampledAttribute(
+        inner=tuple(
+            RandomizedResponse.for_epsilon(2, epsilon)
+            if attribute.type == "boolean"
+            else planner.oracle_for(attribute.size, epsilon)
+            for attribute in attributes
+        )
     )
 
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final, Literal, get_args
+from typing import Any, Final, Literal, get_args
 
 from deniable_shared import hashing
+from deniable_shared.attributes import Attribute, pair_items, single_items
 from deniable_shared.errors import DomainError, ParameterError
 from deniable_shared.mechanisms import (
     MAX_EPSILON,
@@ -19,18 +21,18 @@ from deniable_shared.mechanisms import (
     Oracle,
     RandomizedResponse,
     Rappor,
+    SampledAttribute,
+    SampledCoefficients,
     Sketch,
     described,
 )
 from deniable_shared.periods import EVERY, Every
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-MetricType = Literal["boolean", "category", "string"]
+MetricType = Literal["attributes", "boolean", "category", "string"]
 
 TYPES: Final[tuple[str, ...]] = get_args(MetricType)
 MECHANISMS_OF_TYPE: Final[Mapping[str, frozenset[str]]] = {
+    "attributes": frozenset({SampledAttribute.name, SampledCoefficients.name}),
     "boolean": frozenset({RandomizedResponse.name}),
     "category": frozenset(ORACLES) - {RandomizedResponse.name},
     "string": frozenset({Sketch.name, Rappor.name}),
@@ -52,6 +54,7 @@ class Spec:
         other: the category that values outside the domain count as, or None.
         mechanism: integer parameters; nothing else decides the noise.
         every: at most one report per device and period.
+        attributes: the parts of a record, in their order; empty unless ``attributes``.
     """
 
     application: str
@@ -61,6 +64,7 @@ class Spec:
     other: str | None
     mechanism: Mechanism
     every: Every
+    attributes: tuple[Attribute, ...] = ()
 
     def __post_init__(self) -> None:
         if self.type not in TYPES:
@@ -79,6 +83,7 @@ class Spec:
             raise ParameterError("values", f"{size} different items", self.values)
         if self.other is not None and self.other not in self.values:
             raise ParameterError("other", "one of the values", self.other)
+        self._check_attributes()
         if not self.mechanism.epsilon <= MAX_EPSILON:
             raise ParameterError("epsilon", f"at most {MAX_EPSILON}", self.mechanism.epsilon)
         if not (self.mechanism.epsilon_permanent or 0.0) <= MAX_EPSILON_PERMANENT:
@@ -88,9 +93,33 @@ class Spec:
                 self.mechanism.epsilon_permanent,
             )
 
+    def _check_attributes(self) -> None:
+        """Every attribute has a name of its own, and what the mechanism needs for it.
+
+        Raises:
+            ParameterError: naming the attribute.
+        """
+        oracles: tuple[Oracle, ...] = ()
+        if isinstance(self.mechanism, SampledAttribute | SampledCoefficients):
+            oracles = self.mechanism.oracles
+        names = [attribute.name for attribute in self.attributes]
+        if not len(names) == len(set(names)) == len(oracles):
+            raise ParameterError("attributes", f"{len(oracles)} of different names", names)
+        for attribute, oracle in zip(self.attributes, oracles, strict=True):
+            allowed = MECHANISMS_OF_TYPE[attribute.type]
+            if oracle.name not in allowed or oracle.size != attribute.size:
+                raise ParameterError(
+                    f"attributes.{attribute.name}",
+                    f"what {oracle.name} over {oracle.size} items carries",
+                    f"{attribute.type} of {attribute.size}",
+                )
+
     def canonical(self) -> dict[str, Any]:
-        """The spec as JSON data: strings, integers and lists of strings only."""
-        return {
+        """The spec as JSON data: strings, integers, lists and maps of them.
+
+        A field that came later is left out where it is empty, so that older digests stand.
+        """
+        data: dict[str, Any] = {
             "application": self.application,
             "name": self.name,
             "type": self.type,
@@ -99,6 +128,9 @@ class Spec:
             "mechanism": self.mechanism.described(),
             "every": self.every,
         }
+        if self.attributes:
+            data["attributes"] = [attribute.canonical() for attribute in self.attributes]
+        return data
 
     @classmethod
     def from_canonical(cls, data: Mapping[str, Any]) -> Spec:
@@ -116,6 +148,7 @@ class Spec:
                 other=data["other"],
                 mechanism=described(data["mechanism"]),
                 every=data["every"],
+                attributes=tuple(map(Attribute.from_canonical, data.get("attributes", ()))),
             )
         except (KeyError, TypeError, AttributeError) as error:
             raise ParameterError("spec", "a canonical spec", data) from error
@@ -133,14 +166,29 @@ class Spec:
         """The 32-bit seed of this metric's hash family."""
         return hashing.salt(self.application, self.name)
 
-    def encode(self, value: object) -> int | bytes:
+    @cached_property
+    def items(self) -> tuple[str, ...]:
+        """What there is to estimate of a known domain; nothing for the strings of an open one.
+
+        A flag is one item, ``true``. Attributes are ``late=true`` and ``carrier=AA``, and with
+        pairs also the four cells of every two: ``late=true & premium=false``.
+        """
+        if self.type == "boolean":
+            return ("true",)
+        items = self.values + single_items(self.attributes)
+        pairs = isinstance(self.mechanism, SampledCoefficients)
+        return items + pair_items(self.attributes) if pairs else items
+
+    def encode(self, value: object) -> int | bytes | tuple[int, ...]:
         """A recorded value in the form that the mechanism takes.
 
         Args:
-            value: a bool for ``boolean``, a str otherwise.
+            value: a bool for ``boolean``, a mapping from names to bools and strs for
+                ``attributes``, a str otherwise.
 
         Returns:
-            An index into the domain, or the canonical bytes of a string.
+            An index into the domain, one index for each attribute, or the canonical bytes of a
+            string.
 
         Raises:
             DomainError: if the value has the wrong type, or is outside a domain without a
@@ -150,6 +198,8 @@ class Spec:
             if type(value) is bool:
                 return int(value)
             raise DomainError(f"{self.name} takes a bool")
+        if self.type == "attributes":
+            return self._record(value)
         if not isinstance(value, str):
             raise DomainError(f"{self.name} takes a str")
         if self.type == "category":
@@ -158,6 +208,28 @@ class Spec:
                 raise DomainError(f"{self.name} has no catch-all for values outside its domain")
             return index
         return self._canonical_string(value)
+
+    def _record(self, value: object) -> tuple[int, ...]:
+        """Every attribute is looked at, so that what is refused does not depend on the draw."""
+        if not isinstance(value, Mapping):
+            raise DomainError(f"{self.name} takes a mapping of its attributes")
+        indices = []
+        absent = 0
+        for attribute in self.attributes:
+            if attribute.name in value:
+                index = attribute.index(value[attribute.name])
+            else:
+                absent += 1
+                index = attribute.other_index
+            if index is None:
+                raise DomainError(
+                    f"{self.name}.{attribute.name} is missing or outside its domain, "
+                    "and has no catch-all"
+                )
+            indices.append(index)
+        if len(value) + absent != len(indices):
+            raise DomainError(f"{self.name} takes its own attributes only")
+        return tuple(indices)
 
     def _canonical_string(self, value: str) -> bytes:
         encoded = None

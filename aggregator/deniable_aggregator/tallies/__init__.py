@@ -5,11 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from deniable_aggregator.tallies.base import Shares, Tally
+from deniable_aggregator.tallies.hadamard import HadamardTally, RecursiveHadamardTally
 from deniable_aggregator.tallies.known import KnownTally
+from deniable_aggregator.tallies.olh import LocalHashingTally
 from deniable_aggregator.tallies.oracle import BitsTally, IndexTally, OracleTally
+from deniable_aggregator.tallies.pairs import SampledCoefficientsTally
+from deniable_aggregator.tallies.pgr import ProjectiveGeometryResponseTally
 from deniable_aggregator.tallies.rappor import RapporTally
 from deniable_aggregator.tallies.sketch import SketchTally
-from deniable_shared.mechanisms import Oracle, Sketch
+from deniable_aggregator.tallies.smp import SampledAttributeTally
+from deniable_aggregator.tallies.ss import SubsetTally
+from deniable_shared.mechanisms import Oracle, SampledAttribute, SampledCoefficients, Sketch
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -18,8 +24,13 @@ if TYPE_CHECKING:
 
 _ORACLES: Final[Mapping[str, Callable[[Any], OracleTally[Any]]]] = {
     "grr": IndexTally,
+    "ht": HadamardTally,
+    "olh": LocalHashingTally,
     "oue": BitsTally,
+    "pgr": ProjectiveGeometryResponseTally,
+    "rhr": RecursiveHadamardTally,
     "rr": IndexTally,
+    "ss": SubsetTally,
     "sue": BitsTally,
 }
 
@@ -31,6 +42,10 @@ def tally_for(spec: Spec) -> Tally:
         return KnownTally(spec, oracle_tally_for(mechanism))
     if isinstance(mechanism, Sketch):
         return SketchTally(spec, oracle_tally_for(mechanism.inner))
+    if isinstance(mechanism, SampledAttribute):
+        return SampledAttributeTally(spec, [oracle_tally_for(each) for each in mechanism.inner])
+    if isinstance(mechanism, SampledCoefficients):
+        return SampledCoefficientsTally(spec)
     return RapporTally(spec)
 
 

@@ -9,11 +9,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from deniable.randomizers.grr import GeneralizedRandomizedResponseRandomizer
+from deniable.randomizers.ht import HadamardResponseRandomizer
+from deniable.randomizers.olh import OptimizedLocalHashingRandomizer
+from deniable.randomizers.pairs import SampledCoefficientsRandomizer
+from deniable.randomizers.pgr import ProjectiveGeometryResponseRandomizer
 from deniable.randomizers.rappor import RapporRandomizer
+from deniable.randomizers.rhr import RecursiveHadamardResponseRandomizer
 from deniable.randomizers.rr import RandomizedResponseRandomizer
 from deniable.randomizers.sketch import SketchRandomizer
+from deniable.randomizers.smp import SampledAttributeRandomizer
+from deniable.randomizers.ss import SubsetSelectionRandomizer
 from deniable.randomizers.unary import UnaryEncodingRandomizer
-from deniable_shared.mechanisms import Oracle, Sketch
+from deniable_shared.mechanisms import Oracle, SampledAttribute, SampledCoefficients, Sketch
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -25,8 +32,13 @@ if TYPE_CHECKING:
 
 _ORACLES: Final[Mapping[str, Callable[[Any, Randomness], Randomizer]]] = {
     "grr": GeneralizedRandomizedResponseRandomizer,
+    "ht": HadamardResponseRandomizer,
+    "olh": OptimizedLocalHashingRandomizer,
     "oue": UnaryEncodingRandomizer,
+    "pgr": ProjectiveGeometryResponseRandomizer,
+    "rhr": RecursiveHadamardResponseRandomizer,
     "rr": RandomizedResponseRandomizer,
+    "ss": SubsetSelectionRandomizer,
     "sue": UnaryEncodingRandomizer,
 }
 
@@ -44,6 +56,12 @@ def randomizer_for(spec: Spec, randomness: Randomness) -> Randomizer:
     if isinstance(mechanism, Sketch):
         inner = _oracle(mechanism.inner, randomness)
         return SketchRandomizer(mechanism, inner, spec.salt, randomness)
+    if isinstance(mechanism, SampledAttribute):
+        several = [_oracle(oracle, randomness) for oracle in mechanism.inner]
+        return SampledAttributeRandomizer(mechanism, several, randomness)
+    if isinstance(mechanism, SampledCoefficients):
+        inner = _oracle(mechanism.inner, randomness)
+        return SampledCoefficientsRandomizer(mechanism, inner, randomness)
     return RapporRandomizer(spec, randomness)
 
 

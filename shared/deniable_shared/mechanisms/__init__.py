@@ -13,9 +13,16 @@ from deniable_shared.mechanisms.base import (
     Support,
 )
 from deniable_shared.mechanisms.grr import GeneralizedRandomizedResponse
+from deniable_shared.mechanisms.ht import HadamardResponse
+from deniable_shared.mechanisms.olh import OptimizedLocalHashing
+from deniable_shared.mechanisms.pairs import SampledCoefficients
+from deniable_shared.mechanisms.pgr import ProjectiveGeometryResponse
 from deniable_shared.mechanisms.rappor import Rappor
+from deniable_shared.mechanisms.rhr import RecursiveHadamardResponse
 from deniable_shared.mechanisms.rr import RandomizedResponse
 from deniable_shared.mechanisms.sketch import Sketch
+from deniable_shared.mechanisms.smp import SampledAttribute
+from deniable_shared.mechanisms.ss import SubsetSelection
 from deniable_shared.mechanisms.unary import OptimizedUnaryEncoding, SymmetricUnaryEncoding
 
 if TYPE_CHECKING:
@@ -25,8 +32,13 @@ ORACLES: Final[Mapping[str, type[Oracle]]] = {
     oracle.name: oracle
     for oracle in (
         GeneralizedRandomizedResponse,
+        HadamardResponse,
+        OptimizedLocalHashing,
         OptimizedUnaryEncoding,
+        ProjectiveGeometryResponse,
         RandomizedResponse,
+        RecursiveHadamardResponse,
+        SubsetSelection,
         SymmetricUnaryEncoding,
     )
 }
@@ -35,6 +47,8 @@ ORACLES: Final[Mapping[str, type[Oracle]]] = {
 MECHANISMS: Final[Mapping[str, type[Mechanism]]] = {
     **ORACLES,
     Rappor.name: Rappor,
+    SampledAttribute.name: SampledAttribute,
+    SampledCoefficients.name: SampledCoefficients,
     Sketch.name: Sketch,
 }
 """Every mechanism by its name in a canonical spec."""
@@ -50,7 +64,9 @@ def described(description: Mapping[str, Any]) -> Mechanism:
         raise ParameterError("mechanism", "a known mechanism with its parameters", description)
     parameters = {key: value for key, value in description.items() if key != "name"}
     if "inner" in parameters:
-        parameters["inner"] = described(parameters["inner"])
+        inner = parameters["inner"]
+        several = isinstance(inner, list)
+        parameters["inner"] = tuple(map(described, inner)) if several else described(inner)
     return MECHANISMS[description["name"]].from_parameters(parameters)
 
 
@@ -60,12 +76,19 @@ __all__ = [
     "MECHANISMS",
     "ORACLES",
     "GeneralizedRandomizedResponse",
+    "HadamardResponse",
     "Mechanism",
+    "OptimizedLocalHashing",
     "OptimizedUnaryEncoding",
     "Oracle",
+    "ProjectiveGeometryResponse",
     "RandomizedResponse",
     "Rappor",
+    "RecursiveHadamardResponse",
+    "SampledAttribute",
+    "SampledCoefficients",
     "Sketch",
+    "SubsetSelection",
     "Support",
     "SymmetricUnaryEncoding",
     "described",

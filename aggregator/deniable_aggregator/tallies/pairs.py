@@ -1,0 +1,117 @@
+"""Counting Hadamard coefficients of flags, and reading the marginals of one and of two of them."""
+
+from __future__ import annotations
+
+import itertools
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+from deniable_aggregator.tallies.base import Shares, Tally, parts
+from deniable_shared.errors import ParameterError, WireError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from deniable_shared.mechanisms import SampledCoefficients
+    from deniable_shared.spec import Spec
+
+
+class SampledCoefficientsTally(Tally):
+    """For every coefficient how many parities came as 0 and how many as 1.
+
+    Args:
+        spec: an attributes metric of flags.
+    """
+
+    def __init__(self, spec: Spec) -> None:
+        super().__init__(spec)
+        self._mechanism = cast("SampledCoefficients", spec.mechanism)
+        self._item = np.dtype(f">u{self._width}")
+        number = {each: at for at, each in enumerate(self._mechanism.coefficients)}
+        # Each item is a sum of up to three coefficients, with the signs that (-1)^parity has there:
+        # 1 where a flag is false. A flag by itself has one; the sign 0 stands for no coefficient.
+        terms = [(number[position,], 0, 0, -1, 0, 0) for position in range(len(spec.attributes))]
+        pairs = itertools.combinations(range(len(spec.attributes)), 2)
+        for (one, two), first, second in itertools.product(pairs, (-1, 1), (-1, 1)):
+            numbers = number[one,], number[two,], number[one, two]
+            terms.append((*numbers, first, second, first * second))
+        self._places = {item: place for place, item in enumerate(spec.items)}
+        self._numbers, self._signs = np.hsplit(np.array(terms), 2)
+
+    @property
+    def cells(self) -> int:
+        """Two for each coefficient."""
+        return self._mechanism.outcomes
+
+    def check(self, payload: bytes) -> None:
+        """Every report names a coefficient and a bit."""
+        self._checked(payload)
+
+    def count(self, payload: bytes) -> NDArray[np.int64]:
+        """One counter per outcome."""
+        counts = np.zeros(self.cells, np.int64)
+        for part in parts(self._checked(payload)):
+            counts += np.bincount(part, minlength=self.cells)
+        return counts
+
+    def reports(self, counts: NDArray[np.int64]) -> int:
+        """The sum of all counters."""
+        return int(counts.sum())
+
+    def shares(self, counts: NDArray[np.int64], items: Sequence[str]) -> Shares:
+        """Marginals from coefficients: a signed sum, halved for each flag.
+
+        Given how many reports each coefficient has, the variance is exact: that of the lies,
+        (c^2 - 1) / n_a with c = 1 / (1 - 2b); that of the n_a devices asked,
+        (1 - theta^2) (n - n_a) / (n_a (n - 1)); and, as no device is asked twice, the covariance
+        -(theta_ab - theta_a theta_b) / (n - 1) of the means of two coefficients. It is infinite
+        where a coefficient has no report yet.
+        """
+        unknown = [item for item in items if item not in self._places]
+        if unknown:
+            example = next(reversed(self._places))
+            raise ParameterError(
+                "candidates", f"items of {self.spec.name} such as {example}", unknown[0]
+            )
+        chosen = [self._places[item] for item in items]
+        numbers, signs = self._numbers[chosen], self._signs[chosen]
+        theta, variance = self._coefficients(counts)
+        means = theta[numbers] * signs
+        spread = np.where(signs, variance[numbers], 0.0).sum(axis=1)
+        # With the signs inside, each coefficient of a pair is the product of the other two.
+        kept = np.clip(means, -1.0, 1.0)
+        products = kept * np.roll(kept, 1, axis=1)
+        flags = np.count_nonzero(signs, axis=1) // 2 + 1
+        covariance = (kept - products).sum(axis=1) / max(self.reports(counts) - 1, 1)
+        spread = (spread - np.where(flags == 2, 2 * covariance, 0.0)) / 4.0**flags
+        return Shares((1 + means.sum(axis=1)) / 2.0**flags, spread, spread)
+
+    def _coefficients(
+        self, counts: NDArray[np.int64]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Every theta and its variance; 0 and infinite where there is no report."""
+        zeros, ones = counts.reshape(-1, 2).T.astype(np.float64)
+        reports = zeros + ones
+        seen = reports > 0
+        support = self._mechanism.inner.support
+        scale = 1 / (support.p - support.q)
+        asked = np.where(seen, reports, 1.0)
+        theta = scale * (zeros - ones) / asked
+        kept = np.clip(theta, -1.0, 1.0) ** 2
+        total = float(reports.sum())
+        unasked = (total - asked) / (asked * max(total - 1, 1.0))
+        variance = (scale**2 - 1) / asked + (1 - kept) * unasked
+        return theta, np.where(seen, variance, np.inf)
+
+    def _checked(self, payload: bytes) -> NDArray[Any]:
+        self._check_width(payload)
+        reports = np.frombuffer(payload, self._item)
+        highest = int(reports.max())
+        if highest >= self.cells:
+            raise WireError(
+                f"a report of {self.spec.name} must be below {self.cells}, got {highest}"
+            )
+        return reports

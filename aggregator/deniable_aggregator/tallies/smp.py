@@ -1,0 +1,136 @@
+"""Counting and reading records of which every device reports one sampled attribute."""
+
+from __future__ import annotations
+
+import itertools
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from deniable_aggregator.tallies.base import Shares, Tally, parts
+from deniable_shared.attributes import single_items
+from deniable_shared.errors import ParameterError, WireError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from deniable_aggregator.tallies.oracle import OracleTally
+    from deniable_shared.spec import Spec
+
+
+class SampledAttributeTally(Tally):
+    """The counts of each attribute's oracle, one after the other.
+
+    Args:
+        spec: an attributes metric.
+        oracles: counts and reads the reports on each attribute.
+    """
+
+    def __init__(self, spec: Spec, oracles: Sequence[OracleTally[Any]]) -> None:
+        super().__init__(spec)
+        self._oracles = tuple(oracles)
+        edges = itertools.accumulate((oracle.cells for oracle in oracles), initial=0)
+        self._blocks = [slice(start, end) for start, end in itertools.pairwise(edges)]
+        self._places: dict[str, tuple[int, int]] = {}
+        for number, attribute in enumerate(spec.attributes):
+            # A flag is asked for by one item, `true`, which is the last of its domain.
+            items = single_items((attribute,))
+            first = attribute.size - len(items)
+            self._places.update((item, (number, first + at)) for at, item in enumerate(items))
+
+    @property
+    def cells(self) -> int:
+        """Those of all oracles."""
+        return self._blocks[-1].stop
+
+    def check(self, payload: bytes) -> None:
+        """The attribute exists, the inner report is possible, and what fills it up is zero."""
+        for part in parts(self._rows(payload)):
+            for number, reports in self._by_attribute(part):
+                width = self._oracles[number].oracle.report_bytes
+                if reports[:, width:].any():
+                    raise WireError(
+                        f"a report of {self._label(number)} must have zeros after {1 + width} bytes"
+                    )
+                try:
+                    self._oracles[number].check(_items(reports[:, :width]))
+                except WireError as error:
+                    raise WireError(f"a report of {self._label(number)} {error}") from None
+
+    def count(self, payload: bytes) -> NDArray[np.int64]:
+        """Counts the reports of each attribute with its oracle."""
+        self.check(payload)
+        counts = np.zeros(self.cells, np.int64)
+        for part in parts(self._rows(payload)):
+            for number, reports in self._by_attribute(part):
+                oracle = self._oracles[number]
+                items = _items(reports[:, : oracle.oracle.report_bytes])
+                group = np.zeros(items.size, np.uint16)
+                counts[self._blocks[number]] += oracle.count(group, items, 1)[0]
+        return counts
+
+    def reports(self, counts: NDArray[np.int64]) -> int:
+        """What all oracles counted."""
+        return int(self._reports(counts).sum())
+
+    def shares(self, counts: NDArray[np.int64], items: Sequence[str]) -> Shares:
+        """The oracle's estimates from the n_j reports on an attribute, for all n devices.
+
+        The variance is exact given n_j: the oracle's, and f (1 - f) (n - n_j) / (n_j (n - 1)) for
+        the devices that were not asked. It is infinite where an attribute has no report yet.
+        """
+        unknown = [item for item in items if item not in self._places]
+        if unknown:
+            example = next(iter(self._places))
+            raise ParameterError(
+                "candidates", f"items of {self.spec.name} such as {example}", unknown[0]
+            )
+        places = np.array([self._places[item] for item in items], np.int64).reshape(-1, 2)
+        share = np.zeros(len(places))
+        variance, null_variance = np.full(len(places), np.inf), np.full(len(places), np.inf)
+        reports = self._reports(counts)
+        total = int(reports.sum())
+        for number in np.unique(places[:, 0]):
+            if not reports[number]:
+                continue
+            here = np.flatnonzero(places[:, 0] == number)
+            block = counts[self._blocks[number]][None]
+            found = self._oracles[number].shares(block).of(places[here, 1])
+            unasked = (total - reports[number]) / (reports[number] * max(total - 1, 1))
+            truth = np.clip(found.share, 0.0, 1.0)
+            share[here] = found.share
+            variance[here] = found.variance + truth * (1 - truth) * unasked
+            null_variance[here] = found.null_variance
+        return Shares(share, variance, null_variance)
+
+    def _reports(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
+        """How many reports each attribute has: int64, (attributes,)."""
+        pairs = zip(self._oracles, self._blocks, strict=True)
+        return np.array([oracle.reports(counts[block][None])[0] for oracle, block in pairs])
+
+    def _rows(self, payload: bytes) -> NDArray[np.uint8]:
+        """uint8, (reports, width), of attributes that exist."""
+        self._check_width(payload)
+        rows = np.frombuffer(payload, np.uint8).reshape(-1, self._width)
+        highest = int(rows[:, 0].max())
+        if highest >= len(self._oracles):
+            raise WireError(
+                f"the attribute of a report of {self.spec.name} must be below "
+                f"{len(self._oracles)}, got {highest}"
+            )
+        return rows
+
+    def _by_attribute(self, rows: NDArray[np.uint8]) -> Iterator[tuple[int, NDArray[np.uint8]]]:
+        """Each attribute that occurs, with what follows its number in the reports on it."""
+        for number in np.flatnonzero(np.bincount(rows[:, 0])).tolist():
+            yield number, rows[rows[:, 0] == number, 1:]
+
+    def _label(self, number: int) -> str:
+        return f"{self.spec.name}.{self.spec.attributes[number].name}"
+
+
+def _items(rows: NDArray[np.uint8]) -> NDArray[np.void]:
+    """Rows of bytes as void items."""
+    return np.ascontiguousarray(rows).view(f"V{rows.shape[1]}").ravel()

@@ -1,0 +1,151 @@
+"""Records: several attributes of one device, each with a small domain of its own."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+from deniable_shared import hashing
+from deniable_shared.errors import ParameterError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from deniable_shared.fields import Fields
+
+AttributeType = Literal["boolean", "category"]
+
+MIN_ATTRIBUTES: Final = 2
+MAX_ATTRIBUTES: Final = 64
+NAME: Final = r"[a-z][a-z0-9_]{0,63}"
+_BOOLEAN: Final = ("false", "true")
+
+
+@dataclass(frozen=True)
+class Attribute:
+    """One attribute of a record: a flag, or one of a few categories.
+
+    Attributes:
+        name: its name within the metric.
+        type: ``boolean`` or ``category``.
+        values: the categories in their order, the catch-all last; empty for a flag.
+        other: the category that values outside the domain count as, or None.
+    """
+
+    name: str
+    type: AttributeType
+    values: tuple[str, ...] = ()
+    other: str | None = None
+
+    def __post_init__(self) -> None:
+        field = f"attributes.{self.name}"
+        if self.type not in ("boolean", "category"):
+            raise ParameterError(field, "boolean or category", self.type)
+        distinct = len(set(self.values)) == len(self.values)
+        if self.type == "boolean" and self.values:
+            raise ParameterError(field, "without values: it is boolean", self.values)
+        if self.type == "category" and not (distinct and len(self.values) >= 2):
+            raise ParameterError(field, "at least 2 different categories, with other", self.values)
+        if self.other is not None and self.other not in self.values:
+            raise ParameterError(f"{field}.other", "one of the values", self.other)
+
+    @property
+    def domain(self) -> tuple[str, ...]:
+        """Everything that the attribute can be, in the order of its indices."""
+        return _BOOLEAN if self.type == "boolean" else self.values
+
+    @property
+    def size(self) -> int:
+        """How many different things it can be."""
+        return len(self.domain)
+
+    @cached_property
+    def other_index(self) -> int | None:
+        """The index of the catch-all, or None."""
+        return None if self.other is None else self._index[self.other]
+
+    def index(self, value: object) -> int | None:
+        """Where a value stands in the domain, or None if it may not be recorded."""
+        if self.type == "boolean":
+            return int(value) if type(value) is bool else None
+        if not isinstance(value, str):
+            return None
+        return self._index.get(hashing.normalized(value), self.other_index)
+
+    def canonical(self) -> dict[str, Any]:
+        """The attribute as JSON data."""
+        return {
+            "name": self.name,
+            "type": self.type,
+            "values": list(self.values),
+            "other": self.other,
+        }
+
+    @classmethod
+    def from_canonical(cls, data: Mapping[str, Any]) -> Attribute:
+        """The attribute that `canonical` described.
+
+        Raises:
+            ParameterError: if it is refused.
+        """
+        return cls(data["name"], data["type"], tuple(data["values"]), data["other"])
+
+    @cached_property
+    def _index(self) -> dict[str, int]:
+        return {value: index for index, value in enumerate(self.values)}
+
+
+def categories(values: Sequence[str], other: str | None) -> tuple[tuple[str, ...], str | None]:
+    """Values and catch-all of a registry file in their NFC form, the catch-all among the values."""
+    normalized = tuple(map(hashing.normalized, values))
+    if other is not None and (other := hashing.normalized(other)) not in normalized:
+        normalized = (*normalized, other)
+    return normalized, other
+
+
+def read(table: Fields) -> tuple[Attribute, ...] | None:
+    """The attributes of a metric, from its table in a registry file.
+
+    Args:
+        table: ``carrier = ["AA", "DL"]``, ``late = "boolean"``, or
+            ``carrier = { values = ["AA", "DL"], other = "another" }``.
+
+    Returns:
+        None if there were problems; they are noted.
+    """
+    found = []
+    failed = False
+    for name, domain in table.domains(NAME):
+        if domain is None:
+            found.append(Attribute(name, "boolean"))
+            continue
+        values, other = domain.texts("values"), domain.text("other", default=None)
+        domain.refuse_unknown()
+        if not domain.failed:
+            try:
+                found.append(Attribute(name, "category", *categories(values or (), other)))
+            except ParameterError as error:
+                domain.problem("values", error.constraint, error.value)
+        failed |= domain.failed
+    return None if failed or table.failed else tuple(found)
+
+
+def single_items(attributes: Sequence[Attribute]) -> tuple[str, ...]:
+    """What is estimated of each attribute by itself: ``carrier=AA``, ``late=true``."""
+    return tuple(
+        f"{attribute.name}={value}"
+        for attribute in attributes
+        for value in (attribute.values or ("true",))
+    )
+
+
+def pair_items(attributes: Sequence[Attribute]) -> tuple[str, ...]:
+    """The four cells of every two flags: ``late=true & premium=false``."""
+    return tuple(
+        f"{one.name}={first} & {two.name}={second}"
+        for one, two in itertools.combinations(attributes, 2)
+        for first in reversed(_BOOLEAN)
+        for second in reversed(_BOOLEAN)
+    )

@@ -1,0 +1,90 @@
+"""Sampled Hadamard coefficients: the marginals of flags, and of every two of them."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, ClassVar, Self
+
+from deniable_shared.attributes import MAX_ATTRIBUTES, MIN_ATTRIBUTES
+from deniable_shared.errors import ParameterError
+from deniable_shared.mechanisms.base import Mechanism, require_integer
+from deniable_shared.mechanisms.rr import RandomizedResponse
+
+if TYPE_CHECKING:
+    from fractions import Fraction
+
+
+@dataclass(frozen=True)
+class SampledCoefficients(Mechanism):
+    """InpHT (Cormode, Kulkarni and Srivastava, SIGMOD 2018) for marginals of one and two flags.
+
+    A coefficient is a set a of one or two attributes. The device draws one of the
+    T = d + d (d - 1) / 2 coefficients and sends the parity of its flags in a through randomized
+    response. The draw is public and does not depend on the record, so a whole record has the
+    epsilon of that one bit. The mean of (-1)^parity over the n_a reports on a, divided by 1 - 2b
+    with b the probability of a lie, estimates theta_a without bias, and k flags have the marginal
+
+        f(g) = 2^-k sum over subsets a of the k flags of (-1)^(sum of g in a) theta_a
+
+    with theta of the empty set 1. The report is the coefficient's number times two, plus the bit.
+
+    Attributes:
+        attributes: number of flags d, in [2, 64].
+        inner: randomizes the parity.
+    """
+
+    name: ClassVar[str] = "pairs"
+    title: ClassVar[str] = "sampled Hadamard coefficients"
+    attributes: int
+    inner: RandomizedResponse
+
+    def __post_init__(self) -> None:
+        require_integer("attributes", self.attributes, MIN_ATTRIBUTES, MAX_ATTRIBUTES)
+        if not isinstance(self.inner, RandomizedResponse):
+            raise ParameterError("pairs inner", "randomized response", self.inner)
+
+    @classmethod
+    def for_epsilon(cls, attributes: int, epsilon: Fraction) -> Self:
+        """The mechanism over so many flags whose epsilon does not exceed the one given."""
+        return cls(attributes=attributes, inner=RandomizedResponse.for_epsilon(2, epsilon))
+
+    @property
+    def oracles(self) -> tuple[RandomizedResponse, ...]:
+        """What each attribute has to fit: flags."""
+        return (self.inner,) * self.attributes
+
+    @cached_property
+    def coefficients(self) -> tuple[tuple[int, ...], ...]:
+        """The attributes of each coefficient: all single ones, then all pairs in order."""
+        numbers = range(self.attributes)
+        return (*((each,) for each in numbers), *itertools.combinations(numbers, 2))
+
+    @property
+    def outcomes(self) -> int:
+        """How many different reports there are."""
+        return self.attributes * (self.attributes + 1)
+
+    @property
+    def report_bytes(self) -> int:
+        """One byte up to 15 attributes, two above."""
+        return ((self.outcomes - 1).bit_length() + 7) // 8
+
+    @property
+    def epsilon(self) -> float:
+        """The privacy loss of one report about a whole record, in nats."""
+        return self.inner.epsilon
+
+    def variance(self, share: float, reports: int) -> float:
+        """The variance of a single flag's share, if coefficients come equally often.
+
+        A cell of a pair has about three quarters of it.
+
+        Args:
+            share: the flag's true share, in [0, 1].
+            reports: how many devices reported, on any coefficient; at least 1.
+        """
+        size = len(self.coefficients)
+        noise = self.inner.variance(share, 1)
+        return (size * noise + (size - 1) * share * (1 - share)) / reports
