@@ -77,16 +77,16 @@ def visible_share(mechanism: Mechanism, devices: int, questions: int = 1) -> flo
     return seen
 
 
-def half_width(mechanism: Mechanism, share: float, devices: int, extra: float = 0.0) -> float:
+def half_width(mechanism: Mechanism, share: float, devices: float, extra: float = 0.0) -> float:
     """Half the width of the 95% interval of an item's share: 1.96 standard errors.
 
     Args:
         mechanism: the mechanism.
         share: the item's true share, in [0, 1].
-        devices: how many report; at least 1.
+        devices: how many report; greater than 0.
         extra: variance that is there however many report.
     """
-    return _Z * math.sqrt(mechanism.variance(share, devices) + extra)
+    return _Z * math.sqrt(mechanism.variance(share, 1) / devices + extra)
 
 
 def devices_for_width(mechanism: Mechanism, share: float, width: float) -> int:

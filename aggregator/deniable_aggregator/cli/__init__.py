@@ -9,6 +9,7 @@ import click
 from deniable_aggregator.cli.estimate import estimate
 from deniable_aggregator.cli.keys import keys
 from deniable_aggregator.cli.metrics import metrics
+from deniable_aggregator.cli.plan import plan_command
 from deniable_aggregator.cli.serve import serve
 from deniable_shared import __version__
 from deniable_shared.errors import DeniableError
@@ -32,6 +33,7 @@ def deniable() -> None:
     To begin, with a registry file metrics.toml of the application flightdeck:
 
     \b
+        deniable plan metrics.toml
         deniable metrics check metrics.toml
         deniable serve --store deniable.db
         deniable keys create --store deniable.db --scope admin --application flightdeck
@@ -48,6 +50,7 @@ def deniable() -> None:
 deniable.add_command(estimate)
 deniable.add_command(keys)
 deniable.add_command(metrics)
+deniable.add_command(plan_command)
 deniable.add_command(serve)
 
 __all__ = ["deniable"]
