@@ -5,6 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from deniable_shared.attributes import Attribute
 from deniable_shared.mechanisms import ORACLES, Sketch
 from deniable_shared.spec import Spec
 
@@ -22,6 +23,16 @@ def category(values: str, mechanism: Mechanism) -> Spec:
 
 def string(mechanism: Mechanism) -> Spec:
     return Spec("tests", "text", "string", (), None, mechanism, "day")
+
+
+def record(mechanism: Mechanism, *attributes: Attribute) -> Spec:
+    return Spec("tests", "record", "attributes", (), None, mechanism, "day", attributes)
+
+
+def attribute(name: str, values: str = "") -> Attribute:
+    """A flag, or a category of words."""
+    kind = "category" if values else "boolean"
+    return Attribute(name, kind, tuple(values.split()))
 
 
 def sketch(inner: str, epsilon: object, *, rows: int, buckets: int) -> Sketch:
