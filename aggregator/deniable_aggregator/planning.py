@@ -15,7 +15,14 @@ from deniable_shared.disclosure import (
     posterior_from_even_odds,
     visible_share,
 )
-from deniable_shared.mechanisms import MAX_EPSILON, Mechanism, Oracle, RandomizedResponse, Sketch
+from deniable_shared.mechanisms import (
+    MAX_EPSILON,
+    ORACLES,
+    Mechanism,
+    Oracle,
+    RandomizedResponse,
+    Sketch,
+)
 from deniable_shared.mechanisms.sketch import (
     ASSUMED_SECOND_MOMENT,
     FAMILY_TO_NOISE,
@@ -37,6 +44,7 @@ DEFAULT_CANDIDATES: Final = 1_000
 DEFAULT_DAYS: Final = 365
 DEVICES_AROUND: Final = 100
 PERIOD_DAYS: Final[Mapping[str, int]] = {"day": 1, "week": 7, "month": 30}
+_ALL: Final = tuple(name for name in ORACLES if name != RandomizedResponse.name)
 _EPSILON_STEPS: Final = 100
 """Suggested epsilons are whole hundredths."""
 
@@ -257,7 +265,7 @@ def considered(mechanism: Mechanism, devices: int) -> tuple[Candidate, ...]:
     elif isinstance(mechanism, Oracle):
         # The devices are drawn from a population, as the optimum assumes.
         drawn, best = 1 - 1 / mechanism.size, planner.optimum(mechanism.size, mechanism.epsilon)
-        others = planner.candidates(mechanism.size, epsilon)
+        others = planner.candidates(mechanism.size, epsilon, _ALL)
         found = [
             ((planner.total_variance(oracle) + drawn) / best, oracle)
             for oracle in _with(mechanism, others)
@@ -267,7 +275,7 @@ def considered(mechanism: Mechanism, devices: int) -> tuple[Candidate, ...]:
         best = planner.optimum_for_rare(mechanism.epsilon)
         sketches: list[Mechanism] = [
             Sketch(rows=rows_for(inner, devices), inner=inner)
-            for inner in planner.inner_candidates(epsilon)
+            for inner in planner.inner_candidates(epsilon, names=_ALL)
         ]
         found = [(each.variance(0.0, 1) / best, each) for each in _with(mechanism, sketches)]
     found.sort(key=lambda pair: pair[0])

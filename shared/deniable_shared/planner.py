@@ -7,23 +7,28 @@ made from integers and the basic operations of IEEE arithmetic, so no machine de
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Final
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from deniable_shared.errors import ParameterError
-from deniable_shared.mechanisms import ORACLES, Oracle, RandomizedResponse, Sketch
-from deniable_shared.mechanisms.base import IndexOracle
-from deniable_shared.mechanisms.sketch import rows_for
+from deniable_shared.mechanisms import ORACLES, Oracle, Sketch
+from deniable_shared.mechanisms.sketch import MAX_CELLS, MIN_ROWS, row_cells, rows_for
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
     from fractions import Fraction
 
 BUCKETS: Final = 1_024
 """Buckets in a row of a sketch, or more: sampled collisions cost less than 1.4% of the noise."""
 
-MAX_ROW_CELLS: Final = 8_192
-"""Integers in a row of a planned sketch, so that a thousand rows are a tally."""
+CONSIDERED: Final = ("grr", "pgr", "ss", "oue", "ht", "rhr")
+"""The oracles that the planner takes, the simplest to read first. The list is as fixed as the rest.
 
+Left out are sue, which oue beats, and olh, which costs the server a hash per report and item for
+what pgr gives for nothing; a registry may name them.
+"""
+
+MAX_ROW_CELLS: Final = MAX_CELLS // MIN_ROWS
 MAX_REPORT_BYTES: Final = 4_096
 TOLERANCE: Final = 1.03
 """An oracle whose noise is this close to the least is as good; the smallest reports are taken.
@@ -31,6 +36,9 @@ TOLERANCE: Final = 1.03
 Intervals are then at most 1.5% wider than they might be. At epsilon 1 this is what it costs to send
 2 bytes (projective geometry over three elements) instead of a bit per item.
 """
+
+SAME: Final = 1.005
+"""Oracles of the same size whose noise differs by less than this: the simplest is taken."""
 
 
 def total_variance(oracle: Oracle) -> float:
@@ -76,19 +84,18 @@ def optimum_for_rare(epsilon: float) -> float:
     return 4 * math.exp(epsilon) / math.expm1(epsilon) ** 2
 
 
-def candidates(size: int, epsilon: Fraction) -> list[Oracle]:
+def candidates(size: int, epsilon: Fraction, names: Iterable[str] = CONSIDERED) -> list[Oracle]:
     """Every oracle that can carry so many items in reports of at most 4 KiB.
 
     Args:
         size: number of items, at least 2.
         epsilon: privacy loss of one report, in nats.
+        names: of oracles; those that the planner may take, unless others are to be compared.
     """
     found = []
-    for kind in ORACLES.values():
-        if kind is RandomizedResponse:
-            continue
+    for name in names:
         try:
-            oracle = kind.for_epsilon(size, epsilon)
+            oracle = ORACLES[name].for_epsilon(size, epsilon)
         except ParameterError:
             continue
         if oracle.report_bytes <= MAX_REPORT_BYTES:
@@ -112,7 +119,9 @@ def oracle_for(size: int, epsilon: Fraction) -> Oracle:
     return _best(found, total_variance)
 
 
-def inner_candidates(epsilon: Fraction, buckets: int | None = None) -> list[Oracle]:
+def inner_candidates(
+    epsilon: Fraction, buckets: int | None = None, names: Iterable[str] = CONSIDERED
+) -> list[Oracle]:
     """The oracles that a sketch may have inside: pure, and with rows that a tally can hold.
 
     A projective geometry has as many points as fill it, so where nothing else is asked for a row
@@ -121,16 +130,11 @@ def inner_candidates(epsilon: Fraction, buckets: int | None = None) -> list[Orac
     Args:
         epsilon: privacy loss of one report, in nats.
         buckets: of a row; None for `BUCKETS`, or more where they cost nothing.
+        names: see `candidates`.
     """
-    found = []
-    for oracle in candidates(buckets or BUCKETS, epsilon):
-        if not oracle.pure or (buckets is None and _row_cells(oracle) > MAX_ROW_CELLS):
-            continue
-        if buckets is None:
-            filled = type(oracle).for_epsilon(_row_cells(oracle), epsilon)
-            if _row_cells(filled) == _row_cells(oracle):
-                oracle = filled
-        found.append(oracle)
+    found = [oracle for oracle in candidates(buckets or BUCKETS, epsilon, names) if oracle.pure]
+    if buckets is None:
+        found = [_filled(oracle) for oracle in found if row_cells(oracle) <= MAX_ROW_CELLS]
     return found
 
 
@@ -152,10 +156,22 @@ def sketched_variance(inner: Oracle) -> float:
 
 
 def _best(found: list[Oracle], variance: Callable[[Oracle], float]) -> Oracle:
+    """The first of the best of the smallest of the good."""
     limit = TOLERANCE * min(map(variance, found))
     good = [oracle for oracle in found if variance(oracle) <= limit]
-    return min(good, key=lambda oracle: (oracle.report_bytes, variance(oracle), oracle.name))
+    smallest = min(oracle.report_bytes for oracle in good)
+    small = [oracle for oracle in good if oracle.report_bytes == smallest]
+    limit = SAME * min(map(variance, small))
+    return next(oracle for oracle in small if variance(oracle) <= limit)
 
 
-def _row_cells(oracle: Oracle) -> int:
-    return oracle.outcomes if isinstance(oracle, IndexOracle) else oracle.size
+def _filled(oracle: Oracle) -> Oracle:
+    """The same oracle with an item for every outcome, if that needs no more outcomes."""
+    cells = row_cells(oracle)
+    if cells == oracle.size:
+        return oracle
+    try:
+        filled: Oracle = replace(cast("Any", oracle), size=cells)
+    except ParameterError:
+        return oracle
+    return filled if row_cells(filled) == cells else oracle

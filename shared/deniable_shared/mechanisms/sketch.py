@@ -8,11 +8,17 @@ from fractions import Fraction
 from typing import ClassVar, Final
 
 from deniable_shared.errors import ParameterError
-from deniable_shared.mechanisms.base import Oracle, Support, SupportMechanism, require_integer
+from deniable_shared.mechanisms.base import (
+    IndexOracle,
+    Oracle,
+    Support,
+    SupportMechanism,
+    require_integer,
+)
 
 MAX_ROWS: Final = 65_536
 MAX_CELLS: Final = 1 << 23
-"""A tally has at most this many buckets in all rows together."""
+"""A tally has at most this many counters in all rows together."""
 
 ASSUMED_SECOND_MOMENT: Final = Fraction(1, 20)
 """The sum of squared shares that sizing assumes: more concentrated than words, less than brands."""
@@ -46,8 +52,8 @@ class Sketch(SupportMechanism):
         require_integer("sketch rows", self.rows, 1, MAX_ROWS)
         if not isinstance(self.inner, Oracle) or not self.inner.pure:
             raise ParameterError("sketch inner", "a pure oracle", self.inner)
-        if self.rows * self.buckets > MAX_CELLS:
-            limit = MAX_CELLS // self.buckets
+        limit = MAX_CELLS // row_cells(self.inner)
+        if self.rows > limit:
             raise ParameterError("sketch rows", f"at most {limit}", self.rows)
 
     @property
@@ -91,6 +97,15 @@ class Sketch(SupportMechanism):
         return second_moment / (self.rows * (self.buckets - 1))
 
 
+def row_cells(inner: Oracle) -> int:
+    """How many counters a row has, up to a few: one per outcome, or one per bucket.
+
+    Args:
+        inner: the oracle over the buckets.
+    """
+    return inner.outcomes if isinstance(inner, IndexOracle) else inner.size
+
+
 def rows_for(inner: Oracle, devices: int) -> int:
     """The rows that keep the error of the hash family under 5% of the variance of the noise.
 
@@ -99,4 +114,4 @@ def rows_for(inner: Oracle, devices: int) -> int:
     """
     noise = inner.variance(0.0, 1)
     needed = devices * float(ASSUMED_SECOND_MOMENT) / (FAMILY_TO_NOISE * noise * (inner.size - 1))
-    return max(1, min(max(MIN_ROWS, math.ceil(needed)), MAX_ROWS, MAX_CELLS // inner.size))
+    return max(1, min(max(MIN_ROWS, math.ceil(needed)), MAX_ROWS, MAX_CELLS // row_cells(inner)))
