@@ -1,0 +1,96 @@
+"""Reading Hadamard responses: an exact transform of integers, and what it says about items."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+from deniable_aggregator.tallies.base import Shares
+from deniable_aggregator.tallies.oracle import IndexTally
+from deniable_shared.rationals import SCALE
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from deniable_shared.mechanisms import HadamardResponse, RecursiveHadamardResponse
+
+
+def walsh_hadamard(rows: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Multiplies by Sylvester's Hadamard matrix, exactly, along the last axis.
+
+    Every step transforms the lowest bit of the position and moves it to the top (Pease 1968), so
+    that each runs over long halves; after all steps the bits are where they were.
+
+    Args:
+        rows: int64, (..., K), K a power of two.
+
+    Returns:
+        int64, (..., K): at c the sum over r of rows[r] (-1)^(number of ones in r AND c).
+    """
+    order = rows.shape[-1]
+    source, target = rows.copy(), np.empty_like(rows)
+    for _ in range(order.bit_length() - 1):
+        even, odd = source[..., 0::2], source[..., 1::2]
+        np.add(even, odd, out=target[..., : order // 2])
+        np.subtract(even, odd, out=target[..., order // 2 :])
+        source, target = target, source
+    return source
+
+
+def _transformed(counts: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Positive minus negative signs, agreed with each column.
+
+    Args:
+        counts: int64, (..., order - 1, 2): reports by row, the first left out, and sign.
+
+    Returns:
+        int64, (..., order).
+    """
+    *groups, rows, _ = counts.shape
+    signed = np.zeros((*groups, rows + 1), np.int64)
+    np.subtract(counts[..., 0], counts[..., 1], out=signed[..., 1:])
+    return walsh_hadamard(signed)
+
+
+class HadamardTally(IndexTally):
+    """One counter per row and sign of the one-bit Hadamard response."""
+
+    def supporting(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The reports whose sign is the item's, by one transform of each group."""
+        order = cast("HadamardResponse", self.oracle).order
+        agreed = _transformed(counts.reshape(-1, order - 1, 2))[:, : self.oracle.size]
+        return (self.reports(counts)[:, None] + agreed) >> 1
+
+
+class RecursiveHadamardTally(IndexTally):
+    """One counter per row, block and sign of the recursive Hadamard response."""
+
+    def supporting(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The reports that name the item's block and have its sign."""
+        return self._supporting(counts)[0]
+
+    def shares(self, counts: NDArray[np.int64]) -> Shares:
+        """The unbiased estimates; their variance depends on how common each item's block is."""
+        oracle = cast("RecursiveHadamardResponse", self.oracle)
+        reports = int(self.reports(counts)[0])
+        agreeing, named = (column[0] / reports for column in self._supporting(counts))
+        p, q, order = oracle.own / SCALE, oracle.other / SCALE, oracle.order
+        share = (2 * (order - 1) * agreeing - (order - 2) * named - 2 * q) / (order * (p - q))
+        held = np.clip((named - 2 * q) / (p - q), 0.0, 1.0)
+        clipped = np.clip(share, 0.0, 1.0)
+        return Shares(
+            share,
+            oracle.variance_within(clipped, np.maximum(held, clipped), reports),
+            oracle.variance_within(0.0, held, reports),
+        )
+
+    def _supporting(self, counts: NDArray[np.int64]) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Reports of the item's block with its sign, and with any: int64, (groups, size) each."""
+        oracle = cast("RecursiveHadamardResponse", self.oracle)
+        blocks = counts.reshape(-1, oracle.order - 1, oracle.blocks, 2).swapaxes(1, 2)
+        named = blocks.sum(axis=(2, 3))[:, :, None]
+        agreeing = (named + _transformed(blocks)) >> 1
+        # Items are dealt to the blocks in turn, so a column of all blocks is a run of items.
+        by_item = agreeing.swapaxes(1, 2).reshape(named.shape[0], -1)[:, : oracle.size]
+        return by_item, np.tile(named[:, :, 0], oracle.order)[:, : oracle.size]

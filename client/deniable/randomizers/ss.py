@@ -1,0 +1,43 @@
+"""Subset selection on the device."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, cast
+
+if TYPE_CHECKING:
+    from deniable._randomness import Randomness
+    from deniable_shared.mechanisms import SubsetSelection
+
+
+class SubsetSelectionRandomizer:
+    """Sends a set with the device's item, or one of the other items only."""
+
+    def __init__(self, mechanism: SubsetSelection, randomness: Randomness) -> None:
+        self._randomness = randomness
+        self._size = mechanism.size
+        self._subset = mechanism.subset
+        self._own = mechanism.own
+        self._bytes = mechanism.report_bytes
+        self._unused = 8 * mechanism.report_bytes - mechanism.size
+
+    def report(self, item: int | bytes, secret: bytes) -> bytes:  # noqa: ARG002  nothing memoised
+        """One bit per item, the first in the highest place."""
+        place = self._size - 1 - cast("int", item)
+        told = self._randomness.bernoulli(self._own)
+        others = self._others(self._subset - told)
+        # The others have no place for the item: those above its own move up by one.
+        below = others & (1 << place) - 1
+        bits = (others ^ below) << 1 | below | told << place
+        return (bits << self._unused).to_bytes(self._bytes, "big")
+
+    def _others(self, count: int) -> int:
+        """A uniform subset of the k - 1 other items, as that many bits (Floyd's algorithm).
+
+        Each step adds one item, and every subset is equally likely: Bentley and Floyd 1987.
+        """
+        below = self._randomness.below
+        bits = 0
+        for last in range(self._size - 1 - count, self._size - 1):
+            bit = 1 << below(last + 1)
+            bits |= 1 << last if bits & bit else bit
+        return bits

@@ -1,0 +1,70 @@
+"""One-bit Hadamard response: one noisy entry of the item's column of a Hadamard matrix."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar, Final, Self
+
+from deniable_shared.mechanisms.base import IndexOracle, Support, require_integer
+from deniable_shared.rationals import SCALE, ceil_divide, exp_lower, log_upper
+
+MAX_SIZE: Final = 1 << 20
+
+
+@dataclass(frozen=True)
+class HadamardResponse(IndexOracle):
+    """HT1 (Apple 2017, algorithm 5; Bassily, Nissim, Stemmer and Thakurta 2017).
+
+    Let H be Sylvester's Hadamard matrix of order K, the least power of two that is not below the
+    number of items: H[j, x] = (-1)^(number of ones in j AND x). The device draws a row j and sends
+    it with H[j, x], negated with probability b = flip / 2^32. The row is public and independent of
+    the item, so this is randomized response on one bit, and epsilon is ln((1 - b) / b).
+
+    The row is uniform over the K - 1 rows after the first, which is constant and would say nothing.
+    Any two columns then agree in K / 2 - 1 rows and differ in K / 2, whatever the items, so the
+    support lemma holds. Leaving the first row out divides the variance by (K / (K - 1))^2, which
+    for 4 items is almost a half.
+
+    The report is the number 2 (j - 1) + s of an outcome, s = 1 for a negative entry.
+
+    Attributes:
+        size: number of items, in [2, 2^20]; any, not only powers of two.
+        flip: weight of a false sign, over 2^32; in [1, 2^31 - 1].
+    """
+
+    name: ClassVar[str] = "ht"
+    title: ClassVar[str] = "one-bit Hadamard response"
+    size: int
+    flip: int
+
+    def __post_init__(self) -> None:
+        require_integer("ht size", self.size, 2, MAX_SIZE)
+        require_integer("ht flip", self.flip, 1, SCALE // 2 - 1)
+
+    @classmethod
+    def for_epsilon(cls, size: int, epsilon: Fraction) -> Self:
+        """The mechanism over `size` items whose epsilon does not exceed the one given."""
+        return cls(size=size, flip=ceil_divide(SCALE, 1 + exp_lower(epsilon)))
+
+    @property
+    def order(self) -> int:
+        """The order K of the matrix: a power of two, at least `size`."""
+        return 1 << (self.size - 1).bit_length()
+
+    @property
+    def outcomes(self) -> int:
+        """A row and a sign."""
+        return 2 * (self.order - 1)
+
+    @property
+    def epsilon(self) -> float:
+        """The privacy loss of one report, in nats."""
+        return log_upper(Fraction(SCALE - self.flip, self.flip))
+
+    @property
+    def support(self) -> Support:
+        """The probabilities that the sign is the one of the device's item (p) or of another (q)."""
+        half, own = self.order // 2, SCALE - self.flip
+        other = ((half - 1) * own + half * self.flip) / (SCALE * (self.order - 1))
+        return Support(own / SCALE, other)

@@ -1,0 +1,85 @@
+"""Subset selection: a random set of items that holds the device's own more often than not."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar, Final, Self
+
+from deniable_shared.errors import ParameterError
+from deniable_shared.mechanisms.base import BitsOracle, Support, require_integer
+from deniable_shared.rationals import SCALE, ceil_divide, exp_lower, log_upper
+
+MAX_SIZE: Final = 1_024
+"""The largest domain: drawing a subset takes the device as many steps as it has items."""
+
+
+@dataclass(frozen=True)
+class SubsetSelection(BitsOracle):
+    """Subset selection (Ye and Barg 2018; Wang et al. 2016): optimal at every size and epsilon.
+
+    The device sends a set of w of the k items. With probability p = own / 2^32 the set is its own
+    item and a uniform subset of w - 1 others; otherwise it is a uniform subset of w of the *other*
+    items. Each set with the item then has probability p / C(k-1, w-1), each set without it
+    (1 - p) / C(k-1, w), so epsilon is ln(p (k - w) / ((1 - p) w)), attained. If the second kind
+    could hold the item after all, epsilon would be larger than that. Another item is in the set
+    with probability q = (w - p) / (k - 1).
+
+    The report is one bit per item, w of them set. With w = 1 it is generalized randomized response.
+
+    Attributes:
+        size: number of items k, in [2, 1024].
+        subset: number of items w in a set, in [1, k - 1].
+        own: weight of a set with the device's item, over 2^32; more than w / k of it.
+    """
+
+    name: ClassVar[str] = "ss"
+    title: ClassVar[str] = "subset selection"
+    size: int
+    subset: int
+    own: int
+
+    def __post_init__(self) -> None:
+        require_integer("ss size", self.size, 2, MAX_SIZE)
+        require_integer("ss subset", self.subset, 1, self.size - 1)
+        require_integer("ss own", self.own, 1, SCALE - 1)
+        if not self.own * self.size > self.subset * SCALE:
+            raise ParameterError("ss own", f"above {self.subset} / {self.size} of 2^32", self.own)
+
+    @classmethod
+    def for_epsilon(cls, size: int, epsilon: Fraction) -> Self:
+        """The mechanism over `size` items whose epsilon does not exceed the one given.
+
+        w is the integer with the least total squared error, by the exact variance. That has one
+        minimum over real w, at k / (e^epsilon + 1), so it is one of the two neighbours.
+
+        Raises:
+            ParameterError: if size is not in [2, 1024].
+        """
+        require_integer("ss size", size, 2, MAX_SIZE)
+        below = int(size / (exp_lower(epsilon) + 1))
+        found = [cls.with_subset(size, max(1, w), epsilon) for w in (below, below + 1)]
+        return min(found, key=lambda mechanism: mechanism.variance(1 / size, 1))
+
+    @classmethod
+    def with_subset(cls, size: int, subset: int, epsilon: Fraction) -> Self:
+        """The same with sets of a given number of items."""
+        rest = size - subset
+        return cls(
+            size=size,
+            subset=subset,
+            own=SCALE - ceil_divide(SCALE * rest, exp_lower(epsilon) * subset + rest),
+        )
+
+    @property
+    def epsilon(self) -> float:
+        """The privacy loss of one report, in nats."""
+        with_item = Fraction(self.own, self.subset)
+        without = Fraction(SCALE - self.own, self.size - self.subset)
+        return log_upper(with_item / without)
+
+    @property
+    def support(self) -> Support:
+        """The probabilities that the set holds the device's item (p) and a given other one (q)."""
+        other = (self.subset * SCALE - self.own) / (SCALE * (self.size - 1))
+        return Support(self.own / SCALE, other)
