@@ -2,111 +2,75 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from deniable_aggregator.intervals import DEFAULT_LEVEL, detect, z_value
+from deniable_aggregator import postprocess as processing
+from deniable_aggregator.answer import DETECTION_ALPHA, Estimate, Processed
+from deniable_aggregator.combination import ABOUT, About, Combination, Part, combine
+from deniable_aggregator.intervals import (
+    CORRECTIONS,
+    DEFAULT_LEVEL,
+    INTERVALS,
+    Correction,
+    Interval,
+    alpha_of,
+    detect,
+)
+from deniable_aggregator.postprocess import POSTPROCESS, Postprocess
+from deniable_aggregator.sums import Sum, add_up
 from deniable_aggregator.tallies import tally_for
 from deniable_shared.errors import ParameterError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
     from deniable_shared.spec import Spec
 
-DETECTION_ALPHA: Final = 0.05
+_FLAG = ("false", "true")
 
 
 @dataclass(frozen=True)
-class Estimate:
-    """Unbiased estimates of the items of one metric; nothing is clipped or rescaled.
+class Options:
+    """How a question is to be answered.
 
     Attributes:
-        metric: the metric's name.
-        items: what is estimated.
-        share: float64, (items,): estimated share among the devices that reported; may lie outside
-            [0, 1].
-        standard_error: float64, (items,), of the share.
-        low: float64, (items,): lower end of the interval.
-        high: float64, (items,): upper end of the interval.
-        detected: bool, (items,): whether the item is present at all, by a one-sided test with the
-            Benjamini-Hochberg correction at 5% over all items asked for.
-        level: the probability with which each single interval covers, in (0, 1).
-        reports: how many reports were counted.
-        specs: for each spec that contributed, the spec and its number of reports.
+        top: only so many items, those with the largest estimates; None for all.
+        detected: only items that are detected.
+        about: whether errors and intervals are about the devices that reported, or about the
+            population that they are a random sample of.
+        interval: what the intervals cover, see `intervals.alpha_of`. None for "selected" where
+            items are chosen by their estimates (`top`, `detected`), and "item" elsewhere.
+        correction: of detection for the number of items, see `intervals.detect`.
+        postprocess: what is added beside the raw shares, see `postprocess`. None for Norm-Sub
+            where a category's whole domain is shown or a sum is asked for, and nothing elsewhere.
+        level: of the intervals, in (0, 1).
     """
 
-    metric: str
-    items: tuple[str, ...]
-    share: NDArray[np.float64]
-    standard_error: NDArray[np.float64]
-    low: NDArray[np.float64]
-    high: NDArray[np.float64]
-    detected: NDArray[np.bool_]
-    level: float
-    reports: int
-    specs: tuple[tuple[Spec, int], ...]
+    top: int | None = None
+    detected: bool = False
+    about: About = "devices"
+    interval: Interval | None = None
+    correction: Correction = "bh"
+    postprocess: Postprocess | None = None
+    level: float = DEFAULT_LEVEL
 
-    def top(self, count: int) -> Estimate:
-        """The items with the largest estimated shares, the largest first."""
-        order = np.argsort(-self.share, kind="stable")[:count]
-        return replace(
-            self,
-            items=tuple(self.items[index] for index in order),
-            share=self.share[order],
-            standard_error=self.standard_error[order],
-            low=self.low[order],
-            high=self.high[order],
-            detected=self.detected[order],
+    def __post_init__(self) -> None:
+        choices: tuple[tuple[str, Any, tuple[str, ...]], ...] = (
+            ("about", self.about, ABOUT),
+            ("interval", self.interval or INTERVALS[0], INTERVALS),
+            ("correction", self.correction, CORRECTIONS),
+            ("postprocess", self.postprocess or POSTPROCESS[0], POSTPROCESS),
         )
-
-    def as_dict(self) -> dict[str, Any]:
-        """JSON data: the meaning of the numbers, then one entry per item."""
-        columns = zip(
-            self.items,
-            self.share.tolist(),
-            self.standard_error.tolist(),
-            self.low.tolist(),
-            self.high.tolist(),
-            self.detected.tolist(),
-            strict=True,
-        )
-        names = ("item", "share", "standard_error", "low", "high", "detected")
-        return {
-            "metric": self.metric,
-            "reports": self.reports,
-            "unit": "share of the devices that reported; unbiased, neither clipped nor rescaled",
-            "interval": {
-                "level": self.level,
-                "meaning": (
-                    f"each interval, taken by itself, covers the share among the devices that "
-                    f"reported with probability {self.level:g}; not all of them at once"
-                ),
-            },
-            "detection": {
-                "alpha": DETECTION_ALPHA,
-                "meaning": (
-                    "detected items differ from zero; the expected part of false ones among them "
-                    f"is at most {DETECTION_ALPHA:g} (Benjamini-Hochberg over all items asked for)"
-                ),
-            },
-            "specs": [
-                {
-                    "digest": spec.digest.hex(),
-                    "title": spec.mechanism.title,
-                    "mechanism": spec.mechanism.described(),
-                    "epsilon": spec.mechanism.epsilon,
-                    "epsilon_permanent": spec.mechanism.epsilon_permanent,
-                    "reports": reports,
-                }
-                for spec, reports in self.specs
-            ],
-            "estimates": [dict(zip(names, column, strict=True)) for column in columns],
-        }
+        for name, value, allowed in choices:
+            if value not in allowed:
+                raise ParameterError(name, f"one of {', '.join(allowed)}", value)
+        if self.top is not None and not self.top >= 1:
+            raise ParameterError("top", "at least 1", self.top)
 
 
 def default_items(specs: Sequence[Spec]) -> tuple[str, ...] | None:
@@ -119,8 +83,9 @@ def default_items(specs: Sequence[Spec]) -> tuple[str, ...] | None:
 def estimate(
     tallies: Sequence[tuple[Spec, NDArray[np.int64]]],
     items: Sequence[str] | None = None,
+    options: Options | None = None,
     *,
-    level: float = DEFAULT_LEVEL,
+    add: Sequence[str] | None = None,
 ) -> Estimate:
     """Estimates the shares of items from the tallies of one metric.
 
@@ -129,14 +94,15 @@ def estimate(
 
     Args:
         tallies: one entry per spec: the spec, and its counts as int64, (cells,).
-        items: what is asked for; None for all items of a known domain.
-        level: of the intervals, in (0, 1).
+        items: what is asked for; None for all items of a known domain, or for those of the sum.
+        options: how to answer.
+        add: items whose share together is asked for.
 
     Raises:
         ParameterError: if there is no report, items are missing for a string metric, an item is
-            in no spec's domain or comes twice, or the level is out of range.
+            in no spec's domain or comes twice, or an option does not fit the metric.
     """
-    half_width = z_value(level)
+    options = options or Options()
     counted = [
         (spec, counts, reports)
         for spec, counts in tallies
@@ -145,44 +111,145 @@ def estimate(
     if not counted:
         raise ParameterError("reports", "at least 1", 0)
     specs = [spec for spec, _, _ in counted]
-    asked = default_items(specs) if items is None else tuple(items)
+    _check_sum(specs, add)
+    asked = _asked(specs, items, add)
+    domain = _domain(specs, (*asked, *(add or ())))
+    position = {item: index for index, item in enumerate(domain)}
+    parts = [_part(spec, counts, reports, domain, position) for spec, counts, reports in counted]
+    combined = combine(parts, len(domain), options.about)
+    wanted = _informed(specs[0], combined, asked, position, named=items is not None)
+    total = None
+    if add is not None:
+        single = 1 - options.level
+        total = add_up(parts, [position[item] for item in add], add, options.about, single)
+    return _answer(specs[0].name, domain, combined, wanted, options, items is None, total)
+
+
+def _asked(
+    specs: Sequence[Spec], items: Sequence[str] | None, add: Sequence[str] | None
+) -> tuple[str, ...]:
+    asked = (add or default_items(specs)) if items is None else items
     if not asked:
         raise ParameterError("candidates", f"given for the strings of {specs[0].name}", items)
-    position = {item: index for index, item in enumerate(asked)}
-    if len(position) != len(asked):
-        raise ParameterError("candidates", "all different", f"{len(asked)} items")
+    for name, listed in (("candidates", asked), ("sum", add or ())):
+        if len(set(listed)) != len(listed):
+            raise ParameterError(name, "all different", f"{len(listed)} items")
+    return tuple(asked)
 
-    weights, weighted = np.zeros(len(asked)), np.zeros(len(asked))
-    null_weights = np.zeros(len(asked))
-    for spec, counts, _ in counted:
-        known = _known(spec, asked, position)
-        shares = tally_for(spec).shares(counts, [asked[index] for index in known])
-        weights[known] += 1 / shares.variance
-        null_weights[known] += 1 / shares.null_variance
-        weighted[known] += shares.share / shares.variance
-    unknown = np.flatnonzero(weights == 0)
-    if unknown.size:
+
+def _check_sum(specs: Sequence[Spec], add: Sequence[str] | None) -> None:
+    if add is not None and not add:
+        raise ParameterError("sum", "at least one item", list(add))
+    if add is not None and any(spec.type == "attributes" for spec in specs):
         raise ParameterError(
-            "candidates", f"items of {specs[0].name}: see its values", asked[unknown[0]]
+            "sum", "asked of a metric with one domain: attributes overlap", list(add)
         )
-    share, error = weighted / weights, np.sqrt(1 / weights)
+
+
+def _domain(specs: Sequence[Spec], asked: Sequence[str]) -> tuple[str, ...]:
+    """All that is estimated: a whole known domain, whatever is asked of it, or what is asked."""
+    known = default_items(specs)
+    if known is not None and specs[0].type == "boolean":
+        known = _FLAG
+    if known is None:
+        return tuple(dict.fromkeys(asked))
+    unknown = set(asked) - set(known)
+    if unknown:
+        first = next(item for item in asked if item in unknown)
+        raise ParameterError("candidates", f"items of {specs[0].name}: see its values", first)
+    return known
+
+
+def _part(
+    spec: Spec,
+    counts: NDArray[np.int64],
+    reports: int,
+    domain: Sequence[str],
+    position: dict[str, int],
+) -> Part:
+    own = _FLAG if spec.type == "boolean" else default_items([spec])
+    if own is None:
+        known = np.arange(len(domain))
+    else:
+        known = np.array([position[item] for item in own], np.int64)
+    items = domain if own is None else own
+    return Part(spec, reports, known, tally_for(spec).shares(counts, items))
+
+
+def _informed(
+    spec: Spec,
+    combined: Combination,
+    asked: Sequence[str],
+    position: dict[str, int],
+    *,
+    named: bool,
+) -> NDArray[np.int64]:
+    """The positions of what is asked for; of a whole domain, what some report is about."""
+    wanted = np.fromiter((position[item] for item in asked), np.int64, len(asked))
+    blank = np.isnan(combined.null_variance[wanted])
+    if blank.any() and (named or blank.all()):
+        nothing = f"items of {spec.name} that some report is about"
+        raise ParameterError("candidates", nothing, asked[int(np.flatnonzero(blank)[0])])
+    return wanted[~blank]
+
+
+def _answer(
+    metric: str,
+    domain: Sequence[str],
+    combined: Combination,
+    wanted: NDArray[np.int64],
+    options: Options,
+    whole: bool,
+    total: Sum | None,
+) -> Estimate:
+    found = detect(combined.scores[wanted], correction=options.correction, alpha=DETECTION_ALPHA)
+    chosen = np.flatnonzero(found) if options.detected else np.arange(wanted.size)
+    selected = options.detected or options.top is not None
+    if selected:
+        order = np.argsort(-combined.share[wanted[chosen]], kind="stable")
+        chosen = chosen[order[: options.top]]
+    interval = options.interval or ("selected" if selected else "item")
+    alpha = alpha_of(interval, level=options.level, asked=wanted.size, shown=chosen.size)
+    shown = wanted[chosen]
+    limits = combined.limits(shown, alpha)
+    method = options.postprocess
+    if method is None:
+        distribution = whole and not selected and combined.parts[0].spec.type == "category"
+        method = "norm-sub" if distribution or total is not None else "none"
     return Estimate(
-        metric=specs[0].name,
-        items=asked,
-        share=share,
-        standard_error=error,
-        low=share - half_width * error,
-        high=share + half_width * error,
-        detected=detect(share * np.sqrt(null_weights), alpha=DETECTION_ALPHA),
-        level=level,
-        reports=sum(reports for _, _, reports in counted),
-        specs=tuple((spec, reports) for spec, _, reports in counted),
+        metric=metric,
+        items=tuple(domain[index] for index in shown.tolist()),
+        share=combined.share[shown],
+        standard_error=np.sqrt(combined.variance[shown]),
+        low=limits.low,
+        high=limits.high,
+        exact=limits.exact,
+        detected=found[chosen],
+        asked=int(wanted.size),
+        about=options.about,
+        interval=interval,
+        level=options.level,
+        correction=options.correction,
+        reports=sum(part.reports for part in combined.parts),
+        specs=tuple((part.spec, part.reports) for part in combined.parts),
+        processed=_processed(domain, combined, method, shown, total),
+        sum=total,
     )
 
 
-def _known(spec: Spec, items: Sequence[str], position: Mapping[str, int]) -> NDArray[np.int64]:
-    """The positions of the items that a spec can say anything about."""
-    domain = default_items([spec])
-    if domain is None:
-        return np.arange(len(items))
-    return np.array([position[item] for item in domain if item in position], np.int64)
+def _processed(
+    domain: Sequence[str],
+    combined: Combination,
+    method: Postprocess,
+    shown: NDArray[np.int64],
+    total: Sum | None,
+) -> Processed | None:
+    """Post-processes the whole of what was estimated, and keeps what is shown."""
+    if method == "none":
+        return None
+    share = processing.process(method, combined)
+    added = None
+    if total is not None:
+        members = set(total.items)
+        added = float(sum(share[i] for i, item in enumerate(domain) if item in members))
+    return Processed(method, processing.meaning(method, combined), share[shown], added)

@@ -13,20 +13,43 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 Correction = Literal["bh", "bonferroni"]
+Interval = Literal["item", "simultaneous", "selected"]
 
 CORRECTIONS: Final[tuple[str, ...]] = get_args(Correction)
+INTERVALS: Final[tuple[str, ...]] = get_args(Interval)
 DEFAULT_LEVEL: Final = 0.95
 
 
-def z_value(level: float) -> float:
-    """Half the width of a two-sided interval, in standard errors: 1.96 for 0.95.
+def alpha_of(interval: Interval, *, level: float, asked: int, shown: int) -> float:
+    """How often a single interval may miss its item, so that the kind of interval has its level.
+
+    Args:
+        interval: "item" covers each item by itself with the level. "simultaneous" covers all items
+            asked for at once with it (Bonferroni): alpha / asked. "selected" covers, of the items
+            shown because of their estimates, the stated share on average: the false coverage rate
+            of Benjamini and Yekutieli (2005), alpha shown / asked.
+        level: strictly between 0 and 1; alpha is 1 - level.
+        asked: number of items asked for.
+        shown: how many of them were chosen to be shown.
 
     Raises:
-        ParameterError: if the level is not strictly between 0 and 1.
+        ParameterError: if the level or the kind is out of range.
     """
     if not 0 < level < 1:
         raise ParameterError("level", "between 0 and 1", level)
-    return float(special.ndtri((1 + level) / 2))
+    if interval not in INTERVALS:
+        raise ParameterError("interval", f"one of {', '.join(INTERVALS)}", interval)
+    alpha = 1 - level
+    if interval == "simultaneous":
+        return alpha / max(asked, 1)
+    if interval == "selected":
+        return alpha * max(shown, 1) / max(asked, 1)
+    return alpha
+
+
+def z_of(alpha: float) -> float:
+    """Half the width of a two-sided normal interval, in standard errors: 1.96 for 0.05."""
+    return float(-special.ndtri(alpha / 2))
 
 
 def detect(
@@ -35,7 +58,8 @@ def detect(
     """Which items are present at all, by one-sided tests corrected for their number.
 
     Args:
-        z_scores: float64, (items,): estimate over its standard error if nobody held the item.
+        z_scores: float64, (items,): estimate over its standard error if nobody held the item, or
+            the normal quantile of an exact test.
         correction: "bh" bounds the expected share of false discoveries (Benjamini and Hochberg
             1995), "bonferroni" the probability of any.
         alpha: that bound, strictly between 0 and 1.

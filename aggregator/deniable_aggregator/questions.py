@@ -6,12 +6,14 @@ Each function raises `ProblemError` where the question is malformed or too large
 from __future__ import annotations
 
 from datetime import date
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from flask import request
 from werkzeug.exceptions import HTTPException, RequestEntityTooLarge
 
+from deniable_aggregator.estimate import Options
 from deniable_aggregator.problems import ProblemError
+from deniable_shared.errors import ParameterError
 
 if TYPE_CHECKING:
     from deniable_aggregator.settings import Settings
@@ -19,10 +21,22 @@ if TYPE_CHECKING:
 FIRST_DAY: Final = date(1970, 1, 1)
 
 
-def candidates(settings: Settings) -> list[str]:
-    """The candidate list in the request's body: different or not, but text that UTF-8 can hold."""
+class Asked(NamedTuple):
+    """What a question is about.
+
+    Attributes:
+        candidates: the items, or None for all of a known domain or those of the sum.
+        sum: the items whose share together is asked for, or None.
+    """
+
+    candidates: list[str] | None = None
+    sum: list[str] | None = None
+
+
+def asked(settings: Settings) -> Asked:
+    """The lists in the request's body: different items or not, but text that UTF-8 can hold."""
     request.max_content_length = settings.max_candidates_bytes
-    wanted = 'Send JSON: {"candidates": ["...", ...]}.'
+    wanted = 'Send JSON: {"candidates": ["...", ...]}, {"sum": ["...", ...]}, or both.'
     try:
         body = request.get_json(cache=False)
     except RequestEntityTooLarge:
@@ -30,21 +44,39 @@ def candidates(settings: Settings) -> list[str]:
         raise ProblemError("upload_too_large", f"Ask with at most {limit} bytes.") from None
     except (HTTPException, RecursionError):
         raise ProblemError("malformed_question", wanted) from None
-    values = body.get("candidates") if isinstance(body, dict) and len(body) == 1 else None
-    if not isinstance(values, list) or not values or not all(type(v) is str for v in values):
+    if not isinstance(body, dict) or not body or not body.keys() <= {"candidates", "sum"}:
         raise ProblemError("malformed_question", wanted)
-    if len(values) > settings.max_candidates:
-        raise ProblemError(
-            "malformed_question",
-            f"candidates must be at most {settings.max_candidates} strings, got {len(values)}.",
-        )
+    for name, values in body.items():
+        if not isinstance(values, list) or not values or not all(type(v) is str for v in values):
+            raise ProblemError("malformed_question", wanted)
+        if len(values) > settings.max_candidates:
+            raise ProblemError(
+                "malformed_question",
+                f"{name} must be at most {settings.max_candidates} strings, got {len(values)}.",
+            )
+        try:
+            "".join(values).encode()
+        except UnicodeEncodeError:
+            raise ProblemError(
+                "malformed_question", f"{name} must not hold lone surrogates."
+            ) from None
+    return Asked(**body)
+
+
+def options() -> Options:
+    """How the question is to be answered, from the query."""
+    chosen = {
+        name: request.args[name]
+        for name in ("about", "interval", "correction", "postprocess")
+        if name in request.args
+    }
+    detected = request.args.get("detected", "false")
+    if detected not in ("true", "false"):
+        raise ProblemError("malformed_question", "detected must be true or false.")
     try:
-        "".join(values).encode()
-    except UnicodeEncodeError:
-        raise ProblemError(
-            "malformed_question", "candidates must not hold lone surrogates."
-        ) from None
-    return values
+        return Options(top=top(), detected=detected == "true", **chosen)  # type: ignore[arg-type]
+    except ParameterError as error:
+        raise ProblemError("malformed_question", f"{error}.") from None
 
 
 def day(name: str) -> date | None:

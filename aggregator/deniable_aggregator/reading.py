@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from dataclasses import replace
 from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING, Any, Final
 
@@ -10,10 +11,10 @@ from flask import Blueprint, request
 
 from deniable_aggregator import questions
 from deniable_aggregator.access import reader
-from deniable_aggregator.estimate import estimate
+from deniable_aggregator.estimate import default_items, estimate
 from deniable_aggregator.ingest import UNKNOWN
 from deniable_aggregator.problems import ProblemError
-from deniable_aggregator.questions import FIRST_DAY
+from deniable_aggregator.questions import FIRST_DAY, Asked
 from deniable_aggregator.store import StoreUnavailableError
 from deniable_shared.errors import ParameterError
 from deniable_shared.periods import epoch_at
@@ -22,11 +23,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from deniable_aggregator.catalogue import Catalogue, Entry
+    from deniable_aggregator.estimate import Options
     from deniable_aggregator.fold import Folder
     from deniable_aggregator.ingest import Ingest
     from deniable_aggregator.keys import Keyring
     from deniable_aggregator.settings import Settings
     from deniable_aggregator.store import Store
+    from deniable_shared.spec import Spec
 
 log = logging.getLogger("deniable_aggregator")
 
@@ -117,8 +120,8 @@ class Reading:
         *,
         since: date | None,
         until: date | None,
-        top: int | None,
-        candidates: Sequence[str] | None,
+        asked: Asked,
+        options: Options,
     ) -> dict[str, Any]:
         """What a metric amounts to over some days, all its registered forms together.
 
@@ -128,7 +131,7 @@ class Reading:
         entries = [e for e in self._catalogue.of(application) if e.spec.name == name]
         if not entries:
             raise ProblemError("unknown_metric", "GET /v1/metrics lists the metrics of this key.")
-        if candidates is None and any(entry.spec.type == "string" for entry in entries):
+        if asked == Asked() and any(entry.spec.type == "string" for entry in entries):
             raise ProblemError(
                 "candidates_needed",
                 f"{name} counts strings of an open domain: POST the same path with "
@@ -153,18 +156,21 @@ class Reading:
                 f"{name} has no reports in these days. Widen since and until, or wait for devices.",
             )
         try:
-            answer = estimate([(spec, sum_.cells) for spec, sum_ in sums], candidates)
+            answer = estimate(
+                [(spec, sum_.cells) for spec, sum_ in sums],
+                asked.candidates,
+                _bounded(options, asked, [entry.spec for entry in entries]),
+                add=asked.sum,
+            )
         except ParameterError as error:
             raise ProblemError("estimate_refused", str(error)) from None
-        count = min(len(answer.items) if top is None else top, LARGEST_ANSWER)
-        shown = answer if top is None and count == len(answer.items) else answer.top(count)
         return {
             "application": application,
             "since": None if since is None else since.isoformat(),
             "until": None if until is None else until.isoformat(),
             "pending_reports": sum(self._pending(entries).values()),
-            "items_asked_for": len(answer.items),
-            **shown.as_dict(),
+            "items_asked_for": answer.asked,
+            **answer.as_dict(),
         }
 
     def _pending(self, entries: Sequence[Entry]) -> dict[bytes, int]:
@@ -187,7 +193,7 @@ def blueprint(reading: Reading, keyring: Keyring, settings: Settings) -> Bluepri
 
     def estimate(name: str) -> dict[str, Any]:
         key = reader(keyring)
-        candidates = questions.candidates(settings) if request.method == "POST" else None
+        asked = questions.asked(settings) if request.method == "POST" else Asked()
         since, until = questions.day("since"), questions.day("until")
         if since is not None and until is not None and since > until:
             raise ProblemError("malformed_question", f"since must not be after until, got {since}")
@@ -196,8 +202,8 @@ def blueprint(reading: Reading, keyring: Keyring, settings: Settings) -> Bluepri
             name,
             since=since,
             until=until,
-            top=questions.top(),
-            candidates=candidates,
+            asked=asked,
+            options=questions.options(),
         )
 
     routes.add_url_rule("/v1/metrics", view_func=metrics)
@@ -222,6 +228,14 @@ def _description(entry: Entry) -> dict[str, Any]:
         "digest": spec.digest.hex(),
         "registered": _day(about.registered),
     }
+
+
+def _bounded(options: Options, asked: Asked, specs: Sequence[Spec]) -> Options:
+    """The options, with a limit on the number of items shown."""
+    items = asked.candidates or asked.sum or default_items(specs) or ()
+    if min(len(items), options.top or len(items)) <= LARGEST_ANSWER:
+        return options
+    return replace(options, top=LARGEST_ANSWER)
 
 
 def _epoch(day: date) -> int:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from deniable.randomizers import randomizer_for
-from deniable_aggregator.estimate import estimate
+from deniable_aggregator.estimate import Options, estimate
 from deniable_aggregator.tallies import tally_for
 from deniable_shared.errors import ParameterError
 from deniable_shared.mechanisms import GeneralizedRandomizedResponse, Rappor
@@ -36,20 +36,22 @@ def test_intervals_have_the_level_they_state():
     truth = np.array([0.6, 0.3, 0.1])
     covered = []
     for repetition in range(800):
-        result = estimate([counted(grr("2"), values, f"r{repetition}")], level=0.8)
+        result = estimate([counted(grr("2"), values, f"r{repetition}")], None, Options(level=0.8))
         covered.append((result.low <= truth) & (truth <= result.high))
     assert 0.77 < np.mean(covered) < 0.83
 
 
 def test_two_specs_are_combined_by_inverse_variance_and_never_added():
-    weak, strong = grr("0.5"), grr("3")
+    specs = weak, strong = grr("0.5"), grr("3")
     values = ["red"] * 3_000 + ["green"] * 1_000
     tallies = [counted(weak, values), counted(strong, values)]
     alone = [estimate([tally]) for tally in tallies]
     both = estimate(tallies)
-    weights = [1 / single.standard_error**2 for single in alone]
-    expected = sum(w * s.share for w, s in zip(weights, alone, strict=True)) / sum(weights)
-    assert np.allclose(both.share, expected)
+    weights = np.array([1 / spec.mechanism.variance(0, 4_000) for spec in specs])
+    weights /= weights.sum()
+    assert np.allclose(both.share, weights @ [single.share for single in alone])
+    errors = np.square([single.standard_error for single in alone])
+    assert np.allclose(both.standard_error**2, weights**2 @ errors)
     assert (both.standard_error < alone[1].standard_error).all()
     assert both.reports == 8_000
     assert [reports for _, reports in both.specs] == [4_000, 4_000]
@@ -70,7 +72,8 @@ def test_raw_estimates_are_not_clipped():
 
 
 def test_the_top_items_come_largest_first():
-    result = estimate([counted(grr("4"), ["blue"] * 900 + ["green"] * 100)]).top(2)
+    values = ["blue"] * 900 + ["green"] * 100
+    result = estimate([counted(grr("4"), values)], None, Options(top=2))
     assert result.items == ("blue", "green")
     assert result.share[0] > result.share[1]
     assert len(result.low) == len(result.detected) == 2
@@ -82,9 +85,9 @@ def test_json_says_what_the_numbers_mean():
     assert data["interval"]["level"] == 0.95
     assert "by itself" in data["interval"]["meaning"]
     assert data["specs"][0]["epsilon"] <= 1
-    assert {"item", "share", "standard_error", "low", "high", "detected"} == set(
-        data["estimates"][0]
-    )
+    assert list(data["estimates"][0]) == [
+        *("item", "share", "standard_error", "low", "high", "method", "detected", "processed")
+    ]
 
 
 def test_what_cannot_be_answered_is_refused_with_the_reason():

@@ -1,0 +1,157 @@
+"""Several specs of one metric, estimated each by itself and combined by inverse variance."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple, get_args
+
+import numpy as np
+
+from deniable_aggregator import exact
+from deniable_aggregator.intervals import z_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from deniable_aggregator.tallies import Shares
+    from deniable_shared.spec import Spec
+
+About = Literal["devices", "population"]
+
+ABOUT: Final[tuple[str, ...]] = get_args(About)
+
+
+class Part(NamedTuple):
+    """What one spec says.
+
+    Attributes:
+        spec: the spec.
+        reports: how many of its reports were counted; at least 1.
+        known: int64, (known,): the positions of the items it says something about.
+        shares: about those.
+    """
+
+    spec: Spec
+    reports: int
+    known: NDArray[np.int64]
+    shares: Shares
+
+
+class Limits(NamedTuple):
+    """The ends of intervals.
+
+    Attributes:
+        low: float64, (items,), at most the estimate.
+        high: float64, (items,), at least the estimate.
+        exact: bool, (items,): whether an exact binomial interval is in it.
+    """
+
+    low: NDArray[np.float64]
+    high: NDArray[np.float64]
+    exact: NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Combination:
+    """Estimates of one list of items from all specs that know them.
+
+    A spec's weight for an item is the inverse of the variance that its estimate would have if
+    nobody held the item. This does not depend on the data, so the combination is exactly unbiased;
+    weights by the variance at the estimates would favour those that happened to come out low.
+
+    Attributes:
+        share: float64, (items,).
+        variance: float64, (items,).
+        null_variance: float64, (items,), if nobody held the item.
+        scores: float64, (items,): of the test that nobody holds it, as z-scores.
+        weights: float64, (parts, items): each spec's weight; an item's sum to 1, or are NaN if no
+            spec knows it.
+    """
+
+    parts: Sequence[Part]
+    about: About
+    share: NDArray[np.float64]
+    variance: NDArray[np.float64]
+    null_variance: NDArray[np.float64]
+    scores: NDArray[np.float64]
+    weights: NDArray[np.float64]
+
+    def limits(self, chosen: NDArray[np.int64], alpha: float) -> Limits:
+        """Intervals for some of the items.
+
+        Where several errors come together (of specs, or of noise and a hash family), the distances
+        from the estimate to each one's end are put together like independent errors (Zou and
+        Donner 2008); where all are normal this is the normal interval.
+
+        Args:
+            chosen: int64, (items,): their positions.
+            alpha: the probability that a single one may miss, in (0, 1).
+        """
+        down, up = np.zeros(chosen.size), np.zeros(chosen.size)
+        is_exact = np.zeros(chosen.size, bool)
+        for part, weights in zip(self.parts, self.weights, strict=True):
+            places = np.full(self.share.size, -1)
+            places[part.known] = np.arange(part.known.size)
+            mine = np.flatnonzero(places[chosen] >= 0)
+            if not mine.size:
+                continue
+            shares = part.shares.of(places[chosen[mine]])
+            here = chosen[mine]
+            below, above, exactly = _distances(part, shares, self.share[here], self.about, alpha)
+            down[mine] += (weights[here] * below) ** 2
+            up[mine] += (weights[here] * above) ** 2
+            is_exact[mine] |= exactly
+        share = self.share[chosen]
+        return Limits(share - np.sqrt(down), share + np.sqrt(up), is_exact)
+
+
+def combine(parts: Sequence[Part], size: int, about: About) -> Combination:
+    """Combines what the specs say about `size` items."""
+    precision = np.zeros((len(parts), size))
+    for row, part in zip(precision, parts, strict=True):
+        row[part.known] = 1 / part.shares.null_variance
+    total = precision.sum(axis=0)
+    known = total > 0
+    weights = np.divide(precision, total, out=np.full_like(precision, np.nan), where=known)
+    share = np.zeros(size)
+    for row, part in zip(weights, parts, strict=True):
+        share[part.known] += row[part.known] * part.shares.share
+    variance, scores = np.zeros(size), np.zeros(size)
+    for row, part in zip(weights, parts, strict=True):
+        mine = part.known
+        own = _variance(part, part.shares, share[mine], about)
+        variance[mine] += row[mine] ** 2 * own
+        counted = part.shares.counted
+        null = np.sqrt(part.shares.null_variance)
+        score = part.shares.share / null if counted is None else exact.null_scores(counted)
+        scores[mine] += np.sqrt(row[mine]) * score  # Stouffer: the squares of the roots add to 1
+    null_variance = np.divide(1, total, out=np.full(size, np.nan), where=known)
+    return Combination(parts, about, share, variance, null_variance, scores, weights)
+
+
+def _variance(
+    part: Part, shares: Shares, share: NDArray[np.float64], about: About
+) -> NDArray[np.float64]:
+    """A spec's variance; about the population, its devices are a sample too."""
+    if about == "devices":
+        return shares.variance
+    held = np.clip(share, 0.0, 1.0)
+    return np.asarray(shares.variance + held * (1 - held) / part.reports)
+
+
+def _distances(
+    part: Part, shares: Shares, share: NDArray[np.float64], about: About, alpha: float
+) -> tuple[NDArray[np.float64], NDArray[np.float64], bool]:
+    """How far a spec's own interval reaches below and above its estimate; whether exactly."""
+    z, counted = z_of(alpha), shares.counted
+    if counted is None or not exact.too_few(counted, alpha):
+        width = z * np.sqrt(_variance(part, shares, share, about))
+        return width, width, False
+    limits = exact.device_limits if about == "devices" else exact.population_limits
+    low, high = limits(counted, alpha)
+    family = z**2 * counted.family
+    below = np.sqrt(np.maximum(shares.share - low, 0.0) ** 2 + family)
+    above = np.sqrt(np.maximum(high - shares.share, 0.0) ** 2 + family)
+    return below, above, True

@@ -1,0 +1,194 @@
+"""Making estimates consistent: labelled, beside the raw ones, never instead of them.
+
+All of these trade bias for variance. Which is best for what was measured by Wang et al. (Locally
+Differentially Private Frequency Estimation with Consistency, NDSS 2020) and is tested here. To clip
+at zero, with or without rescaling, is not offered: the bias adds up over items.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, Literal, get_args
+
+import numpy as np
+from scipy import optimize
+
+from deniable_aggregator.intervals import detect
+from deniable_shared.errors import ParameterError
+from deniable_shared.mechanisms import GeneralizedRandomizedResponse, RandomizedResponse
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from deniable_aggregator.combination import Combination
+    from deniable_shared.mechanisms import Support
+
+Postprocess = Literal["none", "norm-sub", "base-cut", "power", "ibu"]
+
+POSTPROCESS: Final[tuple[str, ...]] = get_args(Postprocess)
+
+MEANINGS: Final[Mapping[str, str]] = {
+    "norm-sub": (
+        "the closest shares that are not negative and have the right sum (Norm-Sub); better than "
+        "raw for a whole distribution and for sums of many items, worse for the largest items"
+    ),
+    "base-cut": (
+        "raw where the item stands out from noise by a test for all items at once at 5%, 0 "
+        "elsewhere (Base-Cut); for frequent items with few false ones"
+    ),
+    "power": (
+        "what is to be expected if shares follow a power law with the right mean, then Norm-Sub "
+        "(Power); best for a whole distribution that has such a law, and misleading otherwise"
+    ),
+    "ibu": "the most likely shares (the limit of iterative Bayesian update, IBU)",
+}
+QUASI_LIKELIHOOD: Final = (
+    "the limit of iterative Bayesian update (IBU) on the counts of supporting reports; a "
+    "quasi-likelihood, consistent, but not the most likely shares"
+)
+
+_GRID: Final = 512
+_STEEPEST: Final = 50.0
+_CHUNK: Final = 1 << 13
+
+
+def process(method: Postprocess, combined: Combination) -> NDArray[np.float64]:
+    """Post-processes the raw shares of all items that were estimated.
+
+    A whole known domain is made to sum to 1. A list of candidates keeps the sum that its raw
+    estimates have, between 0 and 1: what is not listed takes the rest.
+
+    Args:
+        method: not "none".
+        combined: the raw estimates.
+
+    Returns:
+        float64, (items,).
+
+    Raises:
+        ParameterError: if the method does not fit the metric.
+    """
+    parts, share = combined.parts, combined.share
+    spec = parts[0].spec
+    if method == "base-cut":
+        return base_cut(share, combined.scores)
+    if spec.type == "attributes":
+        raise ParameterError("postprocess", "none or base-cut for attributes", method)
+    whole = spec.type != "string" and all(part.known.size == share.size for part in parts)
+    total = 1.0 if whole else min(max(float(share.sum()), 0.0), 1.0)
+    if method == "norm-sub":
+        return norm_sub(share, total)
+    if method == "power":
+        reports = sum(part.reports for part in parts)
+        return power(share, combined.null_variance, reports, total)
+    counted = parts[0].shares.counted
+    if len(parts) > 1 or not whole or counted is None:
+        raise ParameterError(
+            "postprocess", "norm-sub, base-cut or power: ibu needs the counts of one domain", method
+        )
+    return ibu(counted.supporting, counted.support)
+
+
+def meaning(method: Postprocess, combined: Combination) -> str:
+    """What a method does, in a sentence."""
+    likelihood = isinstance(
+        combined.parts[0].spec.mechanism, GeneralizedRandomizedResponse | RandomizedResponse
+    )
+    if method == "ibu" and not likelihood:
+        return QUASI_LIKELIHOOD
+    return MEANINGS[method]
+
+
+def norm_sub(share: NDArray[np.float64], total: float = 1.0) -> NDArray[np.float64]:
+    """The Euclidean projection on the non-negative vectors with a given sum (Norm-Sub).
+
+    The same amount is taken from all, and what falls below zero is zero (Held, Wolfe and Crowder
+    1974); exact, in sorted order.
+
+    Args:
+        share: float64, (items,): raw estimates.
+        total: the sum, at least 0.
+
+    Returns:
+        float64, (items,).
+    """
+    descending = np.sort(share)[::-1]
+    shift = (np.cumsum(descending) - total) / np.arange(1, share.size + 1)
+    last = int(np.flatnonzero(descending > shift)[-1]) if total > 0 else 0
+    return np.asarray(np.maximum(share - shift[last], 0.0))
+
+
+def base_cut(
+    share: NDArray[np.float64], scores: NDArray[np.float64], alpha: float = 0.05
+) -> NDArray[np.float64]:
+    """Raw estimates of the items that a Bonferroni test finds, 0 for all others.
+
+    Args:
+        share: float64, (items,): raw estimates.
+        scores: float64, (items,): of the test that nobody holds the item, as z-scores.
+        alpha: the probability that any absent item is kept, in (0, 1).
+    """
+    return np.where(detect(scores, correction="bonferroni", alpha=alpha), share, 0.0)
+
+
+def power(
+    share: NDArray[np.float64], variance: NDArray[np.float64], reports: int, total: float = 1.0
+) -> NDArray[np.float64]:
+    """Posterior means under a power law of shares, then Norm-Sub (Power, Wang et al. 2020).
+
+    The prior has density f^-a between one device and everybody, with the exponent for which its
+    mean is total / items; the noise is normal.
+
+    Args:
+        share: float64, (items,): raw estimates.
+        variance: float64, (items,): of the noise of rare items.
+        reports: how many devices there are, at least 1.
+        total: the sum of the true shares, at least 0.
+    """
+    grid = np.exp(np.linspace(np.log(0.5 / reports), 0.0, _GRID))
+    mean = min(max(total / share.size, float(grid[0])), 0.5)
+
+    def weights(exponent: float) -> NDArray[np.float64]:
+        # On a logarithmic grid the density f^-a has weights f^(1 - a); the largest is kept at 1.
+        logarithms = (1 - exponent) * np.log(grid)
+        return np.asarray(np.exp(logarithms - logarithms.max()))
+
+    def excess(exponent: float) -> float:
+        found = weights(exponent)
+        return float(found @ grid / found.sum()) - mean
+
+    steepest = excess(_STEEPEST) < 0 < excess(-_STEEPEST)
+    prior = weights(optimize.brentq(excess, -_STEEPEST, _STEEPEST) if steepest else _STEEPEST)
+    with np.errstate(divide="ignore"):
+        log_prior = np.log(prior)
+    expected = np.empty(share.size)
+    for start in range(0, share.size, _CHUNK):
+        chunk = slice(start, start + _CHUNK)
+        distance = (share[chunk, None] - grid) ** 2 / (2 * variance[chunk, None])
+        logarithms = log_prior - distance
+        posterior = np.exp(logarithms - logarithms.max(axis=1, keepdims=True))
+        expected[chunk] = posterior @ grid / posterior.sum(axis=1)
+    return norm_sub(expected, total)
+
+
+def ibu(supporting: NDArray[np.int64], support: Support) -> NDArray[np.float64]:
+    """The limit of iterative Bayesian update over a whole domain, in closed form.
+
+    It maximises the sum of C_v log(q + (p - q) f_v) over the simplex: f_v = max(0, C_v / m - c)
+    with c = q / (p - q) and the m that makes them sum to 1 (water filling). For generalized
+    randomized response that is the likelihood; elsewhere it treats the counts of supporters as
+    those of a channel with p on and q off the diagonal, which is a quasi-likelihood.
+
+    Args:
+        supporting: int64, (items,): how many reports support each item; not all 0.
+        support: with which probabilities.
+
+    Returns:
+        float64, (items,).
+    """
+    floor = support.q / (support.p - support.q)
+    descending = np.sort(supporting)[::-1].astype(np.float64)
+    level = np.cumsum(descending) / (1 + floor * np.arange(1, descending.size + 1))
+    last = int(np.flatnonzero(descending > floor * level)[-1])
+    return np.asarray(np.maximum(supporting / level[last] - floor, 0.0))
