@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from deniable_aggregator.tallies.base import Shares, Tally
+from deniable_aggregator.tallies.base import Counted, Shares, Tally
 from deniable_aggregator.tallies.hadamard import HadamardTally, RecursiveHadamardTally
 from deniable_aggregator.tallies.known import KnownTally
 from deniable_aggregator.tallies.olh import LocalHashingTally
@@ -54,4 +54,4 @@ def oracle_tally_for(oracle: Oracle) -> OracleTally[Any]:
     return _ORACLES[oracle.name](oracle)
 
 
-__all__ = ["Shares", "Tally", "oracle_tally_for", "tally_for"]
+__all__ = ["Counted", "Shares", "Tally", "oracle_tally_for", "tally_for"]
