@@ -17,6 +17,8 @@ from deniable_shared.mechanisms import (
     Oracle,
     RandomizedResponse,
     Rappor,
+    SampledAttribute,
+    SampledCoefficients,
     Sketch,
     SymmetricUnaryEncoding,
 )
@@ -116,12 +118,20 @@ def test_only_rappor_bounds_the_reports_of_one_value_together():
     assert permanent == {"rappor"}
 
 
+EXAMPLES = {
+    Rappor: Rappor(**RAPPOR),
+    SampledAttribute: SampledAttribute(
+        inner=(OptimizedUnaryEncoding(**{**OUE, "size": 9}), RandomizedResponse(**RR))
+    ),
+    SampledCoefficients: SampledCoefficients(attributes=3, inner=RandomizedResponse(**RR)),
+    Sketch: Sketch(rows=64, inner=OptimizedUnaryEncoding(**OUE)),
+}
+
+
 def example(cls):
-    if cls is Sketch:
-        return Sketch(rows=64, inner=OptimizedUnaryEncoding(**OUE))
     if issubclass(cls, Oracle):
         return cls.for_epsilon(2 if cls is RandomizedResponse else 6, Fraction(1))
-    return cls(**RAPPOR)
+    return EXAMPLES[cls]
 
 
 @pytest.mark.parametrize(
@@ -177,6 +187,37 @@ def test_a_sketch_is_over_an_oracle(inner):
         Sketch(rows=1, inner=inner)
 
 
+@pytest.mark.parametrize(
+    "inner",
+    [
+        (),
+        (RandomizedResponse(**RR),),
+        (RandomizedResponse(**RR),) * 65,
+        (RandomizedResponse(**RR), None),
+        (RandomizedResponse(**RR), Rappor(**RAPPOR)),
+    ],
+)
+def test_a_record_has_2_to_64_attributes_each_with_an_oracle(inner):
+    with pytest.raises(ParameterError, match=r"must be (2 to 64 of them|oracles)"):
+        SampledAttribute(inner=inner)
+
+
+@pytest.mark.parametrize("attributes", [0, 1, 65, None, True, 2.0])
+def test_coefficients_are_of_2_to_64_flags(attributes):
+    with pytest.raises(ParameterError, match="attributes must be an integer in"):
+        SampledCoefficients(attributes=attributes, inner=RandomizedResponse(**RR))
+
+
+def test_coefficients_are_of_flags():
+    with pytest.raises(ParameterError, match="pairs inner must be randomized response"):
+        SampledCoefficients(attributes=2, inner=OptimizedUnaryEncoding(**OUE))
+
+
+def test_a_record_spends_the_largest_epsilon_of_its_attributes():
+    weak, strong = (RandomizedResponse.for_epsilon(2, Fraction(each)) for each in (1, 2))
+    assert SampledAttribute(inner=(weak, strong, weak)).epsilon == strong.epsilon
+
+
 @pytest.mark.parametrize("cls", MECHANISMS.values())
 def test_parameters_are_neither_missing_nor_unknown(cls):
     good = example(cls).parameters()
@@ -196,6 +237,10 @@ def test_parameters_are_neither_missing_nor_unknown(cls):
         (Sketch(rows=64, inner=OptimizedUnaryEncoding(**OUE)), 130),
         (OptimizedUnaryEncoding(**{**OUE, "size": 9}), 2),
         (Rappor(**RAPPOR), 18),
+        (EXAMPLES[SampledAttribute], 3),
+        (SampledCoefficients(attributes=15, inner=RandomizedResponse(**RR)), 1),
+        (SampledCoefficients(attributes=16, inner=RandomizedResponse(**RR)), 2),
+        (SampledCoefficients(attributes=64, inner=RandomizedResponse(**RR)), 2),
     ],
 )
 def test_reports_are_as_wide_as_documented(mechanism, width):

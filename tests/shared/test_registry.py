@@ -12,7 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deniable_shared import registry
+from deniable_shared.attributes import Attribute
 from deniable_shared.errors import DeniableError, RegistryError
+from deniable_shared.spec import TYPES
+
+KINDS = ", ".join(TYPES)
 
 HEAD = """\
 registry = 1
@@ -48,6 +52,15 @@ expected_devices = 1_000_000
 )
 
 
+RECORD = """\
+type = "attributes"
+epsilon = 1
+[metrics.m.attributes]
+carrier = ["AA", "DL"]
+late = "boolean"
+"""
+
+
 def problems(text: str) -> tuple[str, ...]:
     with pytest.raises(RegistryError) as caught:
         registry.parse(text, name="app.toml")
@@ -76,6 +89,13 @@ def test_a_good_file_is_resolved_to_specs_in_its_order():
     assert found.metrics["emoji"].expected_devices == 1_000_000
     mechanisms = [metric.spec.mechanism.name for metric in found.metrics.values()]
     assert mechanisms == ["grr", "rr", "sketch"]
+
+
+def test_the_attributes_of_a_record_are_read_in_their_order():
+    text = RECORD.replace('["AA", "DL"]', '{ values = ["AA", "cafe\u0301"], other = "another" }')
+    carrier, late = registry.parse(with_metric(text)).metrics["m"].spec.attributes
+    assert carrier == Attribute("carrier", "category", ("AA", "caf\u00e9", "another"), "another")
+    assert late == Attribute("late", "boolean")
 
 
 def test_a_catch_all_that_is_already_listed_is_not_added_again():
@@ -111,12 +131,12 @@ def test_a_catch_all_that_is_already_listed_is_not_added_again():
             f'type = "boolean"\nepsilon = 0x1{"0" * 5000}',
             "epsilon must be a number in [0.01, 8], got a number too long to show",
         ),
-        ("epsilon = 1", "type must be one of boolean, category, string, got nothing"),
+        ("epsilon = 1", f"type must be one of {KINDS}, got nothing"),
         (
             'type = "text"\nepsilon = 1',
-            "type must be one of boolean, category, string, got 'text'",
+            f"type must be one of {KINDS}, got 'text'",
         ),
-        ("type = 3\nepsilon = 1", "type must be one of boolean, category, string, got 3"),
+        ("type = 3\nepsilon = 1", f"type must be one of {KINDS}, got 3"),
         (
             'type = "boolean"\nepsilon = 1\nevery = "hour"',
             "every must be one of day, week, month, once, got 'hour'",
@@ -174,6 +194,55 @@ def test_a_catch_all_that_is_already_listed_is_not_added_again():
         (
             'type = "category"\nepsilon = 1\nvalues = ["a", "b"]\nother = 5',
             "other must be text of at most 1000 characters, got 5",
+        ),
+        (
+            RECORD.replace('late = "boolean"', 'late = "bool"'),
+            'attributes.late must be a list of values, "boolean", or a table such as '
+            "{ values = [...], other = \"...\" }, got 'bool'",
+        ),
+        (
+            RECORD.replace('late = "boolean"', "late = 3"),
+            'attributes.late must be a list of values, "boolean", or a table such as '
+            '{ values = [...], other = "..." }, got 3',
+        ),
+        (
+            RECORD.replace('["AA", "DL"]', '["AA"]'),
+            "attributes.carrier.values must be at least 2 different categories, with other, "
+            "got ('AA',)",
+        ),
+        (
+            RECORD.replace('["AA", "DL"]', '["AA", 3]'),
+            "attributes.carrier.values must be a list of at most 1024 different, non-empty "
+            "strings, got ['AA', 3]",
+        ),
+        (
+            RECORD.replace('["AA", "DL"]', '{ values = ["AA"], rest = "x" }'),
+            "attributes.carrier.rest must be left out: no such field, got 'x'",
+        ),
+        (
+            RECORD.replace("late =", '"Late!" ='),
+            "attributes.Late! must be a name matching [a-z][a-z0-9_]{0,63}, got 'Late!'",
+        ),
+        (
+            RECORD.replace('late = "boolean"', ""),
+            "attributes must be 2 to 64 of them, got 1",
+        ),
+        (
+            RECORD.replace("epsilon = 1", 'epsilon = 1\nmechanism = "pairs"'),
+            "attributes.carrier must be boolean for pairs, got ('AA', 'DL')",
+        ),
+        (
+            RECORD.replace("epsilon = 1", 'epsilon = 1\nmechanism = "grr"'),
+            "mechanism must be one of auto, smp, pairs for attributes, got 'grr'",
+        ),
+        (
+            'type = "attributes"\nepsilon = 1',
+            "attributes must be a table [attributes], got nothing",
+        ),
+        (
+            RECORD.replace('"attributes"', '"boolean"'),
+            "attributes must be left out: no such field, "
+            "got {'carrier': ['AA', 'DL'], 'late': 'boolean'}",
         ),
     ],
 )

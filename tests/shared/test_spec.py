@@ -48,7 +48,25 @@ type = "string"
 epsilon = 1.0
 epsilon_permanent = 3.0
 mechanism = { name = "rappor", bits = 64 }
+
+[metrics.flight]
+type = "attributes"
+epsilon = 1.5
+[metrics.flight.attributes]
+carrier = ["AA", "DL"]
+gate = { values = ["A1", "B2"], other = "elsewhere" }
+delayed = "boolean"
+
+[metrics.flags]
+type = "attributes"
+epsilon = 1.25
+mechanism = "pairs"
+[metrics.flags.attributes]
+dark = "boolean"
+paid = "boolean"
 """
+
+METRICS = ("crashed", "theme", "plan", "emoji", "word", "flight", "flags")
 
 THEME = "42c5ba1e233cddaae6fea6690a58d4709797d5d1c1a50d975d4d7787f6749b2c"
 WORD = "9ac4e1f9e4884e0511df4e901847fc060d79c0c0d3fa74e1e6929568cfe1dd75"
@@ -67,7 +85,7 @@ def digests(text: str = TEXT) -> dict[str, bytes]:
 @pytest.mark.parametrize(
     ("old", "new", "changed"),
     [
-        ('"flightdeck"', '"flightdecks"', {"crashed", "theme", "plan", "emoji", "word"}),
+        ('"flightdeck"', '"flightdecks"', set(METRICS)),
         ("[metrics.emoji]", "[metrics.emojis]", {"emoji"}),
         ('["light", "dark"]', '["dark", "light"]', {"theme"}),
         ('["light", "dark"]', '["light", "dark", "system"]', {"theme"}),
@@ -84,6 +102,14 @@ def digests(text: str = TEXT) -> dict[str, bytes]:
         ("bits = 64", "bits = 64, hashes = 1", {"word"}),
         ("bits = 64", "bits = 64, cohorts = 32", {"word"}),
         ("epsilon_permanent = 3.0", "epsilon_permanent = 3.5", {"word"}),
+        ('carrier = ["AA"', 'carriers = ["AA"', {"flight"}),
+        ('["AA", "DL"]', '["DL", "AA"]', {"flight"}),
+        ('["A1", "B2"], other = "elsewhere"', '["A1", "B2"], other = "other"', {"flight"}),
+        ('["A1", "B2"], other = "elsewhere"', '["A1", "B2", "elsewhere"]', {"flight"}),
+        ("epsilon = 1.5", "epsilon = 1.501", {"flight"}),
+        ('delayed = "boolean"', 'delayed = "boolean"\nfull = "boolean"', {"flight"}),
+        ('dark = "boolean"', 'darker = "boolean"', {"flags"}),
+        ('mechanism = "pairs"', 'mechanism = "smp"', {"flags"}),
         ("Which theme", "Which theme, in other words", set()),
         ("ui@example.org", "design@example.org", set()),
         ("2027-12-31", "2028-12-31", set()),
@@ -107,7 +133,7 @@ def test_metrics_that_differ_in_their_name_alone_have_different_digests_and_salt
     assert len(theme.digest) == 32
 
 
-@pytest.mark.parametrize("name", ["crashed", "theme", "plan", "emoji", "word"])
+@pytest.mark.parametrize("name", METRICS)
 def test_a_spec_comes_back_from_its_canonical_form_and_through_json(name):
     spec = specs()[name]
     again = Spec.from_canonical(json.loads(json.dumps(spec.canonical())))
@@ -151,6 +177,32 @@ def test_what_the_constructor_refuses_is_refused_in_canonical_form_too(change):
         Spec.from_canonical({**specs()["theme"].canonical(), **change})
 
 
+FLAG = {"name": "dark", "type": "boolean", "values": [], "other": None}
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"attributes": []},
+        {"attributes": None},
+        {"attributes": [{"name": "dark"}, {"name": "paid"}]},
+        {"attributes": [FLAG, FLAG]},
+        {"attributes": [FLAG]},
+        {"attributes": [FLAG, {**FLAG, "name": "paid", "values": ["x", "y"]}]},
+        {"attributes": [FLAG, {**FLAG, "name": "paid", "type": "string"}]},
+        {"attributes": [FLAG, {**FLAG, "name": "paid", "type": "category", "values": ["x", "y"]}]},
+        {"attributes": [FLAG, {**FLAG, "name": "paid", "other": "x"}]},
+        {"type": "boolean"},
+        {"mechanism": {"name": "smp", "inner": []}},
+        {"mechanism": {"name": "smp", "inner": [{"name": "rr", "flip": 9}] * 3}},
+        {"mechanism": {"name": "pairs", "attributes": 2, "inner": [{"name": "rr", "flip": 9}]}},
+    ],
+)
+def test_a_record_that_fits_its_mechanism_in_no_way_is_refused_in_canonical_form(change):
+    with pytest.raises(ParameterError):
+        Spec.from_canonical({**specs()["flags"].canonical(), **change})
+
+
 @pytest.mark.parametrize("field", ["application", "name", "type", "values", "mechanism", "every"])
 def test_a_missing_field_is_refused(field):
     data = specs()["theme"].canonical()
@@ -175,6 +227,10 @@ def test_values_become_places_in_the_domain():
     assert found["theme"].encode(SECRET) == 2
     assert found["emoji"].encode("e\u0301") == "\u00e9".encode()
     assert found["word"].encode("") == b""
+    record = {"delayed": True, "carrier": "DL", "gate": "A1"}
+    assert found["flight"].encode(record) == (1, 0, 1)
+    assert found["flight"].encode({**record, "gate": SECRET}) == (1, 2, 1)
+    assert found["flight"].encode({"delayed": False, "carrier": "AA"}) == (0, 2, 0)
 
 
 @pytest.mark.parametrize(
@@ -193,6 +249,16 @@ def test_values_become_places_in_the_domain():
         ("emoji", SECRET + "\ud800"),
         ("emoji", SECRET * 200),
         ("word", "é" * (MAX_STRING_BYTES // 2 + 1)),
+        ("flight", SECRET),
+        ("flight", None),
+        ("flight", {}),
+        ("flight", {"carrier": "AA"}),
+        ("flight", {"carrier": SECRET, "delayed": True}),
+        ("flight", {"carrier": "AA", "delayed": SECRET}),
+        ("flight", {"carrier": "AA", "delayed": 1}),
+        ("flight", {"carrier": "AA", "delayed": True, "gate": None}),
+        ("flight", {"carrier": "AA", "delayed": True, SECRET: True}),
+        ("flight", {"carrier": "AA", "delayed": True, "gate": "A1", SECRET: "A1"}),
     ],
 )
 def test_a_value_outside_the_domain_is_refused_without_being_repeated(metric, value):
