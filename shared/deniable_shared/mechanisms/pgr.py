@@ -1,0 +1,164 @@
+"""Projective geometry response: optimal noise for large domains, in reports of a few bytes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, ClassVar, Final, Self
+
+from deniable_shared.errors import ParameterError
+from deniable_shared.mechanisms.base import IndexOracle, Support, require_integer
+from deniable_shared.rationals import SCALE, exp_lower, log_upper
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+MAX_SIZE: Final = 65_536
+MAX_DIMENSION: Final = 22
+MAX_POINTS: Final = 1 << 22
+"""The largest space: a tally has one integer per point."""
+
+MAX_POINTS_PER_ITEM: Final = 16
+"""The space that is chosen may be this much larger than the domain. Up to epsilon 6 and 1,024 items
+the best of all spaces is within it, or better by less than 1%."""
+
+
+@dataclass(frozen=True)
+class ProjectiveGeometryResponse(IndexOracle):
+    """PGR (Feldman, Nelson, Nguyen and Talwar, ICML 2022, section 3), over a prime field.
+
+    The outcomes are the K = (q^t - 1) / (q - 1) points of the projective space over F_q^t. Item x
+    is a point too, and its own set S_x = {u : <u, x> = 0} is a hyperplane of
+    c = (q^(t-1) - 1) / (q - 1) points. A report is a uniform point of S_x with probability
+    P = inside / 2^32, and a uniform point outside it otherwise. A point has one of two
+    probabilities, so epsilon is ln of their ratio, P (K - c) / ((1 - P) c), attained.
+
+    Two different hyperplanes share the same number of points, (q^(t-2) - 1) / (q - 1), whichever
+    they are, so the support lemma holds exactly. With q near e^epsilon + 1 and a large domain the
+    variance of a rare item is 4 e^eps / (n (e^eps - 1)^2), the optimum.
+
+    The number of a point is read off its multiple whose leading coordinate is 1. If the coordinates
+    after the leading one are d_1, ..., d_m, the number is the sum of (d_i + 1) q^(m - i): the
+    numbers 0 to K - 1 in bijective base q. Item x is the point with the number x; all points are
+    equivalent under the group of the geometry, so another assignment would gain nothing.
+
+    Attributes:
+        size: number of items, in [2, 65536] and at most K.
+        q: order of the field, a prime.
+        t: dimension of the vector space, in [2, 22]; K is at most 2^22.
+        inside: weight of a report from the item's own set, over 2^32; above its share of the space.
+    """
+
+    name: ClassVar[str] = "pgr"
+    title: ClassVar[str] = "projective geometry response"
+    size: int
+    q: int
+    t: int
+    inside: int
+
+    def __post_init__(self) -> None:
+        require_integer("pgr size", self.size, 2, MAX_SIZE)
+        require_integer("pgr q", self.q, 2, MAX_POINTS - 1)
+        require_integer("pgr t", self.t, 2, MAX_DIMENSION)
+        require_integer("pgr inside", self.inside, 1, SCALE - 1)
+        if not is_prime(self.q):
+            raise ParameterError("pgr q", "a prime", self.q)
+        if not self.size <= self.outcomes <= MAX_POINTS:
+            limits = f"such that (q^t - 1) / (q - 1) is in [{self.size}, {MAX_POINTS}] for q"
+            raise ParameterError("pgr t", f"{limits} {self.q}", self.t)
+        if not self._ratio() > 1:
+            share = f"{self.hyperplane} / {self.outcomes}"
+            raise ParameterError("pgr inside", f"above 2^32 times {share}", self.inside)
+
+    @classmethod
+    def for_epsilon(cls, size: int, epsilon: Fraction) -> Self:
+        """The mechanism over `size` items whose epsilon does not exceed the one given.
+
+        Among all spaces of at least `size` and at most 16 times as many points, the one with the
+        least summed variance of all items, compared exactly; of equals, the smallest.
+
+        Raises:
+            ParameterError: if size is not in [2, 65536].
+        """
+        require_integer("pgr size", size, 2, MAX_SIZE)
+        found = [cls.over(q, t, size, epsilon) for q, t in _spaces(size)]
+        return min(found, key=lambda oracle: (oracle._total_variance(), oracle.outcomes))
+
+    @classmethod
+    def over(cls, q: int, t: int, size: int, epsilon: Fraction) -> Self:
+        """The mechanism over this very space whose epsilon does not exceed the one given.
+
+        Raises:
+            ParameterError: if the space does not hold the items.
+        """
+        own = exp_lower(epsilon) * points(q, t - 1)
+        return cls(size=size, q=q, t=t, inside=int(SCALE * own / (own + q ** (t - 1))))
+
+    @property
+    def outcomes(self) -> int:
+        """The points K of the space, whichever of them are items."""
+        return points(self.q, self.t)
+
+    @property
+    def hyperplane(self) -> int:
+        """How many points an item's own set has."""
+        return points(self.q, self.t - 1)
+
+    @property
+    def outside(self) -> int:
+        """How many points are not in an item's own set: q^(t-1)."""
+        return int(self.q ** (self.t - 1))
+
+    @property
+    def epsilon(self) -> float:
+        """The privacy loss of one report, in nats."""
+        return log_upper(self._ratio())
+
+    @property
+    def support(self) -> Support:
+        """The probabilities of a point in the own hyperplane (p) and in any other (q)."""
+        own, other = self._probabilities()
+        return Support(float(own), float(other))
+
+    def _ratio(self) -> Fraction:
+        """The probability of a point in the own hyperplane over that of a point outside."""
+        return Fraction(self.inside * self.outside, (SCALE - self.inside) * self.hyperplane)
+
+    def _probabilities(self) -> tuple[Fraction, Fraction]:
+        own = Fraction(self.inside, SCALE)
+        common = points(self.q, self.t - 2)
+        other = own * common / self.hyperplane
+        other += (1 - own) * (self.hyperplane - common) / self.outside
+        return own, other
+
+    def _total_variance(self) -> Fraction:
+        """The summed variance of all items for one report, whatever their shares."""
+        own, other = self._probabilities()
+        spread = own * (1 - own) + (self.size - 1) * other * (1 - other)
+        return spread / (own - other) ** 2
+
+
+def points(q: int, t: int) -> int:
+    """How many points the projective space over F_q^t has: (q^t - 1) / (q - 1)."""
+    return int((q**t - 1) // (q - 1))
+
+
+def is_prime(number: int) -> bool:
+    """Whether a number is prime, by trial division."""
+    if number % 2 == 0 or number < 2:
+        return number == 2
+    return all(number % divisor for divisor in range(3, int(number**0.5) + 1, 2))
+
+
+def _spaces(size: int) -> Iterator[tuple[int, int]]:
+    """All (q, t) worth considering for so many items."""
+    most = min(MAX_POINTS_PER_ITEM * size, MAX_POINTS)
+    for t in range(2, MAX_DIMENSION + 1):
+        # A space has at most 2 q^(t-1) points.
+        q = max(2, int((size / 2) ** (1 / (t - 1))))
+        while points(q, t) <= most:
+            if points(q, t) >= size and is_prime(q):
+                yield q, t
+                if t == 2:  # an own set of one point: further points only dilute
+                    break
+            q += 1
