@@ -66,7 +66,7 @@ def test_a_sketch_grows_with_the_devices_that_are_expected():
     many = mechanism('type = "string"\nepsilon = 2\nexpected_devices = 10_000_000_000')
     assert few.rows == 64
     assert many.rows * many.buckets <= 1 << 23
-    assert few.buckets == many.buckets == 1024
+    assert few.buckets == many.buckets >= 1024
 
 
 def test_a_sketchs_shape_can_be_chosen():
