@@ -17,6 +17,7 @@ from deniable_aggregator.tallies import tally_for
 from deniable_shared import hashing, wire
 from deniable_shared.mechanisms import (
     GeneralizedRandomizedResponse,
+    ProjectiveGeometryResponse,
     RandomizedResponse,
     Rappor,
 )
@@ -44,6 +45,17 @@ SPECS = {
             Rappor(bits=64, hashes=2, cohorts=16, flip=1 << 30, p=1 << 30, q=3 << 30),
         ),
         ["ant", "bee"],
+    ),
+    "pgr": (
+        category(
+            "a b c d e f g h i j k l m n o p",
+            ProjectiveGeometryResponse.for_epsilon(16, Fraction(1)),
+        ),
+        ["a", "b", "e", "p"],
+    ),
+    "sketch over pgr": (
+        string(sketch("pgr", 2, rows=16, buckets=64)),
+        ["ant", "café", ""],
     ),
 }
 
