@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from deniable_aggregator.tallies.base import Shares, Tally, parts
+from deniable_aggregator.tallies.base import Shares, ShareTally, parts
 from deniable_shared.errors import ParameterError, WireError
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from deniable_shared.spec import Spec
 
 
-class SampledCoefficientsTally(Tally):
+class SampledCoefficientsTally(ShareTally):
     """For every coefficient how many parities came as 0 and how many as 1.
 
     Args:
@@ -78,33 +78,43 @@ class SampledCoefficientsTally(Tally):
             )
         chosen = [self._places[item] for item in items]
         numbers, signs = self._numbers[chosen], self._signs[chosen]
-        theta, variance = self._coefficients(counts)
+        theta, lies, unasked = self._coefficients(counts)
+        rest = max(self.reports(counts) - 1, 1)
+
+        def total(column: NDArray[np.float64]) -> NDArray[np.float64]:
+            return np.asarray(np.where(signs, column, 0.0).sum(axis=1))
+
         means = theta[numbers] * signs
-        spread = np.where(signs, variance[numbers], 0.0).sum(axis=1)
-        # With the signs inside, each coefficient of a pair is the product of the other two.
         kept = np.clip(means, -1.0, 1.0)
+        # With the signs inside, each coefficient of a pair is the product of the other two.
         products = kept * np.roll(kept, 1, axis=1)
-        flags = np.count_nonzero(signs, axis=1) // 2 + 1
-        covariance = (kept - products).sum(axis=1) / max(self.reports(counts) - 1, 1)
-        spread = (spread - np.where(flags == 2, 2 * covariance, 0.0)) / 4.0**flags
-        return Shares((1 + means.sum(axis=1)) / 2.0**flags, spread, spread)
+        pair = signs[:, 1] != 0
+        cells = np.where(pair, 4.0, 2.0)
+        noise, asking = total(lies[numbers]), total((1 - kept**2) * unasked[numbers])
+        covariance = np.where(pair, total(kept - products), 0.0) / rest
+        # If nobody is in a cell its three means add up to -1, and the rest is largest at -1/3 each.
+        absent = np.where(pair, 8 / 9 * total(unasked[numbers]) + 8 / 3 / rest, 0.0)
+        return Shares(
+            share=(1 + means.sum(axis=1)) / cells,
+            variance=(noise + asking - 2 * covariance) / cells**2,
+            null_variance=(noise + absent) / cells**2,
+        )
 
     def _coefficients(
         self, counts: NDArray[np.int64]
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Every theta and its variance; 0 and infinite where there is no report."""
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+        """Of each coefficient theta, the variance of its lies, and (n - n_a) / (n_a (n - 1)).
+
+        Without a report they are 0, infinite and 1.
+        """
         zeros, ones = counts.reshape(-1, 2).T.astype(np.float64)
         reports = zeros + ones
-        seen = reports > 0
+        asked, devices = np.maximum(reports, 1.0), float(reports.sum())
         support = self._mechanism.inner.support
         scale = 1 / (support.p - support.q)
-        asked = np.where(seen, reports, 1.0)
         theta = scale * (zeros - ones) / asked
-        kept = np.clip(theta, -1.0, 1.0) ** 2
-        total = float(reports.sum())
-        unasked = (total - asked) / (asked * max(total - 1, 1.0))
-        variance = (scale**2 - 1) / asked + (1 - kept) * unasked
-        return theta, np.where(seen, variance, np.inf)
+        lies = np.where(reports > 0, (scale**2 - 1) / asked, np.inf)
+        return theta, lies, (devices - asked) / (asked * max(devices - 1, 1.0))
 
     def _checked(self, payload: bytes) -> NDArray[Any]:
         self._check_width(payload)
