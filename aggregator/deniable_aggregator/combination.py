@@ -28,12 +28,14 @@ class Part(NamedTuple):
 
     Attributes:
         spec: the spec.
+        counts: int64, (cells,): its tally.
         reports: how many of its reports were counted; at least 1.
         known: int64, (known,): the positions of the items it says something about.
         shares: about those.
     """
 
     spec: Spec
+    counts: NDArray[np.int64]
     reports: int
     known: NDArray[np.int64]
     shares: Shares

@@ -21,7 +21,7 @@ from deniable_aggregator.intervals import (
 )
 from deniable_aggregator.postprocess import POSTPROCESS, Postprocess
 from deniable_aggregator.sums import Sum, add_up
-from deniable_aggregator.tallies import tally_for
+from deniable_aggregator.tallies import share_tally_for, tally_for
 from deniable_shared.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -173,7 +173,7 @@ def _part(
     else:
         known = np.array([position[item] for item in own], np.int64)
     items = domain if own is None else own
-    return Part(spec, reports, known, tally_for(spec).shares(counts, items))
+    return Part(spec, counts, reports, known, share_tally_for(spec).shares(counts, items))
 
 
 def _informed(

@@ -3,36 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from deniable_aggregator.combination import About, Combination, Part, combine
+from deniable_aggregator.covariance import NEVER, geometry_sum_variance, sum_variance, together
 from deniable_aggregator.tallies import Counted, Shares
 from deniable_shared.errors import ParameterError
-from deniable_shared.mechanisms import (
-    GeneralizedRandomizedResponse,
-    Mechanism,
-    RandomizedResponse,
-    Sketch,
-    Support,
-)
-from deniable_shared.mechanisms.unary import UnaryEncoding
+from deniable_shared.mechanisms import Mechanism, ProjectiveGeometryResponse, Sketch, Support
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-
-class Together(NamedTuple):
-    """With which probabilities a report supports two given items at once.
-
-    Attributes:
-        own: if one of them is the device's.
-        other: if neither is.
-    """
-
-    own: float
-    other: float
+    from numpy.typing import NDArray
 
 
 @dataclass(frozen=True)
@@ -94,7 +78,7 @@ def add_up(
         place = {position: index for index, position in enumerate(part.known.tolist())}
         if all(position in place for position in positions):
             chosen = np.array([place[position] for position in positions], np.int64)
-            shares, note = _sum(part.spec.mechanism, part.shares.of(chosen))
+            shares, note = _sum(part, chosen)
             sums.append(part._replace(known=np.zeros(1, np.int64), shares=shares))
             notes.append(note)
     if not sums:
@@ -112,70 +96,45 @@ def add_up(
     )
 
 
-def together(mechanism: Mechanism) -> Together | None:
-    """The probabilities for two items, where they are the same for any two.
-
-    A report of generalized randomized response supports one item only; the bits of a unary
-    encoding are independent. In a sketch, two items share a bucket in one row of m, and else are
-    two items of the inner oracle, of which a third value hits either with probability 1/m.
-    """
-    if isinstance(mechanism, GeneralizedRandomizedResponse | RandomizedResponse):
-        return Together(0.0, 0.0)
-    if isinstance(mechanism, UnaryEncoding):
-        p, q = mechanism.support.p, mechanism.support.q
-        return Together(p * q, q * q)
-    if isinstance(mechanism, Sketch):
-        inner = together(mechanism.inner)
-        if inner is None:
-            return None
-        same = 1 / mechanism.buckets
-        third = 2 * same * inner.own + (1 - 2 * same) * inner.other
-        return Together(
-            same * mechanism.inner.support.p + (1 - same) * inner.own,
-            same * mechanism.support.q + (1 - same) * third,
-        )
-    return None
-
-
-def _sum(mechanism: Mechanism, shares: Shares) -> tuple[Shares, str]:
+def _sum(part: Part, chosen: NDArray[np.int64]) -> tuple[Shares, str]:
     """One spec's estimate of the sum as a single item, and what is known of the covariances."""
+    mechanism, shares = part.spec.mechanism, part.shares.of(chosen)
     share = shares.share.sum(keepdims=True)
+    held = np.clip(share, 0.0, 1.0)
     counted, pairs = shares.counted, together(mechanism)
     if shares.covariance is not None:
         variance = shares.covariance.sum(keepdims=True).ravel()
-        return Shares(share, variance, variance), "of the regression"
+        return Shares(share, variance, variance), "those of the regression"
     if counted is None or pairs is None:
-        variance = np.sqrt(shares.variance).sum(keepdims=True) ** 2
-        null_variance = np.sqrt(shares.null_variance).sum(keepdims=True) ** 2
-        return Shares(share, variance, null_variance), (
-            "not known in closed form; the error is the largest that any could give"
-        )
-    size, support = shares.share.size, counted.support
-    family = _family_variance(mechanism, counted.family, size, float(share[0]))
+        return _bounded(share, shares)
+    size, support = chosen.size, counted.support
+    family = _family_variance(mechanism, counted.family, size, float(held[0]))
     null_variance, variance = (
-        _sum_variance(held, size, support, pairs, counted.reports) + family
-        for held in (np.zeros(1), np.clip(share, 0.0, 1.0))
+        sum_variance(each, size, support, pairs, counted.reports) + family
+        for each in (np.zeros(1), held)
     )
+    if isinstance(mechanism, ProjectiveGeometryResponse) and size > 1:
+        found = geometry_sum_variance(mechanism, part.counts, chosen, float(held[0]))
+        if found is None:
+            return _bounded(share, shares)
+        return Shares(share, np.array([found]), null_variance), "from the reports themselves"
     single: Counted | None = None
     if size == 1:
         single = counted
-    elif pairs == Together(0.0, 0.0) and size < getattr(mechanism, "size", 0):
+    elif pairs == NEVER and size < getattr(mechanism, "size", 0):
         # At most one item is supported at a time, so what supports any is counted as one item.
         either = Support(support.p + (size - 1) * support.q, size * support.q)
         single = Counted(counted.supporting.sum(keepdims=True), counted.reports, either)
     return Shares(share, variance, null_variance, single), "exact"
 
 
-def _sum_variance(held: Any, size: int, support: Support, pairs: Together, reports: int) -> Any:
-    """The variance of a sum of shares, if the items together have the share `held`.
-
-    The sum of all variances and covariances of the numbers of supporters, over n (p - q)^2.
-    """
-    p, q = support.p, support.q
-    own = p * (1 - p) + (size - 1) * (q * (1 - q) + 2 * (pairs.own - p * q))
-    own += (size - 1) * (size - 2) * (pairs.other - q * q)
-    other = size * q * (1 - q) + size * (size - 1) * (pairs.other - q * q)
-    return np.maximum(held * own + (1 - held) * other, 0.0) / (reports * (p - q) ** 2)
+def _bounded(share: NDArray[np.float64], shares: Shares) -> tuple[Shares, str]:
+    """The largest error that any covariances can give."""
+    variance, null_variance = (
+        np.sqrt(each).sum(keepdims=True) ** 2 for each in (shares.variance, shares.null_variance)
+    )
+    note = "not known in closed form; the error is the largest that any could give"
+    return Shares(share, variance, null_variance), note
 
 
 def _family_variance(mechanism: Mechanism, family: float, size: int, share: float) -> float:
