@@ -13,6 +13,7 @@ from deniable_shared import planner
 from deniable_shared.errors import ParameterError
 from deniable_shared.mechanisms import (
     ORACLES,
+    HadamardResponse,
     Mechanism,
     RandomizedResponse,
     Rappor,
@@ -137,6 +138,9 @@ def _sketch(name: str, epsilon: Fraction, devices: int, options: Fields | None) 
         if name == Sketch.name:
             pure = [each for each, oracle in ORACLES.items() if oracle.pure]
             inner = options.choice("inner", pure, default=None)
+    if inner == HadamardResponse.name and buckets is not None and buckets & (buckets - 1):
+        # Any number would do, but the next power of two costs the same and has fewer collisions.
+        raise ParameterError("sketch buckets", "a power of two over ht", buckets)
     if inner is None:
         planned = planner.sketch_for(epsilon, devices, buckets)
     else:
