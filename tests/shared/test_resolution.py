@@ -119,7 +119,7 @@ RAPPOR = 'type = "string"\nepsilon = 2\nepsilon_permanent = 4\n'
         ),
         (
             'type = "string"\nepsilon = 1\nmechanism = "laplace"',
-            "mechanism must be one of auto, cms, sketch, rappor for string, got 'laplace'",
+            "mechanism must be one of auto, cms, hcms, sketch, rappor for string, got 'laplace'",
         ),
         (
             'type = "boolean"\nepsilon = 1\nepsilon_permanent = 2',

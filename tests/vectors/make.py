@@ -17,14 +17,19 @@ from deniable_aggregator.tallies import tally_for
 from deniable_shared import hashing, wire
 from deniable_shared.mechanisms import (
     GeneralizedRandomizedResponse,
+    HadamardResponse,
+    OptimizedLocalHashing,
     ProjectiveGeometryResponse,
     RandomizedResponse,
     Rappor,
+    RecursiveHadamardResponse,
+    SubsetSelection,
 )
 from tests.privacy.specs import boolean, category, sketch, string
 
 FOLDER = Path(__file__).parent
 STREAM_BYTES = 8_192
+TEN = "zero one two three four five six seven eight nine"
 
 SPECS = {
     "rr": (boolean(RandomizedResponse.for_epsilon(2, Fraction(1))), [True, False]),
@@ -56,6 +61,26 @@ SPECS = {
     "sketch over pgr": (
         string(sketch("pgr", 2, rows=16, buckets=64)),
         ["ant", "café", ""],
+    ),
+    "ht": (
+        category(TEN, HadamardResponse.for_epsilon(10, Fraction(1))),
+        ["zero", "one", "nine"],
+    ),
+    "hcms": (
+        string(sketch("ht", 2, rows=16, buckets=256)),
+        ["ant", "café", ""],
+    ),
+    "rhr": (
+        category(TEN, RecursiveHadamardResponse.with_bits(10, 3, Fraction(2))),
+        ["zero", "one", "nine"],
+    ),
+    "ss": (
+        category(TEN, SubsetSelection.with_subset(10, 3, Fraction(1))),
+        ["zero", "one", "nine"],
+    ),
+    "olh": (
+        category(TEN, OptimizedLocalHashing.for_epsilon(10, Fraction(1))),
+        ["zero", "one", "nine"],
     ),
 }
 
