@@ -9,6 +9,7 @@ the same. The only source in the client is the operating system.
 from __future__ import annotations
 
 import hashlib
+import math
 import os
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
@@ -18,7 +19,8 @@ if TYPE_CHECKING:
 
 BUFFER_BYTES: Final = 8_192
 _WORD_BYTES: Final = 4
-_WORDS: Final = 1 << 32
+_WORD_BITS: Final = 32
+_WORDS: Final = 1 << _WORD_BITS
 _MAX_SLICES: Final = 6
 _DIGITS: Final = b"0123"
 _MARKS: Final = b"abc"
@@ -65,6 +67,74 @@ class Randomness:
     def bernoulli(self, weight: int) -> bool:
         """True with probability weight / 2^32, exactly."""
         return self.word() < weight
+
+    def chance(self, numerator: int, denominator: int) -> bool:
+        """True with probability numerator / denominator, exactly.
+
+        Compares words with the base-2^32 digits of the fraction, going on only at a tie.
+
+        Args:
+            numerator: in [0, denominator].
+            denominator: greater than 0, of any size.
+        """
+        while numerator:
+            digit, numerator = divmod(numerator << _WORD_BITS, denominator)
+            word = self.word()
+            if word != digit:
+                return word < digit
+        return False
+
+    def decays(self, numerator: int, denominator: int) -> bool:
+        """True with probability e^(-numerator / denominator), exactly.
+
+        Canonne, Kamath and Steinke (2020), algorithm 1: integers only, no exponential.
+
+        Args:
+            numerator: 0 or more.
+            denominator: greater than 0.
+        """
+        while numerator > denominator:
+            if not self.decays(1, 1):
+                return False
+            numerator -= denominator
+        turn = 1
+        while self.chance(numerator, denominator * turn):
+            turn += 1
+        return turn % 2 == 1
+
+    def laplace(self, scale: int) -> int:
+        """An integer k with probability proportional to e^(-|k| / scale).
+
+        Canonne, Kamath and Steinke (2020), algorithm 2.
+
+        Args:
+            scale: in [1, 2^32].
+        """
+        while True:
+            rest = self.below(scale)
+            if not self.decays(rest, scale):
+                continue
+            whole = 0
+            while self.decays(1, 1):
+                whole += 1
+            size = rest + scale * whole
+            negative = self.bernoulli(_WORDS // 2)
+            if size or not negative:  # zero must not count twice
+                return -size if negative else size
+
+    def gaussian(self, variance: int) -> int:
+        """An integer k with probability proportional to e^(-k^2 / (2 variance)).
+
+        Canonne, Kamath and Steinke (2020), algorithm 3: rejection from discrete Laplace noise.
+
+        Args:
+            variance: at least 1.
+        """
+        scale = math.isqrt(variance) + 1
+        while True:
+            drawn = self.laplace(scale)
+            if self.decays((abs(drawn) * scale - variance) ** 2, 2 * variance * scale**2):
+                return drawn
 
     def one_of(self, own: int, other: int) -> int:
         """0 with probability own / 2^32, and 1, 2, ... with probability other / 2^32 each.

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 REQUIRED: Final = object()
 MAX_VALUES: Final = 1024
 MAX_TEXT: Final = 1000
+MAX_DIGITS: Final = 40
+MAX_EXPONENT: Final = 30
 
 
 class Fields:
@@ -106,6 +108,20 @@ class Fields:
         )
         return None if value is None else Fraction(value)
 
+    def range(self, name: str) -> tuple[Fraction, Fraction] | None:
+        """Two numbers, the lower one first, exactly as written."""
+        value = self.take(
+            name,
+            "two numbers of at most 40 digits and below 1e30, the lower one first",
+            lambda v: (
+                isinstance(v, list)
+                and len(v) == 2
+                and all(type(end) in (int, Decimal) and _is_short(Decimal(end)) for end in v)
+                and v[0] < v[1]
+            ),
+        )
+        return None if value is None else (Fraction(value[0]), Fraction(value[1]))
+
     def integer(self, name: str, low: int, high: int, default: Any = REQUIRED) -> int | None:
         """An integer in [low, high]."""
         value: int | None = self.take(
@@ -179,6 +195,14 @@ class Fields:
         for name, value in self._data.items():
             self.problem(name, "left out: no such field", value)
         self._data.clear()
+
+
+def _is_short(value: Decimal) -> bool:
+    return (
+        value.is_finite()
+        and abs(value.adjusted()) <= MAX_EXPONENT
+        and len(value.as_tuple().digits) <= MAX_DIGITS
+    )
 
 
 def _show(value: object) -> str:

@@ -15,13 +15,14 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from deniable_shared import attributes
+from deniable_shared import attributes, numbers
 from deniable_shared.errors import ParameterError, RegistryError
 from deniable_shared.fields import Fields
 from deniable_shared.mechanisms import (
     MAX_EPSILON,
     MAX_EPSILON_PERMANENT,
     MECHANISMS,
+    NUMERIC,
 )
 from deniable_shared.periods import EVERY
 from deniable_shared.resolution import resolve
@@ -162,6 +163,11 @@ def _metric(application: str, name: str, table: Fields, budget: Budget) -> Metri
         values, other = attributes.categories(
             table.texts("values") or (), table.text("other", default=None)
         )
+    ends = table.range("range") if kind in NUMERIC else None
+    bins = 0
+    if kind == "distribution":
+        bins = table.integer("bins", 2, numbers.MAX_BINS, default=numbers.DEFAULT_BINS) or 0
+    delta = table.number("delta", numbers.MIN_DELTA, numbers.MAX_DELTA, default=None)
     parts = attributes.read(table.table("attributes")) if kind == "attributes" else ()
     mechanism_table = table.mechanism()
     table.refuse_unknown()
@@ -170,14 +176,15 @@ def _metric(application: str, name: str, table: Fields, budget: Budget) -> Metri
     try:
         mechanism = resolve(
             kind,
-            size=len(values),
+            size=bins or len(values),
             attributes=parts,
             epsilon=epsilon,
             epsilon_permanent=permanent,
             devices=devices,
             choice=mechanism_table,
+            delta=delta,
         )
-        spec = Spec(application, name, kind, values, other, mechanism, every, parts)  # type: ignore[arg-type]
+        spec = Spec(application, name, kind, values, other, mechanism, every, parts, ends)  # type: ignore[arg-type]
     except ParameterError as error:
         owner, _, parameter = error.name.partition(" ")
         field = f"mechanism.{parameter}" if owner in MECHANISMS else error.name

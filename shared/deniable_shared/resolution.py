@@ -9,9 +9,10 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Final
 
-from deniable_shared import planner
+from deniable_shared import numbers, planner
 from deniable_shared.errors import ParameterError
 from deniable_shared.mechanisms import (
+    NUMERIC,
     ORACLES,
     HadamardResponse,
     Mechanism,
@@ -49,18 +50,20 @@ def resolve(
     epsilon_permanent: Fraction | None,
     devices: int,
     choice: tuple[str, Fields] | None,
+    delta: Fraction | None = None,
 ) -> Mechanism:
     """The mechanism of one metric.
 
     Args:
         kind: the metric's type.
-        size: number of categories, 0 unless a category.
+        size: number of categories, or bins of a distribution; 0 for other types.
         attributes: the parts of a record, none unless ``attributes``.
         epsilon: the declared privacy loss of one report, in nats; never exceeded.
         epsilon_permanent: the declared privacy loss of all reports of one value, in nats; only for
             mechanisms that memoise.
         devices: how many devices are expected; sizes a sketch.
         choice: the mechanism's name and options, or None for the type's default.
+        delta: the declared probability that a report reveals more; only for ``gaussian``.
 
     Raises:
         ParameterError: naming the field that has to change.
@@ -74,6 +77,8 @@ def resolve(
         raise ParameterError(
             "epsilon_permanent", "left out: only rappor memoises", float(epsilon_permanent)
         )
+    if delta is not None and kind != "number":
+        raise ParameterError("delta", "left out: only gaussian has one", float(delta))
     mechanism: Mechanism
     if kind == "boolean":
         mechanism = RandomizedResponse.for_epsilon(2, epsilon)
@@ -84,6 +89,10 @@ def resolve(
             mechanism = planner.oracle_for(size, epsilon)
         else:
             mechanism = ORACLES[name].for_epsilon(size, epsilon)
+    elif kind in NUMERIC:
+        mechanism = numbers.mechanism_for(
+            kind, name, epsilon=epsilon, delta=delta, bins=size, options=options
+        )
     elif kind == "attributes":
         mechanism = _record(name, attributes, epsilon)
     elif name == Rappor.name:
@@ -101,6 +110,8 @@ def _allowed(kind: str) -> tuple[str, ...]:
         return (AUTO, RandomizedResponse.name)
     if kind == "category":
         return (AUTO, *(name for name in ORACLES if name != RandomizedResponse.name))
+    if kind in NUMERIC:
+        return (AUTO, *sorted(NUMERIC[kind]))
     if kind == "attributes":
         return (AUTO, SampledAttribute.name, SampledCoefficients.name)
     return (

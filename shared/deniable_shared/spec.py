@@ -8,15 +8,17 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Final, Literal, get_args
+from typing import Any, Final, Literal, cast, get_args
 
-from deniable_shared import hashing
+from deniable_shared import hashing, numbers
 from deniable_shared.attributes import Attribute, pair_items, single_items
 from deniable_shared.errors import DomainError, ParameterError
 from deniable_shared.mechanisms import (
     MAX_EPSILON,
     MAX_EPSILON_PERMANENT,
+    NUMERIC,
     ORACLES,
+    DBitFlip,
     Mechanism,
     Oracle,
     RandomizedResponse,
@@ -24,11 +26,13 @@ from deniable_shared.mechanisms import (
     SampledAttribute,
     SampledCoefficients,
     Sketch,
+    SquareWave,
     described,
 )
+from deniable_shared.numbers import MAX_DELTA, Range
 from deniable_shared.periods import EVERY, Every
 
-MetricType = Literal["attributes", "boolean", "category", "string"]
+MetricType = Literal["attributes", "boolean", "category", "distribution", "number", "string"]
 
 TYPES: Final[tuple[str, ...]] = get_args(MetricType)
 MECHANISMS_OF_TYPE: Final[Mapping[str, frozenset[str]]] = {
@@ -36,6 +40,7 @@ MECHANISMS_OF_TYPE: Final[Mapping[str, frozenset[str]]] = {
     "boolean": frozenset({RandomizedResponse.name}),
     "category": frozenset(ORACLES) - {RandomizedResponse.name},
     "string": frozenset({Sketch.name, Rappor.name}),
+    **NUMERIC,
 }
 """Which mechanisms can carry a type."""
 
@@ -55,6 +60,7 @@ class Spec:
         mechanism: integer parameters; nothing else decides the noise.
         every: at most one report per device and period.
         attributes: the parts of a record, in their order; empty unless ``attributes``.
+        range: lower and upper end of a ``number`` or ``distribution``, exactly; None for others.
     """
 
     application: str
@@ -65,6 +71,7 @@ class Spec:
     mechanism: Mechanism
     every: Every
     attributes: tuple[Attribute, ...] = ()
+    range: Range | None = None
 
     def __post_init__(self) -> None:
         if self.type not in TYPES:
@@ -84,6 +91,7 @@ class Spec:
         if self.other is not None and self.other not in self.values:
             raise ParameterError("other", "one of the values", self.other)
         self._check_attributes()
+        self._check_range()
         if not self.mechanism.epsilon <= MAX_EPSILON:
             raise ParameterError("epsilon", f"at most {MAX_EPSILON}", self.mechanism.epsilon)
         if not (self.mechanism.epsilon_permanent or 0.0) <= MAX_EPSILON_PERMANENT:
@@ -114,6 +122,15 @@ class Spec:
                     f"{attribute.type} of {attribute.size}",
                 )
 
+    def _check_range(self) -> None:
+        """Numbers have a range and nothing else does; delta stays under its ceiling."""
+        if (self.range is not None) != (self.type in NUMERIC):
+            raise ParameterError("range", f"given for {' and '.join(NUMERIC)} only", self.range)
+        if self.range is not None and not self.range[0] < self.range[1]:
+            raise ParameterError("range", "two numbers, the lower one first", self.range)
+        if not self.mechanism.delta <= MAX_DELTA:
+            raise ParameterError("delta", f"at most {float(MAX_DELTA):g}", self.mechanism.delta)
+
     def canonical(self) -> dict[str, Any]:
         """The spec as JSON data: strings, integers, lists and maps of them.
 
@@ -130,6 +147,8 @@ class Spec:
         }
         if self.attributes:
             data["attributes"] = [attribute.canonical() for attribute in self.attributes]
+        if self.range is not None:
+            data["range"] = numbers.canonical_range(self.range)
         return data
 
     @classmethod
@@ -149,6 +168,7 @@ class Spec:
                 mechanism=described(data["mechanism"]),
                 every=data["every"],
                 attributes=tuple(map(Attribute.from_canonical, data.get("attributes", ()))),
+                range=numbers.range_of(data["range"]) if "range" in data else None,
             )
         except (KeyError, TypeError, AttributeError) as error:
             raise ParameterError("spec", "a canonical spec", data) from error
@@ -184,11 +204,12 @@ class Spec:
 
         Args:
             value: a bool for ``boolean``, a mapping from names to bools and strs for
-                ``attributes``, a str otherwise.
+                ``attributes``, a finite int or float for ``number`` and ``distribution``, where it
+                is clamped to the range, a str otherwise.
 
         Returns:
-            An index into the domain, one index for each attribute, or the canonical bytes of a
-            string.
+            An index into the domain, one index for each attribute, the canonical bytes of a
+            string, or a number's place in its range, in [0, 2^20], or bin.
 
         Raises:
             DomainError: if the value has the wrong type, or is outside a domain without a
@@ -200,6 +221,8 @@ class Spec:
             raise DomainError(f"{self.name} takes a bool")
         if self.type == "attributes":
             return self._record(value)
+        if self.range is not None:
+            return self._number(value, self.range)
         if not isinstance(value, str):
             raise DomainError(f"{self.name} takes a str")
         if self.type == "category":
@@ -230,6 +253,15 @@ class Spec:
         if len(value) + absent != len(indices):
             raise DomainError(f"{self.name} takes its own attributes only")
         return tuple(indices)
+
+    def _number(self, value: object, ends: Range) -> int:
+        """The nearest place, or for a distribution the bin."""
+        if not numbers.is_number(value):
+            raise DomainError(f"{self.name} takes a finite int or float")
+        number = cast("float", value)
+        if isinstance(self.mechanism, SquareWave | DBitFlip):
+            return numbers.bin_of(number, ends, self.mechanism.size)
+        return numbers.nearest_place(number, ends)
 
     def _canonical_string(self, value: str) -> bytes:
         encoded = None

@@ -12,7 +12,10 @@ from hypothesis import strategies as st
 from deniable_shared.errors import ParameterError
 from deniable_shared.mechanisms import (
     MECHANISMS,
+    DBitFlip,
+    DiscreteGaussian,
     GeneralizedRandomizedResponse,
+    NumericMechanism,
     OptimizedUnaryEncoding,
     Oracle,
     RandomizedResponse,
@@ -20,6 +23,7 @@ from deniable_shared.mechanisms import (
     SampledAttribute,
     SampledCoefficients,
     Sketch,
+    SquareWave,
     SymmetricUnaryEncoding,
 )
 from deniable_shared.mechanisms.sketch import rows_for
@@ -131,6 +135,12 @@ EXAMPLES = {
 def example(cls):
     if issubclass(cls, Oracle):
         return cls.for_epsilon(2 if cls is RandomizedResponse else 6, Fraction(1))
+    if cls in (SquareWave, DBitFlip):
+        return cls.for_epsilon(6, Fraction(1))
+    if cls is DiscreteGaussian:
+        return cls.for_epsilon(Fraction(1), Fraction(1, 10**6))
+    if issubclass(cls, NumericMechanism):
+        return cls.for_epsilon(Fraction(1))
     return EXAMPLES[cls]
 
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from deniable_aggregator.tallies.base import Counted, Shares, Tally
+from deniable_aggregator.tallies.base import Counted, Shares, ShareTally, Tally
+from deniable_aggregator.tallies.dbitflip import DBitFlipTally
 from deniable_aggregator.tallies.hadamard import HadamardTally, RecursiveHadamardTally
 from deniable_aggregator.tallies.known import KnownTally
 from deniable_aggregator.tallies.olh import LocalHashingTally
+from deniable_aggregator.tallies.numbers import NumberTally
 from deniable_aggregator.tallies.oracle import BitsTally, IndexTally, OracleTally
 from deniable_aggregator.tallies.pairs import SampledCoefficientsTally
 from deniable_aggregator.tallies.pgr import ProjectiveGeometryResponseTally
@@ -15,7 +17,14 @@ from deniable_aggregator.tallies.rappor import RapporTally
 from deniable_aggregator.tallies.sketch import SketchTally
 from deniable_aggregator.tallies.smp import SampledAttributeTally
 from deniable_aggregator.tallies.ss import SubsetTally
-from deniable_shared.mechanisms import Oracle, SampledAttribute, SampledCoefficients, Sketch
+from deniable_shared.mechanisms import (
+    DBitFlip,
+    NumericMechanism,
+    Oracle,
+    SampledAttribute,
+    SampledCoefficients,
+    Sketch,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -36,7 +45,16 @@ _ORACLES: Final[Mapping[str, Callable[[Any], OracleTally[Any]]]] = {
 
 
 def tally_for(spec: Spec) -> Tally:
-    """The tally of a spec's mechanism."""
+    """What counts the reports of a spec, of whatever type."""
+    if isinstance(spec.mechanism, NumericMechanism):
+        return NumberTally(spec)
+    if isinstance(spec.mechanism, DBitFlip):
+        return DBitFlipTally(spec)
+    return share_tally_for(spec)
+
+
+def share_tally_for(spec: Spec) -> ShareTally:
+    """The tally of a spec that has items."""
     mechanism = spec.mechanism
     if isinstance(mechanism, Oracle):
         return KnownTally(spec, oracle_tally_for(mechanism))
@@ -54,4 +72,12 @@ def oracle_tally_for(oracle: Oracle) -> OracleTally[Any]:
     return _ORACLES[oracle.name](oracle)
 
 
-__all__ = ["Counted", "Shares", "Tally", "oracle_tally_for", "tally_for"]
+__all__ = [
+    "Counted",
+    "ShareTally",
+    "Shares",
+    "Tally",
+    "oracle_tally_for",
+    "share_tally_for",
+    "tally_for",
+]

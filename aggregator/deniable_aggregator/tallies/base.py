@@ -108,6 +108,17 @@ class Tally(ABC):
     def reports(self, counts: NDArray[np.int64]) -> int:
         """How many reports a tally holds."""
 
+    def _check_width(self, payload: bytes) -> None:
+        if not payload or len(payload) % self._width:
+            name = self.spec.name
+            raise WireError(
+                f"a payload of {name} must be a multiple of {self._width} bytes, got {len(payload)}"
+            )
+
+
+class ShareTally(Tally):
+    """A tally of which the shares of items are read."""
+
     @abstractmethod
     def shares(self, counts: NDArray[np.int64], items: Sequence[str]) -> Shares:
         """Debiases a tally.
@@ -120,13 +131,6 @@ class Tally(ABC):
             ParameterError: if an item is not in the metric's domain, or the list is too long for
                 the mechanism.
         """
-
-    def _check_width(self, payload: bytes) -> None:
-        if not payload or len(payload) % self._width:
-            name = self.spec.name
-            raise WireError(
-                f"a payload of {name} must be a multiple of {self._width} bytes, got {len(payload)}"
-            )
 
 
 def parts(reports: NDArray[Any]) -> Iterator[NDArray[Any]]:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from deniable_aggregator.tallies.base import Tally, parts
+from deniable_aggregator.tallies.base import ShareTally, parts
 from deniable_shared.errors import WireError
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from deniable_shared.spec import Spec
 
 
-class GroupedTally(Tally):
+class GroupedTally(ShareTally):
     """The counts of one oracle for each group, the group in the first two bytes of a report.
 
     Args:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from deniable_aggregator.tallies.base import Tally, parts
+from deniable_aggregator.tallies.base import ShareTally, parts
 from deniable_shared.errors import ParameterError, WireError
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from deniable_shared.spec import Spec
 
 
-class KnownTally(Tally):
+class KnownTally(ShareTally):
     """The counts of an oracle over the metric's own domain.
 
     Args:

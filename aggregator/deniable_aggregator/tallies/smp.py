@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from deniable_aggregator.tallies.base import Shares, Tally, parts
+from deniable_aggregator.tallies.base import Shares, ShareTally, parts
 from deniable_shared.attributes import single_items
 from deniable_shared.errors import ParameterError, WireError
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from deniable_shared.spec import Spec
 
 
-class SampledAttributeTally(Tally):
+class SampledAttributeTally(ShareTally):
     """The counts of each attribute's oracle, one after the other.
 
     Args:

@@ -8,8 +8,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from deniable.randomizers.dbitflip import DBitFlipRandomizer
 from deniable.randomizers.grr import GeneralizedRandomizedResponseRandomizer
 from deniable.randomizers.ht import HadamardResponseRandomizer
+from deniable.randomizers.numbers import (
+    GaussianRandomizer,
+    HybridRandomizer,
+    LaplaceRandomizer,
+    OneBitMeanRandomizer,
+    PiecewiseRandomizer,
+    SquareWaveRandomizer,
+)
 from deniable.randomizers.olh import OptimizedLocalHashingRandomizer
 from deniable.randomizers.pairs import SampledCoefficientsRandomizer
 from deniable.randomizers.pgr import ProjectiveGeometryResponseRandomizer
@@ -20,7 +29,14 @@ from deniable.randomizers.sketch import SketchRandomizer
 from deniable.randomizers.smp import SampledAttributeRandomizer
 from deniable.randomizers.ss import SubsetSelectionRandomizer
 from deniable.randomizers.unary import UnaryEncodingRandomizer
-from deniable_shared.mechanisms import Oracle, SampledAttribute, SampledCoefficients, Sketch
+from deniable_shared.mechanisms import (
+    DBitFlip,
+    NumericMechanism,
+    Oracle,
+    SampledAttribute,
+    SampledCoefficients,
+    Sketch,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -42,6 +58,15 @@ _ORACLES: Final[Mapping[str, Callable[[Any, Randomness], Randomizer]]] = {
     "sue": UnaryEncodingRandomizer,
 }
 
+_NUMBERS: Final[Mapping[str, Callable[[Any, Randomness], Randomizer]]] = {
+    "duchi": OneBitMeanRandomizer,
+    "gaussian": GaussianRandomizer,
+    "hybrid": HybridRandomizer,
+    "laplace": LaplaceRandomizer,
+    "piecewise": PiecewiseRandomizer,
+    "sw": SquareWaveRandomizer,
+}
+
 
 def randomizer_for(spec: Spec, randomness: Randomness) -> Randomizer:
     """The randomizer of a spec's mechanism.
@@ -56,6 +81,10 @@ def randomizer_for(spec: Spec, randomness: Randomness) -> Randomizer:
     if isinstance(mechanism, Sketch):
         inner = _oracle(mechanism.inner, randomness)
         return SketchRandomizer(mechanism, inner, spec.salt, randomness)
+    if isinstance(mechanism, NumericMechanism):
+        return _NUMBERS[mechanism.name](mechanism, randomness)
+    if isinstance(mechanism, DBitFlip):
+        return DBitFlipRandomizer(spec, randomness)
     if isinstance(mechanism, SampledAttribute):
         several = [_oracle(oracle, randomness) for oracle in mechanism.inner]
         return SampledAttributeRandomizer(mechanism, several, randomness)

@@ -12,8 +12,13 @@ from deniable_shared.mechanisms.base import (
     Oracle,
     Support,
 )
+from deniable_shared.mechanisms.dbitflip import DBitFlip
+from deniable_shared.mechanisms.duchi import OneBitMean
 from deniable_shared.mechanisms.grr import GeneralizedRandomizedResponse
 from deniable_shared.mechanisms.ht import HadamardResponse
+from deniable_shared.mechanisms.hybrid import Hybrid
+from deniable_shared.mechanisms.noise import DiscreteGaussian, DiscreteLaplace
+from deniable_shared.mechanisms.numeric import NumericMechanism
 from deniable_shared.mechanisms.olh import OptimizedLocalHashing
 from deniable_shared.mechanisms.pairs import SampledCoefficients
 from deniable_shared.mechanisms.pgr import ProjectiveGeometryResponse
@@ -24,6 +29,7 @@ from deniable_shared.mechanisms.sketch import Sketch
 from deniable_shared.mechanisms.smp import SampledAttribute
 from deniable_shared.mechanisms.ss import SubsetSelection
 from deniable_shared.mechanisms.unary import OptimizedUnaryEncoding, SymmetricUnaryEncoding
+from deniable_shared.mechanisms.window import Piecewise, SquareWave
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -44,12 +50,27 @@ ORACLES: Final[Mapping[str, type[Oracle]]] = {
 }
 """Every oracle over a known domain, by its name in a registry file."""
 
+NUMERIC: Final[Mapping[str, frozenset[str]]] = {
+    "number": frozenset(
+        each.name for each in (OneBitMean, Piecewise, Hybrid, DiscreteLaplace, DiscreteGaussian)
+    ),
+    "distribution": frozenset({SquareWave.name, DBitFlip.name}),
+}
+"""The mechanisms of each type that has a range."""
+
 MECHANISMS: Final[Mapping[str, type[Mechanism]]] = {
     **ORACLES,
+    DBitFlip.name: DBitFlip,
+    DiscreteGaussian.name: DiscreteGaussian,
+    DiscreteLaplace.name: DiscreteLaplace,
+    Hybrid.name: Hybrid,
+    OneBitMean.name: OneBitMean,
+    Piecewise.name: Piecewise,
     Rappor.name: Rappor,
     SampledAttribute.name: SampledAttribute,
     SampledCoefficients.name: SampledCoefficients,
     Sketch.name: Sketch,
+    SquareWave.name: SquareWave,
 }
 """Every mechanism by its name in a canonical spec."""
 
@@ -74,13 +95,21 @@ __all__ = [
     "MAX_EPSILON",
     "MAX_EPSILON_PERMANENT",
     "MECHANISMS",
+    "NUMERIC",
     "ORACLES",
+    "DBitFlip",
+    "DiscreteGaussian",
+    "DiscreteLaplace",
     "GeneralizedRandomizedResponse",
     "HadamardResponse",
+    "Hybrid",
     "Mechanism",
+    "NumericMechanism",
+    "OneBitMean",
     "OptimizedLocalHashing",
     "OptimizedUnaryEncoding",
     "Oracle",
+    "Piecewise",
     "ProjectiveGeometryResponse",
     "RandomizedResponse",
     "Rappor",
@@ -88,6 +117,7 @@ __all__ = [
     "SampledAttribute",
     "SampledCoefficients",
     "Sketch",
+    "SquareWave",
     "SubsetSelection",
     "Support",
     "SymmetricUnaryEncoding",

@@ -79,6 +79,11 @@ class Mechanism(ABC):
         """
         return None
 
+    @property
+    def delta(self) -> float:
+        """The probability with which a report may reveal more than `epsilon`; 0 nearly always."""
+        return 0.0
+
     @abstractmethod
     def variance(self, share: float, reports: int) -> float:
         """The variance of an item's estimated share among the devices that reported.

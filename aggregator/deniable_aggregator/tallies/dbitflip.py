@@ -1,0 +1,87 @@
+"""Counting dBitFlip: for each bin, how many devices were asked and how many said yes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+from deniable_aggregator.tallies.base import Shares, Tally, parts
+from deniable_shared.errors import WireError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from deniable_shared.mechanisms import DBitFlip
+    from deniable_shared.spec import Spec
+
+
+class DBitFlipTally(Tally):
+    """For each of k bins the answers, then for each bin the ones among them.
+
+    Args:
+        spec: a distribution with dBitFlip.
+    """
+
+    def __init__(self, spec: Spec) -> None:
+        super().__init__(spec)
+        self._mechanism = cast("DBitFlip", spec.mechanism)
+        self._dtype = np.dtype([("group", ">u2"), ("bits", np.uint8, (self._width - 2,))])
+
+    @property
+    def cells(self) -> int:
+        """Twice the bins."""
+        return 2 * self._mechanism.size
+
+    def check(self, payload: bytes) -> None:
+        """Every group exists, and the places after its bits are zero."""
+        self._checked(payload)
+
+    def count(self, payload: bytes) -> NDArray[np.int64]:
+        """Counts answers and ones."""
+        size, buckets = self._mechanism.size, self._mechanism.buckets
+        counts = np.zeros((2, size), np.int64)
+        for part in parts(self._checked(payload)):
+            groups = part["group"].astype(np.int64)
+            bits = np.unpackbits(part["bits"], axis=1, count=buckets)
+            devices = np.bincount(groups, minlength=size)
+            for place in range(buckets):
+                bins = (groups[bits[:, place] == 1] + place) % size
+                counts[0] += np.roll(devices, place)
+                counts[1] += np.bincount(bins, minlength=size)
+        return counts.ravel()
+
+    def reports(self, counts: NDArray[np.int64]) -> int:
+        """Every report has as many answers."""
+        return int(counts[: self._mechanism.size].sum()) // self._mechanism.buckets
+
+    def shares(self, counts: NDArray[np.int64]) -> Shares:
+        """The share of each bin, debiased among the devices that answered for it.
+
+        Where nobody did, nothing is known: the share is 0 with an infinite variance.
+
+        Args:
+            counts: int64, (cells,).
+
+        Returns:
+            float64 arrays, (bins,).
+        """
+        answers, ones = counts.reshape(2, -1).astype(np.float64)
+        asked, support = np.maximum(answers, 1), self._mechanism.support
+        share = np.where(answers > 0, (ones / asked - support.q) / (support.p - support.q), 0.0)
+        inside = np.clip(share, 0.0, 1.0)
+        sampled = inside * (1 - inside) * (1 - self._mechanism.buckets / self._mechanism.size)
+        null = np.where(answers > 0, support.variance(0.0, 1) / asked, np.inf)
+        return Shares(share, null + sampled / asked, null)
+
+    def _checked(self, payload: bytes) -> NDArray[Any]:
+        self._check_width(payload)
+        reports = np.frombuffer(payload, self._dtype)
+        name, size, buckets = self.spec.name, self._mechanism.size, self._mechanism.buckets
+        highest = int(reports["group"].max())
+        if highest >= size:
+            raise WireError(f"the group of a report of {name} must be below {size}, got {highest}")
+        unused = 8 * (self._width - 2) - buckets
+        if (reports["bits"][:, -1] & (1 << unused) - 1).any():
+            raise WireError(f"a report of {name} must have zeros after its {buckets} bits")
+        return reports

@@ -1,0 +1,87 @@
+"""Counting the reports of numeric mechanisms: how often each outcome came."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
+
+import numpy as np
+
+from deniable_aggregator.tallies.base import Tally, parts
+from deniable_shared.errors import WireError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from deniable_shared.mechanisms import NumericMechanism
+    from deniable_shared.spec import Spec
+
+
+class Mean(NamedTuple):
+    """An unbiased estimate of a mean, in widths of the range above its lower end.
+
+    Attributes:
+        mean: the estimate; may lie outside [0, 1].
+        variance: of the estimate, for the population that the devices come from.
+    """
+
+    mean: float
+    variance: float
+
+
+class NumberTally(Tally):
+    """One counter per outcome.
+
+    Args:
+        spec: a number metric, or a distribution whose reports are numbered outcomes.
+    """
+
+    def __init__(self, spec: Spec) -> None:
+        super().__init__(spec)
+        self._mechanism = cast("NumericMechanism", spec.mechanism)
+        self._integer = np.dtype(f">u{self._width}")
+
+    @property
+    def cells(self) -> int:
+        """The number of outcomes."""
+        return self._mechanism.outcomes
+
+    def check(self, payload: bytes) -> None:
+        """Every report is the number of an outcome."""
+        self._checked(payload)
+
+    def count(self, payload: bytes) -> NDArray[np.int64]:
+        """Counts every outcome."""
+        counts = np.zeros(self.cells, np.int64)
+        for part in parts(self._checked(payload)):
+            counts += np.bincount(part, minlength=self.cells)
+        return counts
+
+    def reports(self, counts: NDArray[np.int64]) -> int:
+        """The sum of all counters."""
+        return int(counts.sum())
+
+    def mean(self, counts: NDArray[np.int64]) -> Mean:
+        """The average of the numbers that the outcomes stand for.
+
+        Its variance is the reports' own, so it contains the spread of the values, or, where few
+        reports happen to agree, that of the noise.
+
+        Args:
+            counts: int64, (cells,), of at least one report.
+        """
+        reports = self.reports(counts)
+        values = np.asarray(self._mechanism.outcome_values())
+        mean = float(counts @ values) / reports
+        spread = float(counts @ (values - mean) ** 2) / max(reports - 1, 1)
+        noise = self._mechanism.variance(min(max(mean, 0.0), 1.0), 1)
+        return Mean(mean, max(spread, noise) / reports)
+
+    def _checked(self, payload: bytes) -> NDArray[Any]:
+        self._check_width(payload)
+        outcomes = np.frombuffer(payload, self._integer)
+        highest = int(outcomes.max())
+        if highest >= self.cells:
+            raise WireError(
+                f"a report of {self.spec.name} must be below {self.cells}, got {highest}"
+            )
+        return outcomes

@@ -1,0 +1,134 @@
+"""Numbers on the device: one bit, a window around the value, or integer noise.
+
+An item is the value's place in its range, an integer in [0, 2^20]; for Square Wave its bin.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from deniable_shared.mechanisms.numeric import RESOLUTION, RESOLUTION_BITS
+from deniable_shared.rationals import SCALE_BITS
+
+if TYPE_CHECKING:
+    from deniable._randomness import Randomness
+    from deniable_shared.mechanisms import (
+        DiscreteGaussian,
+        DiscreteLaplace,
+        Hybrid,
+        OneBitMean,
+        Piecewise,
+        SquareWave,
+    )
+    from deniable_shared.mechanisms.noise import AdditiveNoise
+    from deniable_shared.mechanisms.window import WindowMechanism
+
+
+class OneBitMeanRandomizer:
+    """Sends a 1 with a probability that is linear in the value."""
+
+    def __init__(self, mechanism: OneBitMean, randomness: Randomness) -> None:
+        self._mechanism = mechanism
+        self._randomness = randomness
+
+    def report(self, item: int, secret: bytes) -> bytes:  # noqa: ARG002  nothing memoised
+        """One byte, 0 or 1."""
+        return b"\x01" if self.outcome(item) else b"\x00"
+
+    def outcome(self, place: int) -> int:
+        """0 or 1."""
+        return int(self._randomness.bernoulli(self._mechanism.weight(place)))
+
+
+class SquareWaveRandomizer:
+    """Sends an outcome in the window of the value's bin, or any other."""
+
+    def __init__(self, mechanism: SquareWave, randomness: Randomness) -> None:
+        self._mechanism = mechanism
+        self._randomness = randomness
+
+    def report(self, item: int, secret: bytes) -> bytes:  # noqa: ARG002  nothing memoised
+        """The outcome's number, big-endian."""
+        outcome = _windowed(self._mechanism, item, self._randomness)
+        return outcome.to_bytes(self._mechanism.report_bytes, "big")
+
+
+class PiecewiseRandomizer:
+    """The same around the value, rounded at random to the grid."""
+
+    def __init__(self, mechanism: Piecewise, randomness: Randomness) -> None:
+        self._mechanism = mechanism
+        self._randomness = randomness
+
+    def report(self, item: int, secret: bytes) -> bytes:  # noqa: ARG002  nothing memoised
+        """The outcome's number, big-endian."""
+        return self.outcome(item).to_bytes(self._mechanism.report_bytes, "big")
+
+    def outcome(self, place: int) -> int:
+        """The outcome's number."""
+        rounded = _rounded(place, self._mechanism.size - 1, self._randomness)
+        return _windowed(self._mechanism, rounded, self._randomness)
+
+
+class HybridRandomizer:
+    """A coin chooses between the two, before the value is looked at."""
+
+    def __init__(self, mechanism: Hybrid, randomness: Randomness) -> None:
+        self._mechanism = mechanism
+        self._randomness = randomness
+        self._bit = OneBitMeanRandomizer(mechanism.bit, randomness)
+        self._piecewise = PiecewiseRandomizer(mechanism.inner, randomness)
+
+    def report(self, item: int, secret: bytes) -> bytes:  # noqa: ARG002  nothing memoised
+        """The outcome's number, big-endian: the bit's come first."""
+        if self._randomness.bernoulli(self._mechanism.heads):
+            outcome = 2 + self._piecewise.outcome(item)
+        else:
+            outcome = self._bit.outcome(item)
+        return outcome.to_bytes(self._mechanism.report_bytes, "big")
+
+
+class LaplaceRandomizer:
+    """Adds discrete Laplace noise to the value, rounded at random to the grid."""
+
+    def __init__(self, mechanism: DiscreteLaplace, randomness: Randomness) -> None:
+        self._mechanism = mechanism
+        self._randomness = randomness
+
+    def report(self, item: int, secret: bytes) -> bytes:  # noqa: ARG002  nothing memoised
+        """The outcome's number, big-endian."""
+        noise = self._randomness.laplace(self._mechanism.scale)
+        return _noisy(self._mechanism, item, noise, self._randomness)
+
+
+class GaussianRandomizer:
+    """Adds discrete Gaussian noise to the value, rounded at random to the grid."""
+
+    def __init__(self, mechanism: DiscreteGaussian, randomness: Randomness) -> None:
+        self._mechanism = mechanism
+        self._randomness = randomness
+
+    def report(self, item: int, secret: bytes) -> bytes:  # noqa: ARG002  nothing memoised
+        """The outcome's number, big-endian."""
+        noise = self._randomness.gaussian(self._mechanism.noise)
+        return _noisy(self._mechanism, item, noise, self._randomness)
+
+
+def _rounded(place: int, steps: int, randomness: Randomness) -> int:
+    """A place in the range as a point of a coarser grid, in [0, steps], the mean kept exactly."""
+    below, rest = divmod(place * steps, RESOLUTION)
+    return below + randomness.bernoulli(rest << SCALE_BITS - RESOLUTION_BITS)
+
+
+def _windowed(mechanism: WindowMechanism, number: int, randomness: Randomness) -> int:
+    """An outcome for input `number`: inside its window, or one of those beside it."""
+    if randomness.bernoulli(mechanism.inside):
+        return number + randomness.below(mechanism.window)
+    other = randomness.below(mechanism.size - 1)
+    return other if other < number else other + mechanism.window
+
+
+def _noisy(mechanism: AdditiveNoise, place: int, noise: int, randomness: Randomness) -> bytes:
+    outcome = mechanism.reach + _rounded(place, mechanism.steps, randomness) + noise
+    outcome = min(max(outcome, 0), mechanism.outcomes - 1)
+    return outcome.to_bytes(mechanism.report_bytes, "big")

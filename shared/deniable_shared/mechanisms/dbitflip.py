@@ -1,0 +1,82 @@
+"""dBitFlip: a histogram from a few of its bins per device."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar, Final, Self
+
+from deniable_shared.mechanisms.base import Mechanism, Support, require_integer
+from deniable_shared.rationals import SCALE, ceil_divide, exp_lower, log_upper
+
+MAX_SIZE: Final = 1_024
+DEFAULT_BUCKETS: Final = 16
+
+
+@dataclass(frozen=True)
+class DBitFlip(Mechanism):
+    """dBitFlip (Ding, Kulkarni and Yekhanin, NIPS 2017, section 3).
+
+    A device belongs for good to one of k groups, drawn from its secret. Group g answers for the d
+    neighbouring bins g, g + 1, ..., counted around: one bit each, whether the value is in that bin,
+    flipped with probability b = flip / 2^32. Two values differ in two bits, or, for d = 1, in one,
+    so epsilon is min(d, 2) ln((1 - b) / b). (The paper flips as if there were always two, and so
+    spends only half of epsilon for d = 1.) However often a device reports, it says nothing about
+    the other bins. The report is the group in two bytes, big-endian, and the bits, the first in the
+    highest place of the first byte; places after the last bit are zero.
+
+    Attributes:
+        size: number of bins k, in [2, 1024].
+        buckets: how many bins d a device answers for, in [1, size].
+        flip: weight of a lie, over 2^32; in [1, 2^31 - 1].
+    """
+
+    name: ClassVar[str] = "dbitflip"
+    title: ClassVar[str] = "dBitFlip"
+    size: int
+    buckets: int
+    flip: int
+
+    def __post_init__(self) -> None:
+        require_integer("dbitflip size", self.size, 2, MAX_SIZE)
+        require_integer("dbitflip buckets", self.buckets, 1, self.size)
+        require_integer("dbitflip flip", self.flip, 1, SCALE // 2 - 1)
+
+    @classmethod
+    def for_epsilon(cls, size: int, epsilon: Fraction, buckets: int | None = None) -> Self:
+        """The mechanism whose epsilon does not exceed the one given.
+
+        Args:
+            size: number of bins.
+            epsilon: privacy loss of one report, in nats.
+            buckets: how many bins a device answers for; 16 or all, if left out.
+        """
+        asked = min(size, DEFAULT_BUCKETS) if buckets is None else buckets
+        flip = ceil_divide(SCALE, 1 + exp_lower(epsilon / min(asked, 2)))
+        return cls(size=size, buckets=asked, flip=flip)
+
+    @property
+    def report_bytes(self) -> int:
+        """Two bytes for the group, and the bits."""
+        return 2 + (self.buckets + 7) // 8
+
+    @property
+    def epsilon(self) -> float:
+        """The privacy loss of one report, in nats."""
+        return log_upper(Fraction(SCALE - self.flip, self.flip) ** min(self.buckets, 2))
+
+    @property
+    def support(self) -> Support:
+        """The probabilities of a 1 for the device's own bin (p) and for another (q)."""
+        return Support(1 - self.flip / SCALE, self.flip / SCALE)
+
+    def variance(self, share: float, reports: int) -> float:
+        """Of a bin's estimated share, which only d / k of the devices answer for.
+
+        With m = n d / k answers: (b (1 - b) / (1 - 2b)^2 + f (1 - f) (1 - d / k)) / m. The second
+        part is that of asking a sample.
+        """
+        asked = self.buckets / self.size
+        answers = max(reports * asked, 1.0)
+        noise = float(self.support.variance(share, 1))
+        return (noise + share * (1 - share) * (1 - asked)) / answers

@@ -1,0 +1,69 @@
+"""One bit for a mean: the cheapest mechanism for numbers, and for most epsilons the best."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, ClassVar, Self
+
+from deniable_shared.mechanisms.base import require_integer
+from deniable_shared.mechanisms.numeric import RESOLUTION, NumericMechanism
+from deniable_shared.rationals import SCALE, ceil_divide, exp_lower, log_upper
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+@dataclass(frozen=True)
+class OneBitMean(NumericMechanism):
+    """Duchi, Jordan and Wainwright (2013); the 1BitMean of Ding, Kulkarni and Yekhanin (2017).
+
+    A device whose value stands at y in [0, 1] of the range sends a 1 with probability
+    b + y (1 - 2b), b = flip / 2^32. The probability is an integer between flip and 2^32 - flip
+    whatever the value, so epsilon is ln((1 - b) / b), attained by the ends of the range. A 1
+    stands for (1 - b) / (1 - 2b), a 0 for -b / (1 - 2b).
+
+    Attributes:
+        flip: weight of a 1 at the lower end, and of a 0 at the upper, over 2^32; in [1, 2^31 - 1].
+    """
+
+    name: ClassVar[str] = "duchi"
+    title: ClassVar[str] = "one-bit mean"
+    flip: int
+
+    def __post_init__(self) -> None:
+        require_integer("duchi flip", self.flip, 1, SCALE // 2 - 1)
+
+    @classmethod
+    def for_epsilon(cls, epsilon: Fraction) -> Self:
+        """The mechanism whose epsilon does not exceed the one given."""
+        return cls(flip=ceil_divide(SCALE, 1 + exp_lower(epsilon)))
+
+    def weight(self, place: int) -> int:
+        """The weight of a 1, over 2^32, rounded to nearest.
+
+        Args:
+            place: where the value stands, in [0, 2^20].
+        """
+        return self.flip + ((SCALE - 2 * self.flip) * place + RESOLUTION // 2) // RESOLUTION
+
+    @property
+    def outcomes(self) -> int:
+        """Two."""
+        return 2
+
+    @property
+    def epsilon(self) -> float:
+        """The privacy loss of one report, in nats."""
+        return log_upper(Fraction(SCALE - self.flip, self.flip))
+
+    def outcome_values(self) -> Sequence[float]:
+        """One below the range and one above it."""
+        lie = self.flip / SCALE
+        return (-lie / (1 - 2 * lie), (1 - lie) / (1 - 2 * lie))
+
+    def variance(self, share: float, reports: int) -> float:
+        """(e / (e - 1)^2 + y (1 - y)) / n."""
+        lie = self.flip / SCALE
+        one = lie + share * (1 - 2 * lie)
+        return one * (1 - one) / ((1 - 2 * lie) ** 2 * reports)

@@ -1,0 +1,230 @@
+"""Integer noise added to a number: discrete Laplace, and discrete Gaussian."""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import TYPE_CHECKING, ClassVar, Final, Self
+
+from deniable_shared.errors import ParameterError
+from deniable_shared.mechanisms.base import require_integer
+from deniable_shared.mechanisms.numeric import MAX_OUTCOMES, NumericMechanism, rounding_variance
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+MAX_STEPS: Final = 4_096
+MAX_SCALE: Final = 256
+MAX_VARIANCE: Final = 1 << 21
+LAPLACE_REACH: Final = 24
+"""Reports end so many scales beyond the range; 4e-11 of them would have gone further."""
+
+GAUSSIAN_REACH: Final = 10
+"""The same in standard deviations: 2e-23."""
+
+NANO: Final = 10**9
+_GAUSSIAN_OUTCOMES: Final = 16_000
+_GAUSSIAN_STEPS: Final = 256
+_ROUNDING: Final = 1e-9
+
+
+@dataclass(frozen=True)
+class AdditiveNoise(NumericMechanism):
+    """The range is divided into steps, a value rounded to one of their ends, and noise added.
+
+    Rounding is at random, to one of the two points beside the value, so that the mean is kept. The
+    noise is a whole number of steps, drawn exactly. What lands more than `reach` steps outside the
+    range is reported as just so far outside: a report has a fixed width, and cutting off what is
+    already noise costs no privacy.
+
+    Attributes:
+        steps: how many steps make up the range, in [1, 4096].
+    """
+
+    steps: int
+
+    def __post_init__(self) -> None:
+        require_integer(f"{self.name} steps", self.steps, 1, MAX_STEPS)
+        if not self.outcomes <= MAX_OUTCOMES:
+            raise ParameterError(f"{self.name} outcomes", f"at most {MAX_OUTCOMES}", self.outcomes)
+
+    @property
+    @abstractmethod
+    def reach(self) -> int:
+        """How many steps outside the range the last outcome is."""
+
+    @property
+    @abstractmethod
+    def noise_variance(self) -> float:
+        """The variance of the noise, in squared steps."""
+
+    @property
+    def outcomes(self) -> int:
+        """Every point of the grid as far as the reach goes."""
+        return self.steps + 2 * self.reach + 1
+
+    def outcome_values(self) -> Sequence[float]:
+        """The points of the grid."""
+        return [(outcome - self.reach) / self.steps for outcome in range(self.outcomes)]
+
+    def variance(self, share: float, reports: int) -> float:
+        """That of the noise, and what rounding adds."""
+        noise = self.noise_variance / self.steps**2
+        return (noise + rounding_variance(share, self.steps)) / reports
+
+
+@dataclass(frozen=True)
+class DiscreteLaplace(AdditiveNoise):
+    """Discrete Laplace noise: P(k) = (1 - a) / (1 + a) a^|k|, a = e^(-1 / scale).
+
+    Two values are at most `steps` apart, so epsilon is exactly steps / scale (Ghosh, Roughgarden
+    and Sundararajan, STOC 2009). The variance of the noise is 2 a / (1 - a)^2.
+
+    Attributes:
+        steps: how many steps make up the range.
+        scale: in steps, in [1, 256].
+    """
+
+    name: ClassVar[str] = "laplace"
+    title: ClassVar[str] = "discrete Laplace"
+    scale: int
+
+    def __post_init__(self) -> None:
+        require_integer("laplace scale", self.scale, 1, MAX_SCALE)
+        super().__post_init__()
+
+    @classmethod
+    def for_epsilon(cls, epsilon: Fraction) -> Self:
+        """The finest grid with a scale of 128 to 256 steps that comes nearest to epsilon."""
+        scales = range(MAX_SCALE // 2, MAX_SCALE + 1)
+        scale = max(scales, key=lambda scale: (Fraction(int(epsilon * scale), scale), scale))
+        return cls(steps=int(epsilon * scale), scale=scale)
+
+    @property
+    def reach(self) -> int:
+        """24 scales."""
+        return LAPLACE_REACH * self.scale
+
+    @property
+    def epsilon(self) -> float:
+        """The privacy loss of one report, in nats: this very quotient."""
+        return self.steps / self.scale
+
+    @property
+    def noise_variance(self) -> float:
+        """2 a / (1 - a)^2."""
+        a = math.exp(-1 / self.scale)
+        return 2 * a / (1 - a) ** 2
+
+
+@dataclass(frozen=True)
+class DiscreteGaussian(AdditiveNoise):
+    """Discrete Gaussian noise: P(k) in proportion to e^(-k^2 / (2 variance)).
+
+    This is (epsilon, delta)-differential privacy: with probability delta a report may reveal more
+    than epsilon. For values D steps apart (Canonne, Kamath and Steinke 2020, theorem 7)::
+
+        delta = P(Y > eps variance / D - D / 2) - e^eps P(Y > eps variance / D + D / 2)
+
+    which is largest for D = steps. The variance is the smallest integer that keeps delta, so it
+    is calibrated as in Balle and Wang (ICML 2018). The classical sqrt(2 ln(1.25 / delta)) / eps is
+    not used: it is too large for small epsilons and does not hold for large ones.
+
+    Attributes:
+        steps: how many steps make up the range.
+        noise: the parameter of the noise, in squared steps; in [4, 2^21].
+        nanonats: epsilon, in 10^-9 nats; at least 1.
+    """
+
+    name: ClassVar[str] = "gaussian"
+    title: ClassVar[str] = "discrete Gaussian"
+    noise: int
+    nanonats: int
+
+    def __post_init__(self) -> None:
+        require_integer("gaussian noise", self.noise, 4, MAX_VARIANCE)
+        require_integer("gaussian nanonats", self.nanonats, 1, 100 * NANO)
+        super().__post_init__()
+
+    @classmethod
+    def for_epsilon(cls, epsilon: Fraction, delta: Fraction) -> Self:
+        """The mechanism with the least noise that keeps both.
+
+        Args:
+            epsilon: privacy loss, in nats.
+            delta: probability that it is exceeded, in (0, 1).
+        """
+        nanonats = int(epsilon * NANO)
+        sigma = _continuous_sigma(float(epsilon), float(delta))
+        steps = min(_GAUSSIAN_STEPS, int(_GAUSSIAN_OUTCOMES / (1 + 2 * GAUSSIAN_REACH * sigma)))
+        steps = max(steps, 1)
+        enough = int((sigma * steps) ** 2 * 1.1) + 4
+        low, high = 4, enough
+        while low < high:
+            middle = (low + high) // 2
+            if cls(steps, middle, nanonats).delta <= delta:
+                high = middle
+            else:
+                low = middle + 1
+        return cls(steps, low, nanonats)
+
+    @property
+    def reach(self) -> int:
+        """10 standard deviations."""
+        return GAUSSIAN_REACH * (math.isqrt(self.noise) + 1)
+
+    @property
+    def epsilon(self) -> float:
+        """The privacy loss of one report but for probability `delta`, in nats."""
+        return self.nanonats / NANO
+
+    @cached_property
+    def delta(self) -> float:
+        """The probability that one report reveals more than `epsilon`."""
+        return self.exceeding(self.steps)
+
+    def exceeding(self, apart: int) -> float:
+        """Delta for two values so many steps apart, rounded up.
+
+        Args:
+            apart: in [1, steps].
+        """
+        edge = self.epsilon * self.noise / apart
+        near, far = edge - apart / 2, edge + apart / 2
+        last = 2 * GAUSSIAN_REACH * math.isqrt(self.noise) + self.steps
+        density = [math.exp(-k * k / (2 * self.noise)) for k in range(last + 1)]
+        total = 2 * math.fsum(density) - 1.0
+
+        def above(threshold: float) -> float:
+            first = math.floor(threshold) + 1
+            if first > 0:
+                return math.fsum(density[first:])
+            return total - math.fsum(density[1 - first :])
+
+        delta = (above(near) - math.exp(self.epsilon) * above(far)) / total
+        return delta * (1 + _ROUNDING)
+
+    @property
+    def noise_variance(self) -> float:
+        """The parameter itself: from 4 on the two differ by less than 1e-30."""
+        return float(self.noise)
+
+
+def _continuous_sigma(epsilon: float, delta: float) -> float:
+    """The standard deviation of continuous noise, in widths of the range (Balle and Wang 2018)."""
+
+    def upper(x: float) -> float:
+        return math.erfc(x / math.sqrt(2)) / 2
+
+    low, high = 1e-3, 1e6
+    while high / low > 1 + 1e-9:
+        sigma = math.sqrt(low * high)
+        shift = 1 / (2 * sigma)
+        reached = upper(epsilon * sigma - shift) - math.exp(epsilon) * upper(
+            epsilon * sigma + shift
+        )
+        low, high = (low, sigma) if reached <= delta else (sigma, high)
+    return high

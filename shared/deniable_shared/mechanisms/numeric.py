@@ -1,0 +1,64 @@
+"""What mechanisms for numbers have in common: a value's place in its range, and back."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import TYPE_CHECKING, Final
+
+from deniable_shared.mechanisms.base import Mechanism
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+RESOLUTION_BITS: Final = 20
+RESOLUTION: Final = 1 << RESOLUTION_BITS
+"""A number becomes one of 2^20 + 1 places in its range before anything is randomized.
+
+Everything that follows is integer arithmetic, so no report betrays the last bits of a float
+(Mironov, CCS 2012); the mean moves by less than a millionth of the range.
+"""
+
+MAX_OUTCOMES: Final = 1 << 15
+
+
+class NumericMechanism(Mechanism):
+    """A mechanism whose report is one of finitely many outcomes, each standing for a number.
+
+    The average of `outcome_values` over the reports is an unbiased estimate of the mean, in
+    widths of the range above its lower end: 0 is the lower end, 1 the upper. The report is the
+    number of the outcome, big-endian.
+    """
+
+    @property
+    @abstractmethod
+    def outcomes(self) -> int:
+        """How many different reports there are, at most 2^15."""
+
+    @abstractmethod
+    def outcome_values(self) -> Sequence[float]:
+        """For each outcome the number it stands for; mostly outside [0, 1]."""
+
+    @abstractmethod
+    def variance(self, share: float, reports: int) -> float:
+        """The variance of the estimated mean, in squared widths of the range.
+
+        Args:
+            share: where the values of all devices stand in the range, in [0, 1].
+            reports: how many devices reported; at least 1.
+        """
+
+    @property
+    def report_bytes(self) -> int:
+        """1 or 2: as few as hold every outcome."""
+        return 1 if self.outcomes <= 256 else 2
+
+
+def rounding_variance(share: float, steps: int) -> float:
+    """What rounding at random to a grid adds, in squared widths of the range: r (1 - r) / steps^2.
+
+    Args:
+        share: where a value stands in the range, in [0, 1].
+        steps: how many steps of the grid make up the range.
+    """
+    rest = share * steps % 1.0
+    return rest * (1 - rest) / steps**2

@@ -1,0 +1,141 @@
+"""Numbers of a bounded range: where one stands in it, exactly, and what may carry it."""
+
+from __future__ import annotations
+
+import math
+import re
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, Final
+
+from deniable_shared.errors import ParameterError
+from deniable_shared.mechanisms import (
+    DBitFlip,
+    DiscreteGaussian,
+    DiscreteLaplace,
+    Hybrid,
+    Mechanism,
+    OneBitMean,
+    Piecewise,
+    SquareWave,
+)
+from deniable_shared.mechanisms.numeric import RESOLUTION
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from deniable_shared.fields import Fields
+
+Range = tuple[Fraction, Fraction]
+
+DEFAULT_BINS: Final = 32
+MAX_BINS: Final = 1_024
+MIN_DELTA: Final = Fraction(1, 10**12)
+MAX_DELTA: Final = Fraction(1, 10**5)
+"""The ceiling of the probability that a report reveals more than its epsilon."""
+
+_MAX_END_CHARACTERS: Final = 200
+_END: Final = re.compile(r"-?[0-9]+(/[0-9]+)?")
+_MEANS: Final[Mapping[str, type[OneBitMean | Piecewise | Hybrid | DiscreteLaplace]]] = {
+    "duchi": OneBitMean,
+    "hybrid": Hybrid,
+    "laplace": DiscreteLaplace,
+    "piecewise": Piecewise,
+}
+
+
+def is_number(value: object) -> bool:
+    """Whether a value is a finite int or float; a bool is neither."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    return isinstance(value, int) or math.isfinite(value)
+
+
+def place(value: float, ends: Range, parts: int) -> Fraction:
+    """Where a number stands in a range, clamped to it, in units of a part.
+
+    Args:
+        value: an int or a finite float; all of its digits count.
+        ends: lower and upper end.
+        parts: how many parts the range is divided into.
+
+    Returns:
+        A fraction in [0, parts].
+    """
+    low, high = ends
+    if value <= low:
+        return Fraction(0)
+    if value >= high:
+        return Fraction(parts)
+    return (Fraction(value) - low) * parts / (high - low)
+
+
+def nearest_place(value: float, ends: Range) -> int:
+    """The nearest of the 2^20 + 1 places of a range: an integer in [0, 2^20]."""
+    return math.floor(place(value, ends, RESOLUTION) + Fraction(1, 2))
+
+
+def bin_of(value: float, ends: Range, bins: int) -> int:
+    """The bin that a number falls into; the last one has both its ends."""
+    return min(math.floor(place(value, ends, bins)), bins - 1)
+
+
+def canonical_range(ends: Range) -> list[str]:
+    """Both ends as reduced fractions, such as ``["0", "61/2"]``: JSON has no exact decimals."""
+    return [str(end) for end in ends]
+
+
+def range_of(data: Any) -> Range:
+    """The range that `canonical_range` wrote.
+
+    Raises:
+        ParameterError: if it is anything else.
+    """
+    if isinstance(data, list) and len(data) == 2 and all(map(_is_end, data)):
+        low, high = (Fraction(end) for end in data)
+        if canonical_range((low, high)) == data:
+            return low, high
+    raise ParameterError("range", "two reduced fractions", data)
+
+
+def _is_end(text: object) -> bool:
+    return (
+        isinstance(text, str)
+        and len(text) <= _MAX_END_CHARACTERS
+        and _END.fullmatch(text) is not None
+        and not text.endswith("/0")
+    )
+
+
+def mechanism_for(
+    kind: str,
+    name: str,
+    *,
+    epsilon: Fraction,
+    delta: Fraction | None,
+    bins: int,
+    options: Fields | None,
+) -> Mechanism:
+    """The mechanism of a ``number`` or ``distribution``.
+
+    Args:
+        kind: the metric's type.
+        name: which mechanism, or ``auto``: one bit for a mean, square wave for a distribution.
+        epsilon: the declared privacy loss of one report, in nats; never exceeded.
+        delta: the declared probability that it is; only for ``gaussian``.
+        bins: of a distribution, at least 2.
+        options: the mechanism's options.
+
+    Raises:
+        ParameterError: naming the field that has to change.
+    """
+    if (name == DiscreteGaussian.name) != (delta is not None):
+        constraint = "given for gaussian, and left out for all others"
+        raise ParameterError("delta", constraint, None if delta is None else float(delta))
+    if kind == "distribution":
+        if name != DBitFlip.name:
+            return SquareWave.for_epsilon(bins, epsilon)
+        buckets = None if options is None else options.integer("buckets", 1, bins, default=None)
+        return DBitFlip.for_epsilon(bins, epsilon, buckets)
+    if delta is not None:
+        return DiscreteGaussian.for_epsilon(epsilon, delta)
+    return _MEANS.get(name, OneBitMean).for_epsilon(epsilon)
