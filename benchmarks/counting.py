@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import tracemalloc
 from collections import Counter
+from fractions import Fraction
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from benchmarks.randomizers import BITS, categories, sketch
+from benchmarks.randomizers import BITS, EPSILON, categories, points, sketch
 from benchmarks.timing import Row, at_least, at_most, rate, seconds
 from deniable_aggregator.estimate import estimate
-from deniable_aggregator.tallies import tally_for
+from deniable_aggregator.tallies import oracle_tally_for, tally_for
+from deniable_aggregator.tallies.singer import cycle
+from deniable_shared.mechanisms import ProjectiveGeometryResponse
+from deniable_shared.mechanisms.base import IndexOracle
 
 if TYPE_CHECKING:
     from deniable_shared.spec import Spec
@@ -26,9 +30,9 @@ MEGABYTE: Final = 1 << 20
 def payload_of(spec: Spec, reports: int) -> bytes:
     """Uniform reports: counting takes as long for them as for any."""
     generator = np.random.default_rng(1)
-    if spec.type == "category":
+    if isinstance(spec.mechanism, IndexOracle):
         dtype = ">u1" if spec.mechanism.report_bytes == 1 else ">u2"
-        return generator.integers(0, len(spec.values), reports).astype(dtype).tobytes()
+        return generator.integers(0, spec.mechanism.outcomes, reports).astype(dtype).tobytes()
     rows = spec.mechanism.parameters()["rows"]
     table = generator.integers(0, 256, (reports, spec.mechanism.report_bytes), dtype=np.uint8)
     groups = generator.integers(0, rows, reports).astype(">u2")
@@ -77,6 +81,44 @@ def extra_megabytes(spec: Spec, reports: int) -> float:
     return peak / MEGABYTE
 
 
+def estimated_seconds(spec: Spec, reports: int) -> float:
+    """Packed bytes to shares and intervals of all items."""
+    tally, payload = tally_for(spec), payload_of(spec, reports)
+    return seconds(lambda: estimate([(spec, tally.count(payload))]))
+
+
+def decoding_seconds(oracle: ProjectiveGeometryResponse, groups: int) -> float:
+    """Counts to the support of every item, in every group; the cycle of the space is known."""
+    tally = oracle_tally_for(oracle)
+    counts = np.random.default_rng(1).integers(0, 1_000, (groups, oracle.outcomes))
+    tally.supporting(counts[:1])
+    return seconds(lambda: tally.supporting(counts))
+
+
+def pgr_rows() -> list[Row]:
+    """Sums over all hyperplanes."""
+    found = [
+        at_most(
+            f"fold and estimate a million pgr reports, k = 1,024, epsilon {epsilon}",
+            estimated_seconds(points(BITS, epsilon), REPORTS),
+            "s",
+            0.5,
+        )
+        for epsilon in (1, 2)
+    ]
+    for q, t, size, limit in ((151, 3, 22_953, 0.1), (3, 11, 65_536, 0.1), (149, 4, 65_536, 10.0)):
+        oracle = ProjectiveGeometryResponse.over(q, t, size, EPSILON)
+        name = f"decode pgr, q = {q}, K = {oracle.outcomes:,}"
+        found.append(at_most(name, decoding_seconds(oracle, 1), "s", limit))
+    first = seconds(lambda: cycle(149, 4, 1 << 16), rounds=2)
+    row = ProjectiveGeometryResponse.for_epsilon(BITS, Fraction(2))
+    return [
+        *found,
+        Row("the cycle of q = 149, K = 3,330,300, once in a process", first, "s"),
+        at_most("decode 256 rows of 1,024 pgr buckets", decoding_seconds(row, 256), "s", 0.5),
+    ]
+
+
 def candidates() -> tuple[float, float]:
     """Seconds and megabytes at the peak for a million candidates of a sketch of 64 rows."""
     spec = sketch()
@@ -111,6 +153,7 @@ def rows() -> list[Row]:
             5e6,
             ("naive", naive_bits_per_second(bits)),
         ),
+        *pgr_rows(),
         at_most(
             "memory to fold, for twice the cms reports",
             extra_megabytes(bits, 2 * BIT_REPORTS) / extra_megabytes(bits, BIT_REPORTS),

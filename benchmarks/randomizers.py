@@ -11,6 +11,8 @@ from deniable._randomness import Randomness
 from deniable.randomizers import randomizer_for
 from deniable_shared.mechanisms import (
     GeneralizedRandomizedResponse,
+    Oracle,
+    ProjectiveGeometryResponse,
     RandomizedResponse,
     Rappor,
     Sketch,
@@ -32,7 +34,7 @@ def spec_of(mechanism: Mechanism) -> Spec:
     """A metric with this mechanism."""
     if isinstance(mechanism, RandomizedResponse):
         return Spec("bench", "flag", "boolean", (), None, mechanism, "day")
-    if isinstance(mechanism, GeneralizedRandomizedResponse):
+    if isinstance(mechanism, Oracle):
         values = tuple(f"item {index}" for index in range(mechanism.size))
         return Spec("bench", "choice", "category", values, None, mechanism, "day")
     return Spec("bench", "text", "string", (), None, mechanism, "day")
@@ -46,6 +48,11 @@ def sketch() -> Spec:
 def categories(size: int) -> Spec:
     """Generalized randomized response over `size` items."""
     return spec_of(GeneralizedRandomizedResponse.for_epsilon(size, EPSILON))
+
+
+def points(size: int, epsilon: int) -> Spec:
+    """Projective geometry response over `size` items."""
+    return spec_of(ProjectiveGeometryResponse.for_epsilon(size, Fraction(epsilon)))
 
 
 def filters(*, dyadic: bool) -> Spec:
@@ -90,6 +97,29 @@ def naive_grr_per_second(size: int) -> float:
     return rate(run, CALLS)
 
 
+def naive_pgr_per_second(spec: Spec) -> float:
+    """Coordinate by coordinate: draw, solve for the pivot, normalise, number."""
+    mechanism = spec.mechanism
+    assert isinstance(mechanism, ProjectiveGeometryResponse)
+    q, item = mechanism.q, [1] * mechanism.t
+
+    def run() -> None:
+        for _ in range(CALLS):
+            point = [0] * mechanism.t
+            while not any(point):
+                point = [random.randrange(q) for _ in item]  # noqa: S311
+                rest = sum(a * b for a, b in zip(point[1:], item[1:], strict=True))
+                inside = random.random() < mechanism.inside / 2**32  # noqa: S311
+                point[0] = ((0 if inside else 1) - rest) % q
+            leading = next(digit for digit in point if digit)
+            inverse, number = pow(leading, -1, q), 0
+            for digit in point:
+                number = number * q + digit * inverse % q
+            number.to_bytes(4, "big")
+
+    return rate(run, CALLS, rounds=1)
+
+
 def rows() -> list[Row]:
     """The figures."""
     unit = "reports/s"
@@ -108,6 +138,17 @@ def rows() -> list[Row]:
         Row("client rr", reports_per_second(flag, True), unit),
         wanted("grr, k = 16", small, "item 3", 500_000, grr),
         wanted("grr, k = 1,024", large, "item 3", 500_000, grr),
+        *(
+            wanted(
+                f"pgr, k = {size:,}, epsilon {epsilon}",
+                spec,
+                f"item {size - 1}",
+                300_000,
+                ("naive", naive_pgr_per_second(spec)),
+            )
+            for size, epsilon in ((1_024, 1), (1_024, 2), (65_536, 1), (65_536, 2))
+            for spec in (points(size, epsilon),)
+        ),
         wanted("cms, 1,024 bits", sketch(), "word", 100_000, bits),
         wanted("rappor, 1,024 bits, f = 1/2, p = 1/2, q = 3/4", paper, "word", 100_000, bits),
         Row(
