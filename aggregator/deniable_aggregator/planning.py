@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from deniable_shared import planner
 from deniable_shared.disclosure import (
@@ -21,6 +21,8 @@ from deniable_shared.mechanisms import (
     Mechanism,
     Oracle,
     RandomizedResponse,
+    SampledAttribute,
+    SampledCoefficients,
     Sketch,
 )
 from deniable_shared.mechanisms.sketch import (
@@ -233,8 +235,7 @@ def plan(
     spec, mechanism = metric.spec, metric.spec.mechanism
     devices = metric.expected_devices if devices is None else devices
     if questions is None:
-        known = {"boolean": 1, "category": len(spec.values)}
-        questions = known.get(spec.type, DEFAULT_CANDIDATES)
+        questions = len(spec.items) or DEFAULT_CANDIDATES
     family = family_variance(mechanism)
     return Plan(
         metric=metric,
@@ -262,6 +263,14 @@ def considered(mechanism: Mechanism, devices: int) -> tuple[Candidate, ...]:
     found: list[tuple[float, Mechanism]]
     if isinstance(mechanism, RandomizedResponse):
         found = [(1.0, mechanism)]
+    elif isinstance(mechanism, SampledAttribute | SampledCoefficients):
+        # Of single flags; pairs answers for every two of them as well.
+        sampled = SampledAttribute(inner=mechanism.oracles)
+        rivals: list[Mechanism] = [sampled]
+        if all(isinstance(oracle, RandomizedResponse) for oracle in mechanism.oracles):
+            rivals.append(SampledCoefficients.for_epsilon(len(mechanism.oracles), epsilon))
+        best = sampled.variance(0.0, 1)
+        found = [(each.variance(0.0, 1) / best, each) for each in _with(mechanism, rivals)]
     elif isinstance(mechanism, Oracle):
         # The devices are drawn from a population, as the optimum assumes.
         drawn, best = 1 - 1 / mechanism.size, planner.optimum(mechanism.size, mechanism.epsilon)
@@ -365,4 +374,12 @@ def _remade(mechanism: Mechanism) -> Callable[[Fraction], Mechanism]:
     if isinstance(mechanism, Oracle):
         size = mechanism.size
         return lambda epsilon: planner.oracle_for(size, epsilon)
+    if isinstance(mechanism, SampledCoefficients):
+        flags = mechanism.attributes
+        return lambda epsilon: SampledCoefficients.for_epsilon(flags, epsilon)
+    if isinstance(mechanism, SampledAttribute):
+        remade = [_remade(oracle) for oracle in mechanism.inner]
+        return lambda epsilon: SampledAttribute(
+            inner=tuple(cast("Oracle", remake(epsilon)) for remake in remade)
+        )
     return lambda epsilon: planner.sketch_for(epsilon, 1)

@@ -11,10 +11,12 @@ from rich.console import Console
 from rich.table import Table
 
 from deniable_shared.disclosure import bits, devices_to_see, posterior_from_even_odds
+from deniable_shared.mechanisms import SampledAttribute
 from deniable_shared.registry import Metric, Registry, load
 
 if TYPE_CHECKING:
     from deniable_shared.mechanisms import Mechanism
+    from deniable_shared.spec import Spec
 
 SEEN_SHARE: Final = 0.01
 _OFTEN: Final = {
@@ -66,6 +68,7 @@ def describe(registry: Registry) -> dict[str, Any]:
                 "name": metric.spec.name,
                 "type": metric.spec.type,
                 "every": metric.spec.every,
+                "attributes": [each.canonical() for each in metric.spec.attributes],
                 "digest": metric.spec.digest.hex(),
                 "mechanism": metric.spec.mechanism.described(),
                 "epsilon": metric.spec.mechanism.epsilon,
@@ -83,7 +86,9 @@ def describe(registry: Registry) -> dict[str, Any]:
 def _block(metric: Metric) -> Table:
     """What one metric means, a line for each thing that a reviewer asks."""
     spec, mechanism = metric.spec, metric.spec.mechanism
-    kind = spec.type if not spec.values else f"{spec.type} of {len(spec.values)}"
+    kind = f"{spec.type} of {len(spec.values)}" if spec.values else spec.type
+    if spec.attributes:
+        kind = f"{len(spec.attributes)} {spec.type}"
     size = "1 byte" if mechanism.report_bytes == 1 else f"{mechanism.report_bytes} bytes"
     permanent = mechanism.epsilon_permanent
     lifetime = (
@@ -99,6 +104,8 @@ def _block(metric: Metric) -> Table:
     table.add_column()
     if metric.description:
         table.add_row("  what", metric.description)
+    if spec.attributes:
+        table.add_row("  attributes", _attributes(spec))
     table.add_row("  mechanism", f"{_shape(mechanism)}; reports of {size}")
     table.add_row("  epsilon", f"{mechanism.epsilon:.4f} for one report; {lifetime}")
     table.add_row(
@@ -109,6 +116,18 @@ def _block(metric: Metric) -> Table:
     table.add_row("  1% item", f"visible with {devices_to_see(mechanism, SEEN_SHARE):,} devices")
     table.add_row("", "")
     return table
+
+
+def _attributes(spec: Spec) -> str:
+    """The attributes of a record; where one is sampled, each with what randomizes it."""
+    if not isinstance(spec.mechanism, SampledAttribute):
+        names = ", ".join(attribute.name for attribute in spec.attributes)
+        return f"{names}: flags, each by itself and every two together"
+    return "\n".join(
+        f"{attribute.name}: {f'{attribute.size} values' if attribute.values else 'a flag'}, "
+        f"by {oracle.title}"
+        for attribute, oracle in zip(spec.attributes, spec.mechanism.inner, strict=True)
+    )
 
 
 def _shape(mechanism: Mechanism) -> str:

@@ -127,6 +127,8 @@ def _asked(
     """The registry of one metric given by options."""
     if kind is None or epsilon is None:
         raise click.UsageError("give FILE, or --type and --epsilon")
+    if kind == "attributes":
+        raise click.UsageError("attributes have names and domains: give FILE")
     if (kind == "category") != (values is not None):
         raise click.UsageError("--values belongs to --type category")
     if values is not None and values > MAX_VALUES:
@@ -152,6 +154,8 @@ def _block(planned: Plan, *, named: bool) -> Table:
     """A plan in words and figures."""
     spec, mechanism = planned.metric.spec, planned.mechanism
     kind = f"{spec.type} of {len(spec.values):,}" if spec.values else spec.type
+    if spec.attributes:
+        kind = f"{len(spec.attributes)} {spec.type}"
     title = f"{spec.name}: {kind}" if named else kind
     table = Table.grid(padding=(0, 2, 0, 0))
     table.title = (
@@ -199,7 +203,8 @@ def _lines(planned: Plan) -> list[tuple[str, str]]:
 def _considered(planned: Plan) -> str:
     """Why this mechanism: what every other would cost."""
     if len(planned.candidates) == 1:
-        return "no other: it is optimal for a flag"
+        optimal = "each attribute" if planned.metric.spec.attributes else "a flag"
+        return f"no other: it is optimal for {optimal}"
     parts = [
         f"{name_of(each.mechanism)} {each.excess:.2f} in {_bytes(each.mechanism)}"
         for each in planned.candidates
