@@ -28,7 +28,7 @@ from deniable_shared.wire import ID_BYTES
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from deniable._transport import Transport
     from deniable_shared.registry import Metric
@@ -109,7 +109,7 @@ class Client:
         self._consent = False
         self.consent = consent
 
-    def record(self, metric: str, value: bool | str) -> Outcome:
+    def record(self, metric: str, value: bool | str | Mapping[str, bool | str]) -> Outcome:
         """Records a value: checks, randomizes and stores it, all before returning.
 
         Never raises and never waits for the network. Once it answers ``RECORDED`` the report
@@ -117,7 +117,8 @@ class Client:
 
         Args:
             metric: its name in the registry.
-            value: a bool for ``boolean`` metrics, a str for ``category`` and ``string``.
+            value: a bool for ``boolean`` metrics, a str for ``category`` and ``string``, and for
+                ``attributes`` a mapping from each attribute's name to its bool or str.
 
         Returns:
             What became of it. Every outcome is counted in `status`.

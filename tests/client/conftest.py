@@ -36,6 +36,13 @@ mechanism = "rappor"
 type = "boolean"
 epsilon = 3.5
 
+[metrics.flight]
+type = "attributes"
+epsilon = 1.0
+[metrics.flight.attributes]
+carrier = { values = ["AA", "DL"], other = "another" }
+late = "boolean"
+
 [metrics.bygone]
 type = "boolean"
 epsilon = 0.5

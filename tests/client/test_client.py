@@ -13,7 +13,8 @@ from tests.client.conftest import DAY, NOON
 
 
 def record_of(client, *names):
-    values = {"theme": "dark", "emoji": "🙂", "city": "Bergen"}
+    flight = {"carrier": "AA", "late": True}
+    values = {"theme": "dark", "emoji": "🙂", "city": "Bergen", "flight": flight}
     return [client.record(name, values.get(name, True)) for name in names]
 
 
@@ -42,8 +43,10 @@ def test_periods_survive_a_restart(make_client, clock):
 
 def test_every_type_can_be_recorded(make_client, clock):
     client = make_client(clock=clock)
-    assert record_of(client, "theme", "late", "emoji", "city") == ["recorded"] * 4
-    assert client.status().pending == 4
+    assert record_of(client, "theme", "late", "emoji", "flight") == ["recorded"] * 4
+    clock.forward(days=1)
+    assert record_of(client, "city") == ["recorded"]
+    assert client.status().pending == 5
 
 
 @pytest.mark.parametrize(
@@ -56,6 +59,10 @@ def test_every_type_can_be_recorded(make_client, clock):
         ("emoji", "x" * 5_000, "outside_domain"),
         ("emoji", "\ud800", "outside_domain"),
         ("emoji", None, "outside_domain"),
+        ("flight", "AA", "outside_domain"),
+        ("flight", {"carrier": "AA"}, "outside_domain"),
+        ("flight", {"carrier": "AA", "late": "yes"}, "outside_domain"),
+        ("flight", {"carrier": "AA", "late": True, "gate": "A1"}, "outside_domain"),
         ("colour", "dark", "unknown_metric"),
         (None, "dark", "unknown_metric"),
         ([], "dark", "unknown_metric"),
