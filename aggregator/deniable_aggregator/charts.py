@@ -24,6 +24,7 @@ PLAN_HEIGHT: Final = 220
 SUFFIXES: Final = (".html", ".json", ".png", ".svg")
 PNG_SCALE: Final = 2.0
 
+_WHOSE: Final = {"devices": "the devices that reported", "population": "the population"}
 _ESTIMATE: Final = "#1f6feb"
 _TRUTH: Final = "#d1242f"
 
@@ -41,7 +42,8 @@ def shares_chart(
     ordered = sorted(answer["estimates"], key=lambda row: -row["share"])[:most]
     rows = [{**row, "truth": None if truth is None else truth[row["item"]]} for row in ordered]
     level = answer["interval"]["level"]
-    estimated = f"estimate, {level:.0%} interval"
+    kind = {"item": "", "simultaneous": " of all at once", "selected": " after selection"}
+    estimated = f"estimate, {level:.0%} interval{kind[answer['interval']['kind']]}"
     legend = {estimated: _ESTIMATE} | ({} if truth is None else {"truth": _TRUTH})
     color = alt.Color(
         "mark:N",
@@ -56,7 +58,7 @@ def shares_chart(
     marked = base.transform_calculate(mark=f"'{estimated}'")
     layers: list[alt.Chart] = [
         marked.mark_rule(strokeWidth=2).encode(
-            x=alt.X("low:Q", title="share of the devices that reported", axis=axis),
+            x=alt.X("low:Q", title=f"share of {_WHOSE[answer['about']]}", axis=axis),
             x2="high:Q",
             color=color,
         ),

@@ -10,7 +10,10 @@ import click
 from rich.console import Console
 
 from deniable_aggregator.cli.api import call, server_options
-from deniable_aggregator.cli.table import estimate_table
+from deniable_aggregator.cli.table import estimate_table, notes
+from deniable_aggregator.combination import ABOUT
+from deniable_aggregator.intervals import CORRECTIONS, INTERVALS
+from deniable_aggregator.postprocess import POSTPROCESS
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -28,6 +31,32 @@ _DAY = click.DateTime(formats=["%Y-%m-%d"])
 @click.option("--since", type=_DAY, help="The first day, such as 2026-01-31.")
 @click.option("--until", type=_DAY, help="The last day.")
 @click.option("--top", type=click.IntRange(1), help="Only the N largest.", metavar="N")
+@click.option("--detected", is_flag=True, help="Only items that are detected.")
+@click.option(
+    "--sum",
+    "added",
+    metavar="A,B,...",
+    multiple=True,
+    help="Also the share of all of these items together; may be given several times.",
+)
+@click.option(
+    "--about",
+    type=click.Choice(ABOUT),
+    default=ABOUT[0],
+    show_default=True,
+    help="Whose shares the errors and intervals are about.",
+)
+@click.option("--interval", type=click.Choice(INTERVALS), help="What the intervals cover.")
+@click.option(
+    "--correction",
+    type=click.Choice(CORRECTIONS),
+    default=CORRECTIONS[0],
+    show_default=True,
+    help="Of detection for the number of items.",
+)
+@click.option(
+    "--postprocess", type=click.Choice(POSTPROCESS), help="What to add beside the raw shares."
+)
 @click.option(
     "--picture",
     type=click.Path(path_type=Path, dir_okay=False),
@@ -41,6 +70,12 @@ def estimate(
     since: datetime | None,
     until: datetime | None,
     top: int | None,
+    detected: bool,
+    added: tuple[str, ...],
+    about: str,
+    interval: str | None,
+    correction: str,
+    postprocess: str | None,
     picture: Path | None,
     as_json: bool,
     server: str,
@@ -48,32 +83,67 @@ def estimate(
 ) -> None:
     """Estimates METRIC: which items, what share, how sure.
 
-    Shares are unbiased and unrounded by any wish for tidiness: they may fall below zero, and need
-    not add up to one. Each interval covers the share among the devices that reported 95 times in
-    100.
+    Shares are raw: unbiased, not clipped and not rescaled. They may fall below zero, and need not
+    add up to one.
+
+    Which interval is which (--interval), all at 95%:
+
+    \b
+        item          covers one item that you had in mind before looking. The default
+                      for whole metrics and lists of candidates.
+        simultaneous  covers all items asked for at once (Bonferroni): for "none of
+                      these is above 1%". Wider.
+        selected      covers 95% of the items shown, although they are shown because
+                      their estimates are large (false coverage rate). The default with
+                      --top and --detected. Plain intervals of such items cover less.
+
+    Where few reports are expected, intervals are exact binomial ones on their own. About devices
+    means the very devices that reported; about population adds the error of having drawn them.
+
+    An item is there ("yes") if a test finds it, corrected for all items asked for: bh keeps the
+    share of false ones below 5% on average, bonferroni the probability of any.
+
+    --postprocess adds a column, the raw one stays: norm-sub (for whole distributions and sums; the
+    default for these), power (if the items follow a power law), base-cut (only what stands out),
+    ibu (most likely shares). For the largest items raw is best.
 
     \b
         deniable estimate theme
         deniable estimate emoji --candidates emoji.txt --top 20
+        deniable estimate carrier --sum AA,DL --about population
     """  # noqa: D301  click reads the backslash as a sign
-    days = {"since": since, "until": until}
-    params = {name: f"{day:%Y-%m-%d}" for name, day in days.items() if day is not None}
-    if top is not None:
-        params["top"] = str(top)
-    path = f"/v1/metrics/{metric}/estimate"
-    if candidates is None:
-        answer = call(server, token, "GET", path, params=params)
-    else:
-        question = {"candidates": _lines(candidates)}
-        answer = call(server, token, "POST", path, params=params, json=question)
+    query = {
+        "since": None if since is None else f"{since:%Y-%m-%d}",
+        "until": None if until is None else f"{until:%Y-%m-%d}",
+        "top": None if top is None else str(top),
+        "detected": "true" if detected else None,
+        "about": about,
+        "interval": interval,
+        "correction": correction,
+        "postprocess": postprocess,
+    }
+    question: dict[str, list[str]] = {}
+    if candidates is not None:
+        question["candidates"] = _lines(candidates)
+    if added:
+        question["sum"] = [item for listed in added for item in listed.split(",")]
+    answer = call(
+        server,
+        token,
+        "POST" if question else "GET",
+        f"/v1/metrics/{metric}/estimate",
+        params={name: value for name, value in query.items() if value is not None},
+        json=question or None,
+    )
     if picture is not None:
         _draw(answer, picture)
     if as_json:
         click.echo(json.dumps(answer, indent=2))
         return
-    console = Console()
+    console = Console(highlight=False)
     console.print(estimate_table(answer))
-    console.print(f"Shares are of the devices that reported; {answer['interval']['meaning']}.")
+    for line in notes(answer):
+        console.print(line)
     if answer["pending_reports"]:
         console.print(f"{answer['pending_reports']:,} more reports are waiting to be counted.")
 

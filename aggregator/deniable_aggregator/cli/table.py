@@ -33,6 +33,9 @@ def estimate_table(answer: Mapping[str, Any], truth: Mapping[str, float] | None 
     if truth is not None:
         table.add_column("truth", justify="right", no_wrap=True)
     table.add_column(f"share, {level:.0%} interval", justify="right", no_wrap=True)
+    processed = answer.get("postprocess")
+    if processed is not None and truth is None:
+        table.add_column(processed["method"], justify="right", no_wrap=True)
     table.add_column(f"0 to {scale:.1%}", ratio=4)
     table.add_column("there?" if truth is None else "covers", no_wrap=True)
     for row in rows:
@@ -41,15 +44,16 @@ def estimate_table(answer: Mapping[str, Any], truth: Mapping[str, float] | None 
             verdict = "yes" if row["detected"] else "unseen"
         else:
             verdict = "yes" if row["low"] <= actual <= row["high"] else "[red]no[/red]"
-        half_width = (row["high"] - row["low"]) / 2
         cells: list[str | IntervalBar] = [
             row["item"],
-            f"{row['share']:.2%} ± {half_width:.2%}",
+            _with_error(row),
             IntervalBar(row["low"], row["share"], row["high"], scale, actual),
             verdict,
         ]
         if actual is not None:
             cells.insert(1, f"{actual:.2%}")
+        elif processed is not None:
+            cells.insert(2, f"{row['processed']:.2%}")
         table.add_row(*cells)
     return table
 
@@ -95,6 +99,33 @@ class IntervalBar:
         if self._truth is not None:
             cells[cell(self._truth)] = "x"
         return "".join(cells)
+
+
+def notes(answer: Mapping[str, Any]) -> list[str]:
+    """What is to be said below the table: the sum, and what the numbers mean."""
+    lines = []
+    if (total := answer.get("sum")) is not None:
+        line = f"{' + '.join(total['items'])}: {_with_error(total)}"
+        if "processed" in total:
+            line += f", {answer['postprocess']['method']} {total['processed']:.2%}"
+        lines.append(f"{line}. Covariances of the items: {total['covariance']}.")
+    lines.append(f"Shares: {answer['unit']}. Intervals: {answer['interval']['meaning']}")
+    if "combined" in answer:
+        lines.append(f"Combined: {answer['combined']}.")
+    if "postprocess" in answer:
+        lines.append(
+            f"{answer['postprocess']['method']}: {answer['postprocess']['meaning']}; no interval "
+            "belongs to it."
+        )
+    return lines
+
+
+def _with_error(row: Mapping[str, Any]) -> str:
+    """A share and its interval: one number where that is symmetric, as normal ones are."""
+    below, above = row["share"] - row["low"], row["high"] - row["share"]
+    if f"{below:.2%}" == f"{above:.2%}":
+        return f"{row['share']:.2%} ± {below:.2%}"
+    return f"{row['share']:.2%} -{below:.2%} +{above:.2%}"
 
 
 def _title(answer: Mapping[str, Any]) -> str:
