@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING, Any, Final
 
 from rich.measure import Measurement
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 
 MIN_CELLS: Final = 16
 MAX_CELLS: Final = 48
+_RECORDS: Final = frozenset({"pairs", "smp"})
 
 
 def estimate_table(answer: Mapping[str, Any], truth: Mapping[str, float] | None = None) -> Table:
@@ -38,7 +40,8 @@ def estimate_table(answer: Mapping[str, Any], truth: Mapping[str, float] | None 
         table.add_column(processed["method"], justify="right", no_wrap=True)
     table.add_column(f"0 to {scale:.1%}", ratio=4)
     table.add_column("there?" if truth is None else "covers", no_wrap=True)
-    for row in rows:
+    ends_group = _ends_of_groups(answer)
+    for row, end in zip(rows, ends_group, strict=True):
         actual = None if truth is None else truth[row["item"]]
         if actual is None:
             verdict = "yes" if row["detected"] else "unseen"
@@ -54,8 +57,23 @@ def estimate_table(answer: Mapping[str, Any], truth: Mapping[str, float] | None 
             cells.insert(1, f"{actual:.2%}")
         elif processed is not None:
             cells.insert(2, f"{row['processed']:.2%}")
-        table.add_row(*cells)
+        table.add_row(*cells, end_section=end)
     return table
+
+
+def _ends_of_groups(answer: Mapping[str, Any]) -> list[bool]:
+    """After which rows a line separates attributes, as long as their items stand together."""
+    rows = answer["estimates"]
+    if not any(spec["mechanism"]["name"] in _RECORDS for spec in answer["specs"]):
+        return [False] * len(rows)
+    groups = [[cell.partition("=")[0] for cell in row["item"].split(" & ")] for row in rows]
+    changes = [one != two for one, two in itertools.pairwise(groups)]
+    if sum(changes) >= len({tuple(group) for group in groups}):
+        return [False] * len(rows)
+    flags = [row["item"] == f"{group[0]}=true" for row, group in zip(rows, groups, strict=True)]
+    between_flags = [one and two for one, two in itertools.pairwise(flags)]
+    ends = [new and not same for new, same in zip(changes, between_flags, strict=True)]
+    return ends + [False] * bool(rows)
 
 
 class IntervalBar:
