@@ -19,13 +19,16 @@ from deniable_shared.mechanisms import (
     GeneralizedRandomizedResponse,
     HadamardResponse,
     OptimizedLocalHashing,
+    OptimizedUnaryEncoding,
     ProjectiveGeometryResponse,
     RandomizedResponse,
     Rappor,
     RecursiveHadamardResponse,
+    SampledAttribute,
+    SampledCoefficients,
     SubsetSelection,
 )
-from tests.privacy.specs import boolean, category, sketch, string
+from tests.privacy.specs import attribute, boolean, category, record, sketch, string
 
 FOLDER = Path(__file__).parent
 STREAM_BYTES = 8_192
@@ -81,6 +84,34 @@ SPECS = {
     "olh": (
         category(TEN, OptimizedLocalHashing.for_epsilon(10, Fraction(1))),
         ["zero", "one", "nine"],
+    ),
+    "smp": (
+        record(
+            SampledAttribute(
+                inner=(
+                    GeneralizedRandomizedResponse.for_epsilon(3, Fraction(1)),
+                    RandomizedResponse.for_epsilon(2, Fraction(1)),
+                    OptimizedUnaryEncoding.for_epsilon(10, Fraction(1)),
+                )
+            ),
+            attribute("colour", "red green blue"),
+            attribute("late"),
+            attribute("count", TEN),
+        ),
+        [
+            {"colour": "red", "late": True, "count": "one"},
+            {"colour": "blue", "late": False, "count": "nine"},
+        ],
+    ),
+    "pairs": (
+        record(
+            SampledCoefficients.for_epsilon(3, Fraction(1)),
+            *map(attribute, ("late", "full", "paid")),
+        ),
+        [
+            {"late": True, "full": True, "paid": False},
+            {"late": False, "full": True, "paid": False},
+        ],
     ),
 }
 
