@@ -66,10 +66,12 @@ def device_limits(
 
     Of h holders and n - h others, Bin(h, p) + Bin(n - h, q) support the item. The interval holds
     every h of which neither tail beyond the count is below alpha / 2. It is shorter than Clopper
-    and Pearson's, which allows for drawing the devices too.
+    and Pearson's, which allows for drawing the devices too. Where no h from 0 to n ends it, theirs
+    does, outside [0, 1]: an end at 0 would say that an estimate above it cannot be too high, which
+    is wrong as soon as it is combined with another.
 
     Returns:
-        float64, (items,) twice: both ends, in [0, 1].
+        float64, (items,) twice: both ends.
     """
     different, where = np.unique(counted.supporting, return_inverse=True)
     reports, support = counted.reports, counted.support
@@ -88,14 +90,19 @@ def device_limits(
         middle = np.clip((below + above) // 2, 0, reports)
         possible = at_most(different, middle) > alpha / 2
         below, above = np.where(possible, middle, below), np.where(possible, above, middle)
-    high = np.maximum(below, 0)
+    high = below
     below, above = np.full(different.size, -1), np.full(different.size, reports + 1)
     while (above - below > 1).any():
         middle = np.clip((below + above) // 2, 0, reports)
         possible = 1 - at_most(different - 1, middle) > alpha / 2
         below, above = np.where(possible, below, middle), np.where(possible, middle, above)
-    low = np.minimum(above, reports)
-    return (low / reports)[where], (high / reports)[where]
+    low = above
+    beyond = population_limits(counted._replace(supporting=different), alpha)
+    ends = (
+        np.where((low > 0) & (low <= reports), low / reports, beyond[0]),
+        np.where((high >= 0) & (high < reports), high / reports, beyond[1]),
+    )
+    return ends[0][where], ends[1][where]
 
 
 def null_scores(counted: Counted) -> NDArray[np.float64]:

@@ -84,7 +84,7 @@ def test_intervals_of_these_devices_are_the_shorter_ones():
         limits(EVERY_COUNT, 0.05)[1] - limits(EVERY_COUNT, 0.05)[0]
         for limits in (device_limits, population_limits)
     )
-    assert (own[20:100] < drawn[20:100]).all()
+    assert (own[10:40] < drawn[10:40]).all()
 
 
 def test_a_threshold_for_many_items_at_once_asks_for_more():
