@@ -135,5 +135,5 @@ class ShareTally(Tally):
 
 def parts(reports: NDArray[Any]) -> Iterator[NDArray[Any]]:
     """Consecutive parts of a payload's reports, so that memory does not grow with their number."""
-    for start in range(0, reports.size, PART_REPORTS):
+    for start in range(0, len(reports), PART_REPORTS):
         yield reports[start : start + PART_REPORTS]

@@ -47,28 +47,15 @@ class SampledAttributeTally(ShareTally):
 
     def check(self, payload: bytes) -> None:
         """The attribute exists, the inner report is possible, and what fills it up is zero."""
-        for part in parts(self._rows(payload)):
-            for number, reports in self._by_attribute(part):
-                width = self._oracles[number].oracle.report_bytes
-                if reports[:, width:].any():
-                    raise WireError(
-                        f"a report of {self._label(number)} must have zeros after {1 + width} bytes"
-                    )
-                try:
-                    self._oracles[number].check(_items(reports[:, :width]))
-                except WireError as error:
-                    raise WireError(f"a report of {self._label(number)} {error}") from None
+        for _ in self._checked(payload):
+            pass
 
     def count(self, payload: bytes) -> NDArray[np.int64]:
         """Counts the reports of each attribute with its oracle."""
-        self.check(payload)
         counts = np.zeros(self.cells, np.int64)
-        for part in parts(self._rows(payload)):
-            for number, reports in self._by_attribute(part):
-                oracle = self._oracles[number]
-                items = _items(reports[:, : oracle.oracle.report_bytes])
-                group = np.zeros(items.size, np.uint16)
-                counts[self._blocks[number]] += oracle.count(group, items, 1)[0]
+        for number, reports in self._checked(payload):
+            group = np.zeros(reports.size, np.uint16)
+            counts[self._blocks[number]] += self._oracles[number].count(group, reports, 1)[0]
         return counts
 
     def reports(self, counts: NDArray[np.int64]) -> int:
@@ -110,8 +97,8 @@ class SampledAttributeTally(ShareTally):
         pairs = zip(self._oracles, self._blocks, strict=True)
         return np.array([oracle.reports(counts[block][None])[0] for oracle, block in pairs])
 
-    def _rows(self, payload: bytes) -> NDArray[np.uint8]:
-        """uint8, (reports, width), of attributes that exist."""
+    def _checked(self, payload: bytes) -> Iterator[tuple[int, NDArray[np.void]]]:
+        """The inner reports by attribute, a part of the payload at a time."""
         self._check_width(payload)
         rows = np.frombuffer(payload, np.uint8).reshape(-1, self._width)
         highest = int(rows[:, 0].max())
@@ -120,17 +107,20 @@ class SampledAttributeTally(ShareTally):
                 f"the attribute of a report of {self.spec.name} must be below "
                 f"{len(self._oracles)}, got {highest}"
             )
-        return rows
+        for part in parts(rows):
+            for number in np.flatnonzero(np.bincount(part[:, 0])).tolist():
+                yield number, self._inner(number, part[part[:, 0] == number, 1:])
 
-    def _by_attribute(self, rows: NDArray[np.uint8]) -> Iterator[tuple[int, NDArray[np.uint8]]]:
-        """Each attribute that occurs, with what follows its number in the reports on it."""
-        for number in np.flatnonzero(np.bincount(rows[:, 0])).tolist():
-            yield number, rows[rows[:, 0] == number, 1:]
-
-    def _label(self, number: int) -> str:
-        return f"{self.spec.name}.{self.spec.attributes[number].name}"
-
-
-def _items(rows: NDArray[np.uint8]) -> NDArray[np.void]:
-    """Rows of bytes as void items."""
-    return np.ascontiguousarray(rows).view(f"V{rows.shape[1]}").ravel()
+    def _inner(self, number: int, rows: NDArray[np.uint8]) -> NDArray[np.void]:
+        """What follows the attribute's number, as the oracle's reports."""
+        oracle = self._oracles[number]
+        width = oracle.oracle.report_bytes
+        label = f"a report of {self.spec.name}.{self.spec.attributes[number].name}"
+        if rows[:, width:].any():
+            raise WireError(f"{label} must have zeros after {1 + width} bytes")
+        reports = np.ascontiguousarray(rows[:, :width]).view(f"V{width}").ravel()
+        try:
+            oracle.check(reports)
+        except WireError as error:
+            raise WireError(f"{label} {error}") from None
+        return reports
