@@ -115,7 +115,7 @@ def norm_sub(share: NDArray[np.float64], total: float = 1.0) -> NDArray[np.float
     """
     descending = np.sort(share)[::-1]
     shift = (np.cumsum(descending) - total) / np.arange(1, share.size + 1)
-    last = int(np.flatnonzero(descending > shift)[-1]) if total > 0 else 0
+    last = int(np.flatnonzero(descending >= shift)[-1])
     return np.asarray(np.maximum(share - shift[last], 0.0))
 
 
