@@ -12,7 +12,7 @@ from typing import Any, Final
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks import counting, ingest, randomizers, sdk
+from benchmarks import counting, hadamard, ingest, randomizers, sdk
 from benchmarks.timing import Row, at_least
 
 ROOT: Final = Path(__file__).parent.parent
@@ -94,6 +94,7 @@ def main() -> None:
     sections = {
         "randomizers": randomizers.rows,
         "counting and estimating": counting.rows,
+        "Hadamard responses, subsets and hashes": hadamard.rows,
         "the client in its host": sdk.rows,
         "ingest over HTTP": ingest_rows,
     }
