@@ -131,7 +131,7 @@ def _asked(
     asked = (add or default_items(specs)) if items is None else items
     if not asked:
         raise ParameterError("candidates", f"given for the strings of {specs[0].name}", items)
-    for name, listed in (("candidates", asked), ("sum", add or ())):
+    for name, listed in (("sum", add or ()), ("candidates", asked)):
         if len(set(listed)) != len(listed):
             raise ParameterError(name, "all different", f"{len(listed)} items")
     return tuple(asked)

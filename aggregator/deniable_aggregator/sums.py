@@ -108,7 +108,7 @@ def _sum(part: Part, chosen: NDArray[np.int64]) -> tuple[Shares, str]:
     if counted is None or pairs is None:
         return _bounded(share, shares)
     size, support = chosen.size, counted.support
-    family = _family_variance(mechanism, counted.family, size, float(held[0]))
+    family = _family_variance(mechanism, shares, counted.family, float(held[0]))
     null_variance, variance = (
         sum_variance(each, size, support, pairs, counted.reports) + family
         for each in (np.zeros(1), held)
@@ -137,11 +137,16 @@ def _bounded(share: NDArray[np.float64], shares: Shares) -> tuple[Shares, str]:
     return Shares(share, variance, null_variance), note
 
 
-def _family_variance(mechanism: Mechanism, family: float, size: int, share: float) -> float:
-    """What a hash family adds: the items' own errors, and that they fall on each other.
+def _family_variance(mechanism: Mechanism, shares: Shares, family: float, held: float) -> float:
+    """What a hash family adds: each item's error from all others, and the items' on each other.
 
-    A collision of two items of the set moves both, by each other's share.
+    With F the sum's share and F2 the second moment of all shares, (s F2 + F^2 - 2 sum of f^2)
+    over rows (m - 1): an item does not fall on itself, and where two of the set collide, each is
+    moved by the other's share.
     """
-    if not isinstance(mechanism, Sketch):
+    size = shares.share.size
+    if size == 1 or not isinstance(mechanism, Sketch):
         return size * family
-    return size * family + mechanism.family_variance(min(max(share, 0.0), 1.0) ** 2)
+    squares = float((shares.share**2 - shares.variance).sum())  # without bias
+    within = held**2 - 2 * max(squares, 0.0)
+    return max(size * family + mechanism.family_variance(within), 0.0)
