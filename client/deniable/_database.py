@@ -8,6 +8,7 @@ before 3.51.3 can corrupt a log that two connections reset and write at the same
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sqlite3
 from typing import TYPE_CHECKING, Final
@@ -25,8 +26,13 @@ _CORRUPT: Final = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
 
 
 def create(path: Path) -> None:
-    """Makes an empty file that only its owner can read; its log inherits the mode."""
-    os.close(os.open(path, os.O_CREAT | os.O_RDWR, _PRIVATE_FILE))
+    """Makes an empty file, if there is none, that only its owner can read, as its log will be.
+
+    One that is there is not even opened: closing it again would release the locks that SQLite holds
+    on it for other clients of this process, and another process could then delete their log.
+    """
+    with contextlib.suppress(FileExistsError):
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, _PRIVATE_FILE))
 
 
 def connect(path: Path) -> sqlite3.Connection:

@@ -5,6 +5,8 @@ import os
 import secrets
 import sqlite3
 import stat
+import subprocess
+import sys
 
 import pytest
 
@@ -48,6 +50,20 @@ def test_two_processes_may_have_a_store_open(tmp_path):
         same = decoded()
         assert one.inbox.append([same, decoded()]) == [Outcome.STORED] * 2
         assert two.inbox.append([decoded(), same]) == [Outcome.STORED, Outcome.DUPLICATE]
+
+
+def test_two_stores_of_a_process_lose_nothing_when_another_process_leaves(tmp_path):
+    path = tmp_path / "store.db"
+    # Leaves like every process that closes a store: as the last one, it would delete the log.
+    code = (
+        "import sqlite3, sys; print(sqlite3.connect(sys.argv[1]).execute(sys.argv[2]).fetchone())"
+    )
+    look = [sys.executable, "-c", code, path, "SELECT count(*) FROM inbox"]
+    with contextlib.closing(Store(path)) as one, contextlib.closing(Store(path)):
+        one.inbox.append([decoded()])
+        assert subprocess.check_output(look, text=True) == "(1,)\n"
+        one.inbox.append([decoded()])
+        assert subprocess.check_output(look, text=True) == "(2,)\n"
 
 
 def test_a_commit_puts_uploads_together_under_random_keys(tmp_path):
@@ -170,7 +186,7 @@ def test_an_unknown_schema_version_is_refused(tmp_path):
 def test_a_path_that_cannot_be_opened_is_refused(tmp_path):
     with pytest.raises(StoreRefusedError, match="No such file"):
         Store(tmp_path / "missing" / "store.db")
-    with pytest.raises(StoreRefusedError, match="Is a directory"):
+    with pytest.raises(StoreRefusedError, match="must be a file"):
         Store(tmp_path)
 
 

@@ -6,7 +6,7 @@ import fcntl
 import os
 import sqlite3
 import threading
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, Final
 
 from sqlalchemy import create_engine, event, insert, inspect, select
@@ -56,7 +56,12 @@ class Database:
         self._side_file = -1
         try:
             # SQLite would create the file with the umask's permissions; its logs copy the file's.
-            os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+            # One that is there is not opened: closing it again would release the locks that SQLite
+            # holds for other stores of this process, and another process could delete their log.
+            with suppress(FileExistsError):
+                os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
+            if not (path.is_file() and os.access(path, os.R_OK | os.W_OK)):
+                raise StoreRefusedError(f"{path}: must be a file that may be read and written")
             self._side_file = os.open(f"{path}.lock", os.O_RDWR | os.O_CREAT, 0o600)
         except OSError as error:
             raise StoreRefusedError(f"{path}: cannot be opened: {error.strerror}") from error
