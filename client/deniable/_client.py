@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
 UPLOAD_DELAY_SECONDS: Final = 3_600.0
 FLUSH_TIMEOUT_SECONDS: Final = 5.0
+MAX_FLUSH_SECONDS: Final = 86_400.0
 
 _UNIX_DAY_ZERO: Final = 719_163  # date(1970, 1, 1).toordinal()
 _DELAY_STEPS: Final = 1 << 32
@@ -140,7 +141,7 @@ class Client:
         Flushing after every record tells the aggregator when things happened: prefer not to.
 
         Args:
-            timeout_seconds: when to return at the latest.
+            timeout_seconds: when to return at the latest; a day at most.
 
         Returns:
             What was sent and dropped in this time, and what is pending after it.
@@ -150,7 +151,11 @@ class Client:
         if not self._consent:
             pending = self.status().pending
             return FlushResult(sent=0, pending=pending, dropped=0)
-        return self._uploader.flush(timeout_seconds)
+        try:
+            return self._uploader.flush(min(timeout_seconds, MAX_FLUSH_SECONDS))
+        except Exception as error:  # noqa: BLE001  not even a wrong timeout may reach the host
+            self._journal.trouble("internal_error", type(error).__name__)
+            return FlushResult(sent=0, pending=self.status().pending, dropped=0)
 
     def close(self) -> None:
         """Ends the background thread and closes the files, within a second whatever happens.
@@ -239,6 +244,8 @@ class Client:
         if current <= plan.reported:
             return Outcome.ALREADY_REPORTED
         with self._device as device:
+            if not self._consent:
+                return Outcome.NO_CONSENT  # withdrawn by now, and what was pending is deleted
             outcome = device.ledger.debit(
                 spec.name, spec.every, current, epoch, plan.cost, self._limits
             )

@@ -78,6 +78,8 @@ class Device:
         self._lock = threading.RLock()
         self._inside = False
         self._lock_file: int | None = None
+        self._paths = [str(directory / name) for name in (_LEDGER, _SPOOL)]
+        self._opened: list[int] = []
         self._suspended = False
         self._retry_at = 0.0
         self._refusal = ""
@@ -99,6 +101,11 @@ class Device:
                 except StorageError as error:
                     self._refuse(error)
                     raise
+                if self._on_disk() != self._opened:
+                    # Somebody deleted or replaced the files: what is written to these is lost, and
+                    # the budget that they remember would be spent once more by the next process.
+                    self._close_files()
+                    self._open()
         except BaseException:
             self._release()
             raise
@@ -205,6 +212,17 @@ class Device:
             _write_durably(secret, self.secret)
         self.spool = Spool(self.directory / _SPOOL, self._journal)
         self.spool.drop_unpaid(self.ledger.lifetime)
+        self._opened = self._on_disk()
+
+    def _on_disk(self) -> list[int]:
+        """Which files stand in the directory under the names of ledger and spool; 0 for none."""
+        files = []
+        for path in self._paths:
+            try:
+                files.append(os.stat(path).st_ino)  # noqa: PTH116  every call of record does this
+            except FileNotFoundError:
+                files.append(0)
+        return files
 
     def _refuse(self, error: BaseException) -> None:
         self._close_files()

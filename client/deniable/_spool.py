@@ -211,7 +211,6 @@ class Spool:
                 raise error
             _database.log_ahead(connection)
             connection.execute(f"PRAGMA max_page_count = {MAX_BYTES // _database.PAGE_BYTES}")
-            self._inode = self._path.stat().st_ino
         except BaseException:
             connection.close()
             raise
@@ -228,9 +227,7 @@ class Spool:
             if not _database.is_corrupt(error):
                 raise
         self._connection.close()
-        # Another process may have found the same damage first and begun a fresh spool.
-        if self._path.stat().st_ino == self._inode:
-            self._set_aside()
+        self._set_aside()
         self._connection = self._open()
         return operation()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import threading
 import time
@@ -137,7 +138,9 @@ class Journal:
             logger = logging.getLogger("deniable")
             if not any(isinstance(handler, logging.NullHandler) for handler in logger.handlers):
                 logger.addHandler(logging.NullHandler())
-            logger.warning("%s: %s", kind, message)
+            # The host's own handlers and filters may raise, and `record` never does.
+            with contextlib.suppress(Exception):
+                logger.warning("%s: %s", kind, message)
 
     def outcomes(self) -> dict[str, int]:
         """Calls of `record` by outcome."""

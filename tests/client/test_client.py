@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import dataclasses
+import logging
 import stat
 import threading
 
@@ -151,6 +152,44 @@ def test_consent_can_be_granted_and_withdrawn(make_client, clock):
     client.consent = True
     assert record_of(client, "theme", "late") == ["already_reported", "recorded"]
     assert client.status().epsilon_left_today < 2.01
+
+
+def test_a_value_is_not_recorded_if_consent_is_withdrawn_meanwhile(make_client, clock):
+    def withdraw():  # as another thread may, when recording has begun
+        client.consent = False
+        return clock()
+
+    client = make_client(clock=clock)
+    assert record_of(client, "theme") == ["recorded"]
+    client._clock = withdraw
+    assert record_of(client, "emoji") == ["no_consent"]
+    client._clock = clock
+    assert client.status().pending == 0
+    client.consent = True
+    assert record_of(client, "emoji") == ["recorded"]
+
+
+@pytest.mark.parametrize("timeout_seconds", [float("inf"), float("nan"), -1, 1e300, None, "5"])
+def test_no_timeout_makes_a_flush_raise(make_client, timeout_seconds):
+    client = make_client()
+    record_of(client, "theme")
+    assert client.flush(timeout_seconds=timeout_seconds).pending == 1
+
+
+def test_a_log_handler_that_raises_reaches_nobody(make_client, tmp_path):
+    class Broken(logging.Handler):
+        def emit(self, record):
+            raise ValueError(record)
+
+    (tmp_path / "file").touch()
+    logger, broken = logging.getLogger("deniable"), Broken()
+    logger.addHandler(broken)
+    try:
+        client = make_client(directory=tmp_path / "file" / "device")
+        assert client.record("no_such_metric", "dark") == "unknown_metric"
+        assert client.record("theme", "dark") == "storage_unavailable"
+    finally:
+        logger.removeHandler(broken)
 
 
 def test_the_directory_and_its_files_are_private(make_client, directory):

@@ -1,11 +1,14 @@
 from __future__ import annotations
 
 import os
+import shutil
+import subprocess
+import sys
 import threading
 
 import pytest
 
-from deniable import FlushResult, _database, _device
+from deniable import FlushResult, _database, _device, _uploader
 
 
 @pytest.fixture
@@ -138,3 +141,51 @@ def test_closing_does_not_wait_for_a_thread_that_is_stuck_in_the_storage(make_cl
     assert client.record("late", value=True) == "closed"
     done.set()
     thread.join()
+
+
+def elsewhere(path, statement):
+    """What another process, which then leaves, gets for a statement on a database."""
+    code = (
+        "import sqlite3, sys; print(sqlite3.connect(sys.argv[1]).execute(sys.argv[2]).fetchone())"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(path), statement],
+        capture_output=True, text=True, timeout=60, check=True,
+    )  # fmt: skip
+    return done.stdout.strip()
+
+
+def test_two_clients_of_a_process_lose_nothing_when_another_process_leaves(make_client, directory):
+    one, two = make_client(), make_client()
+    assert one.record("theme", "dark") == "recorded"
+    assert two.record("late", value=True) == "recorded"
+    assert elsewhere(directory / "spool.sqlite", "SELECT count(*) FROM report") == "(2,)"
+    assert one.record("emoji", "x") == "recorded"
+    assert elsewhere(directory / "spool.sqlite", "SELECT count(*) FROM report") == "(3,)"
+
+
+def test_a_deleted_directory_is_begun_anew_by_every_client(make_client, used, monkeypatch):
+    monkeypatch.setattr(_uploader.Uploader, "wake", lambda *_: None)  # nobody opens it meanwhile
+    one, two = make_client(), make_client()
+    assert one.record("late", value=True) == "recorded"
+    shutil.rmtree(used)
+    assert one.record("emoji", "x") == "recorded"
+    assert two.record("emoji", "x") == "already_reported"
+    assert two.status().pending == 1
+
+
+def test_a_ledger_that_is_taken_away_from_a_running_client_fails_closed(make_client, used):
+    client = make_client()
+    assert client.record("late", value=True) == "recorded"
+    (used / "ledger.sqlite").unlink()
+    assert client.record("emoji", "x") == "storage_unavailable"
+    assert "ledger is missing" in client.status().last_error
+
+
+def test_a_spool_that_another_process_set_aside_is_left_by_all(make_client, used):
+    one, two = make_client(), make_client()
+    assert one.record("late", value=True) == "recorded"
+    (used / "spool.sqlite").rename(used / "spool.sqlite.corrupt")
+    assert two.record("emoji", "x") == "recorded"
+    assert one.record("city", "Bergen") == "recorded"
+    assert one.status().pending == two.status().pending == 2
