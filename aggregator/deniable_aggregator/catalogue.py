@@ -47,7 +47,7 @@ class Catalogue:
         self._lock = threading.Lock()
         self._entries: Mapping[bytes, Entry] = {}
         self._read_at = monotonic()
-        self._read()
+        self.read()
 
     def find(self, digest: bytes) -> Entry | None:
         """The metric with this digest, of whatever application."""
@@ -55,22 +55,23 @@ class Catalogue:
         if entry is None and self._monotonic() - self._read_at >= REREAD_SECONDS:
             # Noted before reading, so that a crowd of unknown digests causes one reading.
             self._read_at = self._monotonic()
-            self._read()
+            self.read()
             entry = self._entries.get(digest)
         return entry
 
     def of(self, application: str) -> list[Entry]:
         """All metrics of an application, by name, as the store has them now."""
-        self._read()
+        self.read()
         return [e for e in self._entries.values() if e.spec.application == application]
 
     def register(self, metrics: Iterable[Metric], today: int) -> list[Spec]:
         """Registers metrics, and says which specs are new."""
         new = self._store.metrics.register(metrics, today)
-        self._read()
+        self.read()
         return new
 
-    def _read(self) -> None:
+    def read(self) -> None:
+        """Reads the store again, in which another process may have registered more."""
         with self._lock:
             old = self._entries
             entries: dict[bytes, Entry] = {}

@@ -78,6 +78,10 @@ class Folder:
     def _fold_group(self, digest: bytes, epoch: int, rows: list[Row]) -> None:
         entry = self._catalogue.find(digest)
         if entry is None:
+            # Another server may have registered it, and accepted its reports, a moment ago.
+            self._catalogue.read()
+            entry = self._catalogue.find(digest)
+        if entry is None:
             self._set_aside(rows, "their metric is not registered")
             return
         counted = _count(entry.tally, rows)

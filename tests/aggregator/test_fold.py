@@ -109,6 +109,15 @@ def test_rows_of_an_unregistered_metric_are_set_aside(service):
     assert service.store.inbox.count_set_aside([bytes(32)]) == 1
 
 
+def test_a_metric_that_another_server_registered_a_moment_ago_is_counted(tmp_path):
+    with contextlib.closing(Store(tmp_path / "store.db")) as store:
+        catalogue = Catalogue(store, monotonic=lambda: 0.0)
+        store.metrics.register(registry.parse(REGISTRY).metrics.values(), TODAY)
+        send(store, b"\x02")
+        fold.Folder(store, catalogue).fold(seconds=60)
+        assert counted(store) == [0, 0, 1]
+
+
 def test_a_fold_that_fails_loses_nothing(tmp_path, monkeypatch):
     with opened(tmp_path / "store.db") as (store, folder):
         send(store, b"\x00\x01\x02")
