@@ -8,6 +8,7 @@ import signal
 import socket
 import threading
 import time
+from contextlib import closing
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Final
@@ -17,6 +18,7 @@ from granian.log import LogLevels
 from granian.server import MPServer
 
 from deniable_aggregator.app import create_app
+from deniable_aggregator.catalogue import Catalogue
 from deniable_aggregator.store import Store
 from deniable_shared.errors import DeniableError
 
@@ -59,13 +61,14 @@ def serve(
         threads: requests that are worked on at a time.
 
     Raises:
-        StoreRefusedError: if the path does not hold a store that this version can work with.
+        StoreError: if the path does not hold a store that this version can work with.
         ServingError: if another program listens at this address.
     """
     _await_port(host, port)
     # Opened here first, so that a store that cannot be used is told once and clearly, and not by
     # a worker that is started again and again.
-    Store(store).close()
+    with closing(Store(store)) as opened:
+        Catalogue(opened)
     # The worker counts on one core beside ingest: threads of a BLAS would only fight for it.
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     settings = replace(settings, enough_uploads=max(1, threads * 3 // 4))

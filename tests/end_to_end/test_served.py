@@ -20,7 +20,7 @@ from deniable_aggregator import Store
 from deniable_aggregator.keys import create
 from deniable_shared import registry, wire
 from deniable_shared.periods import epoch_at
-from tests.end_to_end.serving import HOST, answers, running, start
+from tests.end_to_end.serving import HOST, answers, free_port, running, start
 from tests.end_to_end.test_kill_minus_nine import REGISTRY
 
 SPEC = registry.parse(REGISTRY).metrics["theme"].spec
@@ -158,6 +158,16 @@ def test_a_store_that_cannot_be_used_is_one_clear_line(path):
     done = serve(path)
     assert done.returncode == 1
     assert "Restore it from a backup" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.usefixtures("tokens")
+def test_a_metric_of_a_later_version_is_one_clear_line(path):
+    with contextlib.closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("UPDATE metrics SET spec = '{}'")
+    done = serve(path, "--port", str(free_port()))
+    assert done.returncode == 1
+    assert "unknown to this version" in done.stderr
     assert "Traceback" not in done.stderr
 
 
