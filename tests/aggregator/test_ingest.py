@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from deniable_aggregator.ingest import read_body
 from deniable_shared import wire
-from tests.aggregator.service import SPECS, TODAY, problem, serving, upload
+from tests.aggregator.service import SPECS, TODAY, bearer, problem, serving, upload
 
 
 def parts(*given_parts):
@@ -24,6 +24,18 @@ def test_an_accepted_upload_is_counted(service):
     answer = service.send(upload(b"\x00\x02\x02"))
     assert (answer.status_code, answer.data) == (204, b"")
     assert service.counts() == [1, 0, 2]
+
+
+def test_a_path_with_a_stray_slash_takes_uploads_too(service):
+    answer = service.http.post(
+        "/v1/reports",
+        data=upload(b"\x02"),
+        content_type=wire.CONTENT_TYPE,
+        headers=bearer(service.write),
+        environ_overrides={"PATH_INFO": "//v1/reports"},
+    )
+    assert (answer.status_code, answer.data) == (204, b"")
+    assert service.counts() == [0, 0, 1]
 
 
 def test_an_upload_of_several_metrics_and_days_is_counted_by_metric_and_day(service):
