@@ -68,6 +68,12 @@ def test_a_key_is_made_listed_and_revoked(run, tmp_path):
     assert "revoked already" in again.stderr
 
 
+def test_a_label_is_shown_as_it_is(run):
+    label = "[/b] [red]:smile:"
+    assert run("keys", "create", "--scope", "read", "--application", "a", "--label", label)
+    assert label in run("keys", "list").output
+
+
 def test_listing_a_store_that_is_not_there_makes_none(run, tmp_path):
     done = run("keys", "list")
     assert (done.exit_code, "there is no store" in done.stderr) == (1, True)

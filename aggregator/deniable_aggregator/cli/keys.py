@@ -10,6 +10,7 @@ from pathlib import Path
 import click
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from deniable_aggregator.keys import SCOPES, create
 from deniable_aggregator.store import Store
@@ -56,7 +57,8 @@ def list_keys(store: Path) -> None:
     with closing(_existing(store)) as opened:
         for key in opened.keys.all():
             revoked = "" if key.revoked is None else _day(key.revoked)
-            table.add_row(key.id, key.scope, key.application, key.label, _day(key.created), revoked)
+            label = Text(key.label)  # as it is: brackets and colons are not for rich to read
+            table.add_row(key.id, key.scope, key.application, label, _day(key.created), revoked)
     Console().print(table)
 
 

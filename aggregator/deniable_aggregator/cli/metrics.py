@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from deniable_aggregator.cli.api import call, server_options
@@ -33,7 +34,7 @@ def register(file: Path, server: str, token: str) -> None:
         state = "new" if metric["new"] else "registered before"
         table.add_row(metric["name"], metric["digest"][:16], state)
     console = Console()
-    console.print(f"{file}: {answer['application']}")
+    console.print(f"{escape(str(file))}: {answer['application']}")
     console.print(table)
 
 
