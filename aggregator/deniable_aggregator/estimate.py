@@ -80,6 +80,22 @@ def default_items(specs: Sequence[Spec]) -> tuple[str, ...] | None:
     return tuple(dict.fromkeys(item for spec in specs for item in spec.items))
 
 
+def items_between(specs: Sequence[Spec], first: str, last: str) -> tuple[str, ...]:
+    """The items of a category from one to another, in the order of the registry.
+
+    Raises:
+        ParameterError: if they are not items of it, in this order.
+    """
+    items = (default_items(specs) or ()) if specs[0].type == "category" else ()
+    if first in items and last in items:
+        found = items[items.index(first) : items.index(last) + 1]
+        if found:
+            return found
+    raise ParameterError(
+        "range", f"two values of the category {specs[0].name} in their order", [first, last]
+    )
+
+
 def estimate(
     tallies: Sequence[tuple[Spec, NDArray[np.int64]]],
     items: Sequence[str] | None = None,

@@ -27,16 +27,21 @@ class Asked(NamedTuple):
     Attributes:
         candidates: the items, or None for all of a known domain or those of the sum.
         sum: the items whose share together is asked for, or None.
+        range: the first and the last of them instead, or None.
     """
 
     candidates: list[str] | None = None
     sum: list[str] | None = None
+    range: list[str] | None = None
 
 
 def asked(settings: Settings) -> Asked:
     """The lists in the request's body: different items or not, but text that UTF-8 can hold."""
     request.max_content_length = settings.max_candidates_bytes
-    wanted = 'Send JSON: {"candidates": ["...", ...]}, {"sum": ["...", ...]}, or both.'
+    wanted = (
+        'Send JSON: {"candidates": ["...", ...]}, with or without {"sum": ["...", ...]} or '
+        '{"range": ["first", "last"]}.'
+    )
     try:
         body = request.get_json(cache=False)
     except RequestEntityTooLarge:
@@ -44,7 +49,7 @@ def asked(settings: Settings) -> Asked:
         raise ProblemError("upload_too_large", f"Ask with at most {limit} bytes.") from None
     except (HTTPException, RecursionError):
         raise ProblemError("malformed_question", wanted) from None
-    if not isinstance(body, dict) or not body or not body.keys() <= {"candidates", "sum"}:
+    if not isinstance(body, dict) or not body or not body.keys() <= set(Asked._fields):
         raise ProblemError("malformed_question", wanted)
     for name, values in body.items():
         if not isinstance(values, list) or not values or not all(type(v) is str for v in values):
@@ -60,6 +65,8 @@ def asked(settings: Settings) -> Asked:
             raise ProblemError(
                 "malformed_question", f"{name} must not hold lone surrogates."
             ) from None
+    if "range" in body and ("sum" in body or len(body["range"]) != 2):
+        raise ProblemError("malformed_question", wanted)
     return Asked(**body)
 
 

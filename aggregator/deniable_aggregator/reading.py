@@ -11,7 +11,7 @@ from flask import Blueprint, request
 
 from deniable_aggregator import questions
 from deniable_aggregator.access import reader
-from deniable_aggregator.estimate import default_items, estimate
+from deniable_aggregator.estimate import default_items, estimate, items_between
 from deniable_aggregator.ingest import UNKNOWN
 from deniable_aggregator.problems import ProblemError
 from deniable_aggregator.questions import FIRST_DAY, Asked
@@ -155,12 +155,13 @@ class Reading:
                 "no_reports",
                 f"{name} has no reports in these days. Widen since and until, or wait for devices.",
             )
+        specs = [entry.spec for entry in entries]
         try:
             answer = estimate(
                 [(spec, sum_.cells) for spec, sum_ in sums],
                 asked.candidates,
-                _bounded(options, asked, [entry.spec for entry in entries]),
-                add=asked.sum,
+                _bounded(options, asked, specs),
+                add=asked.sum if asked.range is None else items_between(specs, *asked.range),
             )
         except ParameterError as error:
             raise ProblemError("estimate_refused", str(error)) from None

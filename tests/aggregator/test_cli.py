@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import threading
 from wsgiref.simple_server import WSGIRequestHandler, make_server
 
@@ -10,7 +11,7 @@ from click.testing import CliRunner
 from deniable_aggregator import Store
 from deniable_aggregator.cli import deniable
 from deniable_aggregator.keys import Keyring
-from tests.aggregator.service import REGISTRY, serving
+from tests.aggregator.service import REGISTRY, serving, upload
 
 
 class Quiet(WSGIRequestHandler):
@@ -39,7 +40,17 @@ def url(tmp_path):
 
 @pytest.mark.parametrize(
     "command",
-    ["", "serve", "keys", "keys create", "keys list", "keys revoke", "metrics", "metrics register"],
+    [
+        "",
+        "estimate",
+        "serve",
+        "keys",
+        "keys create",
+        "keys list",
+        "keys revoke",
+        "metrics",
+        "metrics register",
+    ],
 )
 def test_every_command_explains_itself(run, command):
     done = run(*command.split(), "--help")
@@ -123,3 +134,29 @@ def test_a_wrong_token_and_a_missing_server_are_told(run, url, tmp_path):
     nowhere = ("--server", "http://127.0.0.1:1", "--token", "nonsense")
     done = run("metrics", "register", str(file), *nowhere)
     assert (done.exit_code, "Is deniable serve running" in done.stderr) == (1, True)
+
+
+def test_an_estimate_is_asked_for_with_all_that_it_can_be_asked_for(run, url):
+    server, service = url
+    service.register()
+    service.send(upload(b"\x02" * 150 + b"\x00" * 90 + b"\x01" * 60))
+    environment = {"DENIABLE_SERVER": server, "DENIABLE_TOKEN": service.read}
+    options = ("--sum", "light,dark", "--about", "population", "--interval", "simultaneous")
+    done = run("estimate", "theme", *options, "--correction", "bonferroni", env=environment)
+    assert done.exit_code == 0, done.output
+    for words in ("light + dark: ", "norm-sub", "at once (Bonferroni)", "random sample"):
+        assert words in done.output
+    options = ("--top", "2", "--postprocess", "power", "--detected", "--json")
+    data = json.loads(run("estimate", "theme", *options, env=environment).stdout)
+    assert data["interval"]["kind"] == "selected"
+    assert data["postprocess"]["method"] == "power"
+    ranged = run("estimate", "theme", "--range", "light", "dark", "--json", env=environment)
+    assert json.loads(ranged.stdout)["sum"]["items"] == ["light", "dark"]
+    refused = run("estimate", "theme", "--sum", "purple", env=environment)
+    assert (refused.exit_code, "estimate_refused" in refused.stderr) == (1, True)
+
+
+def test_help_teaches_which_interval_is_which(run):
+    text = run("estimate", "--help").output
+    for word in ("item", "simultaneous", "selected", "Bonferroni", "false coverage rate", "exact"):
+        assert word in text

@@ -4,6 +4,7 @@ import random
 
 import pytest
 
+from deniable_shared import wire
 from deniable_shared.spec import Spec
 from tests.aggregator.service import REGISTRY, SPECS, TODAY, bearer, problem, serving, upload
 
@@ -228,3 +229,147 @@ def test_a_stored_spec_is_the_registered_one(service):
         spec = registration.spec
         assert spec == SPECS[spec.name]
         assert Spec.from_canonical(spec.canonical()).digest == spec.digest
+
+
+def noise_for_theme(service):
+    service.send(upload(b"\x02" * 150 + b"\x00" * 90 + b"\x01" * 60))
+
+
+def test_a_question_chooses_its_interval_and_the_answer_says_what_it_covers(service):
+    noise_for_theme(service)
+
+    def interval(**query):
+        answer = service.ask(ESTIMATE, query_string=query).get_json()
+        row = max(answer["estimates"], key=lambda each: each["share"])
+        return answer["interval"]["kind"], row["high"] - row["low"], answer["interval"]["meaning"]
+
+    item, item_width, meaning = interval()
+    assert (item, "taken by itself" in meaning) == ("item", True)
+    at_once, at_once_width, meaning = interval(interval="simultaneous")
+    assert (at_once, "at once" in meaning) == ("simultaneous", True)
+    selected, selected_width, meaning = interval(top=1)
+    assert (selected, "chosen by their estimates out of 3" in meaning) == ("selected", True)
+    assert item_width < selected_width == pytest.approx(at_once_width)  # 1 of 3 is shown
+    assert interval(top=1, interval="item")[1] == pytest.approx(item_width)
+
+
+def test_only_detected_items_are_shown_if_asked(service):
+    noise_for_theme(service)
+    every = service.ask(ESTIMATE).get_json()["estimates"]
+    answer = service.ask(ESTIMATE, query_string={"detected": "true"}).get_json()
+    assert {row["item"] for row in answer["estimates"]} == {
+        row["item"] for row in every if row["detected"]
+    }
+    assert 0 < len(answer["estimates"]) < 3 == answer["items_asked_for"]
+    assert answer["interval"]["kind"] == "selected"
+
+
+def test_errors_about_the_population_are_larger(service):
+    noise_for_theme(service)
+    devices = service.ask(ESTIMATE).get_json()
+    people = service.ask(ESTIMATE, query_string={"about": "population"}).get_json()
+    assert (devices["about"], people["about"]) == ("devices", "population")
+    assert "random sample" in people["unit"]
+    for one, other in zip(devices["estimates"], people["estimates"], strict=True):
+        assert one["share"] == other["share"]
+        held = min(max(one["share"], 0), 1)
+        added = held * (1 - held) / 300
+        assert other["standard_error"] ** 2 == pytest.approx(one["standard_error"] ** 2 + added)
+
+
+def test_detection_names_its_correction(service):
+    noise_for_theme(service)
+    for correction in ("bh", "bonferroni"):
+        answer = service.ask(ESTIMATE, query_string={"correction": correction}).get_json()
+        assert answer["detection"]["correction"] == correction
+
+
+@pytest.mark.parametrize("method", ["norm-sub", "base-cut", "power", "ibu"])
+def test_post_processed_shares_stand_beside_the_raw_ones(service, method):
+    noise_for_theme(service)
+    raw = service.ask(ESTIMATE, query_string={"postprocess": "none"}).get_json()
+    assert "postprocess" not in raw
+    answer = service.ask(ESTIMATE, query_string={"postprocess": method}).get_json()
+    assert answer["postprocess"]["method"] == method
+    for row, before in zip(answer["estimates"], raw["estimates"], strict=True):
+        assert {**row, "processed": None} == {**before, "processed": None}
+        assert row["processed"] >= 0
+
+
+def test_a_sum_comes_raw_with_its_error_and_post_processed(service):
+    noise_for_theme(service)
+    answer = service.ask(ESTIMATE, method="POST", json={"sum": ["light", "system"]}).get_json()
+    total = answer["sum"]
+    assert total["items"] == ["light", "system"]
+    assert total["share"] == pytest.approx(sum(row["share"] for row in answer["estimates"]))
+    assert total["low"] < total["share"] < total["high"]
+    assert total["covariance"] == "exact"
+    assert 0 <= total["processed"] <= 1
+    ranged = service.ask(ESTIMATE, method="POST", json={"range": ["light", "dark"]}).get_json()
+    assert ranged["sum"]["items"] == ["light", "dark"]
+    both = {"candidates": ["dark"], "sum": ["light", "system"]}
+    answer = service.ask(ESTIMATE, method="POST", json=both).get_json()
+    assert [row["item"] for row in answer["estimates"]] == ["dark"]
+    assert answer["sum"] == total
+
+
+def test_strings_are_summed_too(service):
+    noise = random.Random(2)
+    reports = b"".join(bytes([0, noise.randrange(4)]) + noise.randbytes(2) for _ in range(500))
+    service.send(upload(reports, metric="emoji"))
+    path = "/v1/metrics/emoji/estimate"
+    answer = service.ask(path, method="POST", json={"sum": ["🙂", "🙁"]}).get_json()
+    assert answer["sum"]["standard_error"] > answer["estimates"][0]["standard_error"]
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        {"about": "everybody"},
+        {"interval": "bayes"},
+        {"correction": "holm"},
+        {"postprocess": "clip"},
+        {"detected": "yes"},
+    ],
+)
+def test_an_unknown_option_is_refused_with_those_there_are(service, query):
+    service.send(upload())
+    document = problem(service.ask(ESTIMATE, query_string=query), 400, "malformed_question")
+    assert "must be" in document["detail"]
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "code"),
+    [
+        ({"sum": []}, 400, "malformed_question"),
+        ({"sum": [1]}, 400, "malformed_question"),
+        ({"range": ["light"]}, 400, "malformed_question"),
+        ({"range": 7}, 400, "malformed_question"),
+        ({"range": None}, 400, "malformed_question"),
+        ({"sum": ["light"], "range": ["light", "dark"]}, 400, "malformed_question"),
+        ({"range": ["dark", "light"]}, 422, "estimate_refused"),
+        ({"range": ["light", "purple"]}, 422, "estimate_refused"),
+        ({"sum": ["light", "light"]}, 422, "estimate_refused"),
+        ({"sum": ["purple"]}, 422, "estimate_refused"),
+    ],
+)
+def test_a_sum_that_cannot_be_is_refused(service, body, status, code):
+    service.send(upload())
+    problem(service.ask(ESTIMATE, method="POST", json=body), status, code)
+
+
+def test_the_answer_says_what_was_combined(service):
+    service.send(upload(b"\x01" * 30))
+    assert "combined" not in service.ask(ESTIMATE).get_json()
+    service.register(REGISTRY.replace("epsilon = 1.0", "epsilon = 2.0", 1))
+    digests = {
+        bytes.fromhex(metric["digest"])
+        for metric in service.ask("/v1/metrics").get_json()["metrics"]
+        if metric["name"] == "theme"
+    }
+    (new,) = digests - {SPECS["theme"].digest}
+    part = wire.Part(new, TODAY, b"\x01" * 50)
+    service.send(wire.encode(wire.Upload(b"u" * wire.ID_BYTES, (part,))))
+    answer = service.ask(ESTIMATE).get_json()
+    assert sorted(spec["reports"] for spec in answer["specs"]) == [30, 50]
+    assert "2 specs" in answer["combined"]

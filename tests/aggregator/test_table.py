@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from deniable_aggregator.cli.table import IntervalBar, estimate_table
-from deniable_aggregator.estimate import estimate
+from deniable_aggregator.cli.table import IntervalBar, estimate_table, notes
+from deniable_aggregator.estimate import Options, estimate
 from tests.aggregator.test_estimate import counted, grr
 
 
@@ -48,3 +48,33 @@ def test_beside_the_truth_the_table_says_what_is_covered(answer):
     verdicts = {line.split()[1]: line.split()[-2] for line in text.splitlines() if "│" in line}
     assert verdicts == {"red": "yes", "green": "yes", "blue": "no"}
     assert np.isfinite(truth["blue"])
+
+
+def test_post_processed_shares_have_a_column_of_their_own(answer):
+    text = printed(estimate_table(answer), 120)
+    assert "norm-sub" in text
+    for row in answer["estimates"]:
+        assert f"{row['share']:.2%} ±" in text
+        assert f"{row['processed']:.2%}" in text
+
+
+def test_exact_intervals_show_both_sides():
+    tally = counted(grr("5"), ["red"] * 20 + ["green"] * 10)
+    data = estimate([tally], None, Options(postprocess="none")).as_dict()
+    assert {row["method"] for row in data["estimates"]} == {"exact"}
+    text = printed(estimate_table(data), 120)
+    (red,) = (line for line in text.splitlines() if "red" in line)
+    assert "±" not in red
+    assert " -" in red
+    assert " +" in red
+
+
+def test_below_the_table_stands_what_the_numbers_mean():
+    tally = counted(grr("2"), ["red"] * 600 + ["green"] * 400)
+    data = estimate([tally], add=["red", "blue"]).as_dict()
+    first, *rest = notes(data)
+    assert first.startswith("red + blue: ")
+    assert f"norm-sub {data['sum']['processed']:.2%}" in first
+    assert "Covariances of the items: exact" in first
+    assert any("taken by itself" in line for line in rest)
+    assert any("no interval belongs to it" in line for line in rest)

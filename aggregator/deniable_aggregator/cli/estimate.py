@@ -40,6 +40,13 @@ _DAY = click.DateTime(formats=["%Y-%m-%d"])
     help="Also the share of all of these items together; may be given several times.",
 )
 @click.option(
+    "--range",
+    "ends",
+    nargs=2,
+    metavar="FIRST LAST",
+    help="The same for all items of a category from FIRST to LAST, in the registry's order.",
+)
+@click.option(
     "--about",
     type=click.Choice(ABOUT),
     default=ABOUT[0],
@@ -72,6 +79,7 @@ def estimate(
     top: int | None,
     detected: bool,
     added: tuple[str, ...],
+    ends: tuple[str, str] | None,
     about: str,
     interval: str | None,
     correction: str,
@@ -127,6 +135,8 @@ def estimate(
         question["candidates"] = _lines(candidates)
     if added:
         question["sum"] = [item for listed in added for item in listed.split(",")]
+    if ends is not None:
+        question["range"] = list(ends)
     answer = call(
         server,
         token,
