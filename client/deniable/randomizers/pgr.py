@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
-from typing import TYPE_CHECKING, Final, NamedTuple, cast
+from bisect import bisect_right
+from typing import TYPE_CHECKING, cast
 
 from deniable_shared.mechanisms.pgr import points
 
@@ -11,30 +11,15 @@ if TYPE_CHECKING:
     from deniable._randomness import Randomness
     from deniable_shared.mechanisms import ProjectiveGeometryResponse
 
-_REMEMBERED_ITEMS: Final = 1_024
-
-
-class _Hyperplane(NamedTuple):
-    """The points u with <u, x> = 0, solved for the last coordinate in which x is not 0: the pivot.
-
-    Attributes:
-        slopes: the coordinates of x before the pivot over the one at the pivot, from right to left.
-        affine: q^r for the r coordinates after the pivot.
-        infinity: the number of points whose coordinates up to the pivot are 0.
-    """
-
-    slopes: tuple[int, ...]
-    affine: int
-    infinity: int
-
 
 class ProjectiveGeometryResponseRandomizer:
     """Draws the coordinates other than the pivot uniformly, then solves for the pivot.
 
-    Coordinates up to the pivot are `high`, those after it `rest`. With the pivot at the *last*
-    non-zero coordinate of the item, the leading coordinate of the others stays the leading one, so
-    nothing has to be normalised afterwards and no draw is ever thrown away. (Refusing a draw of
-    zeros before the pivot is solved makes one point too rare, and costs privacy.)
+    The pivot is the *last* coordinate in which the item is not 0. So the leading coordinate of the
+    others stays the leading one: nothing has to be normalised afterwards, and no draw is ever
+    thrown away. (Refusing a draw of zeros before the pivot is solved makes one point too rare, and
+    costs privacy.) Of a drawn point, `high` are the coordinates before the pivot and `rest` are
+    those after it.
     """
 
     def __init__(self, mechanism: ProjectiveGeometryResponse, randomness: Randomness) -> None:
@@ -44,12 +29,22 @@ class ProjectiveGeometryResponseRandomizer:
         self._hyperplane = mechanism.hyperplane
         self._outside = mechanism.outside
         self._bytes = mechanism.report_bytes
-        self._plane_of = lru_cache(_REMEMBERED_ITEMS)(self._solved)
+        # The points with d digits after the leading 1 begin at the number bounds[d]. Plus
+        # offsets[d], a number is the plain base-q value of the coordinates.
+        bounds = [points(self._q, digits) for digits in range(mechanism.t)]
+        self._bounds = bounds[1:]
+        self._offsets = [self._q**digits - bound for digits, bound in enumerate(bounds)]
 
     def report(self, item: int | bytes, secret: bytes) -> bytes:  # noqa: ARG002  nothing memoised
         """The number of a point, big-endian."""
         q = self._q
-        slopes, affine, infinity = self._plane_of(cast("int", item))
+        before = self._coordinates(cast("int", item))
+        # For r coordinates after the pivot: q^r, and how many points have zeros before them.
+        affine, infinity = 1, 0
+        while before % q == 0:
+            before //= q
+            infinity += affine
+            affine *= q
         if self._randomness.bernoulli(self._inside):
             # A point over the other coordinates, and the pivot that <u, x> = 0 leaves.
             drawn, pivot = self._randomness.below(self._hyperplane) - infinity, 0
@@ -60,26 +55,30 @@ class ProjectiveGeometryResponseRandomizer:
             if drawn < 0:  # zeros before the pivot, so the pivot leads
                 return (drawn + affine + infinity).to_bytes(self._bytes, "big")
             # A point over the other coordinates, and any pivot but that one.
-            drawn, pivot = divmod(drawn, q - 1)
-            pivot += 1
-        high, rest = divmod(drawn, affine)
-        left = high
-        for slope in slopes:
-            if not left:
-                pivot -= slope
-                break
-            left, digit = divmod(left - 1, q)
-            pivot -= slope * digit
-        number = (high * q + 1 + pivot % q) * affine + rest + infinity
-        return number.to_bytes(self._bytes, "big")
+            drawn, pivot = drawn // (q - 1), 1 + drawn % (q - 1)
+        high, rest = drawn // affine, drawn % affine
+        pivot = (pivot + self._solved(before, high)) % q
+        return ((high * q + 1 + pivot) * affine + infinity + rest).to_bytes(self._bytes, "big")
 
-    def _solved(self, item: int) -> _Hyperplane:
-        coordinates = []
-        while item:
-            item, digit = divmod(item - 1, self._q)
-            coordinates.append(digit)
-        coordinates.append(1)
-        after = next(index for index, digit in enumerate(coordinates) if digit)
-        inverse = pow(coordinates[after], -1, self._q)
-        slopes = tuple(digit * inverse % self._q for digit in coordinates[after + 1 :])
-        return _Hyperplane(slopes, self._q**after, points(self._q, after))
+    def _solved(self, before: int, high: int) -> int:
+        """The pivot for which <u, x> = 0, modulo q.
+
+        Args:
+            before: the item's coordinates up to the pivot, as digits.
+            high: the number of the point's coordinates before the pivot.
+        """
+        q = self._q
+        item, point = before // q, self._coordinates(high)
+        product = 0
+        while item and point:
+            product += item % q * (point % q)
+            item //= q
+            point //= q
+        if not product:
+            return 0
+        inverse: int = pow(before, -1, q)
+        return -product * inverse
+
+    def _coordinates(self, number: int) -> int:
+        """A point's coordinates as the digits of an integer in base q."""
+        return number + self._offsets[bisect_right(self._bounds, number)]
