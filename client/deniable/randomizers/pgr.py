@@ -33,7 +33,7 @@ class ProjectiveGeometryResponseRandomizer:
         # offsets[d], a number is the plain base-q value of the coordinates.
         bounds = [points(self._q, digits) for digits in range(mechanism.t)]
         self._bounds = bounds[1:]
-        self._offsets = [self._q**digits - bound for digits, bound in enumerate(bounds)]
+        self._offsets: list[int] = [self._q**d - bound for d, bound in enumerate(bounds)]
 
     def report(self, item: int | bytes, secret: bytes) -> bytes:  # noqa: ARG002  nothing memoised
         """The number of a point, big-endian."""
@@ -74,10 +74,7 @@ class ProjectiveGeometryResponseRandomizer:
             product += item % q * (point % q)
             item //= q
             point //= q
-        if not product:
-            return 0
-        inverse: int = pow(before, -1, q)
-        return -product * inverse
+        return -product * pow(before, -1, q) if product else 0
 
     def _coordinates(self, number: int) -> int:
         """A point's coordinates as the digits of an integer in base q."""
