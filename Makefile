@@ -14,10 +14,10 @@ PIP_INSTALL := -m pip install -qq --disable-pip-version-check
 export OMP_NUM_THREADS := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast check serve bench clean
+.PHONY: help demo test test-fast check serve bench bench-accuracy clean
 
 help: ## print this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' Makefile
 
 demo: $(VENV)/.demo ## run the whole road on real data; KEEP=1 leaves the server running
 	@$(BIN)/python -m demo $(if $(KEEP),--keep)
@@ -38,6 +38,9 @@ serve: $(VENV)/.demo ## run an aggregator on 127.0.0.1, with its data in STORE=d
 
 bench: $(VENV)/.demo $(PEERS)/.peers ## measure, beside the naive way and other projects
 	@$(BIN)/python -m benchmarks
+
+bench-accuracy: $(VENV)/.demo $(PEERS)/.peers ## measure errors against the least possible; QUICK=1 is a rough run
+	@$(BIN)/python -m benchmarks.accuracy $(if $(QUICK),--quick)
 
 clean: ## remove environments, caches and build products
 	@rm -rf $(VENV) $(PEERS) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
@@ -65,7 +68,7 @@ PEER_NEEDS := numpy==2.2.6 xxhash==3.8.2 scikit-learn statsmodels
 
 $(PEERS)/.peers: Makefile | $(PEERS)/bin/python
 	@echo "Installing the projects to compare with into $(PEERS)"
-	@for peer in pure-ldp multi-freq-ldpy; do \
+	@for peer in pure-ldp multi-freq-ldpy opendp; do \
 		$(PEERS)/bin/python $(PIP_INSTALL) $(PEER_NEEDS) $$peer \
 			|| echo "$$peer does not install here: measuring without it"; done
 	@touch $@
