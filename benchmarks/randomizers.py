@@ -11,6 +11,7 @@ from deniable._randomness import Randomness
 from deniable.randomizers import randomizer_for
 from deniable_shared.mechanisms import (
     GeneralizedRandomizedResponse,
+    OptimizedUnaryEncoding,
     Oracle,
     ProjectiveGeometryResponse,
     RandomizedResponse,
@@ -53,6 +54,11 @@ def categories(size: int) -> Spec:
 def points(size: int, epsilon: int) -> Spec:
     """Projective geometry response over `size` items."""
     return spec_of(ProjectiveGeometryResponse.for_epsilon(size, Fraction(epsilon)))
+
+
+def unary() -> Spec:
+    """Optimized unary encoding over 1,024 items."""
+    return spec_of(OptimizedUnaryEncoding.for_epsilon(BITS, EPSILON))
 
 
 def filters(*, dyadic: bool) -> Spec:
@@ -149,6 +155,7 @@ def rows() -> list[Row]:
             for size, epsilon in ((1_024, 1), (1_024, 2), (65_536, 1), (65_536, 2))
             for spec in (points(size, epsilon),)
         ),
+        wanted("oue, k = 1,024", unary(), "item 3", 120_000, bits),
         wanted("cms, 1,024 bits", sketch(), "word", 100_000, bits),
         wanted("rappor, 1,024 bits, f = 1/2, p = 1/2, q = 3/4", paper, "word", 100_000, bits),
         Row(
