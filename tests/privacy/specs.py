@@ -12,6 +12,8 @@ from deniable_shared.spec import Spec
 if TYPE_CHECKING:
     from deniable_shared.mechanisms import Mechanism
 
+UNIT = (Fraction(0), Fraction(1))
+
 
 def boolean(mechanism: Mechanism) -> Spec:
     return Spec("tests", "flag", "boolean", (), None, mechanism, "day")
@@ -37,3 +39,11 @@ def attribute(name: str, values: str = "") -> Attribute:
 
 def sketch(inner: str, epsilon: object, *, rows: int, buckets: int) -> Sketch:
     return Sketch(rows=rows, inner=ORACLES[inner].for_epsilon(buckets, Fraction(epsilon)))
+
+
+def number(mechanism: Mechanism) -> Spec:
+    return Spec("tests", "amount", "number", (), None, mechanism, "day", range=UNIT)
+
+
+def histogram(mechanism: Mechanism) -> Spec:
+    return Spec("tests", "spread", "distribution", (), None, mechanism, "day", range=UNIT)

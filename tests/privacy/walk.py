@@ -4,14 +4,18 @@
 with their exact probabilities; the code under test is run once per path, and it is the code that
 ships. That the primitives themselves have those probabilities is tested in
 tests/client/test_randomness.py.
+
+Powers of e are irrational: they stand here as multiples of 2^-256, which is far below any other
+probability.
 """
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 from typing import TYPE_CHECKING, TypeVar
 
-from deniable_shared.rationals import SCALE
+from deniable_shared.rationals import SCALE, exp_lower
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -19,8 +23,23 @@ if TYPE_CHECKING:
 Outcome = TypeVar("Outcome")
 
 
+FINE = 1 << 256
+LAPLACE_REACH = 64
+GAUSSIAN_REACH = 16
+"""Noise is followed so many scales, or standard deviations, to either side."""
+
+NOISE: dict[tuple[int, Fraction], list[int]] = {}
+
+
+class Negligible(Exception):  # noqa: N818  no error: the path ends here
+    """A path whose probability is below what is followed."""
+
+
 class Walk:
     """One path: follows a given prefix of choices, then always takes the first outcome."""
+
+    least_bits = 1 << 20
+    """Paths are followed down to a probability of 2^-least_bits."""
 
     def __init__(self, prefix: tuple[int, ...]) -> None:
         self._prefix = prefix
@@ -41,6 +60,31 @@ class Walk:
     def bits(self, count: int, weight: int) -> LazyBits:
         return LazyBits(self, count, weight)
 
+    def chance(self, numerator: int, denominator: int) -> bool:
+        return bool(self._choose([denominator - numerator, numerator], denominator))
+
+    def decays(self, numerator: int, denominator: int) -> bool:
+        weight = int(FINE * decayed(Fraction(numerator, denominator)))
+        return bool(self._choose([FINE - weight, weight], FINE))
+
+    def laplace(self, scale: int) -> int:
+        return self._noise(LAPLACE_REACH * scale, lambda k: decayed(Fraction(abs(k), scale)))
+
+    def gaussian(self, variance: int) -> int:
+        reach = GAUSSIAN_REACH * (math.isqrt(variance) + 1)
+        return self._noise(reach, lambda k: decayed(Fraction(k * k, 2 * variance)))
+
+    def _noise(self, reach: int, density: Callable[[int], Fraction]) -> int:
+        """Noise in [-reach, reach]; what is left out weighs e^-64 of it."""
+        weights = NOISE.get((reach, density(1)))
+        if weights is None:
+            exact = [density(k) for k in range(-reach, reach + 1)]
+            total = sum(exact)
+            weights = [int(FINE * weight / total) for weight in exact]
+            weights[reach] += FINE - sum(weights)
+            NOISE[reach, density(1)] = weights
+        return self._choose(weights, FINE) - reach
+
     def _choose(self, weights: list[int], total: int) -> int:
         assert sum(weights) == total
         possible = [index for index, weight in enumerate(weights) if weight]
@@ -50,6 +94,8 @@ class Walk:
         self.options.append(len(possible))
         self.numerator *= weights[possible[turn]]
         self.denominator *= total
+        if self.numerator << self.least_bits < self.denominator:
+            raise Negligible
         return possible[turn]
 
 
@@ -81,19 +127,44 @@ class LazyBits:
 
 def distribution(run: Callable[[Walk], Outcome]) -> dict[Outcome, Fraction]:
     """The exact distribution of what `run` returns over all choices it makes."""
+    exact, lost = followed(run, Walk)
+    assert not lost
+    return exact
+
+
+def followed(
+    run: Callable[[Walk], Outcome], walker: type[Walk]
+) -> tuple[dict[Outcome, Fraction], Fraction]:
+    """The same for code that may loop for ever, and the probability of what was not followed.
+
+    Args:
+        run: draws from a walk.
+        walker: says how far paths are followed.
+    """
     sums: dict[tuple[Outcome, int], int] = {}
+    lost = Fraction(0)
     prefix: tuple[int, ...] | None = ()
     while prefix is not None:
-        walk = Walk(prefix)
-        outcome = run(walk)
-        key = (outcome, walk.denominator)
-        sums[key] = sums.get(key, 0) + walk.numerator
+        walk = walker(prefix)
+        try:
+            outcome = run(walk)
+        except Negligible:
+            lost += Fraction(walk.numerator, walk.denominator)
+        else:
+            key = (outcome, walk.denominator)
+            sums[key] = sums.get(key, 0) + walk.numerator
         prefix = _next_prefix(walk)
     exact: dict[Outcome, Fraction] = {}
     for (outcome, denominator), numerator in sums.items():
         exact[outcome] = exact.get(outcome, Fraction(0)) + Fraction(numerator, denominator)
-    assert sum(exact.values()) == 1
-    return exact
+    assert sum(exact.values()) + lost == 1
+    return exact, lost
+
+
+def decayed(exponent: Fraction) -> Fraction:
+    """e^-exponent, within a relative 2^-140."""
+    whole = math.floor(exponent / 512)
+    return 1 / (exp_lower(Fraction(512)) ** whole * exp_lower(exponent - 512 * whole))
 
 
 def _next_prefix(walk: Walk) -> tuple[int, ...] | None:

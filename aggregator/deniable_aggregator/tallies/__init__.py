@@ -74,6 +74,7 @@ def oracle_tally_for(oracle: Oracle) -> OracleTally[Any]:
 
 __all__ = [
     "Counted",
+    "SampledAttributeTally",
     "ShareTally",
     "Shares",
     "Tally",

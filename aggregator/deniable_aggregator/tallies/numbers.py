@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
@@ -63,18 +64,22 @@ class NumberTally(Tally):
     def mean(self, counts: NDArray[np.int64]) -> Mean:
         """The average of the numbers that the outcomes stand for.
 
-        Its variance is the reports' own, so it contains the spread of the values, or, where few
-        reports happen to agree, that of the noise.
+        Its variance is the reports' own, so it contains the spread of the values. One more report
+        with the variance of the noise alone keeps it above zero where a few happen to agree.
 
         Args:
             counts: int64, (cells,), of at least one report.
         """
         reports = self.reports(counts)
-        values = np.asarray(self._mechanism.outcome_values())
+        values = self._values
         mean = float(counts @ values) / reports
-        spread = float(counts @ (values - mean) ** 2) / max(reports - 1, 1)
+        squares = float(counts @ (values - mean) ** 2)
         noise = self._mechanism.variance(min(max(mean, 0.0), 1.0), 1)
-        return Mean(mean, max(spread, noise) / reports)
+        return Mean(mean, (squares + noise) / reports**2)
+
+    @cached_property
+    def _values(self) -> NDArray[np.float64]:
+        return np.asarray(self._mechanism.outcome_values())
 
     def _checked(self, payload: bytes) -> NDArray[Any]:
         self._check_width(payload)

@@ -223,8 +223,7 @@ def _continuous_sigma(epsilon: float, delta: float) -> float:
     while high / low > 1 + 1e-9:
         sigma = math.sqrt(low * high)
         shift = 1 / (2 * sigma)
-        reached = upper(epsilon * sigma - shift) - math.exp(epsilon) * upper(
-            epsilon * sigma + shift
-        )
+        above = upper(epsilon * sigma - shift)
+        reached = above - math.exp(epsilon) * upper(epsilon * sigma + shift)
         low, high = (low, sigma) if reached <= delta else (sigma, high)
     return high

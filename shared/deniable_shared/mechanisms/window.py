@@ -56,7 +56,7 @@ class WindowMechanism(NumericMechanism):
 
     @property
     def outcomes(self) -> int:
-        """k + w - 1."""
+        """All windows together: k + w - 1."""
         return self.size + self.window - 1
 
     @property
