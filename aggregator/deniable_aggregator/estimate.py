@@ -21,11 +21,11 @@ from deniable_aggregator.intervals import (
 )
 from deniable_aggregator.postprocess import POSTPROCESS, Postprocess
 from deniable_aggregator.sums import Sum, add_up
-from deniable_aggregator.tallies import share_tally_for, tally_for
+from deniable_aggregator.tallies import SampledAttributeTally, share_tally_for, tally_for
 from deniable_shared.errors import ParameterError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -129,11 +129,15 @@ def estimate(
     specs = [spec for spec, _, _ in counted]
     _check_sum(specs, add)
     asked = _asked(specs, items, add)
-    domain = _domain(specs, (*asked, *(add or ())))
-    position = {item: index for index, item in enumerate(domain)}
-    parts = [_part(spec, counts, reports, domain, position) for spec, counts, reports in counted]
+    domain = _domain(specs, asked, add)
+    alone = domain is asked and add is None  # a million candidates need no dictionary
+    position = {} if alone else {item: index for index, item in enumerate(domain)}
+    parts = [part for each in counted for part in _parts(*each, domain, position)]
     combined = combine(parts, len(domain), options.about)
-    wanted = _informed(specs[0], combined, asked, position, named=items is not None)
+    wanted = np.arange(len(domain))
+    if not alone:
+        wanted = np.fromiter((position[item] for item in asked), np.int64, len(asked))
+    wanted = _informed(specs[0], combined, asked, wanted, named=items is not None)
     total = None
     if add is not None:
         single = 1 - options.level
@@ -162,46 +166,54 @@ def _check_sum(specs: Sequence[Spec], add: Sequence[str] | None) -> None:
         )
 
 
-def _domain(specs: Sequence[Spec], asked: Sequence[str]) -> tuple[str, ...]:
+def _domain(
+    specs: Sequence[Spec], asked: tuple[str, ...], add: Sequence[str] | None
+) -> tuple[str, ...]:
     """All that is estimated: a whole known domain, whatever is asked of it, or what is asked."""
     known = default_items(specs)
     if known is not None and specs[0].type == "boolean":
         known = _FLAG
     if known is None:
-        return tuple(dict.fromkeys(asked))
-    unknown = set(asked) - set(known)
+        return asked if add is None else tuple(dict.fromkeys((*asked, *add)))
+    both = (*asked, *(add or ()))
+    unknown = set(both) - set(known)
     if unknown:
-        first = next(item for item in asked if item in unknown)
+        first = next(item for item in both if item in unknown)
         raise ParameterError("candidates", f"items of {specs[0].name}: see its values", first)
     return known
 
 
-def _part(
+def _parts(
     spec: Spec,
     counts: NDArray[np.int64],
     reports: int,
     domain: Sequence[str],
     position: dict[str, int],
-) -> Part:
+) -> Iterator[Part]:
     own = _FLAG if spec.type == "boolean" else default_items([spec])
     if own is None:
         known = np.arange(len(domain))
     else:
         known = np.array([position[item] for item in own], np.int64)
     items = domain if own is None else own
-    return Part(spec, counts, reports, known, share_tally_for(spec).shares(counts, items))
+    tally = share_tally_for(spec)
+    if not isinstance(tally, SampledAttributeTally):
+        yield Part(spec, counts, reports, known, tally.shares(counts, items))
+        return
+    for places in tally.attributes(items):
+        mine = [items[place] for place in places.tolist()]
+        yield Part(spec, counts, reports, known[places], tally.shares(counts, mine))
 
 
 def _informed(
     spec: Spec,
     combined: Combination,
     asked: Sequence[str],
-    position: dict[str, int],
+    wanted: NDArray[np.int64],
     *,
     named: bool,
 ) -> NDArray[np.int64]:
     """The positions of what is asked for; of a whole domain, what some report is about."""
-    wanted = np.fromiter((position[item] for item in asked), np.int64, len(asked))
     blank = np.isnan(combined.null_variance[wanted])
     if blank.any() and (named or blank.all()):
         nothing = f"items of {spec.name} that some report is about"
@@ -232,6 +244,7 @@ def _answer(
     if method is None:
         distribution = whole and not selected and combined.parts[0].spec.type == "category"
         method = "norm-sub" if distribution or total is not None else "none"
+    specs = tuple(dict.fromkeys((part.spec, part.reports) for part in combined.parts))
     return Estimate(
         metric=metric,
         items=tuple(domain[index] for index in shown.tolist()),
@@ -246,8 +259,8 @@ def _answer(
         interval=interval,
         level=options.level,
         correction=options.correction,
-        reports=sum(part.reports for part in combined.parts),
-        specs=tuple((part.spec, part.reports) for part in combined.parts),
+        reports=sum(reports for _, reports in specs),
+        specs=specs,
         processed=_processed(domain, combined, method, shown, total),
         sum=total,
     )

@@ -51,6 +51,7 @@ QUASI_LIKELIHOOD: Final = (
 _GRID: Final = 512
 _STEEPEST: Final = 50.0
 _CHUNK: Final = 1 << 13
+_MANY: Final = 1 << 14
 
 
 def process(method: Postprocess, combined: Combination) -> NDArray[np.float64]:
@@ -162,14 +163,22 @@ def power(
     prior = weights(optimize.brentq(excess, -_STEEPEST, _STEEPEST) if steepest else _STEEPEST)
     with np.errstate(divide="ignore"):
         log_prior = np.log(prior)
-    expected = np.empty(share.size)
-    for start in range(0, share.size, _CHUNK):
-        chunk = slice(start, start + _CHUNK)
-        distance = (share[chunk, None] - grid) ** 2 / (2 * variance[chunk, None])
-        logarithms = log_prior - distance
-        posterior = np.exp(logarithms - logarithms.max(axis=1, keepdims=True))
-        expected[chunk] = posterior @ grid / posterior.sum(axis=1)
-    return norm_sub(expected, total)
+
+    def expected(raw: NDArray[np.float64], noise: NDArray[np.float64]) -> NDArray[np.float64]:
+        means = np.empty(raw.size)
+        for start in range(0, raw.size, _CHUNK):
+            chunk = slice(start, start + _CHUNK)
+            logarithms = log_prior - (raw[chunk, None] - grid) ** 2 / (2 * noise[chunk, None])
+            posterior = np.exp(logarithms - logarithms.max(axis=1, keepdims=True))
+            means[chunk] = posterior @ grid / posterior.sum(axis=1)
+        return means
+
+    if share.size <= _MANY or np.ptp(variance) > 0:
+        return norm_sub(expected(share, variance), total)
+    # With the same noise everywhere the mean is one smooth curve, which is read off.
+    curve = np.linspace(share.min(), share.max(), _MANY)
+    means = expected(curve, np.full(_MANY, variance[0]))
+    return norm_sub(np.interp(share, curve, means), total)
 
 
 def ibu(supporting: NDArray[np.int64], support: Support) -> NDArray[np.float64]:

@@ -116,6 +116,15 @@ def test_power_returns_shares_for_any_estimates(total):
             assert kept.sum() == pytest.approx(total, abs=1e-9)
 
 
+def test_power_is_the_same_for_so_many_items_that_it_is_read_off_a_curve():
+    share = np.random.default_rng(12).normal(0, 0.01, 20_000)
+    share[:3] = 0.4, 0.2, 0.1
+    variance = np.full(20_000, 1e-4)
+    uneven = variance.copy()
+    uneven[-1] *= 1 + 1e-9  # every item by itself
+    assert np.allclose(power(share, variance, 10**5), power(share, uneven, 10**5), atol=1e-6)
+
+
 @pytest.fixture(scope="module")
 def errors():
     """Squared errors over raw's: of all items, of the top 20, of a sum of a tenth of the items."""
