@@ -24,7 +24,7 @@ ABOUT: Final[tuple[str, ...]] = get_args(About)
 
 
 class Part(NamedTuple):
-    """What one spec says.
+    """What one spec says, or of a record with one sampled attribute each of them.
 
     Attributes:
         spec: the spec.
@@ -151,7 +151,9 @@ def _distances(
     if counted is None or not exact.too_few(counted, alpha):
         width = z * np.sqrt(_variance(part, shares, share, about))
         return width, width, False
-    limits = exact.device_limits if about == "devices" else exact.population_limits
+    # A random part of the devices is a sample of them, as all of them are of a population.
+    sampled = about == "population" or counted.sampled
+    limits = exact.population_limits if sampled else exact.device_limits
     low, high = limits(counted, alpha)
     family = z**2 * counted.family
     below = np.sqrt(np.maximum(shares.share - low, 0.0) ** 2 + family)

@@ -121,6 +121,21 @@ def test_the_error_is_about_the_population_where_that_is_asked(flight):
     assert drawn.standard_error[0] ** 2 == pytest.approx(expected, rel=1e-3)
 
 
+def test_intervals_from_few_reports_are_exact_and_cover():
+    """About 20 reports on each attribute; 3 standard deviations above the 5% that may miss."""
+    spec, devices = SPECS["flight"], [*FLIGHT[:3], {**FLIGHT[0], "carrier": "DL"}] * 15
+    truth = {"late=true": 0.5, "full=true": 0.0, "carrier=AA": 0.75, "carrier=DL": 0.25}
+    truth["carrier=another"] = 0.0
+    missed = np.zeros(len(truth))
+    for repetition in range(400):
+        result = estimate([counted(spec, devices, f"few{repetition}")])
+        assert result.items == tuple(truth)
+        assert result.exact.all()
+        shares = np.array(list(truth.values()))
+        missed += (shares < result.low) | (result.high < shares)
+    assert missed.max() / 400 < 0.05 + 3 * 0.011
+
+
 def test_an_attribute_that_no_device_reported_yet_is_left_out_and_said_where_asked_for():
     spec = SPECS["flight"]
     tally = tally_for(spec)
@@ -181,8 +196,9 @@ def test_lines_separate_the_attributes_of_a_table_unless_it_is_sorted(flight):
         return output.getvalue().count("├───")
 
     assert lines(flight) == 1  # two flags, then the carriers
-    top = estimate([counted(SPECS["flight"], FLIGHT)], options=Options(top=5))
-    assert lines(top) == 0
+    tally = counted(SPECS["flight"], FLIGHT)
+    for count in (1, 3, 5):
+        assert lines(estimate([tally], options=Options(top=count))) == 0
 
 
 def command(tmp_path, *arguments):

@@ -68,7 +68,8 @@ def _ends_of_groups(answer: Mapping[str, Any]) -> list[bool]:
         return [False] * len(rows)
     groups = [[cell.partition("=")[0] for cell in row["item"].split(" & ")] for row in rows]
     changes = [one != two for one, two in itertools.pairwise(groups)]
-    if sum(changes) >= len({tuple(group) for group in groups}):
+    different = len({tuple(group) for group in groups})
+    if sum(changes) + 1 != different or different == len(rows):
         return [False] * len(rows)
     flags = [row["item"] == f"{group[0]}=true" for row, group in zip(rows, groups, strict=True)]
     between_flags = [one and two for one, two in itertools.pairwise(flags)]

@@ -8,8 +8,8 @@ from deniable_aggregator.tallies.base import Counted, Shares, ShareTally, Tally
 from deniable_aggregator.tallies.dbitflip import DBitFlipTally
 from deniable_aggregator.tallies.hadamard import HadamardTally, RecursiveHadamardTally
 from deniable_aggregator.tallies.known import KnownTally
-from deniable_aggregator.tallies.olh import LocalHashingTally
 from deniable_aggregator.tallies.numbers import NumberTally
+from deniable_aggregator.tallies.olh import LocalHashingTally
 from deniable_aggregator.tallies.oracle import BitsTally, IndexTally, OracleTally
 from deniable_aggregator.tallies.pairs import SampledCoefficientsTally
 from deniable_aggregator.tallies.pgr import ProjectiveGeometryResponseTally

@@ -29,12 +29,14 @@ class Counted(NamedTuple):
         reports: how many reports there are.
         support: with which probabilities a report supports an item.
         family: the part of the variance that a hash family adds to the noise.
+        sampled: whether the reports are those of some of the devices, drawn at random.
     """
 
     supporting: NDArray[np.int64]
     reports: int
     support: Support
     family: float = 0.0
+    sampled: bool = False
 
 
 class Shares(NamedTuple):

@@ -62,26 +62,30 @@ class SampledAttributeTally(ShareTally):
         """What all oracles counted."""
         return int(self._reports(counts).sum())
 
+    def attributes(self, items: Sequence[str]) -> list[NDArray[np.int64]]:
+        """The places of the items in their list, by attribute: int64, (items of one,), each.
+
+        Raises:
+            ParameterError: if no attribute has such an item.
+        """
+        numbers = self._find(items)[:, 0]
+        return [np.flatnonzero(numbers == number) for number in np.unique(numbers)]
+
     def shares(self, counts: NDArray[np.int64], items: Sequence[str]) -> Shares:
         """The oracle's estimates from the n_j reports on an attribute, for all n devices.
 
         The variance is exact given n_j: the oracle's, and f (1 - f) (n - n_j) / (n_j (n - 1)) for
-        the devices that were not asked. It is infinite where an attribute has no report yet.
+        the devices that were not asked. It is infinite where an attribute has no report yet. The
+        counts come along where all items are of one attribute.
         """
-        unknown = [item for item in items if item not in self._places]
-        if unknown:
-            example = next(iter(self._places))
-            raise ParameterError(
-                "candidates", f"items of {self.spec.name} such as {example}", unknown[0]
-            )
-        places = np.array([self._places[item] for item in items], np.int64).reshape(-1, 2)
+        places = self._find(items)
         share = np.zeros(len(places))
         variance, null_variance = np.full(len(places), np.inf), np.full(len(places), np.inf)
+        counted = None
         reports = self._reports(counts)
         total = int(reports.sum())
-        for number in np.unique(places[:, 0]):
-            if not reports[number]:
-                continue
+        numbers = np.unique(places[:, 0])
+        for number in numbers[reports[numbers] > 0]:
             here = np.flatnonzero(places[:, 0] == number)
             block = counts[self._blocks[number]][None]
             found = self._oracles[number].shares(block).of(places[here, 1])
@@ -90,7 +94,19 @@ class SampledAttributeTally(ShareTally):
             share[here] = found.share
             variance[here] = found.variance + truth * (1 - truth) * unasked
             null_variance[here] = found.null_variance
-        return Shares(share, variance, null_variance)
+            if numbers.size == 1 and found.counted is not None:
+                counted = found.counted._replace(sampled=True)
+        return Shares(share, variance, null_variance, counted)
+
+    def _find(self, items: Sequence[str]) -> NDArray[np.int64]:
+        """The attribute of each item, and its index there: int64, (items, 2)."""
+        unknown = [item for item in items if item not in self._places]
+        if unknown:
+            example = next(iter(self._places))
+            raise ParameterError(
+                "candidates", f"items of {self.spec.name} such as {example}", unknown[0]
+            )
+        return np.array([self._places[item] for item in items], np.int64).reshape(-1, 2)
 
     def _reports(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
         """How many reports each attribute has: int64, (attributes,)."""
