@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import shutil
 import sys
 import tempfile
@@ -17,7 +18,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from demo import clients, fleet
 from demo.population import REGISTRY, Population, draw
 from demo.server import Server
-from deniable_aggregator.charts import save, shares_chart
+from deniable_aggregator.charts import SUFFIXES, save, shares_chart
 from deniable_aggregator.cli.table import estimate_table
 from deniable_aggregator.tallies import tally_for
 from deniable_shared.registry import load
@@ -30,6 +31,7 @@ CLIENTS: Final = 24
 TABLE_ROWS: Final = 10
 CHART_ROWS: Final = 12
 PICTURE: Final = Path("demo.svg")
+INTERRUPTED: Final = 130
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -38,7 +40,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     console = Console(highlight=False)
     directory = Path(tempfile.mkdtemp(prefix="deniable-demo-"))
     started = time.monotonic()
-    server = None
+    server, keep = None, False
     try:
         console.print("[bold]Starting the aggregator[/bold] with a fresh store")
         server = Server(directory)
@@ -49,8 +51,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
             console.print(line)
         console.print(f"Everything took {time.monotonic() - started:.0f} seconds.\n")
         _explore(console, server, directory, keep=options.keep)
+        keep = options.keep
+    except KeyboardInterrupt:
+        console.print("Interrupted. Stopping, and removing everything again.")
+        return INTERRUPTED
     finally:
-        if server is None or not options.keep:
+        if not keep:
             if server is not None:
                 server.stop()
             shutil.rmtree(directory, ignore_errors=True)
@@ -68,6 +74,12 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     options = parser.parse_args(arguments)
     if not options.devices >= 1:
         parser.error(f"--devices must be at least 1, got {options.devices}")
+    if options.picture.suffix.lower() not in SUFFIXES:
+        parser.error(f"--picture must end in {', '.join(SUFFIXES)}, got {options.picture}")
+    folder = options.picture.absolute().parent
+    if not os.access(options.picture if options.picture.exists() else folder, os.W_OK):
+        # Told now, rather than after two minutes.
+        parser.error(f"--picture must be a file that can be written, got {options.picture}")
     return options
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import time
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from multiprocessing import get_context
@@ -43,10 +44,20 @@ def run(devices: Sequence[Device], endpoint: str, key: str) -> Iterator[tuple[in
         devices[start : start + BATCH_DEVICES] for start in range(0, len(devices), BATCH_DEVICES)
     ]
     workers = os.cpu_count() or 1
-    with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
+    with ProcessPoolExecutor(
+        workers, mp_context=get_context("spawn"), initializer=_leave_interrupts_to_the_parent
+    ) as pool:
         futures = [pool.submit(relay, batch, endpoint, key) for batch in batches]
-        for future in as_completed(futures):
-            yield future.result()
+        try:
+            for future in as_completed(futures):
+                yield future.result()
+        finally:
+            pool.shutdown(cancel_futures=True)
+
+
+def _leave_interrupts_to_the_parent() -> None:
+    """A terminal interrupts all of its processes; the workers end with their parent's pool."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def relay(devices: Sequence[Device], endpoint: str, key: str) -> tuple[int, int]:
