@@ -16,7 +16,7 @@ epsilon_per_day = 2.0
 epsilon_lifetime = 10.0
 [metrics.crashed]
 type = "boolean"
-description = "Whether the last run crashed"
+description = "Whether the last run crashed [/b] :boom:"
 epsilon = 1.0
 [metrics.homepage]
 type = "string"
@@ -43,7 +43,7 @@ def test_a_reviewer_reads_what_each_metric_can_reveal(tmp_path):
     assert result.exit_code == 0
     for expected in (
         "crashed: boolean",
-        "Whether the last run crashed",
+        "Whether the last run crashed [/b] :boom:",
         "binary randomized response (rr)",
         "makes even odds at most 73.1% sure; reveals at most 1.44 bits",
         "1.0743 for one report; 4.3944 for all reports of one unchanged",

@@ -22,6 +22,14 @@ def printed(table, width):
     return output.getvalue()
 
 
+def test_an_item_is_shown_as_it_is(answer):
+    items = ["[/b]", "[red]x", ":smile:"]
+    rows = [{**row, "item": item} for row, item in zip(answer["estimates"], items, strict=True)]
+    text = printed(estimate_table({**answer, "estimates": rows}), 200)
+    for item in items:
+        assert item in text
+
+
 def test_a_bar_shows_the_interval_on_its_scale():
     assert IntervalBar(0.2, 0.5, 0.8, 1.0).draw(11) == "  ├──●──┤  "
     assert IntervalBar(0.2, 0.5, 0.8, 1.0, truth=0.4).draw(11) == "  ├─x●──┤  "

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
+from rich.text import Text
 
 from deniable_shared.disclosure import bits, devices_to_see, posterior_from_even_odds
 from deniable_shared.mechanisms import SampledAttribute
@@ -46,7 +48,9 @@ def check(file: Path, as_json: bool) -> None:
         click.echo(json.dumps(describe(registry), indent=2))
         return
     console = Console(highlight=False)
-    console.print(f"{file}: application [bold]{registry.application}[/bold], no problems\n")
+    console.print(
+        f"{escape(str(file))}: application [bold]{registry.application}[/bold], no problems\n"
+    )
     for metric in registry.metrics.values():
         console.print(_block(metric))
     for line in _budget_lines(registry):
@@ -103,7 +107,7 @@ def _block(metric: Metric) -> Table:
     table.add_column(min_width=10)
     table.add_column()
     if metric.description:
-        table.add_row("  what", metric.description)
+        table.add_row("  what", Text(metric.description))
     if spec.attributes:
         table.add_row("  attributes", _attributes(spec))
     table.add_row("  mechanism", f"{_shape(mechanism)}; reports of {size}")

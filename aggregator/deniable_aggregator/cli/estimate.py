@@ -150,7 +150,7 @@ def estimate(
     if as_json:
         click.echo(json.dumps(answer, indent=2))
         return
-    console = Console(highlight=False)
+    console = Console(highlight=False, markup=False, emoji=False)  # items are shown as they are
     console.print(estimate_table(answer))
     for line in notes(answer):
         console.print(line)

@@ -47,8 +47,8 @@ def estimate_table(answer: Mapping[str, Any], truth: Mapping[str, float] | None 
             verdict = "yes" if row["detected"] else "unseen"
         else:
             verdict = "yes" if row["low"] <= actual <= row["high"] else "[red]no[/red]"
-        cells: list[str | IntervalBar] = [
-            row["item"],
+        cells: list[str | Text | IntervalBar] = [
+            Text(row["item"]),  # as it is: brackets and colons are not for rich to read
             _with_error(row),
             IntervalBar(row["low"], row["share"], row["high"], scale, actual),
             verdict,
