@@ -35,8 +35,7 @@ def alpha_of(interval: Interval, *, level: float, asked: int, shown: int) -> flo
     Raises:
         ParameterError: if the level or the kind is out of range.
     """
-    if not 0 < level < 1:
-        raise ParameterError("level", "between 0 and 1", level)
+    _require_level(level)
     if interval not in INTERVALS:
         raise ParameterError("interval", f"one of {', '.join(INTERVALS)}", interval)
     alpha = 1 - level
@@ -47,8 +46,18 @@ def alpha_of(interval: Interval, *, level: float, asked: int, shown: int) -> flo
     return alpha
 
 
+def z_value(level: float) -> float:
+    """Half the width of a two-sided normal interval, in standard errors: 1.96 for 0.95.
+
+    Raises:
+        ParameterError: if the level is not strictly between 0 and 1.
+    """
+    _require_level(level)
+    return z_of(1 - level)
+
+
 def z_of(alpha: float) -> float:
-    """Half the width of a two-sided normal interval, in standard errors: 1.96 for 0.05."""
+    """The same for the probability that the interval may miss: 1.96 for 0.05."""
     return float(-special.ndtri(alpha / 2))
 
 
@@ -82,3 +91,8 @@ def detect(
     passing = np.flatnonzero(ordered <= alpha * np.arange(1, count + 1) / count)
     threshold = ordered[passing[-1]] if passing.size else -1.0
     return np.asarray(p_values <= threshold)
+
+
+def _require_level(level: float) -> None:
+    if not 0 < level < 1:
+        raise ParameterError("level", "between 0 and 1", level)

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from deniable_aggregator.intervals import alpha_of, detect, z_of
+from deniable_aggregator.intervals import alpha_of, detect, z_of, z_value
 from deniable_shared.errors import ParameterError
 
 
 def test_the_usual_levels_have_the_usual_widths():
-    assert z_of(0.05) == pytest.approx(1.959964)
+    assert z_of(0.05) == z_value(0.95) == pytest.approx(1.959964)
     assert z_of(0.01) == pytest.approx(2.575829)
 
 
@@ -24,6 +24,8 @@ def test_each_kind_of_interval_spends_its_alpha_as_defined():
 def test_a_level_outside_its_range_is_refused(level):
     with pytest.raises(ParameterError, match="level must be between 0 and 1"):
         alpha_of("item", level=level, asked=1, shown=1)
+    with pytest.raises(ParameterError, match="level must be between 0 and 1"):
+        z_value(level)
 
 
 def test_an_unknown_kind_of_interval_is_refused():
