@@ -97,7 +97,11 @@ def _plan_chart(planned: Plan) -> alt.LayerChart:
         y=alt.Y(
             "half_width:Q",
             scale=log,
-            axis=alt.Axis(title="95% interval of a rare item, ±", format="~%", tickCount=4),
+            axis=alt.Axis(
+                title=f"95% interval of {'the mean' if planned.mean else 'a rare item'}, ±",
+                format="~g" if planned.mean else "~%",
+                tickCount=4,
+            ),
         ),
         color=alt.Color(
             "candidate:N",

@@ -5,48 +5,62 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 from deniable_shared import planner
 from deniable_shared.disclosure import (
-    devices_for_width,
+    LEVEL,
+    Z,
     devices_to_see,
-    half_width,
     posterior_from_even_odds,
     visible_share,
 )
 from deniable_shared.mechanisms import (
     MAX_EPSILON,
+    NUMERIC,
     ORACLES,
+    DBitFlip,
     Mechanism,
+    NumericMechanism,
     Oracle,
     RandomizedResponse,
     SampledAttribute,
     SampledCoefficients,
     Sketch,
+    SquareWave,
 )
 from deniable_shared.mechanisms.sketch import (
     ASSUMED_SECOND_MOMENT,
     FAMILY_TO_NOISE,
     rows_for,
 )
+from deniable_shared.numbers import MEANS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from deniable_shared.registry import Budget, Metric
+    from deniable_shared.spec import Spec
+
+AnyMechanism = TypeVar("AnyMechanism", bound=Mechanism)
 
 SHARES: Final = (0.0, 0.01, 0.1)
 """Shares whose error bars are shown; 0 stands for a rare item."""
 
+PLACES: Final = (0.0, 0.5, 1.0)
+"""Where in its range a mean may lie: the ends and the middle have the extremes of its variance."""
+
 HOPELESS_SHARE: Final = 0.1
 """A metric that could not even show an item of this share is refused."""
+
+HOPELESS_PART: Final = 0.25
+"""A mean whose interval reaches further than this part of its range to either side is refused."""
 
 DEFAULT_CANDIDATES: Final = 1_000
 DEFAULT_DAYS: Final = 365
 DEVICES_AROUND: Final = 100
 PERIOD_DAYS: Final[Mapping[str, int]] = {"day": 1, "week": 7, "month": 30}
-_ALL: Final = tuple(name for name in ORACLES if name != RandomizedResponse.name)
+_ORACLES: Final = tuple(name for name in ORACLES if name != RandomizedResponse.name)
 _EPSILON_STEPS: Final = 100
 """Suggested epsilons are whole hundredths."""
 
@@ -57,17 +71,22 @@ class Candidate:
 
     Attributes:
         mechanism: with its parameters.
-        excess: its error over the optimum, squared; at least 1 or nearly so.
+        excess: its squared error over the least that is possible, or for numbers over the least of
+            all candidates.
         chosen: whether it is the metric's.
+        variance: of one report: of a rare item's share, or the largest of a mean.
+        family: variance that is there however many devices report.
     """
 
     mechanism: Mechanism
     excess: float
     chosen: bool
+    variance: float
+    family: float
 
     def half_width(self, devices: float) -> float:
-        """Of the 95% interval of a rare item."""
-        return half_width(self.mechanism, 0.0, devices, family_variance(self.mechanism))
+        """Of the 95% interval of a rare item or a mean."""
+        return Z * math.sqrt(self.variance / devices + self.family)
 
 
 @dataclass(frozen=True)
@@ -113,12 +132,15 @@ class Plan:
         metric: the metric as the registry resolved it.
         devices: how many report in one period.
         questions: how many items will be asked for at once.
+        mean: whether the answer is a mean in the metric's own unit, instead of shares.
         candidates: the mechanisms considered, the best first.
-        half_widths: of the 95% interval of an item, by its share.
-        visible: the smallest share that is seen, of one item asked for.
+        half_widths: of the 95% interval of an item, by its share; or of the mean, by its place in
+            the range.
+        visible: the smallest share that is seen, of one item asked for; None for a mean, or if not
+            even an item that everybody holds is seen.
         visible_of_all: the same for all items at once.
         width: a half-width that was asked for, or None.
-        devices_for_width: how many devices give it to a rare item.
+        devices_for_width: how many devices give it to a rare item or a mean.
         family: the sketch's collision error over the variance of its noise; None without a sketch.
         collection: what repeated reports cost.
         refusal: why it is hopeless, or None.
@@ -127,6 +149,7 @@ class Plan:
     metric: Metric
     devices: int
     questions: int
+    mean: bool
     candidates: tuple[Candidate, ...]
     half_widths: Mapping[float, float]
     visible: float | None
@@ -183,9 +206,10 @@ class Plan:
                 }
                 for candidate in self.candidates
             ],
-            "interval_level": 0.95,
+            "interval_level": LEVEL,
             "half_widths": [
-                {"share": share, "half_width": width} for share, width in self.half_widths.items()
+                {"place_in_range" if self.mean else "share": at, "half_width": width}
+                for at, width in self.half_widths.items()
             ],
             "items": self.questions,
             "visible_share_of_one_item": self.visible,
@@ -221,48 +245,80 @@ def plan(
     width: float | None = None,
     budget: Budget | None = None,
 ) -> Plan:
-    """Works out what a metric of shares will show.
+    """Works out what a metric will show.
 
     Args:
-        metric: a resolved metric whose answers are shares of items.
+        metric: a resolved metric.
         devices: how many report; None for as many as the registry expects.
         questions: how many items are asked for at once; None for all of a known domain, and
             1,000 candidates of an open one.
         days: how long a device reports.
-        width: a half-width to find the number of devices for, as a share.
+        width: a half-width to find the number of devices for, as a share, or in a number's unit.
         budget: what a device may spend.
     """
     spec, mechanism = metric.spec, metric.spec.mechanism
     devices = metric.expected_devices if devices is None else devices
     if questions is None:
-        questions = len(spec.items) or DEFAULT_CANDIDATES
-    family = family_variance(mechanism)
+        questions = _questions(spec)
+    mean = isinstance(mechanism, NumericMechanism)
+    candidates = considered(spec, devices)
+    chosen = next(candidate for candidate in candidates if candidate.chosen)
+    unit = _unit(spec)
     return Plan(
         metric=metric,
         devices=devices,
         questions=questions,
-        candidates=considered(mechanism, devices),
-        half_widths={share: half_width(mechanism, share, devices, family) for share in SHARES},
-        visible=visible_share(mechanism, devices),
-        visible_of_all=visible_share(mechanism, devices, questions),
+        mean=mean,
+        candidates=candidates,
+        half_widths={
+            at: Z * unit * math.sqrt(mechanism.variance(at, 1) / devices + chosen.family)
+            for at in (PLACES if mean else SHARES)
+        },
+        visible=None if mean else visible_share(mechanism, devices),
+        visible_of_all=None if mean else visible_share(mechanism, devices, questions),
         width=width,
-        devices_for_width=None if width is None else devices_for_width(mechanism, 0.0, width),
-        family=family * devices / mechanism.variance(0.0, 1) if family else None,
+        devices_for_width=None
+        if width is None
+        else max(1, math.ceil(chosen.variance * (Z / width) ** 2)),
+        family=chosen.family * devices / chosen.variance if chosen.family else None,
         collection=_collection(metric, days, budget),
         refusal=_refusal(mechanism, devices),
     )
 
 
-def considered(mechanism: Mechanism, devices: int) -> tuple[Candidate, ...]:
-    """The mechanisms that could stand in a mechanism's place at its epsilon, the best first.
+def considered(spec: Spec, devices: int) -> tuple[Candidate, ...]:
+    """The mechanisms that could stand in the place of a metric's own, the best first.
 
-    For a domain of k items the optimum is the least total risk of any mechanism (Ye and Barg);
-    for a flag and for strings it is the noise of one question, and of one of very many items.
+    For a domain of k items errors are measured against the least total risk of any mechanism (Ye
+    and Barg), for strings against the noise of one of very many items, and for a mean against the
+    best of the candidates, each at its worst place in the range.
     """
+    mechanism, unit = spec.mechanism, _unit(spec)
     epsilon = Fraction(mechanism.epsilon)
-    found: list[tuple[float, Mechanism]]
-    if isinstance(mechanism, RandomizedResponse):
-        found = [(1.0, mechanism)]
+    found: list[tuple[float, Mechanism]] = [(1.0, mechanism)]
+    if isinstance(mechanism, Oracle) and not isinstance(mechanism, RandomizedResponse):
+        # The devices are drawn from a population, as the optimum assumes.
+        drawn, best = 1 - 1 / mechanism.size, planner.optimum(mechanism.size, mechanism.epsilon)
+        others = planner.candidates(mechanism.size, epsilon, _ORACLES)
+        found = [
+            ((planner.total_variance(oracle) + drawn) / best, oracle)
+            for oracle in (mechanism, *_unlike(mechanism, others))
+        ]
+    elif spec.type == "string":
+        best = planner.optimum_for_rare(mechanism.epsilon)
+        sketches = [
+            Sketch(rows=rows_for(inner, devices), inner=inner)
+            for inner in planner.inner_candidates(epsilon, names=_ORACLES)
+        ]
+        found = [
+            (each.variance(0.0, 1) / best, each)
+            for each in (mechanism, *_unlike(mechanism, sketches))
+        ]
+    elif spec.type == "number":
+        means = [kind.for_epsilon(epsilon) for kind in MEANS.values()]
+        every = (mechanism, *_unlike(mechanism, means))
+        best = min(map(_worst, every))
+        found = [(_worst(each) / best, each) for each in every]
     elif isinstance(mechanism, SampledAttribute | SampledCoefficients):
         # Of single flags; pairs answers for every two of them as well.
         sampled = SampledAttribute(inner=mechanism.oracles)
@@ -270,25 +326,21 @@ def considered(mechanism: Mechanism, devices: int) -> tuple[Candidate, ...]:
         if all(isinstance(oracle, RandomizedResponse) for oracle in mechanism.oracles):
             rivals.append(SampledCoefficients.for_epsilon(len(mechanism.oracles), epsilon))
         best = sampled.variance(0.0, 1)
-        found = [(each.variance(0.0, 1) / best, each) for each in _with(mechanism, rivals)]
-    elif isinstance(mechanism, Oracle):
-        # The devices are drawn from a population, as the optimum assumes.
-        drawn, best = 1 - 1 / mechanism.size, planner.optimum(mechanism.size, mechanism.epsilon)
-        others = planner.candidates(mechanism.size, epsilon, _ALL)
         found = [
-            ((planner.total_variance(oracle) + drawn) / best, oracle)
-            for oracle in _with(mechanism, others)
-            if isinstance(oracle, Oracle)
+            (each.variance(0.0, 1) / best, each)
+            for each in (mechanism, *_unlike(mechanism, rivals))
         ]
-    else:
-        best = planner.optimum_for_rare(mechanism.epsilon)
-        sketches: list[Mechanism] = [
-            Sketch(rows=rows_for(inner, devices), inner=inner)
-            for inner in planner.inner_candidates(epsilon, names=_ALL)
-        ]
-        found = [(each.variance(0.0, 1) / best, each) for each in _with(mechanism, sketches)]
     found.sort(key=lambda pair: pair[0])
-    return tuple(Candidate(each, excess, each is mechanism) for excess, each in found)
+    return tuple(
+        Candidate(
+            mechanism=each,
+            excess=excess,
+            chosen=each is mechanism,
+            variance=unit**2 * _worst(each),
+            family=family_variance(each),
+        )
+        for excess, each in found
+    )
 
 
 def name_of(mechanism: Mechanism) -> str:
@@ -310,9 +362,28 @@ def family_is_large(planned: Plan) -> bool:
     return planned.family is not None and planned.family > 1.01 * FAMILY_TO_NOISE
 
 
-def _with(mechanism: Mechanism, others: list[Any]) -> list[Mechanism]:
-    """The candidates, with the metric's own mechanism in the place of its like."""
-    return [mechanism, *(each for each in others if name_of(each) != name_of(mechanism))]
+def _unlike(mechanism: Mechanism, others: Iterable[AnyMechanism]) -> list[AnyMechanism]:
+    """The others that are not of the mechanism's own kind, which stands for itself."""
+    return [each for each in others if name_of(each) != name_of(mechanism)]
+
+
+def _worst(mechanism: Mechanism) -> float:
+    """The variance of one report: of a rare item, or of a mean where it is largest."""
+    if isinstance(mechanism, NumericMechanism):
+        return max(mechanism.variance(place, 1) for place in PLACES)
+    return mechanism.variance(0.0, 1)
+
+
+def _unit(spec: Spec) -> float:
+    """The width of a mean's range, in the metric's own unit; 1 for shares."""
+    if spec.range is None or not isinstance(spec.mechanism, NumericMechanism):
+        return 1.0
+    return float(spec.range[1] - spec.range[0])
+
+
+def _questions(spec: Spec) -> int:
+    """How many items are asked for if nothing else is said."""
+    return 1 if spec.type in NUMERIC else len(spec.items) or DEFAULT_CANDIDATES
 
 
 def _collection(metric: Metric, days: int, budget: Budget | None) -> Collection:
@@ -334,29 +405,40 @@ def _collection(metric: Metric, days: int, budget: Budget | None) -> Collection:
 
 
 def _refusal(mechanism: Mechanism, devices: int) -> Refusal | None:
-    enough = devices_to_see(mechanism, HOPELESS_SHARE)
+    """Why a metric is hopeless, and what would do."""
+    enough = _enough_devices(mechanism)
     if enough <= devices:
         return None
+    what = (
+        f"the mean would not be known to ± {HOPELESS_PART:.0%} of its range"
+        if isinstance(mechanism, NumericMechanism)
+        else f"not even an item that {HOPELESS_SHARE:.0%} of them hold would be seen"
+    )
     return Refusal(
-        reason=(
-            f"with {devices:,} devices at epsilon {mechanism.epsilon:.4g} not even an item that "
-            f"{HOPELESS_SHARE:.0%} of them hold would be seen"
-        ),
+        reason=f"with {devices:,} devices at epsilon {mechanism.epsilon:.4g} {what}",
         devices=enough,
         epsilon=_enough_epsilon(mechanism, devices),
     )
 
 
+def _enough_devices(mechanism: Mechanism) -> int:
+    if isinstance(mechanism, NumericMechanism):
+        return math.ceil(_worst(mechanism) * (Z / HOPELESS_PART) ** 2)
+    return devices_to_see(mechanism, HOPELESS_SHARE)
+
+
 def _enough_epsilon(mechanism: Mechanism, devices: int) -> float | None:
-    """The smallest epsilon, in hundredths, that shows an item of 10%; None if none may."""
+    """The smallest epsilon, in hundredths, at which so many devices are enough.
+
+    None if no permitted one is, or if the mechanism has more than one epsilon to change.
+    """
     remade = _remade(mechanism)
+    low, high = math.floor(mechanism.epsilon * _EPSILON_STEPS), MAX_EPSILON * _EPSILON_STEPS
 
     def enough(steps: int) -> bool:
-        other = remade(Fraction(steps, _EPSILON_STEPS))
-        return devices_to_see(other, HOPELESS_SHARE) <= devices
+        return _enough_devices(remade(Fraction(steps, _EPSILON_STEPS))) <= devices
 
-    low, high = math.floor(mechanism.epsilon * _EPSILON_STEPS), MAX_EPSILON * _EPSILON_STEPS
-    if mechanism.epsilon_permanent is not None or not enough(high):
+    if mechanism.epsilon_permanent is not None or mechanism.delta or not enough(high):
         return None
     while high - low > 1:
         middle = (low + high) // 2
@@ -368,18 +450,22 @@ def _enough_epsilon(mechanism: Mechanism, devices: int) -> float | None:
 
 
 def _remade(mechanism: Mechanism) -> Callable[[Fraction], Mechanism]:
-    """What the planner would take in a mechanism's place at another epsilon."""
+    """What stands in a mechanism's place at another epsilon."""
+    if isinstance(mechanism, Sketch):
+        return lambda epsilon: planner.sketch_for(epsilon, 1)
     if isinstance(mechanism, RandomizedResponse):
         return lambda epsilon: RandomizedResponse.for_epsilon(2, epsilon)
     if isinstance(mechanism, Oracle):
-        size = mechanism.size
-        return lambda epsilon: planner.oracle_for(size, epsilon)
-    if isinstance(mechanism, SampledCoefficients):
-        flags = mechanism.attributes
-        return lambda epsilon: SampledCoefficients.for_epsilon(flags, epsilon)
+        return lambda epsilon: planner.oracle_for(mechanism.size, epsilon)
+    if isinstance(mechanism, SquareWave):
+        return lambda epsilon: SquareWave.for_epsilon(mechanism.size, epsilon)
+    if isinstance(mechanism, DBitFlip):
+        return lambda epsilon: DBitFlip.for_epsilon(mechanism.size, epsilon, mechanism.buckets)
     if isinstance(mechanism, SampledAttribute):
-        remade = [_remade(oracle) for oracle in mechanism.inner]
+        oracles = [_remade(oracle) for oracle in mechanism.inner]
         return lambda epsilon: SampledAttribute(
-            inner=tuple(cast("Oracle", remake(epsilon)) for remake in remade)
+            inner=tuple(cast("Oracle", remade(epsilon)) for remade in oracles)
         )
-    return lambda epsilon: planner.sketch_for(epsilon, 1)
+    if isinstance(mechanism, SampledCoefficients):
+        return lambda epsilon: SampledCoefficients.for_epsilon(mechanism.attributes, epsilon)
+    return lambda epsilon: MEANS[mechanism.name].for_epsilon(epsilon)

@@ -17,7 +17,8 @@ POWER: Final = 0.80
 
 LEVEL: Final = 0.95
 PRECISION: Final = 1e-6
-_Z: Final = NormalDist().inv_cdf((1 + LEVEL) / 2)
+Z: Final = NormalDist().inv_cdf((1 + LEVEL) / 2)
+"""Half the width of a 95% interval, in standard errors."""
 
 
 def posterior_from_even_odds(epsilon: float) -> float:
@@ -86,7 +87,7 @@ def half_width(mechanism: Mechanism, share: float, devices: float, extra: float 
         devices: how many report; greater than 0.
         extra: variance that is there however many report.
     """
-    return _Z * math.sqrt(mechanism.variance(share, 1) / devices + extra)
+    return Z * math.sqrt(mechanism.variance(share, 1) / devices + extra)
 
 
 def devices_for_width(mechanism: Mechanism, share: float, width: float) -> int:
@@ -97,4 +98,4 @@ def devices_for_width(mechanism: Mechanism, share: float, width: float) -> int:
         share: the item's true share, in [0, 1].
         width: half the width of the interval, as a share; greater than 0.
     """
-    return max(1, math.ceil(mechanism.variance(share, 1) * (_Z / width) ** 2))
+    return max(1, math.ceil(mechanism.variance(share, 1) * (Z / width) ** 2))

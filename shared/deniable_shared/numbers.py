@@ -28,19 +28,20 @@ if TYPE_CHECKING:
 Range = tuple[Fraction, Fraction]
 
 DEFAULT_BINS: Final = 32
-MAX_BINS: Final = 1_024
+MAX_BINS: Final = 256
 MIN_DELTA: Final = Fraction(1, 10**12)
 MAX_DELTA: Final = Fraction(1, 10**5)
 """The ceiling of the probability that a report reveals more than its epsilon."""
 
 _MAX_END_CHARACTERS: Final = 200
 _END: Final = re.compile(r"-?[0-9]+(/[0-9]+)?")
-_MEANS: Final[Mapping[str, type[OneBitMean | Piecewise | Hybrid | DiscreteLaplace]]] = {
+MEANS: Final[Mapping[str, type[OneBitMean | Piecewise | Hybrid | DiscreteLaplace]]] = {
     "duchi": OneBitMean,
     "hybrid": Hybrid,
     "laplace": DiscreteLaplace,
     "piecewise": Piecewise,
 }
+"""What may estimate a mean from epsilon alone, by name."""
 
 
 def is_number(value: object) -> bool:
@@ -145,4 +146,4 @@ def mechanism_for(
         return DBitFlip.for_epsilon(bins, epsilon, buckets)
     if delta is not None:
         return DiscreteGaussian.for_epsilon(epsilon, delta)
-    return _MEANS.get(name, OneBitMean).for_epsilon(epsilon)
+    return MEANS.get(name, OneBitMean).for_epsilon(epsilon)

@@ -22,8 +22,17 @@ from deniable_aggregator.planning import (
 )
 from deniable_shared.disclosure import posterior_from_even_odds
 from deniable_shared.fields import MAX_VALUES
+from deniable_shared.mechanisms import NUMERIC
 from deniable_shared.periods import EVERY
-from deniable_shared.registry import DEFAULT_DEVICES, MAX_DEVICES, Registry, load, parse
+from deniable_shared.registry import (
+    DEFAULT_DEVICES,
+    MAX_DEVICES,
+    MAX_EPSILON_LIFETIME,
+    MAX_EPSILON_PER_DAY,
+    Registry,
+    load,
+    parse,
+)
 from deniable_shared.spec import TYPES
 
 if TYPE_CHECKING:
@@ -37,6 +46,14 @@ _DRAWN: Final = 6
 @click.argument("file", type=click.Path(path_type=Path, dir_okay=False), required=False)
 @click.option("--type", "kind", type=click.Choice(TYPES), help="Instead of FILE: one metric.")
 @click.option("--values", type=click.IntRange(2), metavar="N", help="How many categories.")
+@click.option(
+    "--range",
+    "ends",
+    nargs=2,
+    type=float,
+    metavar="LOW HIGH",
+    help="Of a number or distribution.",
+)
 @click.option("--epsilon", metavar="E", help="Privacy loss of one report, in nats.")
 @click.option("--every", type=click.Choice(EVERY), help="How often a device may report.")
 @click.option(
@@ -54,9 +71,10 @@ _DRAWN: Final = 6
 @click.option("--days", type=click.IntRange(1), default=DEFAULT_DAYS, show_default=True)
 @click.option(
     "--width",
-    type=click.FloatRange(0, 1, min_open=True),
+    type=click.FloatRange(0, min_open=True),
     metavar="W",
-    help="Also: how many devices bring an interval down to ± W, such as 0.005.",
+    help="Also: how many devices bring an interval down to ± W: a share such as 0.005, or in the "
+    "unit of a number.",
 )
 @click.option(
     "--picture",
@@ -68,6 +86,7 @@ def plan_command(
     file: Path | None,
     kind: str | None,
     values: int | None,
+    ends: tuple[float, float] | None,
     epsilon: str | None,
     every: str | None,
     devices: int | None,
@@ -88,11 +107,13 @@ def plan_command(
         deniable plan metrics.toml
         deniable plan --type category --values 50 --epsilon 1 --devices 100000
         deniable plan --type string --epsilon 2 --devices 1000000 --width 0.001
+        deniable plan --type number --range 0 30 --epsilon 1 --devices 20000
     """  # noqa: D301  click reads the backslash as a sign
     if file is None:
-        registry = _asked(kind, values, epsilon, every or "day", devices or DEFAULT_DEVICES)
-    elif kind or values or epsilon or every:
-        raise click.UsageError("--type, --values, --epsilon and --every do without FILE")
+        asked = _fields(kind, values, ends, epsilon)
+        registry = _registry([*asked, f'every = "{every or "day"}"'], devices or DEFAULT_DEVICES)
+    elif kind or values or ends or epsilon or every:
+        raise click.UsageError("FILE says type, values, range, epsilon and every itself")
     else:
         registry = load(file)
     plans = [
@@ -121,16 +142,18 @@ def plan_command(
         raise SystemExit(1)
 
 
-def _asked(
-    kind: str | None, values: int | None, epsilon: str | None, every: str, devices: int
-) -> Registry:
-    """The registry of one metric given by options."""
+def _fields(
+    kind: str | None, values: int | None, ends: tuple[float, float] | None, epsilon: str | None
+) -> list[str]:
+    """The lines of a registry file that describe one metric given by options."""
     if kind is None or epsilon is None:
         raise click.UsageError("give FILE, or --type and --epsilon")
     if kind == "attributes":
-        raise click.UsageError("attributes have names and domains: give FILE")
+        raise click.UsageError("attributes need a FILE: they have names and domains")
     if (kind == "category") != (values is not None):
         raise click.UsageError("--values belongs to --type category")
+    if (kind in NUMERIC) != (ends is not None):
+        raise click.UsageError("--range belongs to --type number and distribution")
     if values is not None and values > MAX_VALUES:
         raise click.UsageError(
             f"a category has at most {MAX_VALUES:,} values: plan --type string for more"
@@ -139,14 +162,23 @@ def _asked(
         number = float(epsilon)
     except ValueError as error:
         raise click.UsageError(f"--epsilon must be a number, got {epsilon!r}") from error
-    lines = [
-        'registry = 1\napplication = "plan"',
-        "[budget]\nepsilon_per_day = 16\nepsilon_lifetime = 400",
-        f'[metrics.{NAME}]\ntype = "{kind}"\nevery = "{every}"',
-        f"epsilon = {number!r}\nexpected_devices = {devices}",
-    ]
+    lines = [f'type = "{kind}"', f"epsilon = {number!r}"]
     if values is not None:
         lines.append(f"values = {json.dumps([f'item {index}' for index in range(values)])}")
+    if ends is not None:
+        lines.append(f"range = [{ends[0]!r}, {ends[1]!r}]")
+    return lines
+
+
+def _registry(fields: list[str], devices: int) -> Registry:
+    """The registry with one metric."""
+    lines = [
+        'registry = 1\napplication = "plan"',
+        f"[budget]\nepsilon_per_day = {MAX_EPSILON_PER_DAY}",
+        f"epsilon_lifetime = {MAX_EPSILON_LIFETIME}",
+        f"[metrics.{NAME}]\nexpected_devices = {devices}",
+        *fields,
+    ]
     return parse("\n".join(lines), name="options")
 
 
@@ -181,13 +213,14 @@ def _lines(planned: Plan) -> list[tuple[str, str]]:
     lines += [
         ("mechanism", f"{mechanism.title} ({name_of(mechanism)}); reports of {_bytes(mechanism)}"),
         ("considered", _considered(planned)),
-        ("interval", _intervals(planned)),
-        ("visible", _visible(planned)),
+        ("interval", _mean_intervals(planned) if planned.mean else _intervals(planned)),
     ]
+    if not planned.mean:
+        lines.append(("visible", _visible(planned)))
     if planned.width is not None:
-        lines.append(
-            (f"± {planned.width:.3%}", f"for a rare item: {planned.devices_for_width:,} devices")
-        )
+        width = f"{planned.width:.4g}" if planned.mean else f"{planned.width:.4%}"
+        what = "the mean" if planned.mean else "a rare item"
+        lines.append((f"± {width}", f"for {what}: {planned.devices_for_width:,} devices"))
     if family_is_large(planned):
         lines.append(
             (
@@ -203,13 +236,14 @@ def _lines(planned: Plan) -> list[tuple[str, str]]:
 def _considered(planned: Plan) -> str:
     """Why this mechanism: what every other would cost."""
     if len(planned.candidates) == 1:
-        optimal = "each attribute" if planned.metric.spec.attributes else "a flag"
-        return f"no other: it is optimal for {optimal}"
+        return "no other"
     parts = [
         f"{name_of(each.mechanism)} {each.excess:.2f} in {_bytes(each.mechanism)}"
         for each in planned.candidates
     ]
-    return f"squared error over the least possible: {', '.join(parts)}"
+    least = planned.metric.spec.type in ("category", "string")
+    best = "least possible" if least else "best of these"
+    return f"squared error over the {best}: {', '.join(parts)}"
 
 
 def _intervals(planned: Plan) -> str:
@@ -220,6 +254,17 @@ def _intervals(planned: Plan) -> str:
     if planned.metric.spec.type == "boolean":
         parts = parts[1:]
     return ", ".join(parts) + " (95%)"
+
+
+def _mean_intervals(planned: Plan) -> str:
+    """A mean's error bars in the metric's own unit."""
+    low, high = (float(end) for end in planned.metric.spec.range or (0, 1))
+    parts = [
+        f"± {width:.4g} for a mean of {low + place * (high - low):.4g}"
+        for place, width in planned.half_widths.items()
+    ]
+    rest = "; bins and quantiles get theirs by bootstrap, from the reports"
+    return ", ".join(parts) + f" (95%){rest if planned.metric.spec.type != 'number' else ''}"
 
 
 def _visible(planned: Plan) -> str:
@@ -276,10 +321,11 @@ def _plot(planned: Plan) -> str:
         [each.half_width for each in drawn],
         *planned.devices_shown,
         x_label=_short,
-        y_label=lambda value: f"±{100 * value:g}%",
+        y_label=lambda value: f"±{value:.4g}" if planned.mean else f"±{100 * value:g}%",
     )
     legend = [f"{mark} {name_of(each.mechanism)}" for mark, each in zip(MARKS, drawn, strict=False)]
-    caption = "a rare item's 95% interval over the number of devices: " + ", ".join(legend)
+    what = "the mean's" if planned.mean else "a rare item's"
+    caption = f"{what} 95% interval over the number of devices: {', '.join(legend)}"
     indent = " " * 10
     wrapped = textwrap.fill(caption, WIDTH, initial_indent=indent, subsequent_indent=indent)
     return f"{picture}\n{wrapped}"
