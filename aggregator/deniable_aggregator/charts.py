@@ -23,9 +23,12 @@ ROW_HEIGHT: Final = 18
 PLAN_HEIGHT: Final = 220
 SUFFIXES: Final = (".html", ".json", ".png", ".svg")
 PNG_SCALE: Final = 2.0
+HISTOGRAM_HEIGHT: Final = 220
+MEDIAN: Final = 0.5
 
 _WHOSE: Final = {"devices": "the devices that reported", "population": "the population"}
 _ESTIMATE: Final = "#1f6feb"
+_PROCESSED: Final = "#bf8700"
 _TRUTH: Final = "#d1242f"
 
 
@@ -44,7 +47,15 @@ def shares_chart(
     level = answer["interval"]["level"]
     kind = {"item": "", "simultaneous": " of all at once", "selected": " after selection"}
     estimated = f"estimate, {level:.0%} interval{kind[answer['interval']['kind']]}"
-    legend = {estimated: _ESTIMATE} | ({} if truth is None else {"truth": _TRUTH})
+    # Beside the truth there is enough to see.
+    processed = (
+        answer["postprocess"]["method"] if truth is None and "postprocess" in answer else None
+    )
+    legend = {estimated: _ESTIMATE}
+    if processed is not None:
+        legend[f"{processed}, no interval"] = _PROCESSED
+    if truth is not None:
+        legend["truth"] = _TRUTH
     color = alt.Color(
         "mark:N",
         title=None,
@@ -64,16 +75,19 @@ def shares_chart(
         ),
         marked.mark_circle(size=45, opacity=1).encode(x="share:Q", color=color),
     ]
+    if processed is not None:
+        layers.append(
+            base.transform_calculate(mark=f"'{processed}, no interval'")
+            .mark_point(shape="diamond", size=45)
+            .encode(x="processed:Q", color=color)
+        )
     if truth is not None:
         layers.append(
             base.transform_calculate(mark="'truth'")
             .mark_tick(thickness=2, height=ROW_HEIGHT * 0.7)
             .encode(x="truth:Q", color=color)
         )
-    specs = "; ".join(f"{spec['title']}, epsilon {spec['epsilon']:.2f}" for spec in answer["specs"])
-    title = alt.TitleParams(
-        answer["metric"], subtitle=f"{answer['reports']:,} reports, {specs}", anchor="start"
-    )
+    title = alt.TitleParams(answer["metric"], subtitle=_subtitle(answer), anchor="start")
     return alt.LayerChart(
         layer=layers, title=title, width=WIDTH, height=ROW_HEIGHT * max(len(rows), 2)
     )
@@ -122,6 +136,37 @@ def _plan_chart(planned: Plan) -> alt.LayerChart:
         anchor="start",
     )
     return alt.LayerChart(layer=[lines, rule], title=title, width=WIDTH, height=PLAN_HEIGHT)
+
+
+def distribution_chart(answer: Mapping[str, Any]) -> alt.LayerChart:
+    """A histogram with the intervals of its bins, and a rule at the median.
+
+    Args:
+        answer: what the server answered, or `DistributionEstimate.as_dict`.
+    """
+    title = alt.TitleParams(answer["metric"], subtitle=_subtitle(answer), anchor="start")
+    base = alt.Chart(alt.InlineData(values=list(answer["bins"])))
+    unit = alt.X("from:Q", title=answer["metric"], scale=alt.Scale(nice=False, zero=False))
+    share = alt.Axis(format="~%", tickCount=6)
+    bars = base.mark_bar(color=_ESTIMATE, opacity=0.5).encode(
+        x=unit,
+        x2="to:Q",
+        y=alt.Y("share:Q", title=f"share of {_WHOSE[answer['about']]}", axis=share),
+    )
+    errors = (
+        base.transform_calculate(middle="(datum.from + datum.to) / 2")
+        .mark_rule(color=_ESTIMATE)
+        .encode(x="middle:Q", y="low:Q", y2="high:Q")
+    )
+    median = [row for row in answer["quantiles"] if row["quantile"] == MEDIAN]
+    rule = alt.Chart(alt.InlineData(values=median)).mark_rule(color=_TRUTH, strokeDash=[4, 3])
+    layers = [bars, errors, rule.encode(x="value:Q")]
+    return alt.LayerChart(layer=layers, title=title, width=WIDTH, height=HISTOGRAM_HEIGHT)
+
+
+def _subtitle(answer: Mapping[str, Any]) -> str:
+    specs = "; ".join(f"{spec['title']}, epsilon {spec['epsilon']:.2f}" for spec in answer["specs"])
+    return f"{answer['reports']:,} reports, {specs}"
 
 
 def save(chart: alt.TopLevelMixin, path: Path) -> None:

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from deniable_aggregator.charts import SUFFIXES, save, shares_chart
-from deniable_aggregator.estimate import estimate
+from deniable_aggregator.estimate import Options, estimate
 from deniable_shared.errors import ParameterError
 from tests.aggregator.test_estimate import counted, grr
 
@@ -32,6 +32,14 @@ def test_only_the_largest_are_drawn(answer):
     chart = json.loads(shares_chart(answer, most=2).to_json())
     (drawn,) = chart["datasets"].values()
     assert [row["item"] for row in drawn] == ["red", "green"]
+
+
+def test_the_chart_says_whose_shares_and_which_intervals_it_shows():
+    tally = counted(grr("2"), ["red"] * 600 + ["green"] * 400)
+    options = Options(top=2, about="population", postprocess="norm-sub")
+    chart = shares_chart(estimate([tally], None, options).as_dict()).to_json()
+    for words in ("share of the population", "after selection", "norm-sub, no interval"):
+        assert words in chart
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)

@@ -107,6 +107,24 @@ def test_combined_specs_cover_too_whether_or_not_some_are_exact(reports):
     assert 0.8 < ratio.mean() < 1.06
 
 
+@pytest.mark.parametrize("reports", [(150, 450), (20_000, 40_000)])
+def test_combined_specs_cover_after_selection_too(reports):
+    specs = [spec_of("grr", 100, 4), spec_of("oue", 100, 2)]
+    held = holders(reports[0], 100, 0.1)
+    truth = dict(zip(specs[0].values, held / held.sum(), strict=True))
+    generator = np.random.default_rng(23)
+    misses = {None: [], "item": []}
+    for _ in range(300):
+        both = zip(specs, (held, held * (reports[1] // reports[0])), strict=True)
+        tallies = [(spec, drawn(spec, devices, generator)) for spec, devices in both]
+        for interval, found in misses.items():
+            answer = estimate(tallies, None, Options(top=10, interval=interval))
+            actual = np.array([truth[item] for item in answer.items]) + 1e-12
+            found.append(np.mean((answer.low > actual) | (actual > answer.high + 2e-12)))
+    assert np.mean(misses[None]) <= 0.05 + 3 * np.std(misses[None]) / np.sqrt(300)
+    assert np.mean(misses["item"]) > 0.1
+
+
 def test_weights_that_follow_the_data_would_be_biased():
     """Few reports at a large epsilon: inverse variance at the estimates favours low ones."""
     held, reports, repetitions = 12, 40, 50_000
