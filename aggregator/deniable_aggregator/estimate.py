@@ -2,24 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from deniable_aggregator import postprocess as processing
 from deniable_aggregator.answer import DETECTION_ALPHA, Estimate, Processed
-from deniable_aggregator.combination import ABOUT, About, Combination, Part, combine
-from deniable_aggregator.intervals import (
-    CORRECTIONS,
-    DEFAULT_LEVEL,
-    INTERVALS,
-    Correction,
-    Interval,
-    alpha_of,
-    detect,
-)
-from deniable_aggregator.postprocess import POSTPROCESS, Postprocess
+from deniable_aggregator.combination import Combination, Part, combine
+from deniable_aggregator.intervals import alpha_of, detect
+from deniable_aggregator.options import Options
 from deniable_aggregator.sums import Sum, add_up
 from deniable_aggregator.tallies import SampledAttributeTally, share_tally_for, tally_for
 from deniable_shared.errors import ParameterError
@@ -29,48 +20,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from deniable_aggregator.postprocess import Postprocess
     from deniable_shared.spec import Spec
 
 _FLAG = ("false", "true")
-
-
-@dataclass(frozen=True)
-class Options:
-    """How a question is to be answered.
-
-    Attributes:
-        top: only so many items, those with the largest estimates; None for all.
-        detected: only items that are detected.
-        about: whether errors and intervals are about the devices that reported, or about the
-            population that they are a random sample of.
-        interval: what the intervals cover, see `intervals.alpha_of`. None for "selected" where
-            items are chosen by their estimates (`top`, `detected`), and "item" elsewhere.
-        correction: of detection for the number of items, see `intervals.detect`.
-        postprocess: what is added beside the raw shares, see `postprocess`. None for Norm-Sub
-            where a category's whole domain is shown or a sum is asked for, and nothing elsewhere.
-        level: of the intervals, in (0, 1).
-    """
-
-    top: int | None = None
-    detected: bool = False
-    about: About = "devices"
-    interval: Interval | None = None
-    correction: Correction = "bh"
-    postprocess: Postprocess | None = None
-    level: float = DEFAULT_LEVEL
-
-    def __post_init__(self) -> None:
-        choices: tuple[tuple[str, Any, tuple[str, ...]], ...] = (
-            ("about", self.about, ABOUT),
-            ("interval", self.interval or INTERVALS[0], INTERVALS),
-            ("correction", self.correction, CORRECTIONS),
-            ("postprocess", self.postprocess or POSTPROCESS[0], POSTPROCESS),
-        )
-        for name, value, allowed in choices:
-            if value not in allowed:
-                raise ParameterError(name, f"one of {', '.join(allowed)}", value)
-        if self.top is not None and not self.top >= 1:
-            raise ParameterError("top", "at least 1", self.top)
 
 
 def default_items(specs: Sequence[Spec]) -> tuple[str, ...] | None:

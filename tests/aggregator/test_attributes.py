@@ -14,7 +14,8 @@ from rich.console import Console
 from deniable.randomizers import randomizer_for
 from deniable_aggregator.cli import deniable
 from deniable_aggregator.cli.table import estimate_table
-from deniable_aggregator.estimate import Options, estimate
+from deniable_aggregator.estimate import estimate
+from deniable_aggregator.options import Options
 from deniable_aggregator.tallies import tally_for
 from deniable_shared import registry, wire
 from deniable_shared.errors import ParameterError

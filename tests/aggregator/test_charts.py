@@ -5,7 +5,8 @@ import json
 import pytest
 
 from deniable_aggregator.charts import SUFFIXES, save, shares_chart
-from deniable_aggregator.estimate import Options, estimate
+from deniable_aggregator.estimate import estimate
+from deniable_aggregator.options import Options
 from deniable_shared.errors import ParameterError
 from tests.aggregator.test_estimate import counted, grr
 

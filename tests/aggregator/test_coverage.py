@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from deniable_aggregator.estimate import Options, estimate
+from deniable_aggregator.estimate import estimate
+from deniable_aggregator.options import Options
 from tests.aggregator.simulated import drawn, holders, spec_of
 
 SIZE, REPORTS, REPETITIONS = 500, 20_000, 300

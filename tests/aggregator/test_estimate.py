@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from deniable.randomizers import randomizer_for
-from deniable_aggregator.estimate import Options, estimate
+from deniable_aggregator.estimate import estimate
+from deniable_aggregator.options import Options
 from deniable_aggregator.tallies import tally_for
 from deniable_shared.errors import ParameterError
 from deniable_shared.mechanisms import GeneralizedRandomizedResponse, Rappor

@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import optimize
 
-from deniable_aggregator.estimate import Options, estimate
+from deniable_aggregator.estimate import estimate
+from deniable_aggregator.options import Options
 from deniable_aggregator.postprocess import POSTPROCESS, base_cut, ibu, norm_sub, power
 from deniable_shared.errors import ParameterError
 from tests.aggregator.simulated import drawn, holders, spec_of

@@ -7,7 +7,8 @@ import pytest
 from rich.console import Console
 
 from deniable_aggregator.cli.table import IntervalBar, estimate_table, notes
-from deniable_aggregator.estimate import Options, estimate
+from deniable_aggregator.estimate import estimate
+from deniable_aggregator.options import Options
 from tests.aggregator.test_estimate import counted, grr
 
 
