@@ -106,7 +106,7 @@ class Estimate:
                 "correction": self.correction,
                 "meaning": _detection_meaning(self.correction),
             },
-            "specs": [_described(spec, reports) for spec, reports in self.specs],
+            "specs": [described(spec, reports) for spec, reports in self.specs],
         }
         if len(self.specs) > 1:
             data["combined"] = (
@@ -170,8 +170,14 @@ def _detection_meaning(correction: Correction) -> str:
     )
 
 
-def _described(spec: Spec, reports: int) -> dict[str, Any]:
-    return {
+def described(spec: Spec, reports: int) -> dict[str, Any]:
+    """What an answer says of a spec that contributed to it, as JSON data.
+
+    Args:
+        spec: a metric.
+        reports: how many of its reports were counted.
+    """
+    data: dict[str, Any] = {
         "digest": spec.digest.hex(),
         "title": spec.mechanism.title,
         "mechanism": spec.mechanism.described(),
@@ -179,3 +185,11 @@ def _described(spec: Spec, reports: int) -> dict[str, Any]:
         "epsilon_permanent": spec.mechanism.epsilon_permanent,
         "reports": reports,
     }
+    if spec.range is not None:
+        data["range"] = [float(end) for end in spec.range]
+    if spec.mechanism.delta:
+        data["delta"] = spec.mechanism.delta
+        data["privacy"] = (
+            "(epsilon, delta): with probability delta a report may reveal more than epsilon"
+        )
+    return data

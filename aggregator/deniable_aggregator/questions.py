@@ -6,16 +6,18 @@ Each function raises `ProblemError` where the question is malformed or too large
 from __future__ import annotations
 
 from datetime import date
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple, cast
 
 from flask import request
 from werkzeug.exceptions import HTTPException, RequestEntityTooLarge
 
-from deniable_aggregator.estimate import Options
+from deniable_aggregator.options import Options
 from deniable_aggregator.problems import ProblemError
+from deniable_aggregator.reconstruction import RECONSTRUCTIONS
 from deniable_shared.errors import ParameterError
 
 if TYPE_CHECKING:
+    from deniable_aggregator.reconstruction import Reconstruction
     from deniable_aggregator.settings import Settings
 
 FIRST_DAY: Final = date(1970, 1, 1)
@@ -84,6 +86,15 @@ def options() -> Options:
         return Options(top=top(), detected=detected == "true", **chosen)  # type: ignore[arg-type]
     except ParameterError as error:
         raise ProblemError("malformed_question", f"{error}.") from None
+
+
+def reconstruction() -> Reconstruction:
+    """How the histogram of a distribution is found, from the query."""
+    method = request.args.get("reconstruction", RECONSTRUCTIONS[0])
+    if method not in RECONSTRUCTIONS:
+        wanted = ", ".join(RECONSTRUCTIONS)
+        raise ProblemError("malformed_question", f"reconstruction must be one of {wanted}.")
+    return cast("Reconstruction", method)
 
 
 def day(name: str) -> date | None:

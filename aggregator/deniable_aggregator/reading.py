@@ -11,8 +11,10 @@ from flask import Blueprint, request
 
 from deniable_aggregator import questions
 from deniable_aggregator.access import reader
+from deniable_aggregator.distributions import DistributionEstimate, estimate_distribution
 from deniable_aggregator.estimate import default_items, estimate, items_between
 from deniable_aggregator.ingest import UNKNOWN
+from deniable_aggregator.numbers import MeanEstimate, estimate_mean
 from deniable_aggregator.problems import ProblemError
 from deniable_aggregator.questions import FIRST_DAY, Asked
 from deniable_aggregator.store import StoreUnavailableError
@@ -22,11 +24,15 @@ from deniable_shared.periods import epoch_at
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    import numpy as np
+    from numpy.typing import NDArray
+
     from deniable_aggregator.catalogue import Catalogue, Entry
-    from deniable_aggregator.estimate import Options
     from deniable_aggregator.fold import Folder
     from deniable_aggregator.ingest import Ingest
     from deniable_aggregator.keys import Keyring
+    from deniable_aggregator.options import Options
+    from deniable_aggregator.reconstruction import Reconstruction
     from deniable_aggregator.settings import Settings
     from deniable_aggregator.store import Store
     from deniable_shared.spec import Spec
@@ -122,6 +128,7 @@ class Reading:
         until: date | None,
         asked: Asked,
         options: Options,
+        reconstruction: Reconstruction,
     ) -> dict[str, Any]:
         """What a metric amounts to over some days, all its registered forms together.
 
@@ -156,13 +163,19 @@ class Reading:
                 f"{name} has no reports in these days. Widen since and until, or wait for devices.",
             )
         specs = [entry.spec for entry in entries]
+        tallies = [(spec, sum_.cells) for spec, sum_ in sums]
         try:
-            answer = estimate(
-                [(spec, sum_.cells) for spec, sum_ in sums],
-                asked.candidates,
-                _bounded(options, asked, specs),
-                add=asked.sum if asked.range is None else items_between(specs, *asked.range),
-            )
+            if any(spec.range is not None for spec in specs):
+                _refuse_items(specs, asked, options)
+                found = _number(tallies, reconstruction).as_dict()
+            else:
+                answer = estimate(
+                    tallies,
+                    asked.candidates,
+                    _bounded(options, asked, specs),
+                    add=asked.sum if asked.range is None else items_between(specs, *asked.range),
+                )
+                found = {"items_asked_for": answer.asked, **answer.as_dict()}
         except ParameterError as error:
             raise ProblemError("estimate_refused", str(error)) from None
         return {
@@ -170,8 +183,7 @@ class Reading:
             "since": None if since is None else since.isoformat(),
             "until": None if until is None else until.isoformat(),
             "pending_reports": sum(self._pending(entries).values()),
-            "items_asked_for": answer.asked,
-            **answer.as_dict(),
+            **found,
         }
 
     def _pending(self, entries: Sequence[Entry]) -> dict[bytes, int]:
@@ -205,6 +217,7 @@ def blueprint(reading: Reading, keyring: Keyring, settings: Settings) -> Bluepri
             until=until,
             asked=asked,
             options=questions.options(),
+            reconstruction=questions.reconstruction(),
         )
 
     routes.add_url_rule("/v1/metrics", view_func=metrics)
@@ -226,9 +239,33 @@ def _description(entry: Entry) -> dict[str, Any]:
         "mechanism": spec.mechanism.name,
         "epsilon": spec.mechanism.epsilon,
         "epsilon_permanent": spec.mechanism.epsilon_permanent,
+        "delta": spec.mechanism.delta,
         "digest": spec.digest.hex(),
         "registered": _day(about.registered),
     }
+
+
+def _number(
+    tallies: Sequence[tuple[Spec, NDArray[np.int64]]], reconstruction: Reconstruction
+) -> MeanEstimate | DistributionEstimate:
+    if tallies[0][0].type == "number":
+        return estimate_mean(tallies)
+    return estimate_distribution(tallies, method=reconstruction)
+
+
+def _refuse_items(specs: Sequence[Spec], asked: Asked, options: Options) -> None:
+    """Refuses to mix types, and to look for items in numbers.
+
+    Raises:
+        ParameterError: saying what does not fit.
+    """
+    types = sorted({spec.type for spec in specs})
+    if len(types) > 1:
+        raise ParameterError("type", "the same for all registered forms of a metric", types)
+    chosen = options.top, options.detected or None, options.interval, options.postprocess
+    if asked != Asked() or any(each is not None for each in chosen):
+        constraint = "left out: candidates, sum, top, detected, interval and postprocess are about"
+        raise ParameterError("question", f"{constraint} items", types[0])
 
 
 def _bounded(options: Options, asked: Asked, specs: Sequence[Spec]) -> Options:

@@ -126,7 +126,7 @@ def test_a_registry_names_its_mechanism_or_leaves_it_to_the_planner(fields, name
         ('type = "number"\nrange = [false, true]', "the lower one first"),
         ('type = "number"\nrange = [0, 1e999999999]', "the lower one first"),
         (NUMBER + "bins = 3", "bins must be left out: no such field, got 3"),
-        (DISTRIBUTION + "bins = 1", "bins must be an integer in [2, 1024], got 1"),
+        (DISTRIBUTION + "bins = 1", "bins must be an integer in [2, 256], got 1"),
         (NUMBER + "delta = 1e-6", "delta must be given for gaussian, and left out for all others"),
         (NUMBER + 'mechanism = "gaussian"', "delta must be given for gaussian"),
         (NUMBER + "delta = 1e-4", "delta must be a number in [1e-12, 1e-05], got 0.0001"),

@@ -10,10 +10,12 @@ import click
 from rich.console import Console
 
 from deniable_aggregator.cli.api import call, server_options
+from deniable_aggregator.cli.numbers import distribution_table, number_line, number_notes
 from deniable_aggregator.cli.table import estimate_table, notes
 from deniable_aggregator.combination import ABOUT
 from deniable_aggregator.intervals import CORRECTIONS, INTERVALS
 from deniable_aggregator.postprocess import POSTPROCESS
+from deniable_aggregator.reconstruction import RECONSTRUCTIONS
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -65,6 +67,11 @@ _DAY = click.DateTime(formats=["%Y-%m-%d"])
     "--postprocess", type=click.Choice(POSTPROCESS), help="What to add beside the raw shares."
 )
 @click.option(
+    "--reconstruction",
+    type=click.Choice(RECONSTRUCTIONS),
+    help="How the histogram of a distribution is found; em unless said otherwise.",
+)
+@click.option(
     "--picture",
     type=click.Path(path_type=Path, dir_okay=False),
     help="Also draw it, as .svg, .png or .html; needs the extra deniable[charts].",
@@ -84,6 +91,7 @@ def estimate(
     interval: str | None,
     correction: str,
     postprocess: str | None,
+    reconstruction: str | None,
     picture: Path | None,
     as_json: bool,
     server: str,
@@ -111,6 +119,9 @@ def estimate(
     An item is there ("yes") if a test finds it, corrected for all items asked for: bh keeps the
     share of false ones below 5% on average, bonferroni the probability of any.
 
+    Of a number it prints the mean, of a distribution the histogram, the mean and quantiles, all for
+    the population. --reconstruction ems is for histograms of many bins that are known to be smooth.
+
     --postprocess adds a column, the raw one stays: norm-sub (for whole distributions and sums; the
     default for these), power (if the items follow a power law), base-cut (only what stands out),
     ibu (most likely shares). For the largest items raw is best.
@@ -119,6 +130,7 @@ def estimate(
         deniable estimate theme
         deniable estimate emoji --candidates emoji.txt --top 20
         deniable estimate carrier --sum AA,DL --about population
+        deniable estimate startup_seconds
     """  # noqa: D301  click reads the backslash as a sign
     query = {
         "since": None if since is None else f"{since:%Y-%m-%d}",
@@ -129,6 +141,7 @@ def estimate(
         "interval": interval,
         "correction": correction,
         "postprocess": postprocess,
+        "reconstruction": reconstruction,
     }
     question: dict[str, list[str]] = {}
     if candidates is not None:
@@ -151,8 +164,12 @@ def estimate(
         click.echo(json.dumps(answer, indent=2))
         return
     console = Console(highlight=False, markup=False, emoji=False)  # items are shown as they are
-    console.print(estimate_table(answer))
-    for line in notes(answer):
+    kind = answer.get("type")
+    if kind is None:
+        console.print(estimate_table(answer))
+    else:
+        console.print(number_line(answer) if kind == "number" else distribution_table(answer))
+    for line in notes(answer) if kind is None else number_notes(answer):
         console.print(line)
     if answer["pending_reports"]:
         console.print(f"{answer['pending_reports']:,} more reports are waiting to be counted.")
@@ -172,9 +189,12 @@ def _lines(path: Path) -> list[str]:
 
 def _draw(answer: dict[str, object], path: Path) -> None:
     try:
-        from deniable_aggregator.charts import save, shares_chart
+        from deniable_aggregator.charts import distribution_chart, save, shares_chart
     except ImportError as error:
         raise click.ClickException(
             "pictures need an extra: pip install 'deniable[charts]'"
         ) from error
-    save(shares_chart(answer), path)
+    kind = answer.get("type")
+    if kind == "number":
+        raise click.ClickException("a mean is a single number: there is nothing to draw")
+    save(distribution_chart(answer) if kind == "distribution" else shares_chart(answer), path)

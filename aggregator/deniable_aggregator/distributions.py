@@ -1,0 +1,264 @@
+"""From tallies of a distribution to its histogram, mean and quantiles, with their errors."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
+
+import numpy as np
+
+from deniable_aggregator.answer import described
+from deniable_aggregator.intervals import DEFAULT_LEVEL, z_value
+from deniable_aggregator.numbers import counted_tallies
+from deniable_aggregator.postprocess import norm_sub
+from deniable_aggregator.reconstruction import RECONSTRUCTIONS, Reconstruction, reconstruct
+from deniable_aggregator.tallies import tally_for
+from deniable_shared.errors import ParameterError
+from deniable_shared.mechanisms import DBitFlip, SquareWave
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from deniable_aggregator.numbers import Counted
+    from deniable_aggregator.tallies.dbitflip import DBitFlipTally
+    from deniable_aggregator.tallies.numbers import NumberTally
+    from deniable_shared.numbers import Range
+    from deniable_shared.spec import Spec
+
+QUANTILES: Final = (0.05, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99)
+REPLICATES: Final = 200
+SEED: Final = 20_201_120
+"""Of the bootstrap: the same tally always gives the same intervals."""
+
+_SMALLEST_START: Final = 1e-6
+_METHODS: Final = {
+    "em": "the most likely histogram (expectation maximisation)",
+    "ems": "the most likely histogram, its neighbouring bins averaged at every step "
+    "(expectation maximisation with smoothing): spikes are blurred over a few bins, and the "
+    "intervals do not contain that blur",
+    "unbiased": "raw shares of the bins, neither clipped nor rescaled; quantiles are read from "
+    "their projection on histograms (Norm-Sub)",
+}
+
+
+class Interval(NamedTuple):
+    """An estimate between its limits."""
+
+    value: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class DistributionEstimate:
+    """A histogram of a number, and what follows from it, in the metric's own unit.
+
+    Attributes:
+        metric: the metric's name.
+        edges: float64, (bins + 1,).
+        shares: for each bin the share of the population.
+        mean: of the middles of the bins; unbiased whatever the method.
+        quantiles: by probability.
+        method: "em", "ems", or "unbiased".
+        level: the probability with which each single interval is meant to cover, in (0, 1).
+        reports: how many reports were counted.
+        left_out: reports of specs with other bins or another mechanism, which cannot be combined.
+        specs: for each spec that contributed, the spec and its number of reports.
+    """
+
+    metric: str
+    edges: NDArray[np.float64]
+    shares: tuple[Interval, ...]
+    mean: Interval
+    quantiles: dict[float, Interval]
+    method: str
+    level: float
+    reports: int
+    left_out: int
+    specs: tuple[tuple[Spec, int], ...]
+
+    def as_dict(self) -> dict[str, Any]:
+        """JSON data: the meaning of the numbers, and the numbers."""
+        edges = self.edges.tolist()
+        return {
+            "metric": self.metric,
+            "type": "distribution",
+            "reports": self.reports,
+            "reports_left_out": self.left_out,
+            "about": "population",
+            "unit": "the metric's own; values outside the range were recorded as its ends",
+            "method": self.method,
+            "label": "raw" if self.method == "unbiased" else "post-processed",
+            "meaning": _METHODS[self.method],
+            "interval": {
+                "level": self.level,
+                "meaning": (
+                    f"each interval, taken by itself, is meant to cover the value in the "
+                    f"population that the devices are a random sample of with probability "
+                    f"{self.level:g}; {self._bootstrapped()} from a bootstrap of the reports "
+                    f"({REPLICATES} replicates, fixed seed), that of the mean is normal"
+                ),
+            },
+            "specs": [described(spec, reports) for spec, reports in self.specs],
+            "mean": {**self.mean._asdict(), "meaning": "unbiased, of the middles of the bins"},
+            "quantiles": [{"quantile": q, **at._asdict()} for q, at in self.quantiles.items()],
+            "bins": [
+                {"from": left, "to": right, "share": bar.value, "low": bar.low, "high": bar.high}
+                for left, right, bar in zip(edges, edges[1:], self.shares, strict=False)
+            ],
+        }
+
+    def _bootstrapped(self) -> str:
+        if self.method == "unbiased":
+            return "those of shares are normal, those of quantiles are"
+        return "those of shares and quantiles are"
+
+
+def estimate_distribution(
+    tallies: Sequence[tuple[Spec, NDArray[np.int64]]],
+    *,
+    method: Reconstruction = "em",
+    level: float = DEFAULT_LEVEL,
+) -> DistributionEstimate:
+    """Estimates a ``distribution`` from its tallies.
+
+    Specs with the same range, bins and mechanism are explained by one histogram together. If there
+    are others, those with the most reports are used and the rest is counted as left out.
+
+    Args:
+        tallies: one entry per spec: the spec, and its counts as int64, (cells,).
+        method: how reports of Square Wave are turned into a histogram.
+        level: of the intervals, in (0, 1).
+
+    Raises:
+        ParameterError: if there is no report, or an argument is out of range.
+    """
+    z_value(level)
+    if method not in RECONSTRUCTIONS:
+        raise ParameterError("reconstruction", f"one of {', '.join(RECONSTRUCTIONS)}", method)
+    counted = counted_tallies(tallies)
+    alike = _most_reports(counted)
+    random = np.random.default_rng(SEED)
+    if isinstance(alike[0][0].mechanism, DBitFlip):
+        method_used, found = "unbiased", _from_bits(alike, level, random)
+    else:
+        method_used, found = method, _from_waves(alike, method, level, random)
+    first = alike[0][0]
+    low, high = (float(end) for end in cast("Range", first.range))
+    mean, shares, histogram, replicates = found
+    width = high - low
+    quantiles = {
+        q: Interval(*(low + width * value for value in _limits(histogram, replicates, q, level)))
+        for q in QUANTILES
+    }
+    reports = sum(reports for _, _, reports in alike)
+    return DistributionEstimate(
+        metric=first.name,
+        edges=np.linspace(low, high, len(shares) + 1),
+        shares=shares,
+        mean=Interval(*(low + width * value for value in mean)),
+        quantiles=quantiles,
+        method=method_used,
+        level=level,
+        reports=reports,
+        left_out=sum(reports for _, _, reports in counted) - reports,
+        specs=tuple((spec, reports) for spec, _, reports in alike),
+    )
+
+
+class _Found(NamedTuple):
+    """The mean in widths of the range, the bins' shares, a histogram and its replicates."""
+
+    mean: Interval
+    shares: tuple[Interval, ...]
+    histogram: NDArray[np.float64]
+    replicates: NDArray[np.float64]
+
+
+def _most_reports(counted: Sequence[Counted]) -> list[Counted]:
+    groups: dict[Any, list[Counted]] = {}
+    for entry in counted:
+        mechanism = cast("SquareWave | DBitFlip", entry[0].mechanism)
+        groups.setdefault((entry[0].range, mechanism.name, mechanism.size), []).append(entry)
+    return max(groups.values(), key=lambda group: sum(reports for _, _, reports in group))
+
+
+def _from_waves(
+    counted: Sequence[Counted], method: Reconstruction, level: float, random: np.random.Generator
+) -> _Found:
+    """Reconstruction, and a percentile bootstrap: the reports' histogram is drawn again."""
+    mechanisms = [cast("SquareWave", spec.mechanism) for spec, _, _ in counted]
+    histogram = reconstruct(mechanisms, [counts[None] for _, counts, _ in counted], method=method)
+    drawn = [
+        random.multinomial(reports, counts / reports, size=REPLICATES)
+        for _, counts, reports in counted
+    ]
+    start = np.maximum(histogram[0], _SMALLEST_START)
+    replicates = reconstruct(mechanisms, drawn, method=method, start=start / start.sum())
+    low, high = np.quantile(replicates, ((1 - level) / 2, (1 + level) / 2), axis=0)
+    shares = zip(histogram[0].tolist(), low.tolist(), high.tolist(), strict=True)
+    means = [cast("NumberTally", tally_for(spec)).mean(counts) for spec, counts, _ in counted]
+    weights = np.array([1 / mean.variance for mean in means])
+    value = float(weights @ [mean.mean for mean in means] / weights.sum())
+    mean = _normal(value, float(1 / weights.sum()), level)
+    return _Found(mean, tuple(Interval(*bar) for bar in shares), histogram[0], replicates)
+
+
+def _from_bits(counted: Sequence[Counted], level: float, random: np.random.Generator) -> _Found:
+    """Unbiased shares with normal intervals; replicates draw the ones of every bin again."""
+    bins = cast("DBitFlip", counted[0][0].mechanism).size
+    share, variance, replicates = np.zeros(bins), np.zeros(bins), np.zeros((REPLICATES, bins))
+    found = [cast("DBitFlipTally", tally_for(spec)).shares(counts) for spec, counts, _ in counted]
+    if not all(np.isfinite(shares.variance).all() for shares in found):
+        raise ParameterError("reports", "enough for an answer about every bin", len(counted))
+    total = sum(1 / shares.variance for shares in found)
+    for (spec, counts, _), shares in zip(counted, found, strict=True):
+        weight = 1 / shares.variance / total
+        answers, ones = counts.reshape(2, -1)
+        drawn = random.binomial(answers, ones / answers, size=(REPLICATES, answers.size))
+        support = cast("DBitFlip", spec.mechanism).support
+        replicates += weight * (drawn / answers - support.q) / (support.p - support.q)
+        share += weight * shares.share
+        variance += weight**2 * shares.variance
+    middles = (np.arange(bins) + 0.5) / bins
+    # Shares of raw bins need not add up to 1: against the middle of the range that adds no noise.
+    mean = 0.5 + float((middles - 0.5) @ share)
+    mean_error = float((middles - 0.5) ** 2 @ variance)
+    projected = np.array([norm_sub(replicate) for replicate in replicates])
+    return _Found(
+        _normal(mean, mean_error, level),
+        tuple(_normal(*bar, level) for bar in zip(share.tolist(), variance.tolist(), strict=True)),
+        norm_sub(share),
+        projected,
+    )
+
+
+def _normal(value: float, variance: float, level: float) -> Interval:
+    half_width = z_value(level) * variance**0.5
+    return Interval(value, value - half_width, value + half_width)
+
+
+def _limits(
+    histogram: NDArray[np.float64], replicates: NDArray[np.float64], quantile: float, level: float
+) -> tuple[float, float, float]:
+    value = float(_quantiles(histogram[None], quantile)[0])
+    ends = np.quantile(_quantiles(replicates, quantile), ((1 - level) / 2, (1 + level) / 2))
+    return value, float(ends[0]), float(ends[1])
+
+
+def _quantiles(histograms: NDArray[np.float64], quantile: float) -> NDArray[np.float64]:
+    """Where so much of each histogram is below, in widths of the range; linear within a bin.
+
+    Args:
+        histograms: float64, (histograms, bins), each of sum 1.
+        quantile: in (0, 1).
+    """
+    below = np.cumsum(histograms, axis=1)
+    bins = histograms.shape[1]
+    index = np.minimum((below < quantile).sum(axis=1), bins - 1)[:, None]
+    inside = np.take_along_axis(histograms, index, axis=1)
+    before = np.take_along_axis(below, index, axis=1) - inside
+    part = np.clip((quantile - before) / np.where(inside > 0, inside, 1.0), 0.0, 1.0)
+    return np.asarray((index + part)[:, 0] / bins)
