@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, Literal
@@ -40,6 +41,8 @@ class Attribute:
     other: str | None = None
 
     def __post_init__(self) -> None:
+        if not isinstance(self.name, str) or re.fullmatch(NAME, self.name) is None:
+            raise ParameterError("attributes", f"of names matching {NAME}", self.name)
         field = f"attributes.{self.name}"
         if self.type not in ("boolean", "category"):
             raise ParameterError(field, "boolean or category", self.type)

@@ -369,6 +369,11 @@ LITERALS = [
         '{ name = "rappor", f = 0.5, p = nan, q = 2 }',
         '{ name = "cms", rows = 1e9 }',
     ),
+    *(
+        '{ late = "boolean", full = "boolean" }',
+        '{ late = "boolean", city = { values = ["a", "b"], other = nan } }',
+        "{ city = { values = {} }, late = [[]] }",
+    ),
     *("1979-05-27", "07:32:00", "1979-05-27T07:32:00Z", '"\\ud800"', '"\\u0000"'),
 ]
 
@@ -377,13 +382,13 @@ LITERALS = [
     st.lists(
         st.tuples(
             st.sampled_from(["budget", "metrics", "metrics.m", "metrics.n"]),
-            st.sampled_from(sorted({*FIELDS, "mechanism", "epsilon_permanent"})),
+            st.sampled_from(sorted({*FIELDS, "attributes", "mechanism", "epsilon_permanent"})),
             st.sampled_from(LITERALS),
         ),
         max_size=6,
         unique_by=lambda entry: entry[:2],
     ),
-    st.sampled_from(['"boolean"', '"category"', '"string"', "7"]),
+    st.sampled_from([*(f'"{kind}"' for kind in TYPES), "7"]),
 )
 def test_any_values_in_any_fields_are_resolved_or_refused_as_a_whole(entries, kind):
     given_already = {

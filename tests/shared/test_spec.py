@@ -192,6 +192,8 @@ FLAG = {"name": "dark", "type": "boolean", "values": [], "other": None}
         {"attributes": [FLAG, {**FLAG, "name": "paid", "type": "string"}]},
         {"attributes": [FLAG, {**FLAG, "name": "paid", "type": "category", "values": ["x", "y"]}]},
         {"attributes": [FLAG, {**FLAG, "name": "paid", "other": "x"}]},
+        {"attributes": [FLAG, {**FLAG, "name": "late & paid"}]},
+        {"attributes": [FLAG, {**FLAG, "name": None}]},
         {"type": "boolean"},
         {"mechanism": {"name": "smp", "inner": []}},
         {"mechanism": {"name": "smp", "inner": [{"name": "rr", "flip": 9}] * 3}},
