@@ -1,0 +1,149 @@
+"""The mechanisms that could carry a metric, and how far each is from the least error."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Final, TypeVar
+
+from deniable_shared import planner
+from deniable_shared.disclosure import Z
+from deniable_shared.mechanisms import (
+    ORACLES,
+    Mechanism,
+    NumericMechanism,
+    Oracle,
+    RandomizedResponse,
+    SampledAttribute,
+    SampledCoefficients,
+    Sketch,
+)
+from deniable_shared.mechanisms.sketch import ASSUMED_SECOND_MOMENT, rows_for
+from deniable_shared.numbers import MEANS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from deniable_shared.spec import Spec
+
+AnyMechanism = TypeVar("AnyMechanism", bound=Mechanism)
+
+PLACES: Final = (0.0, 0.5, 1.0)
+"""Where in its range a mean may lie: the ends and the middle have the extremes of its variance."""
+
+_ORACLES: Final = tuple(name for name in ORACLES if name != RandomizedResponse.name)
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """One mechanism that could carry a metric.
+
+    Attributes:
+        mechanism: with its parameters.
+        excess: its squared error over the least that is possible, or for numbers over the least of
+            all candidates.
+        chosen: whether it is the metric's.
+        variance: of one report: of a rare item's share, or the largest of a mean.
+        family: variance that is there however many devices report.
+    """
+
+    mechanism: Mechanism
+    excess: float
+    chosen: bool
+    variance: float
+    family: float
+
+    def half_width(self, devices: float) -> float:
+        """Of the 95% interval of a rare item or a mean."""
+        return Z * math.sqrt(self.variance / devices + self.family)
+
+
+def considered(spec: Spec, devices: int) -> tuple[Candidate, ...]:
+    """The mechanisms that could stand in the place of a metric's own, the best first.
+
+    For a domain of k items errors are measured against the least total risk of any mechanism (Ye
+    and Barg), for strings against the noise of one of very many items, and for a mean against the
+    best of the candidates, each at its worst place in the range.
+    """
+    mechanism, unit = spec.mechanism, unit_of(spec)
+    epsilon = Fraction(mechanism.epsilon)
+    found: list[tuple[float, Mechanism]] = [(1.0, mechanism)]
+    if isinstance(mechanism, Oracle) and not isinstance(mechanism, RandomizedResponse):
+        # The devices are drawn from a population, as the optimum assumes.
+        drawn, best = 1 - 1 / mechanism.size, planner.optimum(mechanism.size, mechanism.epsilon)
+        others = planner.candidates(mechanism.size, epsilon, _ORACLES)
+        found = [
+            ((planner.total_variance(oracle) + drawn) / best, oracle)
+            for oracle in (mechanism, *_unlike(mechanism, others))
+        ]
+    elif spec.type == "string":
+        best = planner.optimum_for_rare(mechanism.epsilon)
+        sketches = [
+            Sketch(rows=rows_for(inner, devices), inner=inner)
+            for inner in planner.inner_candidates(epsilon, names=_ORACLES)
+        ]
+        found = [
+            (each.variance(0.0, 1) / best, each)
+            for each in (mechanism, *_unlike(mechanism, sketches))
+        ]
+    elif spec.type == "number":
+        means = [kind.for_epsilon(epsilon) for kind in MEANS.values()]
+        every = (mechanism, *_unlike(mechanism, means))
+        best = min(map(worst_variance, every))
+        found = [(worst_variance(each) / best, each) for each in every]
+    elif isinstance(mechanism, SampledAttribute | SampledCoefficients):
+        # Of single flags; pairs answers for every two of them as well.
+        sampled = SampledAttribute(inner=mechanism.oracles)
+        rivals: list[Mechanism] = [sampled]
+        if all(isinstance(oracle, RandomizedResponse) for oracle in mechanism.oracles):
+            rivals.append(SampledCoefficients.for_epsilon(len(mechanism.oracles), epsilon))
+        best = sampled.variance(0.0, 1)
+        found = [
+            (each.variance(0.0, 1) / best, each)
+            for each in (mechanism, *_unlike(mechanism, rivals))
+        ]
+    found.sort(key=lambda pair: pair[0])
+    return tuple(
+        Candidate(
+            mechanism=each,
+            excess=excess,
+            chosen=each is mechanism,
+            variance=unit**2 * worst_variance(each),
+            family=family_variance(each),
+        )
+        for excess, each in found
+    )
+
+
+def name_of(mechanism: Mechanism) -> str:
+    """A short name: what a registry file calls it, with a sketch's inner oracle."""
+    if isinstance(mechanism, Sketch):
+        return f"{mechanism.name} over {mechanism.inner.name}"
+    return mechanism.name
+
+
+def family_variance(mechanism: Mechanism) -> float:
+    """What a sketch's one hash family adds to the variance, however many devices report."""
+    if not isinstance(mechanism, Sketch):
+        return 0.0
+    return mechanism.family_variance(float(ASSUMED_SECOND_MOMENT))
+
+
+def worst_variance(mechanism: Mechanism) -> float:
+    """The variance of one report: of a rare item, or of a mean where it is largest."""
+    if isinstance(mechanism, NumericMechanism):
+        return max(mechanism.variance(place, 1) for place in PLACES)
+    return mechanism.variance(0.0, 1)
+
+
+def unit_of(spec: Spec) -> float:
+    """The width of a mean's range, in the metric's own unit; 1 for shares."""
+    if spec.range is None or not isinstance(spec.mechanism, NumericMechanism):
+        return 1.0
+    return float(spec.range[1] - spec.range[0])
+
+
+def _unlike(mechanism: Mechanism, others: Iterable[AnyMechanism]) -> list[AnyMechanism]:
+    """The others that are not of the mechanism's own kind, which stands for itself."""
+    return [each for each in others if name_of(each) != name_of(mechanism)]
