@@ -10,7 +10,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, Literal, get_args
 
 import numpy as np
-from scipy import optimize
 
 from deniable_aggregator.intervals import detect
 from deniable_shared.errors import ParameterError
@@ -50,6 +49,7 @@ QUASI_LIKELIHOOD: Final = (
 
 _GRID: Final = 512
 _STEEPEST: Final = 50.0
+_HALVINGS: Final = 60
 _CHUNK: Final = 1 << 13
 _MANY: Final = 1 << 14
 
@@ -155,12 +155,13 @@ def power(
         logarithms = (1 - exponent) * np.log(grid)
         return np.asarray(np.exp(logarithms - logarithms.max()))
 
-    def excess(exponent: float) -> float:
-        found = weights(exponent)
-        return float(found @ grid / found.sum()) - mean
-
-    steepest = excess(_STEEPEST) < 0 < excess(-_STEEPEST)
-    prior = weights(optimize.brentq(excess, -_STEEPEST, _STEEPEST) if steepest else _STEEPEST)
+    flat, steep = -_STEEPEST, _STEEPEST  # the mean falls as the exponent grows
+    for _ in range(_HALVINGS):
+        middle = (flat + steep) / 2
+        found = weights(middle)
+        above = float(found @ grid / found.sum()) > mean
+        flat, steep = (middle, steep) if above else (flat, middle)
+    prior = weights(steep)
     with np.errstate(divide="ignore"):
         log_prior = np.log(prior)
 
