@@ -225,6 +225,8 @@ class Uploader:
                 return True
         # The debit of this report must outlive a power failure before anyone else sees it.
         self._device.sync()
+        if self._thread is not threading.current_thread():
+            return False  # stopped meanwhile: the user may have withdrawn consent
         response = self._exchange(report.body())
         status = None if response is None else response.status
         if status == ACCEPTED or status in REFUSED:

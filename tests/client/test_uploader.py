@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from deniable import FlushResult, Response, _uploader
+from deniable import FlushResult, Response, _device, _uploader
 from deniable_shared import wire
 from tests.client.collector import collecting
 from tests.client.conftest import DAY
@@ -272,3 +272,17 @@ def test_two_flushes_at_once_send_each_report_once(make_client, collector):
     for thread in threads:
         thread.join()
     assert len(collector.bodies) == 2
+
+
+def test_nothing_is_sent_once_consent_is_withdrawn(make_client, collector, monkeypatch):
+    client = make_client(endpoint=collector.endpoint)
+    client.record("theme", "dark")
+
+    def withdraw(_device):
+        client.consent = False
+
+    monkeypatch.setattr(_device.Device, "sync", withdraw)
+    assert client.flush().sent == 0
+    wait_until(lambda: all(t.name != "deniable-uploader" for t in threading.enumerate()))
+    assert collector.bodies == []
+    assert client.status().dropped == {"consent_withdrawn": 1}
