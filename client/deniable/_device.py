@@ -11,6 +11,7 @@ import time
 from typing import TYPE_CHECKING, Final, Self
 
 from deniable import _database
+from deniable._directory import StorageError, make_private, write_durably
 from deniable._ledger import Ledger, LedgerError, sync
 from deniable._spool import Spool
 
@@ -26,15 +27,9 @@ REOPEN_SECONDS: Final = 60.0
 
 _LOCK_WAIT_SECONDS: Final = 1.0
 _LOCK_POLL_SECONDS: Final = 0.001
-_PRIVATE_DIRECTORY: Final = 0o700
-_OTHERS: Final = 0o077
 _LEDGER, _SPOOL, _SECRET, _LOCK = "ledger.sqlite", "spool.sqlite", "secret", "lock"
 _ABANDONED: Final[list[object]] = []
 _OURS: Final = (_LEDGER, _SPOOL, _SECRET, _LOCK)
-
-
-class StorageError(Exception):
-    """The directory cannot be used now; the message says why and holds no value."""
 
 
 STORAGE_ERRORS: Final = (StorageError, LedgerError, sqlite3.Error, OSError)
@@ -185,7 +180,7 @@ class Device:
         if time.monotonic() < self._retry_at:
             raise StorageError(self._refusal)
         try:
-            _make_private(self.directory)
+            make_private(self.directory, _OURS)
             self._lock_file = os.open(self.directory / _LOCK, os.O_CREAT | os.O_RDWR, 0o600)
             _seize(self._lock_file)
             self._open_files()
@@ -209,7 +204,7 @@ class Device:
             if self.ledger.lifetime > 0:
                 raise StorageError("the device's secret is missing")
             self.secret = os.urandom(SECRET_BYTES)
-            _write_durably(secret, self.secret)
+            write_durably(secret, self.secret)
         self.spool = Spool(self.directory / _SPOOL, self._journal)
         self.spool.drop_unpaid(self.ledger.lifetime)
         self._opened = self._on_disk()
@@ -257,46 +252,6 @@ def _seize(lock_file: int) -> None:
             time.sleep(_LOCK_POLL_SECONDS)
         else:
             return
-
-
-def _make_private(directory: Path) -> None:
-    """Makes the directory, or checks that an existing one is nobody else's business.
-
-    Raises:
-        StorageError: if others can look into it and it holds more than this client's files.
-        OSError: if it cannot be made.
-    """
-    directory.parent.mkdir(parents=True, exist_ok=True)
-    with contextlib.suppress(FileExistsError):
-        directory.mkdir(mode=_PRIVATE_DIRECTORY)
-        return
-    if directory.stat().st_mode & _OTHERS:
-        if any(not path.name.startswith(_OURS) for path in directory.iterdir()):
-            raise StorageError("the directory is open to other users and holds other files")
-        directory.chmod(_PRIVATE_DIRECTORY)
-
-
-def _write_durably(path: Path, content: bytes) -> None:
-    """Writes a private file so that after a power failure it is there in full or not at all."""
-    draft = path.with_name(path.name + ".new")
-    draft.unlink(missing_ok=True)
-    descriptor = os.open(draft, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
-    try:
-        os.write(descriptor, content)
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-    _sync_directory(path.parent)  # what was made before, the ledger, must not vanish without it
-    draft.replace(path)
-    _sync_directory(path.parent)
-
-
-def _sync_directory(directory: Path) -> None:
-    descriptor = os.open(directory, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def _say(error: BaseException) -> str:

@@ -1,0 +1,62 @@
+"""A directory that only its owner can look into, and files that a power failure does not halve."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_PRIVATE_DIRECTORY: Final = 0o700
+_PRIVATE_FILE: Final = 0o600
+_OTHERS: Final = 0o077
+
+
+class StorageError(Exception):
+    """The directory cannot be used now; the message says why and holds no value."""
+
+
+def make_private(directory: Path, ours: tuple[str, ...]) -> None:
+    """Makes the directory, or checks that an existing one is nobody else's business.
+
+    Args:
+        directory: its parents are made, too.
+        ours: what the names of this client's own files begin with.
+
+    Raises:
+        StorageError: if others can look into it and it holds more than this client's files.
+        OSError: if it cannot be made.
+    """
+    directory.parent.mkdir(parents=True, exist_ok=True)
+    with contextlib.suppress(FileExistsError):
+        directory.mkdir(mode=_PRIVATE_DIRECTORY)
+        return
+    if directory.stat().st_mode & _OTHERS:
+        if any(not path.name.startswith(ours) for path in directory.iterdir()):
+            raise StorageError("the directory is open to other users and holds other files")
+        directory.chmod(_PRIVATE_DIRECTORY)
+
+
+def write_durably(path: Path, content: bytes) -> None:
+    """Writes a private file so that after a power failure it is there in full or not at all."""
+    draft = path.with_name(path.name + ".new")
+    draft.unlink(missing_ok=True)
+    descriptor = os.open(draft, os.O_CREAT | os.O_EXCL | os.O_WRONLY, _PRIVATE_FILE)
+    try:
+        os.write(descriptor, content)
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+    _sync_directory(path.parent)  # what was made before, the ledger, must not vanish without it
+    draft.replace(path)
+    _sync_directory(path.parent)
+
+
+def _sync_directory(directory: Path) -> None:
+    descriptor = os.open(directory, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
