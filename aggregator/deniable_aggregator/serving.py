@@ -88,7 +88,10 @@ def _await_port(host: str, port: int) -> None:
             socket.create_server((host, port), family=_family(host)).close()
         except OSError as error:
             if time.monotonic() >= deadline or error.errno != errno.EADDRINUSE:
-                raise ServingError(f"cannot listen on {host}:{port}: {error.strerror}") from error
+                raise ServingError(
+                    f"cannot listen on {host}:{port}: {error.strerror}. "
+                    "Name another --host or --port, or end what listens there."
+                ) from error
             time.sleep(POLL_SECONDS)
         else:
             return

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
+from typing import Final
 
 from deniable_shared.errors import ParameterError
+
+MAX_SECONDS: Final = 10_000_000
+"""Threads cannot wait for much longer: what they wait with overflows."""
 
 
 @dataclass(frozen=True)
@@ -44,8 +47,10 @@ class Settings:
         if not self.queue_bytes >= self.max_body_bytes:
             raise ParameterError("queue_bytes", "at least max_body_bytes", self.queue_bytes)
         for name in ("queue_seconds", "fold_seconds"):
-            if not 0 < getattr(self, name) < math.inf:
-                raise ParameterError(name, "a number above 0", getattr(self, name))
+            if not 0 < getattr(self, name) <= MAX_SECONDS:
+                raise ParameterError(
+                    name, f"above 0 and at most {MAX_SECONDS:,}", getattr(self, name)
+                )
         for name in ("enough_uploads", "max_candidates", "max_candidates_bytes"):
             if not getattr(self, name) >= 1:
                 raise ParameterError(name, "at least 1", getattr(self, name))

@@ -125,6 +125,16 @@ def test_a_refused_registry_is_told_with_all_its_problems(run, url, tmp_path):
     assert service.store.metrics.all() == []
 
 
+def test_a_picture_that_cannot_be_written_is_one_line(run, url, tmp_path):
+    address, service = url
+    service.register()
+    service.send(upload())
+    options = ("--server", address, "--token", service.read)
+    done = run("estimate", "theme", *options, "--picture", str(tmp_path / "nowhere" / "x.svg"))
+    assert done.exit_code == 1
+    assert done.stderr.endswith("nowhere/x.svg: No such file or directory\n")
+
+
 def test_a_wrong_token_and_a_missing_server_are_told(run, url, tmp_path):
     server, _ = url
     file = tmp_path / "metrics.toml"

@@ -131,6 +131,7 @@ def test_an_overloaded_server_says_when_to_come_back(tmp_path, monkeypatch):
         ("accept_days", float("nan")),
         ("queue_seconds", float("nan")),
         ("fold_seconds", 0),
+        ("fold_seconds", 1e10),
         ("max_body_bytes", 1),
         ("queue_bytes", 1),
         ("max_candidates", 0),

@@ -23,6 +23,10 @@ class _Commands(click.Group):
             return super().invoke(ctx)
         except DeniableError as error:
             raise click.ClickException(str(error)) from error
+        except OSError as error:
+            if error.filename is None:
+                raise  # not about a file of the user's
+            raise click.ClickException(f"{error.filename}: {error.strerror}") from error
 
 
 @click.group(cls=_Commands)

@@ -64,7 +64,10 @@ class Database:
                 raise StoreRefusedError(f"{path}: must be a file that may be read and written")
             self._side_file = os.open(f"{path}.lock", os.O_RDWR | os.O_CREAT, 0o600)
         except OSError as error:
-            raise StoreRefusedError(f"{path}: cannot be opened: {error.strerror}") from error
+            raise StoreRefusedError(
+                f"{path}: cannot be opened: {error.strerror}. "
+                "Its directory must be there, and one that may be written."
+            ) from error
         self._driver = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
         self._writer = _engine(lambda: self._driver, StaticPool)
         self._readers = _engine(
