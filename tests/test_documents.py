@@ -1,0 +1,26 @@
+"""The documents: what can be checked of them without reading them."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from deniable_shared import registry
+
+ROOT = Path(__file__).parents[1]
+FOLDERS = ("", "docs", "benchmarks", "demo", "tests/vectors")
+DOCUMENTS = sorted(path for folder in FOLDERS for path in (ROOT / folder).glob("*.md"))
+LINK = re.compile(r"\]\((?!https?:|#)([^)#]+)")
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_every_link_leads_to_a_file_of_the_project(path):
+    for target in LINK.findall(path.read_text(encoding="utf-8")):
+        assert (path.parent / target).exists(), target
+
+
+def test_the_registry_in_the_readme_is_one():
+    (text,) = re.findall(r"```toml\n(.*?)```", (ROOT / "README.md").read_text("utf-8"), re.DOTALL)
+    assert registry.parse(text).application == "flightdeck"
