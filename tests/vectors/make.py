@@ -16,19 +16,35 @@ from deniable.randomizers import randomizer_for
 from deniable_aggregator.tallies import tally_for
 from deniable_shared import hashing, wire
 from deniable_shared.mechanisms import (
+    DBitFlip,
+    DiscreteGaussian,
+    DiscreteLaplace,
     GeneralizedRandomizedResponse,
     HadamardResponse,
+    Hybrid,
+    OneBitMean,
     OptimizedLocalHashing,
     OptimizedUnaryEncoding,
+    Piecewise,
     ProjectiveGeometryResponse,
     RandomizedResponse,
     Rappor,
     RecursiveHadamardResponse,
     SampledAttribute,
     SampledCoefficients,
+    SquareWave,
     SubsetSelection,
 )
-from tests.privacy.specs import attribute, boolean, category, record, sketch, string
+from tests.privacy.specs import (
+    attribute,
+    boolean,
+    category,
+    histogram,
+    number,
+    record,
+    sketch,
+    string,
+)
 
 FOLDER = Path(__file__).parent
 STREAM_BYTES = 8_192
@@ -113,6 +129,16 @@ SPECS = {
             {"late": False, "full": True, "paid": False},
         ],
     ),
+    "duchi": (number(OneBitMean.for_epsilon(Fraction(1))), [0.0, 0.25, 1, -3, 0.999]),
+    "piecewise": (number(Piecewise.for_epsilon(Fraction(1))), [0.0, 0.25, 1, -3, 0.999]),
+    "hybrid": (number(Hybrid.for_epsilon(Fraction(1))), [0.0, 0.25, 1, -3, 0.999]),
+    "laplace": (number(DiscreteLaplace.for_epsilon(Fraction("0.7"))), [0.0, 0.25, 1, -3, 0.999]),
+    "gaussian": (
+        number(DiscreteGaussian(steps=187, noise=624_124, nanonats=10**9)),
+        [0.0, 0.25, 1, -3, 0.999],
+    ),
+    "sw": (histogram(SquareWave.for_epsilon(32, Fraction(1))), [0.0, 0.25, 1, -3, 0.999]),
+    "dbitflip": (histogram(DBitFlip.for_epsilon(32, Fraction(1), 5)), [0.0, 0.25, 1, -3, 0.999]),
 }
 
 
