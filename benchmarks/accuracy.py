@@ -23,7 +23,6 @@ from tempfile import TemporaryFile
 from typing import TYPE_CHECKING, Any, Final
 
 from rich.console import Console
-from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 from scipy import stats
@@ -188,43 +187,57 @@ def peer_figures(lines: Sequence[str]) -> list[dict[str, Any]]:
 
 def peers_table(figures: Sequence[dict[str, Any]]) -> Table:
     """The other projects, a line for each mechanism and number of items, or why there is none."""
-    title = (
-        "Others, in the same run: error/optimum on uniform data, and of the top item on Zipf data"
+    drawn = Table(
+        title="Others, in the same run: error/optimum, and of the top item", title_justify="left"
     )
-    drawn = Table(title=title, title_justify="left")
-    for name in ("project", "mechanism"):
-        drawn.add_column(name)
+    drawn.add_column("project, mechanism", no_wrap=True)
     drawn.add_column("items", justify="right")
     for epsilon in EPSILONS:
         drawn.add_column(f"eps {epsilon}", justify="right", no_wrap=True)
     for epsilon in EPSILONS:
         drawn.add_column(f"top, {epsilon}", justify="right", no_wrap=True)
-    drawn.add_column("bias of the top share")
-    lines: dict[tuple[str, str, int], list[dict[str, Any]]] = {}
-    for each in figures:
-        key = (each["project"], each.get("mechanism", ""), each.get("size", 0))
-        lines.setdefault(key, []).append(each)
-    for (project, mechanism, size), found in lines.items():
-        broken = {each["error"] for each in found if "error" in each}
-        cells = [project, mechanism, f"{size:,}"]
-        for name, digits in (("ratio", 2), ("top", 1)):
-            cells += [
-                shown(Mean(*each[name]), digits) if name in each else "" for each in found
-            ] + [""] * (len(EPSILONS) - len(found))
-        cells.append(f"[red]{escape('; '.join(sorted(broken)))}[/red]" if broken else _bias(found))
+    for (project, mechanism, size), found in _by_line(figures).items():
+        by_epsilon = {each["epsilon"]: each for each in found if "ratio" in each}
+        cells = [f"{project} {mechanism}", f"{size:,}" if size else ""]
+        for name, draw in (("ratio", lambda mean: shown(mean, 2)), ("top", _rough)):
+            for epsilon in map(float, EPSILONS):
+                there = epsilon in by_epsilon
+                cells.append(draw(Mean(*by_epsilon[epsilon][name])) if there else "-")
         drawn.add_row(*cells)
     return drawn
 
 
-def _bias(found: Sequence[dict[str, Any]]) -> str:
-    """Where estimates are biased, and by how much."""
-    parts = []
-    for each in found:
-        value, error = each["top_bias"]
-        limit = float(stats.t.isf(BIASED / 2, each["top_runs"] - 1)) * error
-        if abs(value) > limit:
-            parts.append(f"{value:+.3f} ± {error:.3f} at {each['epsilon']:g}")
-    return f"[red]{', '.join(parts)}[/red]" if parts else "none seen"
+def peers_remarks(figures: Sequence[dict[str, Any]]) -> list[str]:
+    """What did not run, and whose estimates are biased, and by how much."""
+    remarks = []
+    for (project, mechanism, size), found in _by_line(figures).items():
+        name = f"{project} {mechanism}, {size:,} items".replace(" , 0 items", "")
+        broken = sorted({each["error"] for each in found if "error" in each})
+        remarks += [f"{name}: {error}" for error in broken]
+        biased = []
+        for each in found:
+            if "error" in each:
+                continue
+            bias = Mean(*each["top_bias"])
+            limit = float(stats.t.isf(BIASED / 2, each["top_runs"] - 1)) * bias.error
+            if abs(bias.value) > limit:
+                biased.append(f"{bias.value:+.3f} ± {bias.error:.3f} (epsilon {each['epsilon']:g})")
+        if biased:
+            share = found[0]["top_share"]
+            remarks.append(f"{name}: biased, the top share of {share:.3f} by {', '.join(biased)}")
+    return remarks
+
+
+def _by_line(figures: Sequence[dict[str, Any]]) -> dict[tuple[str, str, int], list[dict[str, Any]]]:
+    lines: dict[tuple[str, str, int], list[dict[str, Any]]] = {}
+    for each in figures:
+        key = (each["project"], each.get("mechanism", ""), each.get("size", 0))
+        lines.setdefault(key, []).append(each)
+    return lines
+
+
+def _rough(mean: Mean) -> str:
+    return f"{mean.value:.1f}"
 
 
 def pooled(outcomes: Sequence[Outcome], name: str) -> Mean:
@@ -276,6 +289,8 @@ def main() -> None:
     console.print("Squared errors are over the optimum: 1 is the least that any mechanism reaches.")
     if figures:
         console.print(peers_table(figures))
+        for remark in peers_remarks(figures):
+            console.print(remark, markup=False)
     else:
         console.print("Other projects are not installed: make bench-accuracy installs them.")
     OUTPUT.parent.mkdir(exist_ok=True)
