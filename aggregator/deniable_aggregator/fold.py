@@ -158,12 +158,12 @@ class Background:
         while not self._stop.wait(pause):
             start = time.monotonic()
             try:
-                self._close_epochs()
                 self._folder.fold(seconds=BACKGROUND_SECONDS)
+                self._close_epochs()
             except StoreUnavailableError as error:
-                log.error("folding failed and will be tried again: %s", error)
+                log.error("folding, or closing days, will be tried again: %s", error)
             except Exception as error:  # noqa: BLE001  this thread must outlive every failure
-                log.error("folding failed and will be tried again: %s", type(error).__name__)
+                log.error("folding, or closing days, will be tried again: %s", type(error).__name__)
             pause = max(self._pause, (time.monotonic() - start) / BUSY_SHARE)
 
     def _close_epochs(self) -> None:

@@ -95,6 +95,20 @@ def test_upload_ids_are_kept_as_keyed_hashes_only(tmp_path):
         assert not holds(tmp_path, hash_)
 
 
+def test_what_a_reader_keeps_in_the_log_is_deleted_when_it_has_gone(tmp_path):
+    path = tmp_path / "store.db"
+    with contextlib.closing(Store(path)) as store:
+        store.inbox.append([decoded()])
+        with raw(path) as reader:
+            reader.execute("BEGIN")
+            ((key,),) = reader.execute("SELECT key FROM epochs").fetchall()
+            with pytest.raises(StoreUnavailableError, match="while somebody reads"):
+                store.inbox.close_epochs(TODAY + 1)
+        assert holds(tmp_path, key)
+        store.inbox.close_epochs(TODAY + 1)
+        assert not holds(tmp_path, key)
+
+
 def holds(folder, data):
     return any(data in path.read_bytes() for path in folder.iterdir())
 

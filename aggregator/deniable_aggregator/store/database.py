@@ -143,10 +143,21 @@ class Database:
         return str(statement.compile(self._writer))
 
     def empty_log(self) -> None:
-        """Copies the write-ahead log into the file and truncates it: deleted bytes go too."""
+        """Copies the write-ahead log into the file and truncates it: deleted bytes go too.
+
+        Raises:
+            StoreUnavailableError: if somebody is reading what the log holds; try again later.
+        """
         with self._lock, self._exclusively(), _translated():
-            # Not through SQLAlchemy, which would begin a transaction: that forbids it.
-            self._driver.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+            # Not through SQLAlchemy, which would begin a transaction: that forbids it. Nor with
+            # patience: ingest waits for this.
+            self._driver.execute("PRAGMA busy_timeout = 0")
+            try:
+                (reading, *_) = self._driver.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+            finally:
+                self._driver.execute(f"PRAGMA busy_timeout = {BUSY_TIMEOUT_MS}")
+        if reading:
+            raise StoreUnavailableError("deleted ids stay in the log while somebody reads")
 
     def close(self) -> None:
         """Closes all connections. The last one to close a file checkpoints it: hence the locks."""

@@ -198,11 +198,15 @@ class Inbox:
         """Closes every epoch before the given day, for good, and forgets its upload ids.
 
         The key goes first and at once, which leaves hashes that nobody can check; then the hashes
-        go, in steps.
+        go, in steps; then the log that still holds both, though nothing was left to delete: an
+        earlier call may not have come so far.
+
+        Raises:
+            StoreUnavailableError: if not everything is gone from the disk; to be called again.
         """
         closing = epochs.c.epoch < oldest_open, epochs.c.key.is_not(None)
         with self._database.write() as connection:
-            closed = connection.execute(update(epochs).where(*closing).values(key=None)).rowcount
+            connection.execute(update(epochs).where(*closing).values(key=None))
         some = select(seen.c.epoch, seen.c.hash).where(seen.c.epoch < oldest_open)
         while True:
             with self._database.write() as connection:
@@ -211,8 +215,7 @@ class Inbox:
                     connection.execute(_FORGET, [{"e": epoch, "h": hash_} for epoch, hash_ in rows])
             if len(rows) < FORGET_ROWS:
                 break
-        if closed:
-            self._database.empty_log()
+        self._database.empty_log()
 
 
 def take(connection: Connection, row_ids: Iterable[int]) -> int:
