@@ -200,9 +200,9 @@ def peers_table(figures: Sequence[dict[str, Any]]) -> Table:
         by_epsilon = {each["epsilon"]: each for each in found if "ratio" in each}
         cells = [f"{project} {mechanism}", f"{size:,}" if size else ""]
         for name, draw in (("ratio", lambda mean: shown(mean, 2)), ("top", _rough)):
-            for epsilon in map(float, EPSILONS):
-                there = epsilon in by_epsilon
-                cells.append(draw(Mean(*by_epsilon[epsilon][name])) if there else "-")
+            for number in map(float, EPSILONS):
+                there = number in by_epsilon
+                cells.append(draw(Mean(*by_epsilon[number][name])) if there else "-")
         drawn.add_row(*cells)
     return drawn
 
