@@ -11,7 +11,7 @@ from deniable_aggregator.answer import described
 from deniable_aggregator.intervals import DEFAULT_LEVEL, z_value
 from deniable_aggregator.numbers import counted_tallies
 from deniable_aggregator.postprocess import norm_sub
-from deniable_aggregator.reconstruction import RECONSTRUCTIONS, Reconstruction, reconstruct
+from deniable_aggregator.reconstruction import RECONSTRUCTIONS, Reconstruction, channel, reconstruct
 from deniable_aggregator.tallies import tally_for
 from deniable_shared.errors import ParameterError
 from deniable_shared.mechanisms import DBitFlip, SquareWave
@@ -32,7 +32,6 @@ REPLICATES: Final = 200
 SEED: Final = 20_201_120
 """Of the bootstrap: the same tally always gives the same intervals."""
 
-_SMALLEST_START: Final = 1e-6
 _METHODS: Final = {
     "em": "the most likely histogram (expectation maximisation)",
     "ems": "the most likely histogram, its neighbouring bins averaged at every step "
@@ -188,15 +187,18 @@ def _most_reports(counted: Sequence[Counted]) -> list[Counted]:
 def _from_waves(
     counted: Sequence[Counted], method: Reconstruction, level: float, random: np.random.Generator
 ) -> _Found:
-    """Reconstruction, and a percentile bootstrap: the reports' histogram is drawn again."""
+    """Reconstruction, and a percentile bootstrap.
+
+    Replicates draw the reports again from the histogram that was found. Drawing them from the
+    reports themselves, whose noise the histogram has just removed, covers 92% instead of 95%.
+    """
     mechanisms = [cast("SquareWave", spec.mechanism) for spec, _, _ in counted]
     histogram = reconstruct(mechanisms, [counts[None] for _, counts, _ in counted], method=method)
     drawn = [
-        random.multinomial(reports, counts / reports, size=REPLICATES)
-        for _, counts, reports in counted
+        random.multinomial(reports, channel(mechanism) @ histogram[0], size=REPLICATES)
+        for mechanism, (_, _, reports) in zip(mechanisms, counted, strict=True)
     ]
-    start = np.maximum(histogram[0], _SMALLEST_START)
-    replicates = reconstruct(mechanisms, drawn, method=method, start=start / start.sum())
+    replicates = reconstruct(mechanisms, drawn, method=method)
     low, high = np.quantile(replicates, ((1 - level) / 2, (1 + level) / 2), axis=0)
     shares = zip(histogram[0].tolist(), low.tolist(), high.tolist(), strict=True)
     means = [cast("NumberTally", tally_for(spec)).mean(counts) for spec, counts, _ in counted]

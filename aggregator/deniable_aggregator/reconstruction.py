@@ -38,7 +38,6 @@ def reconstruct(
     counts: Sequence[NDArray[np.int64]],
     *,
     method: Reconstruction,
-    start: NDArray[np.float64] | None = None,
 ) -> NDArray[np.float64]:
     """The histograms that explain reports best (Li et al. 2020, algorithm 1).
 
@@ -50,7 +49,6 @@ def reconstruct(
         mechanisms: one or more over the same bins.
         counts: for each of them int64, (histograms, outcomes): how often each outcome came.
         method: "em" or "ems".
-        start: float64, (bins,): where to begin, above 0; None for the uniform distribution.
 
     Returns:
         float64, (histograms, bins): shares that add up to 1.
@@ -58,7 +56,7 @@ def reconstruct(
     matrix = np.concatenate([channel(mechanism) for mechanism in mechanisms])
     observed = np.concatenate(counts, axis=1).astype(np.float64)
     bins = matrix.shape[1]
-    shares = np.tile(np.full(bins, 1 / bins) if start is None else start, (observed.shape[0], 1))
+    shares = np.full((observed.shape[0], bins), 1 / bins)
     enough = ENOUGH_GAIN * math.exp(max(mechanism.epsilon for mechanism in mechanisms))
     reports = observed.sum(axis=1, keepdims=True)
     reached = np.full(observed.shape[0], -np.inf)

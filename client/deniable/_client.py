@@ -110,7 +110,7 @@ class Client:
         self._consent = False
         self.consent = consent
 
-    def record(self, metric: str, value: bool | str | Mapping[str, bool | str]) -> Outcome:
+    def record(self, metric: str, value: bool | float | str | Mapping[str, bool | str]) -> Outcome:
         """Records a value: checks, randomizes and stores it, all before returning.
 
         Never raises and never waits for the network. Once it answers ``RECORDED`` the report
@@ -118,8 +118,9 @@ class Client:
 
         Args:
             metric: its name in the registry.
-            value: a bool for ``boolean`` metrics, a str for ``category`` and ``string``, and for
-                ``attributes`` a mapping from each attribute's name to its bool or str.
+            value: a bool for ``boolean`` metrics, a str for ``category`` and ``string``, an int or
+                float for ``number`` and ``distribution`` (what is outside the range counts as its
+                end), and for ``attributes`` a mapping from each name to its bool or str.
 
         Returns:
             What became of it. Every outcome is counted in `status`.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections import Counter
 from fractions import Fraction
 
@@ -10,6 +11,7 @@ import pytest
 
 from deniable._randomness import Randomness, keyed
 from deniable_shared.rationals import SCALE
+from tests.privacy.walk import Negligible, Walk, decayed, followed
 
 WEIGHTS = [0, 1, 255, 1 << 24, (1 << 24) + 1, 0x12345678, SCALE // 2, SCALE - 1, SCALE]
 
@@ -171,3 +173,91 @@ def test_keyed_randomness_repeats_for_its_key_and_label_only():
     assert first.take(200) == keyed(b"a" * 32, b"label", 64).take(200)
     assert first.take(200) != keyed(b"a" * 32, b"labem", 64).take(200)
     assert first.take(200) != keyed(b"b" * 32, b"label", 64).take(200)
+
+
+class LayerOfDecay(Walk):
+    """The shipped exponential coin over exact chances."""
+
+    decays = Randomness.decays
+    least_bits = 60
+
+
+class FirstTry(Walk):
+    """Rejection sampling up to its first rejection: what follows is the same all over again."""
+
+    least_bits = 60
+    tries = 0
+
+    def begin(self):
+        self.tries += 1
+        if self.tries > 1:
+            raise Negligible
+
+
+class LayerOfLaplace(FirstTry):
+    """The shipped discrete Laplace noise over exact exponential coins."""
+
+    laplace = Randomness.laplace
+
+    def below(self, bound):
+        self.begin()
+        return super().below(bound)
+
+
+class LayerOfGaussian(FirstTry):
+    """The shipped discrete Gaussian noise over exact discrete Laplace noise."""
+
+    gaussian = Randomness.gaussian
+
+    def laplace(self, scale):
+        self.begin()
+        return super().laplace(scale)
+
+
+@pytest.mark.parametrize(
+    ("numerator", "denominator"), [(1, 3), (2, 3), (5, 1 << 70), ((1 << 70) - 1, 1 << 70), (7, 8)]
+)
+def test_a_chance_is_decided_by_the_digits_of_its_fraction(numerator, denominator):
+    digit, rest = divmod(numerator << 32, denominator)
+    for word in {0, digit - 1, digit + 1, SCALE - 1}:
+        if 0 <= word < SCALE and word != digit:
+            assert of_word(word).chance(numerator, denominator) == (word < digit)
+    second = rest * SCALE // denominator
+    for word in {0, max(0, second - 1), SCALE - 1}:
+        if word != second:
+            tie = digit.to_bytes(4, "big") + word.to_bytes(4, "big")
+            assert of_bytes(tie).chance(numerator, denominator) == (word < second)
+
+
+def test_a_chance_of_none_or_all_is_certain():
+    assert not of_bytes(b"").chance(0, 5)
+    for word in (0, 1, SCALE - 1):
+        assert of_word(word).chance(5, 5)
+
+
+@pytest.mark.parametrize(
+    ("numerator", "denominator"), [(0, 1), (1, 1), (1, 2), (1, 100), (99, 100), (7, 2), (12, 5)]
+)
+def test_an_exponential_coin_has_exactly_its_probability(numerator, denominator):
+    outcomes, lost = followed(lambda walk: walk.decays(numerator, denominator), LayerOfDecay)
+    exact = decayed(Fraction(numerator, denominator))
+    assert lost < Fraction(1, 10**14)
+    assert abs(outcomes[True] - exact) <= lost + Fraction(1, 1 << 130)
+
+
+@pytest.mark.parametrize("scale", [1, 2, 3, 10])
+def test_laplace_noise_has_exactly_its_probabilities(scale):
+    outcomes, rejected = followed(lambda walk: walk.laplace(scale), LayerOfLaplace)
+    a = decayed(Fraction(1, scale))
+    for k in range(-5 * scale, 5 * scale + 1):
+        exact = (1 - a) / (1 + a) * a ** abs(k)
+        assert abs(outcomes[k] / (1 - rejected) - exact) < Fraction(1, 10**12)
+
+
+@pytest.mark.parametrize("variance", [2, 100])
+def test_gaussian_noise_has_exactly_its_probabilities(variance):
+    outcomes, rejected = followed(lambda walk: walk.gaussian(variance), LayerOfGaussian)
+    density = {k: decayed(Fraction(k * k, 2 * variance)) for k in range(-200, 201)}
+    for k in range(-4 * math.isqrt(variance), 4 * math.isqrt(variance) + 1):
+        exact = density[k] / sum(density.values())
+        assert abs(outcomes[k] / (1 - rejected) - exact) < Fraction(1, 10**12)

@@ -12,8 +12,13 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
-from deniable_shared.disclosure import bits, devices_to_see, posterior_from_even_odds
-from deniable_shared.mechanisms import SampledAttribute
+from deniable_shared.disclosure import (
+    bits,
+    devices_for_width,
+    devices_to_see,
+    posterior_from_even_odds,
+)
+from deniable_shared.mechanisms import DBitFlip, NumericMechanism, SampledAttribute, SquareWave
 from deniable_shared.registry import Metric, Registry, load
 
 if TYPE_CHECKING:
@@ -21,6 +26,10 @@ if TYPE_CHECKING:
     from deniable_shared.spec import Spec
 
 SEEN_SHARE: Final = 0.01
+MEAN_WIDTH: Final = 0.01
+"""Half the width of a mean's interval, as a part of the range, that devices are counted for."""
+
+_PLACES: Final = (0.0, 0.5, 1.0)
 _OFTEN: Final = {
     "day": "at most one report a device and day",
     "week": "at most one report a device and week",
@@ -39,7 +48,9 @@ def check(file: Path, as_json: bool) -> None:
     For each metric: its mechanism; the exact epsilon of one report, in nats, and of all reports of
     one unchanged value; how certain one report can make somebody who thought two values equally
     likely, and how many bits it can reveal about anything; the size of a report; and how many
-    devices make an item visible that 1% of them hold (80% power, 5% false alarms).
+    devices make an item visible that 1% of them hold (80% power, 5% false alarms), or bring a mean
+    to within 1% of its range (95% interval). Gaussian noise also has a delta, the probability that
+    a report reveals more than its epsilon.
 
     All problems of the file are listed at once, and the exit status is then 1.
     """
@@ -80,7 +91,7 @@ def describe(registry: Registry) -> dict[str, Any]:
                 "posterior_from_even_odds": posterior_from_even_odds(metric.spec.mechanism.epsilon),
                 "bits": bits(metric.spec.mechanism.epsilon),
                 "report_bytes": metric.spec.mechanism.report_bytes,
-                "devices_to_see_1_percent": devices_to_see(metric.spec.mechanism, SEEN_SHARE),
+                **_privacy_and_need(metric.spec),
             }
             for metric in registry.metrics.values()
         ],
@@ -108,6 +119,10 @@ def _block(metric: Metric) -> Table:
     table.add_column()
     if metric.description:
         table.add_row("  what", Text(metric.description))
+    if spec.range is not None:
+        low, high = (float(end) for end in spec.range)
+        bins = f" in {mechanism.size} bins" if isinstance(mechanism, SquareWave | DBitFlip) else ""
+        table.add_row("  range", f"{low:g} to {high:g}{bins}; values outside count as its ends")
     if spec.attributes:
         table.add_row("  attributes", _attributes(spec))
     table.add_row("  mechanism", f"{_shape(mechanism)}; reports of {size}")
@@ -117,9 +132,37 @@ def _block(metric: Metric) -> Table:
         f"makes even odds at most {posterior_from_even_odds(mechanism.epsilon):.1%} sure; "
         f"reveals at most {bits(mechanism.epsilon):.2f} bits",
     )
-    table.add_row("  1% item", f"visible with {devices_to_see(mechanism, SEEN_SHARE):,} devices")
+    if mechanism.delta:
+        table.add_row(
+            "  delta",
+            f"{mechanism.delta:.3g}: the probability that a report reveals more than that",
+        )
+    if isinstance(mechanism, NumericMechanism):
+        needed = _devices_for_mean(mechanism)
+        table.add_row("  mean", f"within ± {MEAN_WIDTH:.0%} of the range with {needed:,} devices")
+    else:
+        seen = "1% bin" if spec.range else "1% item"
+        needed = devices_to_see(mechanism, SEEN_SHARE)
+        table.add_row(f"  {seen}", f"visible with {needed:,} devices")
     table.add_row("", "")
     return table
+
+
+def _privacy_and_need(spec: Spec) -> dict[str, Any]:
+    """What only some mechanisms have: delta, a range, and devices for an item or for a mean."""
+    mechanism = spec.mechanism
+    mean = isinstance(mechanism, NumericMechanism)
+    return {
+        "delta": mechanism.delta,
+        "range": None if spec.range is None else [float(end) for end in spec.range],
+        "devices_to_see_1_percent": None if mean else devices_to_see(mechanism, SEEN_SHARE),
+        "devices_for_mean_within_1_percent": _devices_for_mean(mechanism) if mean else None,
+    }
+
+
+def _devices_for_mean(mechanism: Mechanism) -> int:
+    """Wherever in its range the mean may lie: ends and middle have the extremes of the variance."""
+    return max(devices_for_width(mechanism, place, MEAN_WIDTH) for place in _PLACES)
 
 
 def _attributes(spec: Spec) -> str:
@@ -137,7 +180,7 @@ def _attributes(spec: Spec) -> str:
 def _shape(mechanism: Mechanism) -> str:
     shape = [
         f"{getattr(mechanism, name):,} {name}"
-        for name in ("rows", "buckets", "bits", "hashes", "cohorts")
+        for name in ("steps", "rows", "buckets", "bits", "hashes", "cohorts")
         if hasattr(mechanism, name)
     ]
     return ", ".join([f"{mechanism.title} ({mechanism.name})", *shape])

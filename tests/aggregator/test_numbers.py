@@ -1,0 +1,81 @@
+"""Means: unbiased in the metric's unit, with intervals that cover, over several specs."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from deniable_aggregator.numbers import estimate_mean
+from deniable_shared.errors import ParameterError
+from deniable_shared.mechanisms import DiscreteGaussian, DiscreteLaplace, Hybrid, OneBitMean
+from tests.aggregator.test_estimate import counted
+from tests.privacy.specs import number
+
+SECONDS = (Fraction(0), Fraction(30))
+
+
+def seconds(mechanism):
+    return replace(number(mechanism), range=SECONDS)
+
+
+def bits(epsilon):
+    return seconds(OneBitMean.for_epsilon(Fraction(epsilon)))
+
+
+@pytest.mark.parametrize("mechanism", [OneBitMean, Hybrid, DiscreteLaplace])
+def test_intervals_cover_the_mean_of_the_population(mechanism):
+    """Of 400 intervals at 80%, between 73% and 87% cover: 3.5 standard deviations."""
+    spec, random = seconds(mechanism.for_epsilon(Fraction(2))), np.random.default_rng(7)
+    covered = 0
+    for repetition in range(400):
+        values = 30 * random.beta(2, 5, size=60)
+        found = estimate_mean([counted(spec, values.tolist(), f"m{repetition}")], level=0.8)
+        covered += found.low <= 30 * 2 / 7 <= found.high
+    assert 0.73 < covered / 400 < 0.87
+
+
+def test_two_specs_are_combined_by_inverse_variance_in_the_metrics_unit():
+    wider = replace(bits("3"), range=(Fraction(-10), Fraction(50)))
+    tallies = [counted(bits("0.5"), [12.0] * 2_000), counted(wider, [12.0] * 1_000)]
+    alone = [estimate_mean([tally]) for tally in tallies]
+    both = estimate_mean(tallies)
+    weights = [1 / each.standard_error**2 for each in alone]
+    expected = sum(w * each.mean for w, each in zip(weights, alone, strict=True)) / sum(weights)
+    assert both.mean == pytest.approx(expected)
+    assert both.standard_error < min(each.standard_error for each in alone)
+    assert both.reports == 3_000
+    assert abs(both.mean - 12) < 4 * both.standard_error
+
+
+def test_a_mean_is_not_clipped_to_the_range():
+    spec = bits("0.1")
+    means = [estimate_mean([counted(spec, [30.0] * 40, f"c{seed}")]).mean for seed in range(20)]
+    assert min(means) < 30 < max(means)
+
+
+def test_json_says_what_the_mean_means():
+    data = estimate_mean([counted(bits("1"), [3, 4.5, 29])]).as_dict()
+    assert json.loads(json.dumps(data)) == data
+    assert (data["type"], data["reports"], data["about"]) == ("number", 3, "population")
+    assert data["specs"][0]["range"] == [0.0, 30.0]
+    assert "delta" not in data["specs"][0]
+    assert data["low"] < data["mean"] < data["high"]
+
+
+def test_delta_is_disclosed_with_every_gaussian_answer():
+    spec = seconds(DiscreteGaussian.for_epsilon(Fraction(1), Fraction(1, 10**6)))
+    described = estimate_mean([counted(spec, [3.0])]).as_dict()["specs"][0]
+    assert 0.9e-6 < described["delta"] <= 1e-6
+    assert "may reveal more than epsilon" in described["privacy"]
+
+
+def test_what_cannot_be_answered_is_refused():
+    spec, counts = counted(bits("1"), [1.0])
+    with pytest.raises(ParameterError, match="reports must be at least 1, got 0"):
+        estimate_mean([(spec, counts * 0)])
+    with pytest.raises(ParameterError, match="level must be between 0 and 1"):
+        estimate_mean([(spec, counts)], level=1.0)
