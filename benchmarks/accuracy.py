@@ -37,6 +37,8 @@ ROOT: Final = Path(__file__).parent.parent
 OUTPUT: Final = ROOT / "build" / "accuracy.json"
 PEERS_PYTHON: Final = ROOT / ".venv-peers" / "bin" / "python"
 WORKERS: Final = 2
+WIDTH: Final = 126
+"""Narrower tables would lose figures."""
 
 EPSILONS: Final = ("0.5", "1", "2", "4")
 KNOWN: Final = {
@@ -111,8 +113,8 @@ def table(outcomes: Sequence[Outcome], domain: str, limit: float) -> Table:
     """The lines of one kind of domain."""
     words = {"known": "Known dictionaries", "open": "Open domains, sketches: function x buckets"}
     drawn = Table(title=words[domain], title_justify="left")
-    drawn.add_column("eps", justify="right")
-    drawn.add_column("items", justify="right")
+    drawn.add_column("eps", justify="right", no_wrap=True)
+    drawn.add_column("items", justify="right", no_wrap=True)
     drawn.add_column("chosen", no_wrap=True)
     drawn.add_column("bytes", justify="right")
     drawn.add_column("error/optimum", justify="right", no_wrap=True)
@@ -191,18 +193,16 @@ def peers_table(figures: Sequence[dict[str, Any]]) -> Table:
         title="Others, in the same run: error/optimum, and of the top item", title_justify="left"
     )
     drawn.add_column("project, mechanism", no_wrap=True)
-    drawn.add_column("items", justify="right")
+    drawn.add_column("items", justify="right", no_wrap=True)
     for epsilon in EPSILONS:
         drawn.add_column(f"eps {epsilon}", justify="right", no_wrap=True)
-    for epsilon in EPSILONS:
-        drawn.add_column(f"top, {epsilon}", justify="right", no_wrap=True)
+    drawn.add_column("top item", justify="right", no_wrap=True)
     for (project, mechanism, size), found in _by_line(figures).items():
         by_epsilon = {each["epsilon"]: each for each in found if "ratio" in each}
         cells = [f"{project} {mechanism}", f"{size:,}" if size else ""]
-        for name, draw in (("ratio", lambda mean: shown(mean, 2)), ("top", _rough)):
-            for number in map(float, EPSILONS):
-                there = number in by_epsilon
-                cells.append(draw(Mean(*by_epsilon[number][name])) if there else "-")
+        there = [by_epsilon.get(float(epsilon)) for epsilon in EPSILONS]
+        cells += [shown(Mean(*each["ratio"]), 2) if each else "-" for each in there]
+        cells.append(", ".join(f"{each['top'][0]:.1f}" if each else "-" for each in there))
         drawn.add_row(*cells)
     return drawn
 
@@ -234,10 +234,6 @@ def _by_line(figures: Sequence[dict[str, Any]]) -> dict[tuple[str, str, int], li
         key = (each["project"], each.get("mechanism", ""), each.get("size", 0))
         lines.setdefault(key, []).append(each)
     return lines
-
-
-def _rough(mean: Mean) -> str:
-    return f"{mean.value:.1f}"
 
 
 def pooled(outcomes: Sequence[Outcome], name: str) -> Mean:
@@ -273,7 +269,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="a tenth of the repetitions")
     quick = parser.parse_args().quick
-    console = Console(highlight=False)
+    console = Console(highlight=False, width=max(Console().width, WIDTH))
     start = time.monotonic()
     with peers_running(quick=quick) as finish:
         outcomes = measured(cases(quick=quick), console)
