@@ -49,9 +49,9 @@ class Device:
     storage cannot be used; any storage error inside closes the files, and they are opened again
     after `REOPEN_SECONDS`.
 
-    A device exists as soon as it has a secret. From then on, a ledger that is missing or damaged
-    means that the spent budget is not known: nothing can be recorded until it is back. The same
-    holds for a ledger with spent budget whose secret is missing.
+    A device exists as soon as it has a secret. From then on, a ledger that is missing, damaged or
+    older than what was uploaded means that the spent budget is not known: nothing can be recorded
+    until it is back. The same holds for a ledger with spent budget whose secret is missing.
 
     Args:
         directory: made with mode 0700 when first entered, not before.
@@ -206,6 +206,9 @@ class Device:
             self.secret = os.urandom(SECRET_BYTES)
             write_durably(secret, self.secret)
         self.spool = Spool(self.directory / _SPOOL, self._journal)
+        # No power failure does this: a debit is on the disk before its report is uploaded.
+        if self.spool.uploaded() > self.ledger.lifetime:
+            raise StorageError("the ledger is an old copy: what was spent is not known")
         self.spool.drop_unpaid(self.ledger.lifetime)
         self._opened = self._on_disk()
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from deniable._status import Journal
 
-VERSION: Final = 1
+VERSION: Final = 2
 MAX_REPORTS: Final = 10_000
 MAX_BYTES: Final = 16 << 20
 MAX_AGE_DAYS: Final = 30
@@ -31,7 +31,9 @@ CREATE TABLE report (
     spent INTEGER NOT NULL,
     due REAL NOT NULL,
     tries INTEGER NOT NULL
-)
+);
+CREATE TABLE uploaded (spent INTEGER NOT NULL);
+INSERT INTO uploaded VALUES (0)
 """
 _ADD: Final = """
 INSERT INTO report (upload_id, digest, epoch, payload, spent, due, tries)
@@ -165,8 +167,15 @@ class Spool:
         row = (due, report.number, report.upload_id)
         self._healing(lambda: self._connection.execute(query, row))
 
+    def uploaded(self) -> int:
+        """Nano-nats that the ledger had ever spent once it had paid for all that was uploaded."""
+        query = "SELECT spent FROM uploaded"
+        return self._healing(lambda: int(self._connection.execute(query).fetchone()[0]))
+
     def remove(self, report: Pending) -> bool:
-        """Deletes a report; False if it was gone already."""
+        """Deletes a report that the aggregator has seen; False if it was gone already."""
+        mark = "UPDATE uploaded SET spent = max(spent, ?)"
+        self._healing(lambda: self._connection.execute(mark, (report.spent,)))
         query = "DELETE FROM report WHERE number = ? AND upload_id = ?"
         row = (report.number, report.upload_id)
         return self._healing(lambda: self._connection.execute(query, row).rowcount == 1)

@@ -93,6 +93,18 @@ def test_a_report_whose_debit_was_lost_is_never_sent(make_client, used, clock, c
     assert client.flush().sent == len(collector.bodies) == 2
 
 
+def test_an_old_copy_of_the_ledger_fails_closed(make_client, used, clock, collector):
+    old = (used / "ledger.sqlite").read_bytes()
+    client = make_client(endpoint=collector.endpoint, clock=clock)
+    client.record("late", value=True)
+    assert client.flush().sent == 2
+    client.close()
+    (used / "ledger.sqlite").write_bytes(old)
+    client = make_client(clock=clock)
+    assert client.record("late", value=True) == "storage_unavailable"
+    assert "old copy" in client.status().last_error
+
+
 def test_a_relative_directory_stays_where_it_was(make_client, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     client = make_client(directory="here")
