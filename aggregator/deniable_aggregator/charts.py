@@ -152,6 +152,7 @@ def distribution_chart(answer: Mapping[str, Any]) -> alt.LayerChart:
         x=unit,
         x2="to:Q",
         y=alt.Y("share:Q", title=f"share of {_WHOSE[answer['about']]}", axis=share),
+        y2=alt.datum(0),
     )
     errors = (
         base.transform_calculate(middle="(datum.from + datum.to) / 2")

@@ -9,7 +9,7 @@ import numpy as np
 
 from deniable_aggregator.answer import described
 from deniable_aggregator.intervals import DEFAULT_LEVEL, z_value
-from deniable_aggregator.numbers import counted_tallies
+from deniable_aggregator.numbers import counted_tallies, mean_weight
 from deniable_aggregator.postprocess import norm_sub
 from deniable_aggregator.reconstruction import RECONSTRUCTIONS, Reconstruction, channel, reconstruct
 from deniable_aggregator.tallies import tally_for
@@ -202,9 +202,10 @@ def _from_waves(
     low, high = np.quantile(replicates, ((1 - level) / 2, (1 + level) / 2), axis=0)
     shares = zip(histogram[0].tolist(), low.tolist(), high.tolist(), strict=True)
     means = [cast("NumberTally", tally_for(spec)).mean(counts) for spec, counts, _ in counted]
-    weights = np.array([1 / mean.variance for mean in means])
-    value = float(weights @ [mean.mean for mean in means] / weights.sum())
-    mean = _normal(value, float(1 / weights.sum()), level)
+    weights = np.array([mean_weight(spec, reports) for spec, _, reports in counted])
+    weights /= weights.sum()
+    variance = float(weights**2 @ [mean.variance for mean in means])
+    mean = _normal(float(weights @ [mean.mean for mean in means]), variance, level)
     return _Found(mean, tuple(Interval(*bar) for bar in shares), histogram[0], replicates)
 
 
@@ -215,9 +216,9 @@ def _from_bits(counted: Sequence[Counted], level: float, random: np.random.Gener
     found = [cast("DBitFlipTally", tally_for(spec)).shares(counts) for spec, counts, _ in counted]
     if not all(np.isfinite(shares.variance).all() for shares in found):
         raise ParameterError("reports", "enough for an answer about every bin", len(counted))
-    total = sum(1 / shares.variance for shares in found)
+    total = sum(1 / shares.null_variance for shares in found)
     for (spec, counts, _), shares in zip(counted, found, strict=True):
-        weight = 1 / shares.variance / total
+        weight = 1 / shares.null_variance / total
         answers, ones = counts.reshape(2, -1)
         drawn = random.binomial(answers, ones / answers, size=(REPLICATES, answers.size))
         support = cast("DBitFlip", spec.mechanism).support

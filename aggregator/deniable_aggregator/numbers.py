@@ -79,7 +79,7 @@ def estimate_mean(
     """Estimates the mean of a ``number`` from its tallies.
 
     Tallies of different specs are never added: each gives a mean by itself, and these are combined
-    by inverse variance.
+    by the inverse variance that a value in the middle of the range would have.
 
     Args:
         tallies: one entry per spec: the spec, and its counts as int64, (cells,).
@@ -90,14 +90,15 @@ def estimate_mean(
     """
     half_width = z_value(level)
     counted = counted_tallies(tallies)
-    weights = weighted = 0.0
-    for spec, counts, _ in counted:
-        low, high = cast("Range", spec.range)
+    total = mean = variance = 0.0
+    for spec, counts, reports in counted:
+        low, high = (float(end) for end in cast("Range", spec.range))
         found = cast("NumberTally", tally_for(spec)).mean(counts)
-        weight = 1 / (found.variance * float(high - low) ** 2)
-        weights += weight
-        weighted += weight * (float(low) + found.mean * float(high - low))
-    mean, error = weighted / weights, math.sqrt(1 / weights)
+        weight = mean_weight(spec, reports)
+        total += weight
+        mean += weight * (low + found.mean * (high - low))
+        variance += weight**2 * found.variance * (high - low) ** 2
+    mean, error = mean / total, math.sqrt(variance) / total
     return MeanEstimate(
         metric=counted[0][0].name,
         mean=mean,
@@ -108,6 +109,19 @@ def estimate_mean(
         reports=sum(reports for _, _, reports in counted),
         specs=tuple((spec, reports) for spec, _, reports in counted),
     )
+
+
+def mean_weight(spec: Spec, reports: int) -> float:
+    """The inverse variance of a spec's mean if all values stood in the middle of the range.
+
+    It does not depend on the reports, so an average with these weights stays unbiased.
+
+    Args:
+        spec: with a numeric mechanism.
+        reports: how many there are.
+    """
+    low, high = cast("Range", spec.range)
+    return 1 / (spec.mechanism.variance(0.5, reports) * float(high - low) ** 2)
 
 
 def counted_tallies(tallies: Sequence[tuple[Spec, NDArray[np.int64]]]) -> list[Counted]:

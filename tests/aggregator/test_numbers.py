@@ -45,7 +45,8 @@ def test_two_specs_are_combined_by_inverse_variance_in_the_metrics_unit():
     both = estimate_mean(tallies)
     weights = [1 / each.standard_error**2 for each in alone]
     expected = sum(w * each.mean for w, each in zip(weights, alone, strict=True)) / sum(weights)
-    assert both.mean == pytest.approx(expected)
+    assert both.mean == pytest.approx(expected, abs=0.1 * both.standard_error)
+    assert both.standard_error == pytest.approx(sum(weights) ** -0.5, rel=0.01)
     assert both.standard_error < min(each.standard_error for each in alone)
     assert both.reports == 3_000
     assert abs(both.mean - 12) < 4 * both.standard_error
