@@ -15,6 +15,7 @@ from deniable_aggregator.reconstruction import channel, reconstruct
 from deniable_aggregator.tallies import tally_for
 from deniable_shared.errors import ParameterError
 from deniable_shared.mechanisms import DBitFlip, SquareWave
+from deniable_shared.rationals import SCALE
 from tests.aggregator.test_estimate import counted
 from tests.privacy.specs import histogram
 
@@ -74,6 +75,33 @@ def test_intervals_of_quantiles_and_shares_cover():
                 bins.append(bar.low <= actual <= bar.high)
     assert 0.91 <= np.mean(quantiles) <= 0.99
     assert 0.91 <= np.mean(bins) <= 1.0
+
+
+def answered(spec, truth, reports, random):
+    """A tally of dBitFlip as so many devices would send it, drawn at once."""
+    mechanism = spec.mechanism
+    held = random.choice(mechanism.size, size=reports, p=truth)
+    groups = random.integers(0, mechanism.size, reports)
+    counts = np.zeros((2, mechanism.size), np.int64)
+    for place in range(mechanism.buckets):
+        asked = (groups + place) % mechanism.size
+        told = (asked == held) ^ (random.random(reports) < mechanism.flip / SCALE)
+        counts[0] += np.bincount(asked, minlength=mechanism.size)
+        counts[1] += np.bincount(asked[told], minlength=mechanism.size)
+    return spec, counts.ravel()
+
+
+@pytest.mark.parametrize("buckets", [1, 4])
+def test_intervals_of_raw_quantiles_cover(buckets):
+    """Of 100 repetitions x 4 quantiles at 95%, between 90% and 99.5% cover."""
+    random, truth, covered = np.random.default_rng(17), shares(stats.lognorm(0.6, scale=0.15)), []
+    spec = flips("1", buckets=buckets)
+    for _ in range(100):
+        found = estimate_distribution([answered(spec, truth, 20_000, random)])
+        for share in (0.25, 0.5, 0.75, 0.9):
+            at = found.quantiles[share]
+            covered.append(at.low <= quantile(truth, share) <= at.high)
+    assert 0.90 <= np.mean(covered) <= 0.995
 
 
 @pytest.mark.parametrize("spec", [wave("1"), flips("2", buckets=4)], ids=["sw", "dbitflip"])
