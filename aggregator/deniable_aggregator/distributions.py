@@ -10,7 +10,7 @@ import numpy as np
 from deniable_aggregator.answer import described
 from deniable_aggregator.intervals import DEFAULT_LEVEL, z_value
 from deniable_aggregator.numbers import counted_tallies, mean_weight
-from deniable_aggregator.postprocess import norm_sub
+from deniable_aggregator.quantiles import Interval, inverted, normal, quantiles_of
 from deniable_aggregator.reconstruction import RECONSTRUCTIONS, Reconstruction, channel, reconstruct
 from deniable_aggregator.tallies import tally_for
 from deniable_shared.errors import ParameterError
@@ -32,8 +32,6 @@ REPLICATES: Final = 200
 SEED: Final = 20_201_120
 """Of the bootstrap: the same tally always gives the same intervals."""
 
-PLACES_IN_BIN: Final = 64
-
 _METHODS: Final = {
     "em": "the most likely histogram (expectation maximisation)",
     "ems": "the most likely histogram, its neighbouring bins averaged at every step "
@@ -42,14 +40,6 @@ _METHODS: Final = {
     "unbiased": "raw shares of the bins, neither clipped nor rescaled; quantiles are read from "
     "their projection on histograms (Norm-Sub)",
 }
-
-
-class Interval(NamedTuple):
-    """An estimate between its limits."""
-
-    value: float
-    low: float
-    high: float
 
 
 @dataclass(frozen=True)
@@ -206,10 +196,10 @@ def _from_waves(counted: Sequence[Counted], method: Reconstruction, level: float
     weights = np.array([mean_weight(spec, reports) for spec, _, reports in counted])
     weights /= weights.sum()
     variance = float(weights**2 @ [mean.variance for mean in means])
-    mean = _normal(float(weights @ [mean.mean for mean in means]), variance, level)
-    ends = {q: np.quantile(_quantiles(replicates, q), tails) for q in QUANTILES}
+    mean = normal(float(weights @ [mean.mean for mean in means]), variance, level)
+    ends = {q: np.quantile(quantiles_of(replicates, q), tails) for q in QUANTILES}
     quantiles = {
-        q: Interval(float(_quantiles(histogram, q)[0]), float(ends[q][0]), float(ends[q][1]))
+        q: Interval(float(quantiles_of(histogram, q)[0]), float(ends[q][0]), float(ends[q][1]))
         for q in QUANTILES
     }
     return _Found(mean, tuple(Interval(*bar) for bar in shares), quantiles)
@@ -229,66 +219,7 @@ def _from_bits(counted: Sequence[Counted], level: float) -> _Found:
     # Raw shares need not add up to 1: against the middle of the range that adds no noise.
     mean = 0.5 + float((middles - 0.5) @ share)
     return _Found(
-        _normal(mean, float((middles - 0.5) ** 2 @ variance), level),
-        tuple(_normal(*bar, level) for bar in zip(share.tolist(), variance.tolist(), strict=True)),
-        {q: _inverted(share, variance, null_variance, q, level) for q in QUANTILES},
+        normal(mean, float((middles - 0.5) ** 2 @ variance), level),
+        tuple(normal(*bar, level) for bar in zip(share.tolist(), variance.tolist(), strict=True)),
+        {q: inverted(share, variance, null_variance, q, level) for q in QUANTILES},
     )
-
-
-def _inverted(
-    share: NDArray[np.float64],
-    variance: NDArray[np.float64],
-    null_variance: NDArray[np.float64],
-    quantile: float,
-    level: float,
-) -> Interval:
-    """A quantile of raw shares; its interval are all places that a test does not rule out.
-
-    What is below a place is estimated from the shares there and from those above it, which make up
-    the rest of 1, weighted by how little noise they have. This needs no projection, whose bias
-    would have to be in the interval (Woodruff 1952).
-
-    Args:
-        share: float64, (bins,): raw.
-        variance: float64, (bins,).
-        null_variance: float64, (bins,): of empty bins, for weights that do not look at the data.
-        quantile: in (0, 1).
-        level: of the interval.
-    """
-    below, above = np.cumsum(null_variance)[:-1], _from_the_end(null_variance)
-    left = above / (below + above)
-    estimate = left * np.cumsum(share)[:-1] + (1 - left) * (1 - _from_the_end(share))
-    noise = left**2 * np.cumsum(variance)[:-1] + (1 - left) ** 2 * _from_the_end(variance)
-    edges = np.linspace(0.0, 1.0, share.size + 1)
-    places = np.linspace(0.0, 1.0, PLACES_IN_BIN * share.size + 1)
-    reached = np.interp(places, edges, np.concatenate([[0.0], estimate, [1.0]]))
-    error = np.interp(places, edges, np.concatenate([[0.0], np.sqrt(noise), [0.0]]))
-    possible = places[np.abs(reached - quantile) <= z_value(level) * error + 1 / places.size]
-    value = float(_quantiles(norm_sub(share)[None], quantile)[0])
-    return Interval(value, min(value, float(possible[0])), max(value, float(possible[-1])))
-
-
-def _from_the_end(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """For each inner edge the sum of the bins above it: float64, (bins - 1,)."""
-    return np.asarray(np.cumsum(values[::-1])[-2::-1])
-
-
-def _normal(value: float, variance: float, level: float) -> Interval:
-    half_width = z_value(level) * variance**0.5
-    return Interval(value, value - half_width, value + half_width)
-
-
-def _quantiles(histograms: NDArray[np.float64], quantile: float) -> NDArray[np.float64]:
-    """Where so much of each histogram is below, in widths of the range; linear within a bin.
-
-    Args:
-        histograms: float64, (histograms, bins), each of sum 1.
-        quantile: in (0, 1).
-    """
-    below = np.cumsum(histograms, axis=1)
-    bins = histograms.shape[1]
-    index = np.minimum((below < quantile).sum(axis=1), bins - 1)[:, None]
-    inside = np.take_along_axis(histograms, index, axis=1)
-    before = np.take_along_axis(below, index, axis=1) - inside
-    part = np.clip((quantile - before) / np.where(inside > 0, inside, 1.0), 0.0, 1.0)
-    return np.asarray((index + part)[:, 0] / bins)
