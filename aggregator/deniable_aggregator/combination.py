@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple, get_args
 import numpy as np
 
 from deniable_aggregator import exact
-from deniable_aggregator.intervals import z_of
+from deniable_aggregator.intervals import score_limits, z_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -85,7 +85,7 @@ class Combination:
 
         Where several errors come together (of specs, or of noise and a hash family), the distances
         from the estimate to each one's end are put together like independent errors (Zou and
-        Donner 2008); where all are normal this is the normal interval.
+        Donner 2008).
 
         Args:
             chosen: int64, (items,): their positions.
@@ -148,11 +148,22 @@ def _distances(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], bool]:
     """How far a spec's own interval reaches below and above its estimate; whether exactly."""
     z, counted = z_of(alpha), shares.counted
-    if counted is None or not exact.too_few(counted, alpha):
+    # A random part of the devices is a sample of them, as all of them are of a population.
+    sampled = about == "population" or (counted is not None and counted.sampled)
+    if counted is None or (counted.sampled and not exact.too_few(counted, alpha)):
         width = z * np.sqrt(_variance(part, shares, share, about))
         return width, width, False
-    # A random part of the devices is a sample of them, as all of them are of a population.
-    sampled = about == "population" or counted.sampled
+    if not exact.too_few(counted, alpha):
+        low, high = score_limits(
+            shares.share,
+            counted.reports,
+            counted.support,
+            z=z,
+            family=counted.family,
+            population=sampled,
+        )
+        below, above = shares.share - low, high - shares.share
+        return np.maximum(below, 0.0), np.maximum(above, 0.0), False
     limits = exact.population_limits if sampled else exact.device_limits
     low, high = limits(counted, alpha)
     family = z**2 * counted.family

@@ -12,6 +12,8 @@ from deniable_shared.errors import ParameterError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from deniable_shared.mechanisms import Support
+
 Correction = Literal["bh", "bonferroni"]
 Interval = Literal["item", "simultaneous", "selected"]
 
@@ -59,6 +61,42 @@ def z_value(level: float) -> float:
 def z_of(alpha: float) -> float:
     """The same for the probability that the interval may miss: 1.96 for 0.05."""
     return float(-special.ndtri(alpha / 2))
+
+
+def score_limits(
+    share: NDArray[np.float64],
+    reports: int,
+    support: Support,
+    *,
+    z: float,
+    family: float = 0.0,
+    population: bool = False,
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The ends of score intervals for estimates of the support lemma (Wilson 1927).
+
+    They hold every share f that lies within z of its own standard errors from the estimate: the
+    variance is taken at f, where the truth would be, and not at the estimate, whose variance is
+    the larger the higher it came out. It is a + b f - c f^2, so the ends solve a quadratic.
+
+    Args:
+        share: float64, (items,): the estimates.
+        reports: how many reports there are; at least 1.
+        support: with which probabilities a report supports an item.
+        z: the width, in standard errors.
+        family: the variance that a hash family adds, whatever the share.
+        population: whether the devices are a sample, which adds f (1 - f) / n.
+
+    Returns:
+        Two float64, (items,): the lower and the upper ends.
+    """
+    constant = support.variance(0.0, reports) + family
+    slope = support.variance(1.0, reports) + family - constant
+    curvature = 1 / reports if population else 0.0
+    slope += curvature
+    leading = 1 + z**2 * curvature
+    middle = share + z**2 * slope / 2
+    root = np.sqrt(np.maximum(middle**2 - leading * (share**2 - z**2 * constant), 0.0))
+    return (middle - root) / leading, (middle + root) / leading
 
 
 def detect(

@@ -155,3 +155,19 @@ def test_the_exact_interval_of_an_absent_item_contains_its_estimate():
     assert (answer.share <= answer.high).all()
     rows = answer.as_dict()["estimates"]
     assert {row["method"] for row in rows} == {"exact"}
+
+
+def test_intervals_keep_their_level_where_the_variance_depends_on_the_share():
+    """With the variance at the estimate they would cover 0.957; the standard error is 0.0007."""
+    reports, spec = 4_000, spec_of("oue", SIZE, 4)
+    held = np.zeros(SIZE, np.int64)
+    held[0] = reports
+    generator = np.random.default_rng(17)
+    hits, plain = [], []
+    for _ in range(200):
+        answer = estimate([(spec, drawn(spec, held, generator))])
+        assert not answer.exact.any()
+        hits.append((answer.low <= held / reports) & (held / reports <= answer.high))
+        plain.append(np.abs(answer.share - held / reports) <= 1.96 * answer.standard_error)
+    assert np.mean(hits) == pytest.approx(0.95, abs=0.003)
+    assert np.mean(plain) > 0.953

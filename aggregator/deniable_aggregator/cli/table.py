@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 
     from rich.console import Console, ConsoleOptions
 
+ALIKE: Final = 0.2
+"""Sides of an interval that differ by less than this part of their mean are shown as one."""
+
 MIN_CELLS: Final = 16
 MAX_CELLS: Final = 48
 _RECORDS: Final = frozenset({"pairs", "smp"})
@@ -140,10 +143,11 @@ def notes(answer: Mapping[str, Any]) -> list[str]:
 
 
 def _with_error(row: Mapping[str, Any]) -> str:
-    """A share and its interval: one number where that is symmetric, as normal ones are."""
+    """A share and its interval: one number where both sides of that are nearly alike."""
     below, above = row["share"] - row["low"], row["high"] - row["share"]
-    if f"{below:.2%}" == f"{above:.2%}":
-        return f"{row['share']:.2%} ± {below:.2%}"
+    half = (below + above) / 2
+    if abs(above - below) <= ALIKE * half:
+        return f"{row['share']:.2%} ± {half:.2%}"
     return f"{row['share']:.2%} -{below:.2%} +{above:.2%}"
 
 
