@@ -33,18 +33,19 @@ FEW_REPORTS: Final = 2_000
 MANY_REPORTS: Final = 50_000
 
 
-def pure_ldp_grr(size: int) -> dict[str, float]:
-    """pure-LDP's direct encoding over `size` items."""
-    module = import_module("pure_ldp.frequency_oracles.direct_encoding")
-    client, server = module.DEClient(EPSILON, size), module.DEServer(EPSILON, size)
-    return speeds(client.privatise, server.aggregate_all, range(1, size + 1), MANY_REPORTS)
+def pure_ldp(module: str, prefix: str, size: int, count: int, **options: bool) -> dict[str, float]:
+    """One of pure-LDP's oracles over `size` items."""
+    found = import_module(f"pure_ldp.frequency_oracles.{module}")
+    client = getattr(found, f"{prefix}Client")(EPSILON, size, **options)
+    server = getattr(found, f"{prefix}Server")(EPSILON, size, **options)
+    return speeds(client.privatise, server.aggregate_all, range(1, size + 1), count)
 
 
-def pure_ldp_cms() -> dict[str, float]:
-    """pure-LDP's count-mean sketch, and how many candidates it estimates per second."""
+def pure_ldp_sketch(*, hadamard: bool) -> dict[str, float]:
+    """pure-LDP's CMS or HCMS, and how many candidates it estimates per second."""
     module = import_module("pure_ldp.frequency_oracles.apple_cms")
-    server = module.CMSServer(EPSILON, HASH_FUNCTIONS, BITS)
-    client = module.CMSClient(EPSILON, server.get_hash_funcs(), BITS)
+    server = module.CMSServer(EPSILON, HASH_FUNCTIONS, BITS, is_hadamard=hadamard)
+    client = module.CMSClient(EPSILON, server.get_hash_funcs(), BITS, is_hadamard=hadamard)
     found = speeds(client.privatise, server.aggregate_all, range(BITS), FEW_REPORTS)
     estimate = partial(server.estimate_all, range(CANDIDATES), suppress_warnings=True)
     return {**found, "candidates_per_second": rate(estimate, CANDIDATES)}
@@ -93,9 +94,12 @@ def multi_freq_oue() -> dict[str, float]:
 
 PEERS: Final[dict[str, dict[str, Callable[[], dict[str, float]]]]] = {
     "pure-ldp": {
-        "grr_16": partial(pure_ldp_grr, 16),
-        "grr_1024": partial(pure_ldp_grr, 1_024),
-        "cms_1024": pure_ldp_cms,
+        "grr_16": partial(pure_ldp, "direct_encoding", "DE", 16, MANY_REPORTS),
+        "grr_1024": partial(pure_ldp, "direct_encoding", "DE", 1_024, MANY_REPORTS),
+        "oue_1024": partial(pure_ldp, "unary_encoding", "UE", BITS, FEW_REPORTS, use_oue=True),
+        "olh_1024": partial(pure_ldp, "local_hashing", "LH", BITS, FEW_REPORTS, use_olh=True),
+        "cms_1024": partial(pure_ldp_sketch, hadamard=False),
+        "hcms_1024": partial(pure_ldp_sketch, hadamard=True),
         "rappor_1024": pure_ldp_rappor,
     },
     "multi-freq-ldpy": {
