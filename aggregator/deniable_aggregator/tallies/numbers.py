@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 import numpy as np
 
-from deniable_aggregator.tallies.base import Tally, parts
-from deniable_shared.errors import WireError
+from deniable_aggregator.tallies.outcomes import OutcomeTally
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -29,37 +28,12 @@ class Mean(NamedTuple):
     variance: float
 
 
-class NumberTally(Tally):
-    """One counter per outcome.
-
-    Args:
-        spec: a number metric, or a distribution whose reports are numbered outcomes.
-    """
+class NumberTally(OutcomeTally):
+    """The outcomes of a number metric, or of a distribution whose reports are numbered outcomes."""
 
     def __init__(self, spec: Spec) -> None:
         super().__init__(spec)
         self._mechanism = cast("NumericMechanism", spec.mechanism)
-        self._integer = np.dtype(f">u{self._width}")
-
-    @property
-    def cells(self) -> int:
-        """The number of outcomes."""
-        return self._mechanism.outcomes
-
-    def check(self, payload: bytes) -> None:
-        """Every report is the number of an outcome."""
-        self._checked(payload)
-
-    def count(self, payload: bytes) -> NDArray[np.int64]:
-        """Counts every outcome."""
-        counts = np.zeros(self.cells, np.int64)
-        for part in parts(self._checked(payload)):
-            counts += np.bincount(part, minlength=self.cells)
-        return counts
-
-    def reports(self, counts: NDArray[np.int64]) -> int:
-        """The sum of all counters."""
-        return int(counts.sum())
 
     def mean(self, counts: NDArray[np.int64]) -> Mean:
         """The average of the numbers that the outcomes stand for.
@@ -80,13 +54,3 @@ class NumberTally(Tally):
     @cached_property
     def _values(self) -> NDArray[np.float64]:
         return np.asarray(self._mechanism.outcome_values())
-
-    def _checked(self, payload: bytes) -> NDArray[Any]:
-        self._check_width(payload)
-        outcomes = np.frombuffer(payload, self._integer)
-        highest = int(outcomes.max())
-        if highest >= self.cells:
-            raise WireError(
-                f"a report of {self.spec.name} must be below {self.cells}, got {highest}"
-            )
-        return outcomes

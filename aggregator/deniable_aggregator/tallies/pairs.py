@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import itertools
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
-from deniable_aggregator.tallies.base import Shares, ShareTally, parts
-from deniable_shared.errors import ParameterError, WireError
+from deniable_aggregator.tallies.base import Shares, ShareTally
+from deniable_aggregator.tallies.outcomes import OutcomeTally
+from deniable_shared.errors import ParameterError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from deniable_shared.spec import Spec
 
 
-class SampledCoefficientsTally(ShareTally):
+class SampledCoefficientsTally(OutcomeTally, ShareTally):
     """For every coefficient how many parities came as 0 and how many as 1.
 
     Args:
@@ -29,7 +30,6 @@ class SampledCoefficientsTally(ShareTally):
     def __init__(self, spec: Spec) -> None:
         super().__init__(spec)
         self._mechanism = cast("SampledCoefficients", spec.mechanism)
-        self._item = np.dtype(f">u{self._width}")
         number = {each: at for at, each in enumerate(self._mechanism.coefficients)}
         # Each item is a sum of up to three coefficients, with the signs that (-1)^parity has there:
         # 1 where a flag is false. A flag by itself has one; the sign 0 stands for no coefficient.
@@ -40,26 +40,6 @@ class SampledCoefficientsTally(ShareTally):
             terms.append((*numbers, first, second, first * second))
         self._places = {item: place for place, item in enumerate(spec.items)}
         self._numbers, self._signs = np.hsplit(np.array(terms), 2)
-
-    @property
-    def cells(self) -> int:
-        """Two for each coefficient."""
-        return self._mechanism.outcomes
-
-    def check(self, payload: bytes) -> None:
-        """Every report names a coefficient and a bit."""
-        self._checked(payload)
-
-    def count(self, payload: bytes) -> NDArray[np.int64]:
-        """One counter per outcome."""
-        counts = np.zeros(self.cells, np.int64)
-        for part in parts(self._checked(payload)):
-            counts += np.bincount(part, minlength=self.cells)
-        return counts
-
-    def reports(self, counts: NDArray[np.int64]) -> int:
-        """The sum of all counters."""
-        return int(counts.sum())
 
     def shares(self, counts: NDArray[np.int64], items: Sequence[str]) -> Shares:
         """Marginals from coefficients: a signed sum, halved for each flag.
@@ -115,13 +95,3 @@ class SampledCoefficientsTally(ShareTally):
         theta = scale * (zeros - ones) / asked
         lies = np.where(reports > 0, (scale**2 - 1) / asked, np.inf)
         return theta, lies, (devices - asked) / (asked * max(devices - 1, 1.0))
-
-    def _checked(self, payload: bytes) -> NDArray[Any]:
-        self._check_width(payload)
-        reports = np.frombuffer(payload, self._item)
-        highest = int(reports.max())
-        if highest >= self.cells:
-            raise WireError(
-                f"a report of {self.spec.name} must be below {self.cells}, got {highest}"
-            )
-        return reports
