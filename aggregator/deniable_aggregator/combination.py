@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 About = Literal["devices", "population"]
 
 ABOUT: Final[tuple[str, ...]] = get_args(About)
+LEAST_VARIANCE: Final = 1e-30
+"""That of rounding: the shares of a whole domain can add up to 1 without any noise."""
 
 
 class Part(NamedTuple):
@@ -113,7 +115,7 @@ def combine(parts: Sequence[Part], size: int, about: About) -> Combination:
     """Combines what the specs say about `size` items."""
     precision = np.zeros((len(parts), size))
     for row, part in zip(precision, parts, strict=True):
-        row[part.known] = 1 / part.shares.null_variance
+        row[part.known] = 1 / np.maximum(part.shares.null_variance, LEAST_VARIANCE)
     total = precision.sum(axis=0)
     known = total > 0
     weights = np.divide(precision, total, out=np.full_like(precision, np.nan), where=known)
@@ -126,7 +128,7 @@ def combine(parts: Sequence[Part], size: int, about: About) -> Combination:
         own = _variance(part, part.shares, share[mine], about)
         variance[mine] += row[mine] ** 2 * own
         counted = part.shares.counted
-        null = np.sqrt(part.shares.null_variance)
+        null = np.sqrt(np.maximum(part.shares.null_variance, LEAST_VARIANCE))
         score = part.shares.share / null if counted is None else exact.null_scores(counted)
         scores[mine] += np.sqrt(row[mine]) * score  # Stouffer: the squares of the roots add to 1
     null_variance = np.divide(1, total, out=np.full(size, np.nan), where=known)

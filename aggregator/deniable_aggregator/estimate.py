@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from deniable_aggregator.postprocess import Postprocess
+    from deniable_aggregator.tallies import Shares
     from deniable_shared.spec import Spec
 
 _FLAG = ("false", "true")
@@ -151,11 +152,25 @@ def _parts(
     items = domain if own is None else own
     tally = share_tally_for(spec)
     if not isinstance(tally, SampledAttributeTally):
-        yield Part(spec, counts, reports, known, tally.shares(counts, items))
+        yield _part(spec, counts, reports, known, tally.shares(counts, items))
         return
     for places in tally.attributes(items):
         mine = [items[place] for place in places.tolist()]
-        yield Part(spec, counts, reports, known[places], tally.shares(counts, mine))
+        yield _part(spec, counts, reports, known[places], tally.shares(counts, mine))
+
+
+def _part(
+    spec: Spec,
+    counts: NDArray[np.int64],
+    reports: int,
+    known: NDArray[np.int64],
+    shares: Shares,
+) -> Part:
+    """What a spec says, without the items that none of its reports is about."""
+    if not np.isfinite(shares.null_variance).all():
+        informed = np.flatnonzero(np.isfinite(shares.null_variance))
+        known, shares = known[informed], shares.of(informed)
+    return Part(spec, counts, reports, known, shares)
 
 
 def _informed(

@@ -246,3 +246,18 @@ def test_a_record_that_would_show_nothing_is_refused_with_an_epsilon_that_does(t
     assert result.exit_code == 1
     for each in json.loads(result.output)["plans"]:
         assert 0.05 < each["refused"]["enough_epsilon"] < 1
+
+
+@pytest.mark.parametrize("name", ["flight", "flags"])
+@pytest.mark.parametrize("about", ["devices", "population"])
+def test_an_old_form_that_says_nothing_of_an_attribute_leaves_it_to_the_new_one(name, about):
+    old = registry.parse(TEXT).metrics[name].spec
+    new = registry.parse(TEXT.replace("epsilon = 2.0", "epsilon = 1.0")).metrics[name].spec
+    few, many = ((spec, np.zeros(tally_for(spec).cells, np.int64)) for spec in (old, new))
+    few[1][:2] = 1
+    many[1][:] = 50
+    answer = estimate([few, many], None, Options(about=about))
+    json.dumps(answer.as_dict(), allow_nan=False)
+    assert answer.items == old.items
+    assert (answer.low < answer.share).all()
+    assert (answer.share < answer.high).all()

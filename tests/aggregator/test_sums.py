@@ -247,3 +247,13 @@ def test_what_cannot_be_summed_is_refused_with_the_reason():
     other = category("x y", ORACLES["grr"].for_epsilon(2, Fraction(1)))
     with pytest.raises(ParameterError, match="sum must be items that one spec has together"):
         estimate([(spec, counts), (other, np.array([5, 5]))], add=["i0", "x"])
+
+
+@pytest.mark.parametrize("name", ["grr", "ht", "oue", "pgr", "ss"])
+def test_the_sum_of_a_whole_domain_is_a_number_however_few_reports_there_are(name):
+    spec = spec_of(name, 7, 8)
+    randomizer, tally = randomizer_for(spec, seeded("whole")), tally_for(spec)
+    counts = tally.count(randomizer.report(3, secret_of(1)))
+    total = estimate([(spec, counts)] * 2, add=spec.values).sum
+    assert np.isfinite([total.share, total.standard_error, total.low, total.high]).all()
+    assert total.low <= total.share <= total.high
