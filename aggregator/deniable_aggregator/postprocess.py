@@ -191,12 +191,15 @@ def ibu(supporting: NDArray[np.int64], support: Support) -> NDArray[np.float64]:
     those of a channel with p on and q off the diagonal, which is a quasi-likelihood.
 
     Args:
-        supporting: int64, (items,): how many reports support each item; not all 0.
+        supporting: int64, (items,): how many reports support each item. If none supports any,
+            all shares are equally likely, and the limit is where the update starts: the same.
         support: with which probabilities.
 
     Returns:
         float64, (items,).
     """
+    if not supporting.any():
+        return np.full(supporting.size, 1 / supporting.size)
     floor = support.q / (support.p - support.q)
     descending = np.sort(supporting)[::-1].astype(np.float64)
     level = np.cumsum(descending) / (1 + floor * np.arange(1, descending.size + 1))

@@ -234,3 +234,9 @@ def test_candidates_keep_the_sum_of_their_raw_estimates():
     assert kept.sum() == pytest.approx(min(max(answer.share.sum(), 0), 1))
     with pytest.raises(ParameterError, match="ibu needs the counts of one domain"):
         estimate([(spec, counts.ravel())], items, Options(postprocess="ibu"))
+
+
+def test_without_a_supporter_of_any_item_all_are_equally_likely():
+    spec = spec_of("oue", 4, 8)
+    answer = estimate([(spec, np.array([1, 0, 0, 0, 0]))], None, Options(postprocess="ibu"))
+    assert answer.processed.share.tolist() == [0.25] * 4
