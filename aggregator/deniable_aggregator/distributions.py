@@ -208,13 +208,17 @@ def _from_waves(counted: Sequence[Counted], method: Reconstruction, level: float
 def _from_bits(counted: Sequence[Counted], level: float) -> _Found:
     """Unbiased shares with normal intervals."""
     found = [cast("DBitFlipTally", tally_for(spec)).shares(counts) for spec, counts, _ in counted]
-    if not all(np.isfinite(shares.variance).all() for shares in found):
-        raise ParameterError("reports", "enough for an answer about every bin", len(counted))
-    null_variance = 1 / np.sum([1 / shares.null_variance for shares in found], axis=0)
-    weights = [null_variance / shares.null_variance for shares in found]
-    weighted = list(zip(weights, found, strict=True))
-    share = np.sum([weight * shares.share for weight, shares in weighted], axis=0)
-    variance = np.sum([weight**2 * shares.variance for weight, shares in weighted], axis=0)
+    precision = np.sum([1 / shares.null_variance for shares in found], axis=0)
+    if not precision.all():
+        reports = sum(reports for _, _, reports in counted)
+        raise ParameterError("reports", "enough for an answer about every bin", reports)
+    null_variance = 1 / precision
+    share, variance = np.zeros(precision.size), np.zeros(precision.size)
+    for shares in found:
+        asked = np.isfinite(shares.variance)  # a spec whose reports are not about a bin is left out
+        weight = null_variance[asked] / shares.null_variance[asked]
+        share[asked] += weight * shares.share[asked]
+        variance[asked] += weight**2 * shares.variance[asked]
     middles = (np.arange(share.size) + 0.5) / share.size
     # Raw shares need not add up to 1: against the middle of the range that adds no noise.
     mean = 0.5 + float((middles - 0.5) @ share)

@@ -73,7 +73,10 @@ def inverted(
     places = np.linspace(0.0, 1.0, PLACES_IN_BIN * share.size + 1)
     reached = np.interp(places, edges, np.concatenate([[0.0], estimate, [1.0]]))
     error = np.interp(places, edges, np.concatenate([[0.0], np.sqrt(noise), [0.0]]))
-    possible = places[np.abs(reached - quantile) <= z_value(level) * error + 1 / places.size]
+    # Between two places the estimate moves by a step, and crosses the quantile in one of them.
+    steps = np.abs(np.diff(reached))
+    nearest = np.maximum(np.append(steps, 0.0), np.append(0.0, steps))
+    possible = places[np.abs(reached - quantile) <= z_value(level) * error + nearest]
     value = float(quantiles_of(norm_sub(share)[None], quantile)[0])
     return Interval(value, min(value, float(possible[0])), max(value, float(possible[-1])))
 

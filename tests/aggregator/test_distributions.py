@@ -206,3 +206,26 @@ def test_a_bin_that_nobody_was_asked_about_has_no_error_but_infinity():
     spec = flips("1", buckets=1)
     found = tally_for(spec).shares(counted(spec, [1.0])[1])
     assert np.isinf(found.variance).sum() == 15
+
+
+@pytest.mark.parametrize("place", [0, 1, 2])
+def test_a_quantile_in_a_steep_bin_has_an_interval(place):
+    # Every device is in one bin and hardly ever lies: the estimate rises from 0 to 1 within it.
+    spec = flips(8, bins=3)
+    ones = np.zeros(3, np.int64)
+    ones[place] = 100
+    found = estimate_distribution([(spec, np.concatenate([np.full(3, 100), ones]))])
+    for interval in found.quantiles.values():
+        assert 20 * place <= interval.low <= interval.value <= interval.high <= 20 * (place + 1)
+
+
+def test_bins_that_one_spec_did_not_ask_about_are_answered_by_the_other():
+    old, new = flips(1, bins=4, buckets=1), flips(2, bins=4, buckets=1)
+    little = np.array([0, 0, 0, 1, 0, 0, 0, 1])
+    plenty = np.array([100, 100, 100, 100, 90, 40, 20, 10])
+    alone = estimate_distribution([(new, plenty)])
+    both = estimate_distribution([(old, little), (new, plenty)])
+    json.dumps(both.as_dict(), allow_nan=False)
+    assert np.array(both.shares[:3]) == pytest.approx(np.array(alone.shares[:3]))
+    with pytest.raises(ParameterError, match=r"about every bin, got 1$"):
+        estimate_distribution([(old, little)])
