@@ -138,12 +138,6 @@ class Reading:
         entries = [e for e in self._catalogue.of(application) if e.spec.name == name]
         if not entries:
             raise ProblemError("unknown_metric", "GET /v1/metrics lists the metrics of this key.")
-        if asked == Asked() and any(entry.spec.type == "string" for entry in entries):
-            raise ProblemError(
-                "candidates_needed",
-                f"{name} counts strings of an open domain: POST the same path with "
-                '{"candidates": ["...", ...]}, or use deniable estimate --candidates FILE.',
-            )
         try:
             self._folder.fold(seconds=FOLD_SECONDS)
         except StoreUnavailableError as error:
@@ -157,16 +151,24 @@ class Reading:
             )
             for entry in entries
         ]
-        if not any(sum_.reports for _, sum_ in sums):
+        # What a metric was before, it need not be in these days.
+        tallies = [(spec, sum_.cells) for spec, sum_ in sums if sum_.reports]
+        specs = [spec for spec, _ in tallies or sums]
+        if asked == Asked() and any(spec.type == "string" for spec in specs):
+            raise ProblemError(
+                "candidates_needed",
+                f"{name} counts strings of an open domain: POST the same path with "
+                '{"candidates": ["...", ...]}, or use deniable estimate --candidates FILE.',
+            )
+        if not tallies:
             raise ProblemError(
                 "no_reports",
                 f"{name} has no reports in these days. Widen since and until, or wait for devices.",
             )
-        specs = [entry.spec for entry in entries]
-        tallies = [(spec, sum_.cells) for spec, sum_ in sums]
         try:
-            if any(spec.range is not None for spec in specs):
-                _refuse_items(specs, asked, options)
+            _refuse_mixed(specs)
+            if specs[0].range is not None:
+                _refuse_items(specs[0].type, asked, options)
                 found = _number(tallies, reconstruction).as_dict()
             else:
                 answer = estimate(
@@ -253,19 +255,27 @@ def _number(
     return estimate_distribution(tallies, method=reconstruction)
 
 
-def _refuse_items(specs: Sequence[Spec], asked: Asked, options: Options) -> None:
-    """Refuses to mix types, and to look for items in numbers.
+def _refuse_mixed(specs: Sequence[Spec]) -> None:
+    """Refuses reports of different types together.
+
+    Raises:
+        ParameterError: naming the types.
+    """
+    types = sorted({spec.type for spec in specs})
+    if len(types) > 1:
+        raise ParameterError("type", "the same in all of these days: narrow since and until", types)
+
+
+def _refuse_items(kind: str, asked: Asked, options: Options) -> None:
+    """Refuses to look for items in numbers.
 
     Raises:
         ParameterError: saying what does not fit.
     """
-    types = sorted({spec.type for spec in specs})
-    if len(types) > 1:
-        raise ParameterError("type", "the same for all registered forms of a metric", types)
     chosen = options.top, options.detected or None, options.interval, options.postprocess
     if asked != Asked() or any(each is not None for each in chosen):
         constraint = "left out: candidates, sum, top, detected, interval and postprocess are about"
-        raise ParameterError("question", f"{constraint} items", types[0])
+        raise ParameterError("question", f"{constraint} items", kind)
 
 
 def _bounded(options: Options, asked: Asked, specs: Sequence[Spec]) -> Options:

@@ -142,15 +142,6 @@ def test_questions_about_items_are_refused_for_numbers(service):
     problem(service.ask(f"{path}?reconstruction=inverse"), 400, "malformed_question")
 
 
-def test_a_metric_that_changed_its_type_is_refused_with_the_reason(service):
-    send(service, "air_time", 10)
-    old = 'type = "distribution"\nrange = [0, 600]\nbins = 12'
-    changed = REGISTRY.replace(old, 'type = "number"\nrange = [0, 600]')
-    assert service.register(changed).status_code == 200
-    document = problem(service.ask("/v1/metrics/air_time/estimate"), 422, "estimate_refused")
-    assert "type must be the same" in document["detail"]
-
-
 def test_the_command_line_prints_a_mean_with_its_error(service, command_line):
     send(service, "startup_seconds")
     done = command_line("startup_seconds")

@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from deniable_shared import wire
+from deniable_shared import registry, wire
 from deniable_shared.spec import Spec
 from tests.aggregator.service import REGISTRY, SPECS, TODAY, bearer, problem, serving, upload
 
@@ -373,3 +373,29 @@ def test_the_answer_says_what_was_combined(service):
     answer = service.ask(ESTIMATE).get_json()
     assert sorted(spec["reports"] for spec in answer["specs"]) == [30, 50]
     assert "2 specs" in answer["combined"]
+
+
+def test_a_metric_of_another_type_is_answered_over_the_days_of_one_type(service):
+    service.send(upload(b"\x01" * 30, metric="late", epoch=TODAY - 1))
+    text = REGISTRY.replace('late]\ntype = "boolean"', 'late]\ntype = "number"\nrange = [0, 1]')
+    late = registry.parse(text).metrics["late"].spec
+    assert service.register(text).status_code == 200
+    path, yesterday = "/v1/metrics/late/estimate", "2024-10-03"
+    assert service.ask(path).get_json()["reports"] == 30
+    part = wire.Part(late.digest, TODAY, b"\x01" * 20)
+    service.send(wire.encode(wire.Upload(bytes(16), (part,))))
+    detail = problem(service.ask(path), 422, "estimate_refused")["detail"]
+    assert "narrow since and until, got ['boolean', 'number']" in detail
+    before = service.ask(path, query_string={"until": yesterday}).get_json()
+    assert before["estimates"][0]["item"] == "true"
+    assert service.ask(path, query_string={"since": "2024-10-04"}).get_json()["type"] == "number"
+
+
+def test_a_category_that_once_was_a_string_needs_no_candidates(service):
+    text = REGISTRY.partition("[metrics.emoji]")[0]
+    text += '[metrics.emoji]\ntype = "category"\nvalues = ["x", "y"]\nepsilon = 2.0\n'
+    assert service.register(text).status_code == 200
+    emoji = registry.parse(text).metrics["emoji"].spec
+    part = wire.Part(emoji.digest, TODAY, b"\x01" * 20)
+    service.send(wire.encode(wire.Upload(bytes(16), (part,))))
+    assert service.ask("/v1/metrics/emoji/estimate").get_json()["items_asked_for"] == 2
