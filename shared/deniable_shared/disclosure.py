@@ -50,7 +50,7 @@ def devices_to_see(mechanism: Mechanism, share: float, questions: int = 1) -> in
         questions: for how many items together the test may err once in twenty.
     """
     normal = NormalDist()
-    absent = normal.inv_cdf(1 - SIZE / questions) * math.sqrt(mechanism.variance(0.0, 1))
+    absent = -normal.inv_cdf(SIZE / questions) * math.sqrt(mechanism.variance(0.0, 1))
     present = normal.inv_cdf(POWER) * math.sqrt(mechanism.variance(share, 1))
     return math.ceil(((absent + present) / share) ** 2)
 

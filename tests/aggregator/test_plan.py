@@ -217,3 +217,26 @@ def test_a_picture_file_has_a_chart_for_every_metric(registry, tmp_path):
 def test_the_suggested_epsilon_is_a_hundredth():
     refused = planned("--type", "boolean", "--epsilon", 0.01, "--devices", 500)["refused"]
     assert Fraction(str(refused["enough_epsilon"])) * 100 % 1 == 0
+
+
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [
+        ("--width", "nan"),
+        ("--width", "0"),
+        ("--width", "inf"),
+        ("--width", "1e-200"),
+        ("--candidates", "1" + "0" * 400),
+        ("--days", "1" + "0" * 400),
+    ],
+)
+def test_figures_that_no_answer_could_hold_are_refused(option, value):
+    arguments = ["plan", "--type", "string", "--epsilon", "1", option, value]
+    result = CliRunner().invoke(deniable, arguments)
+    assert result.exit_code == 2
+    assert option in result.stderr
+
+
+def test_a_trillion_candidates_can_be_planned():
+    arguments = ["plan", "--type", "string", "--epsilon", "1", "--candidates", str(10**12)]
+    assert CliRunner().invoke(deniable, arguments).exit_code == 0

@@ -26,6 +26,18 @@ from deniable_shared.registry import (
 from deniable_shared.spec import TYPES
 
 NAME: Final = "planned"
+MAX_CANDIDATES: Final = 10**12
+MAX_DAYS: Final = 36_525
+WIDTHS: Final = (1e-100, 1e100)
+"""Between these no figure overflows."""
+
+
+def _checked_width(
+    _context: click.Context, _parameter: click.Parameter, width: float | None
+) -> float | None:
+    if width is not None and not WIDTHS[0] <= width <= WIDTHS[1]:
+        raise click.BadParameter(f"must be in [{WIDTHS[0]:g}, {WIDTHS[1]:g}], got {width!r}")
+    return width
 
 
 @click.command("plan")
@@ -50,14 +62,15 @@ NAME: Final = "planned"
 )
 @click.option(
     "--candidates",
-    type=click.IntRange(1),
+    type=click.IntRange(1, MAX_CANDIDATES),
     metavar="N",
     help="How many strings will be asked for at once.",
 )
-@click.option("--days", type=click.IntRange(1), default=DEFAULT_DAYS, show_default=True)
+@click.option("--days", type=click.IntRange(1, MAX_DAYS), default=DEFAULT_DAYS, show_default=True)
 @click.option(
     "--width",
-    type=click.FloatRange(0, min_open=True),
+    type=float,
+    callback=_checked_width,
     metavar="W",
     help="Also: how many devices bring an interval down to ± W: a share such as 0.005, or in the "
     "unit of a number.",
