@@ -9,7 +9,16 @@ import pytest
 
 from deniable_shared import planner
 from deniable_shared.errors import ParameterError
-from deniable_shared.mechanisms import ORACLES, Sketch, SubsetSelection
+from deniable_shared.mechanisms import (
+    ORACLES,
+    DiscreteLaplace,
+    Hybrid,
+    OneBitMean,
+    Piecewise,
+    Sketch,
+    SquareWave,
+    SubsetSelection,
+)
 from deniable_shared.mechanisms.sketch import MAX_CELLS, row_cells
 
 EPSILONS = ("0.1", "0.5", "1", "2", "4", "8")
@@ -124,3 +133,17 @@ def test_a_sketchs_limit_counts_the_integers_of_its_tally():
     assert row_cells(inner) == inner.outcomes > 1_024
     with pytest.raises(ParameterError, match="sketch rows must be at most"):
         Sketch(rows=MAX_CELLS // 1_024, inner=inner)
+
+
+def test_no_choice_asks_the_c_library_which_may_round_differently_elsewhere(monkeypatch):
+    def forbidden(*_):
+        raise AssertionError
+
+    for name in ("exp", "expm1", "log", "log2", "pow", "sqrt"):
+        monkeypatch.setattr(math, name, forbidden)
+    epsilon = Fraction(3, 2)
+    planner.oracle_for(100, epsilon)
+    planner.sketch_for(epsilon, 10_000)
+    for kind in (Piecewise, Hybrid, DiscreteLaplace, OneBitMean):
+        kind.for_epsilon(epsilon)
+    SquareWave.for_epsilon(32, epsilon)

@@ -41,8 +41,9 @@ class Support:
 
     def variance(self, share: Any, reports: int) -> Any:
         """The exact variance of that estimate for a true share, over the devices that reported."""
-        own, other = self.p * (1 - self.p), self.q * (1 - self.q)
-        return (share * own + (1 - share) * other) / (reports * (self.p - self.q) ** 2)
+        # Not `** 2`, which is the C library's: the planner compares these on every machine.
+        own, other, gap = self.p * (1 - self.p), self.q * (1 - self.q), self.p - self.q
+        return (share * own + (1 - share) * other) / (reports * (gap * gap))
 
 
 @dataclass(frozen=True)

@@ -134,8 +134,10 @@ class RecursiveHadamardResponse(IndexOracle):
         right, wrong, absent = ((order - 2 * q), (2 - order - 2 * q), -2 * q)
 
         def spread(agree: float, differ: float, mean: int) -> float:
-            square = agree * right**2 + differ * wrong**2 + (1 - agree - differ) * absent**2
-            return square / scale**2 - mean**2
+            # Not `** 2`, see `Support.variance`.
+            square = agree * (right * right) + differ * (wrong * wrong)
+            square += (1 - agree - differ) * (absent * absent)
+            return square / (scale * scale) - mean * mean
 
         # Two columns agree in order / 2 - 1 of the rows and differ in order / 2.
         agreeing = (order / 2 - 1) / (order - 1)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from abc import abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
@@ -116,7 +115,7 @@ class Piecewise(WindowMechanism):
     @classmethod
     def for_epsilon(cls, epsilon: Fraction) -> Self:
         """The mechanism on 256 steps whose epsilon does not exceed the one given."""
-        window = max(1, round(PIECEWISE_STEPS * math.exp(-epsilon / 2)))
+        window = max(1, round(PIECEWISE_STEPS / exp_lower(epsilon / 2)))
         return cls.of_shape(PIECEWISE_STEPS + 1, window, epsilon)
 
     def place(self, number: float) -> float:
@@ -147,8 +146,8 @@ class SquareWave(WindowMechanism):
     @classmethod
     def for_epsilon(cls, size: int, epsilon: Fraction) -> Self:
         """The mechanism over `size` bins whose epsilon does not exceed the one given."""
-        e, eps = math.exp(epsilon), float(epsilon)
-        width = (eps * e - e + 1) / (e * (e - 1 - eps))
+        e = exp_lower(epsilon)  # no float: the spec's digest depends on the shape
+        width = (epsilon * e - e + 1) / (e * (e - 1 - epsilon))
         return cls.of_shape(size, max(1, round(width * size)), epsilon)
 
     def place(self, number: float) -> float:
