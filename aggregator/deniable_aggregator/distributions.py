@@ -10,6 +10,7 @@ import numpy as np
 from deniable_aggregator.answer import described
 from deniable_aggregator.intervals import DEFAULT_LEVEL, z_value
 from deniable_aggregator.numbers import counted_tallies, mean_weight
+from deniable_aggregator.postprocess import norm_sub
 from deniable_aggregator.quantiles import Interval, inverted, normal, quantiles_of
 from deniable_aggregator.reconstruction import RECONSTRUCTIONS, Reconstruction, channel, reconstruct
 from deniable_aggregator.tallies import tally_for
@@ -213,17 +214,18 @@ def _from_bits(counted: Sequence[Counted], level: float) -> _Found:
         reports = sum(reports for _, _, reports in counted)
         raise ParameterError("reports", "enough for an answer about every bin", reports)
     null_variance = 1 / precision
-    share, variance = np.zeros(precision.size), np.zeros(precision.size)
-    for shares in found:
-        asked = np.isfinite(shares.variance)  # a spec whose reports are not about a bin is left out
-        weight = null_variance[asked] / shares.null_variance[asked]
-        share[asked] += weight * shares.share[asked]
-        variance[asked] += weight**2 * shares.variance[asked]
-    middles = (np.arange(share.size) + 0.5) / share.size
+    # A bin that none of a spec's reports is about has an infinite variance, and no weight.
+    weights = [null_variance / shares.null_variance for shares in found]
+    share = np.sum([w * shares.share for w, shares in zip(weights, found, strict=True)], axis=0)
+    held, covariance = norm_sub(share), np.zeros((share.size, share.size))
+    for weight, (spec, counts, _) in zip(weights, counted, strict=True):
+        tally = cast("DBitFlipTally", tally_for(spec))
+        covariance += np.outer(weight, weight) * tally.covariance(counts, held)
     # Raw shares need not add up to 1: against the middle of the range that adds no noise.
-    mean = 0.5 + float((middles - 0.5) @ share)
+    arms = (np.arange(share.size) + 0.5) / share.size - 0.5
+    bars = zip(share.tolist(), np.diag(covariance).tolist(), strict=True)
     return _Found(
-        normal(mean, float((middles - 0.5) ** 2 @ variance), level),
-        tuple(normal(*bar, level) for bar in zip(share.tolist(), variance.tolist(), strict=True)),
-        {q: inverted(share, variance, null_variance, q, level) for q in QUANTILES},
+        normal(0.5 + float(arms @ share), max(float(arms @ covariance @ arms), 0.0), level),
+        tuple(normal(*bar, level) for bar in bars),
+        {q: inverted(share, covariance, null_variance, q, level) for q in QUANTILES},
     )

@@ -47,7 +47,7 @@ def quantiles_of(histograms: NDArray[np.float64], quantile: float) -> NDArray[np
 
 def inverted(
     share: NDArray[np.float64],
-    variance: NDArray[np.float64],
+    covariance: NDArray[np.float64],
     null_variance: NDArray[np.float64],
     quantile: float,
     level: float,
@@ -60,7 +60,7 @@ def inverted(
 
     Args:
         share: float64, (bins,): raw.
-        variance: float64, (bins,).
+        covariance: float64, (bins, bins), of those.
         null_variance: float64, (bins,): of empty bins, for weights that do not look at the data.
         quantile: in (0, 1).
         level: of the interval.
@@ -68,7 +68,8 @@ def inverted(
     below, above = np.cumsum(null_variance)[:-1], _from_the_end(null_variance)
     left = above / (below + above)
     estimate = left * np.cumsum(share)[:-1] + (1 - left) * (1 - _from_the_end(share))
-    noise = left**2 * np.cumsum(variance)[:-1] + (1 - left) ** 2 * _from_the_end(variance)
+    signs = np.tri(share.size)[:-1] - (1 - left)[:, None]  # of each bin in each estimate
+    noise = np.maximum(((signs @ covariance) * signs).sum(axis=1), 0.0)
     edges = np.linspace(0.0, 1.0, share.size + 1)
     places = np.linspace(0.0, 1.0, PLACES_IN_BIN * share.size + 1)
     reached = np.interp(places, edges, np.concatenate([[0.0], estimate, [1.0]]))

@@ -229,3 +229,24 @@ def test_bins_that_one_spec_did_not_ask_about_are_answered_by_the_other():
     assert np.array(both.shares[:3]) == pytest.approx(np.array(alone.shares[:3]))
     with pytest.raises(ParameterError, match=r"about every bin, got 1$"):
         estimate_distribution([(old, little)])
+
+
+@pytest.mark.parametrize("buckets", [2, 8])
+def test_intervals_of_dbitflip_cover_the_population_where_privacy_adds_hardly_any_noise(buckets):
+    spec, random = flips(8, bins=8, buckets=buckets), np.random.default_rng(8)
+    truth = np.array(
+        [0.4, 0.1, 0.0, 0.1, 0.0, 0.0, 0.1, 0.3]
+    )  # the mean's covariances are positive
+    lie, repetitions = spec.mechanism.flip / SCALE, 300
+    covered = np.zeros(3)
+    for _ in range(repetitions):
+        values, groups = random.choice(8, 1_000, p=truth), random.integers(0, 8, 1_000)
+        bins = (groups[:, None] + np.arange(buckets)) % 8
+        told = (values[:, None] == bins) ^ (random.random(bins.shape) < lie)
+        counts = [np.bincount(bins.ravel(), minlength=8), np.bincount(bins[told], minlength=8)]
+        found = estimate_distribution([(spec, np.concatenate(counts))])
+        mean = 60 * float(truth @ (np.arange(8) + 0.5)) / 8
+        pairs = [(found.mean, mean), (found.shares[0], 0.4)]
+        pairs.append((found.quantiles[0.25], quantile(truth, 0.25)))
+        covered += [interval.low <= actual <= interval.high for interval, actual in pairs]
+    assert (covered / repetitions > 0.91).all(), covered / repetitions

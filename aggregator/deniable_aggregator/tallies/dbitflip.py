@@ -74,6 +74,32 @@ class DBitFlipTally(Tally):
         null = np.where(answers > 0, support.variance(0.0, 1) / asked, np.inf)
         return Shares(share, null + sampled / asked, null)
 
+    def covariance(
+        self, counts: NDArray[np.int64], held: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """How the shares vary about the population that the devices are a sample of.
+
+        A bin's answers are binomial: noise, and f (1 - f), over those asked. Two bins that the same
+        n_vw devices answer for vary against each other, by -f_v f_w n_vw / (n_v n_w); n_vw is what
+        the overlap of the groups makes on average.
+
+        Args:
+            counts: int64, (cells,).
+            held: float64, (bins,): the true shares.
+
+        Returns:
+            float64, (bins, bins).
+        """
+        size, buckets = self._mechanism.size, self._mechanism.buckets
+        asked = np.maximum(counts[:size], 1).astype(np.float64)
+        apart = np.abs(np.arange(size)[:, None] - np.arange(size))
+        overlap = np.maximum(buckets - apart, 0) + np.maximum(buckets - (size - apart), 0)
+        both = self.reports(counts) * overlap / size
+        covariance = -np.outer(held / asked, held / asked) * both
+        noise = self._mechanism.support.variance(0.0, 1)
+        np.fill_diagonal(covariance, (noise + held * (1 - held)) / asked)
+        return covariance
+
     def _checked(self, payload: bytes) -> NDArray[Any]:
         self._check_width(payload)
         reports = np.frombuffer(payload, self._dtype)
