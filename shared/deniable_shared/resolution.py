@@ -155,7 +155,10 @@ def _sketch(name: str, epsilon: Fraction, devices: int, options: Fields | None) 
     if inner is None:
         planned = planner.sketch_for(epsilon, devices, buckets)
     else:
-        oracle = ORACLES[inner].for_epsilon(buckets or planner.BUCKETS, epsilon)
+        try:
+            oracle = ORACLES[inner].for_epsilon(buckets or planner.BUCKETS, epsilon)
+        except ParameterError as error:  # of the size, which a file calls buckets
+            raise ParameterError("sketch buckets", error.constraint, error.value) from error
         planned = Sketch(rows=sketch.rows_for(oracle, devices), inner=oracle)
     return planned if rows is None else Sketch(rows=rows, inner=planned.inner)
 

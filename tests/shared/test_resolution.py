@@ -160,6 +160,11 @@ RAPPOR = 'type = "string"\nepsilon = 2\nepsilon_permanent = 4\n'
             "mechanism.rows must be at most 2048, got 4096",
         ),
         (
+            'type = "string"\nepsilon = 1\n'
+            'mechanism = { name = "sketch", inner = "grr", buckets = 4096 }',
+            "mechanism.buckets must be an integer in [2, 1024], got 4096",
+        ),
+        (
             RAPPOR + 'mechanism = { name = "rappor", bits = 12 }',
             "mechanism.bits must be a multiple of 8, got 12",
         ),
