@@ -117,6 +117,8 @@ def _sum(part: Part, chosen: NDArray[np.int64]) -> tuple[Shares, str]:
         found = geometry_sum_variance(mechanism, part.counts, chosen, float(held[0]))
         if found is None:
             return _bounded(share, shares)
+        # A few reports may agree by chance: one more has the variance of a random set of items.
+        found += (float(variance[0]) - found) / counted.reports
         return Shares(share, np.array([found]), null_variance), "from the reports themselves"
     single: Counted | None = None
     if size == 1:

@@ -257,3 +257,12 @@ def test_the_sum_of_a_whole_domain_is_a_number_however_few_reports_there_are(nam
     total = estimate([(spec, counts)] * 2, add=spec.values).sum
     assert np.isfinite([total.share, total.standard_error, total.low, total.high]).all()
     assert total.low <= total.share <= total.high
+
+
+@pytest.mark.parametrize("reports", [1, 2, 3])
+def test_a_few_reports_that_agree_do_not_make_a_sum_certain(reports):
+    spec = spec_of("pgr", 20, 1)
+    counts = tally_for(spec).count(bytes(reports * spec.mechanism.report_bytes))
+    total = estimate([(spec, counts)], add=spec.values[:5]).sum
+    assert total.low < total.share - 0.5
+    assert total.high > total.share + 0.5

@@ -95,7 +95,7 @@ class DBitFlipTally(Tally):
         apart = np.abs(np.arange(size)[:, None] - np.arange(size))
         overlap = np.maximum(buckets - apart, 0) + np.maximum(buckets - (size - apart), 0)
         both = self.reports(counts) * overlap / size
-        covariance = -np.outer(held / asked, held / asked) * both
+        covariance: NDArray[np.float64] = -np.outer(held / asked, held / asked) * both
         noise = self._mechanism.support.variance(0.0, 1)
         np.fill_diagonal(covariance, (noise + held * (1 - held)) / asked)
         return covariance
