@@ -45,9 +45,9 @@ class Options:
     def __post_init__(self) -> None:
         choices: tuple[tuple[str, Any, tuple[str, ...]], ...] = (
             ("about", self.about, ABOUT),
-            ("interval", self.interval or INTERVALS[0], INTERVALS),
+            ("interval", INTERVALS[0] if self.interval is None else self.interval, INTERVALS),
             ("correction", self.correction, CORRECTIONS),
-            ("postprocess", self.postprocess or POSTPROCESS[0], POSTPROCESS),
+            ("postprocess", "none" if self.postprocess is None else self.postprocess, POSTPROCESS),
         )
         for name, value, allowed in choices:
             if value not in allowed:

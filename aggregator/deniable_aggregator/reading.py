@@ -46,6 +46,7 @@ LARGEST_ANSWER: Final = 100_000
 """An answer lists at most so many items, those with the largest shares: a million as JSON would
 take a gigabyte of memory."""
 
+LONGEST_REASON: Final = 1_000
 LAST_DAY: Final = date(9999, 12, 31)
 
 
@@ -179,7 +180,10 @@ class Reading:
                 )
                 found = {"items_asked_for": answer.asked, **answer.as_dict()}
         except ParameterError as error:
-            raise ProblemError("estimate_refused", str(error)) from None
+            detail = str(error)  # with what was asked for in it, however long that is
+            if len(detail) > LONGEST_REASON:
+                detail = f"{detail[:LONGEST_REASON]}..."
+            raise ProblemError("estimate_refused", detail) from None
         return {
             "application": application,
             "since": None if since is None else since.isoformat(),

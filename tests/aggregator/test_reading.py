@@ -399,3 +399,20 @@ def test_a_category_that_once_was_a_string_needs_no_candidates(service):
     part = wire.Part(emoji.digest, TODAY, b"\x01" * 20)
     service.send(wire.encode(wire.Upload(bytes(16), (part,))))
     assert service.ask("/v1/metrics/emoji/estimate").get_json()["items_asked_for"] == 2
+
+
+@pytest.mark.parametrize("option", ["about", "correction", "interval", "postprocess"])
+@pytest.mark.parametrize("value", ["", "x", "None"])
+def test_an_option_that_there_is_not_is_refused(service, option, value):
+    service.send(upload(b"\x01" * 30))
+    detail = problem(service.ask(f"{ESTIMATE}?{option}={value}"), 400, "malformed_question")[
+        "detail"
+    ]
+    assert f"{option} must be one of" in detail
+
+
+def test_a_refusal_does_not_repeat_a_long_question(service):
+    service.send(upload(b"\x01" * 30))
+    answer = service.ask(ESTIMATE, method="POST", json={"candidates": ["x" * 100_000]})
+    assert problem(answer, 422, "estimate_refused")["detail"].startswith("candidates must be items")
+    assert len(answer.data) < 2_000
