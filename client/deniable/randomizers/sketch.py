@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Final, cast
 
 from deniable_shared import hashing
 
@@ -10,6 +10,9 @@ if TYPE_CHECKING:
     from deniable._randomness import Randomness
     from deniable.randomizers.base import Randomizer
     from deniable_shared.mechanisms import Sketch
+
+KEPT_KEYS: Final = 1_024
+"""So many rows' keys are worked out once; each takes as long as drawing the row."""
 
 
 class SketchRandomizer:
@@ -30,10 +33,12 @@ class SketchRandomizer:
         self._randomness = randomness
         self._rows = mechanism.rows
         self._buckets = mechanism.buckets
+        self._keys = [hashing.key(row) for row in range(min(mechanism.rows, KEPT_KEYS))]
 
     def report(self, item: int | bytes, secret: bytes) -> bytes:
         """The row in two bytes, then the inner report (Apple 2017, algorithm 3)."""
         row = self._randomness.below(self._rows)
         word = hashing.word(cast("bytes", item), self._salt)
-        bucket = hashing.bucket(word, hashing.key(row), self._buckets)
+        key = self._keys[row] if row < KEPT_KEYS else hashing.key(row)
+        bucket = hashing.bucket(word, key, self._buckets)
         return row.to_bytes(2, "big") + self._inner.report(bucket, secret)
