@@ -65,3 +65,9 @@ def log_upper(ratio: Fraction) -> float:
 def ceil_divide(numerator: Fraction | int, denominator: Fraction | int) -> int:
     """The smallest integer that is not below numerator / denominator, exactly."""
     return math.ceil(Fraction(numerator) / Fraction(denominator))
+
+
+def float_upper(value: Fraction) -> float:
+    """The smallest float that does not lie below a fraction."""
+    nearest = float(value)
+    return nearest if Fraction(nearest) >= value else math.nextafter(nearest, math.inf)

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deniable_shared.rationals import ceil_divide, exp_lower, log_upper
+from deniable_shared.rationals import ceil_divide, exp_lower, float_upper, log_upper
 
 DIGITS = 120
 exponents = st.fractions(0, 1024, max_denominator=10**12)
@@ -86,3 +86,11 @@ def test_log_upper_refuses_ratios_below_one(ratio):
 def test_ceil_divide_is_the_smallest_integer_not_below(numerator, denominator):
     result = ceil_divide(numerator, denominator)
     assert (result - 1) * denominator < numerator <= result * denominator
+
+
+@given(st.integers(1, 10**12), st.integers(1, 10**12))
+def test_a_fraction_is_never_above_its_float_and_hardly_below(numerator, denominator):
+    value = Fraction(numerator, denominator)
+    found = float_upper(value)
+    assert Fraction(found) >= value
+    assert Fraction(math.nextafter(found, 0)) < value

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, ClassVar, Final, Self
 from deniable_shared.errors import ParameterError
 from deniable_shared.mechanisms.base import require_integer
 from deniable_shared.mechanisms.numeric import MAX_OUTCOMES, NumericMechanism, rounding_variance
+from deniable_shared.rationals import float_upper
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -110,8 +111,8 @@ class DiscreteLaplace(AdditiveNoise):
 
     @property
     def epsilon(self) -> float:
-        """The privacy loss of one report, in nats: this very quotient."""
-        return self.steps / self.scale
+        """The privacy loss of one report, in nats: this very quotient, rounded up."""
+        return float_upper(Fraction(self.steps, self.scale))
 
     @property
     def noise_variance(self) -> float:
@@ -179,7 +180,7 @@ class DiscreteGaussian(AdditiveNoise):
     @property
     def epsilon(self) -> float:
         """The privacy loss of one report but for probability `delta`, in nats."""
-        return self.nanonats / NANO
+        return float_upper(Fraction(self.nanonats, NANO))
 
     @cached_property
     def delta(self) -> float:
