@@ -9,11 +9,11 @@ import numpy as np
 
 from deniable_aggregator.answer import described
 from deniable_aggregator.intervals import DEFAULT_LEVEL, z_value
-from deniable_aggregator.numbers import counted_tallies, mean_weight
+from deniable_aggregator.numbers import mean_weight
 from deniable_aggregator.postprocess import norm_sub
 from deniable_aggregator.quantiles import Interval, inverted, normal, quantiles_of
 from deniable_aggregator.reconstruction import RECONSTRUCTIONS, Reconstruction, channel, reconstruct
-from deniable_aggregator.tallies import tally_for
+from deniable_aggregator.tallies import tally_for, with_reports
 from deniable_shared.errors import ParameterError
 from deniable_shared.mechanisms import DBitFlip, SquareWave
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from deniable_aggregator.numbers import Counted
+    from deniable_aggregator.tallies import Reported
     from deniable_aggregator.tallies.dbitflip import DBitFlipTally
     from deniable_aggregator.tallies.numbers import NumberTally
     from deniable_shared.numbers import Range
@@ -132,7 +132,7 @@ def estimate_distribution(
     z_value(level)
     if method not in RECONSTRUCTIONS:
         raise ParameterError("reconstruction", f"one of {', '.join(RECONSTRUCTIONS)}", method)
-    counted = counted_tallies(tallies)
+    counted = with_reports(tallies)
     alike = _most_reports(counted)
     if isinstance(alike[0][0].mechanism, DBitFlip):
         method_used, found = "unbiased", _from_bits(alike, level)
@@ -168,15 +168,15 @@ class _Found(NamedTuple):
     quantiles: dict[float, Interval]
 
 
-def _most_reports(counted: Sequence[Counted]) -> list[Counted]:
-    groups: dict[Any, list[Counted]] = {}
+def _most_reports(counted: Sequence[Reported]) -> list[Reported]:
+    groups: dict[Any, list[Reported]] = {}
     for entry in counted:
         mechanism = cast("SquareWave | DBitFlip", entry[0].mechanism)
         groups.setdefault((entry[0].range, mechanism.name, mechanism.size), []).append(entry)
     return max(groups.values(), key=lambda group: sum(reports for _, _, reports in group))
 
 
-def _from_waves(counted: Sequence[Counted], method: Reconstruction, level: float) -> _Found:
+def _from_waves(counted: Sequence[Reported], method: Reconstruction, level: float) -> _Found:
     """Reconstruction, and a percentile bootstrap.
 
     Replicates draw the reports again from the histogram that was found. Drawing them from the
@@ -206,7 +206,7 @@ def _from_waves(counted: Sequence[Counted], method: Reconstruction, level: float
     return _Found(mean, tuple(Interval(*bar) for bar in shares), quantiles)
 
 
-def _from_bits(counted: Sequence[Counted], level: float) -> _Found:
+def _from_bits(counted: Sequence[Reported], level: float) -> _Found:
     """Unbiased shares with normal intervals."""
     found = [cast("DBitFlipTally", tally_for(spec)).shares(counts) for spec, counts, _ in counted]
     precision = np.sum([1 / shares.null_variance for shares in found], axis=0)

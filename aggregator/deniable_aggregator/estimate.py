@@ -12,7 +12,7 @@ from deniable_aggregator.combination import Combination, Part, combine
 from deniable_aggregator.intervals import alpha_of, detect
 from deniable_aggregator.options import Options
 from deniable_aggregator.sums import Sum, add_up
-from deniable_aggregator.tallies import SampledAttributeTally, share_tally_for, tally_for
+from deniable_aggregator.tallies import SampledAttributeTally, share_tally_for, with_reports
 from deniable_shared.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -73,13 +73,7 @@ def estimate(
             in no spec's domain or comes twice, or an option does not fit the metric.
     """
     options = options or Options()
-    counted = [
-        (spec, counts, reports)
-        for spec, counts in tallies
-        if (reports := tally_for(spec).reports(counts)) > 0
-    ]
-    if not counted:
-        raise ParameterError("reports", "at least 1", 0)
+    counted = with_reports(tallies)
     specs = [spec for spec, _, _ in counted]
     _check_sum(specs, add)
     asked = _asked(specs, items, add)

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from deniable_aggregator.answer import described
 from deniable_aggregator.intervals import DEFAULT_LEVEL, z_value
-from deniable_aggregator.tallies import tally_for
-from deniable_shared.errors import ParameterError
+from deniable_aggregator.tallies import tally_for, with_reports
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,8 +19,6 @@ if TYPE_CHECKING:
     from deniable_aggregator.tallies.numbers import NumberTally
     from deniable_shared.numbers import Range
     from deniable_shared.spec import Spec
-
-    Counted = tuple[Spec, NDArray[np.int64], int]
 
 
 @dataclass(frozen=True)
@@ -89,7 +86,7 @@ def estimate_mean(
         ParameterError: if there is no report, or the level is out of range.
     """
     half_width = z_value(level)
-    counted = counted_tallies(tallies)
+    counted = with_reports(tallies)
     total = mean = variance = 0.0
     for spec, counts, reports in counted:
         low, high = (float(end) for end in cast("Range", spec.range))
@@ -122,19 +119,3 @@ def mean_weight(spec: Spec, reports: int) -> float:
     """
     low, high = cast("Range", spec.range)
     return 1 / (spec.mechanism.variance(0.5, reports) * float(high - low) ** 2)
-
-
-def counted_tallies(tallies: Sequence[tuple[Spec, NDArray[np.int64]]]) -> list[Counted]:
-    """Those tallies that hold reports, with how many.
-
-    Raises:
-        ParameterError: if none does.
-    """
-    counted = [
-        (spec, counts, reports)
-        for spec, counts in tallies
-        if (reports := tally_for(spec).reports(counts)) > 0
-    ]
-    if not counted:
-        raise ParameterError("reports", "at least 1", 0)
-    return counted

@@ -17,6 +17,7 @@ from deniable_aggregator.tallies.rappor import RapporTally
 from deniable_aggregator.tallies.sketch import SketchTally
 from deniable_aggregator.tallies.smp import SampledAttributeTally
 from deniable_aggregator.tallies.ss import SubsetTally
+from deniable_shared.errors import ParameterError
 from deniable_shared.mechanisms import (
     DBitFlip,
     NumericMechanism,
@@ -27,9 +28,15 @@ from deniable_shared.mechanisms import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
 
     from deniable_shared.spec import Spec
+
+    Reported = tuple[Spec, NDArray[np.int64], int]
+    """A spec, its counts, and how many reports are in them."""
 
 _ORACLES: Final[Mapping[str, Callable[[Any], OracleTally[Any]]]] = {
     "grr": IndexTally,
@@ -72,6 +79,22 @@ def oracle_tally_for(oracle: Oracle) -> OracleTally[Any]:
     return _ORACLES[oracle.name](oracle)
 
 
+def with_reports(tallies: Sequence[tuple[Spec, NDArray[np.int64]]]) -> list[Reported]:
+    """Those of one metric's tallies that hold reports, with how many.
+
+    Raises:
+        ParameterError: if none does.
+    """
+    found = [
+        (spec, counts, reports)
+        for spec, counts in tallies
+        if (reports := tally_for(spec).reports(counts)) > 0
+    ]
+    if not found:
+        raise ParameterError("reports", "at least 1", 0)
+    return found
+
+
 __all__ = [
     "Counted",
     "SampledAttributeTally",
@@ -81,4 +104,5 @@ __all__ = [
     "oracle_tally_for",
     "share_tally_for",
     "tally_for",
+    "with_reports",
 ]
