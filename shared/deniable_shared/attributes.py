@@ -100,12 +100,21 @@ class Attribute:
         return {value: index for index, value in enumerate(self.values)}
 
 
-def categories(values: Sequence[str], other: str | None) -> tuple[tuple[str, ...], str | None]:
-    """Values and catch-all of a registry file in their NFC form, the catch-all among the values."""
+def categories(
+    values: Sequence[str], *named: str | None
+) -> tuple[tuple[str, ...], tuple[str | None, ...]]:
+    """The values of a registry file in their NFC form, and the categories that have a role.
+
+    Args:
+        values: the categories that are listed.
+        named: such as the catch-all; where one is not among the values, it is appended to them.
+    """
     normalized = tuple(map(hashing.normalized, values))
-    if other is not None and (other := hashing.normalized(other)) not in normalized:
-        normalized = (*normalized, other)
-    return normalized, other
+    roles = tuple(None if role is None else hashing.normalized(role) for role in named)
+    for role in roles:
+        if role is not None and role not in normalized:
+            normalized = (*normalized, role)
+    return normalized, roles
 
 
 def read(table: Fields) -> tuple[Attribute, ...] | None:
@@ -128,7 +137,8 @@ def read(table: Fields) -> tuple[Attribute, ...] | None:
         domain.refuse_unknown()
         if not domain.failed:
             try:
-                found.append(Attribute(name, "category", *categories(values or (), other)))
+                listed, (catch_all,) = categories(values or (), other)
+                found.append(Attribute(name, "category", listed, catch_all))
             except ParameterError as error:
                 domain.problem("values", error.constraint, error.value)
         failed |= domain.failed

@@ -119,6 +119,7 @@ def mechanism_for(
     name: str,
     *,
     epsilon: Fraction,
+    epsilon_permanent: Fraction | None = None,
     delta: Fraction | None,
     bins: int,
     options: Fields | None,
@@ -129,6 +130,8 @@ def mechanism_for(
         kind: the metric's type.
         name: which mechanism, or ``auto``: one bit for a mean, square wave for a distribution.
         epsilon: the declared privacy loss of one report, in nats; never exceeded.
+        epsilon_permanent: the declared privacy loss of all reports of one value, in nats; None
+            unless they are memoised.
         delta: the declared probability that it is; only for ``gaussian``.
         bins: of a distribution, at least 2.
         options: the mechanism's options.
@@ -136,6 +139,8 @@ def mechanism_for(
     Raises:
         ParameterError: naming the field that has to change.
     """
+    if epsilon_permanent is not None:
+        raise ParameterError("repeat", f"left out: nothing memoises a {kind}", "memoize")
     if (name == DiscreteGaussian.name) != (delta is not None):
         constraint = "given for gaussian, and left out for all others"
         raise ParameterError("delta", constraint, None if delta is None else float(delta))

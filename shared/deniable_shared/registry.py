@@ -7,6 +7,7 @@ it resolves every metric to a `Spec`, so both sides derive the same digests. The
 
 from __future__ import annotations
 
+import binascii
 import tomllib
 from dataclasses import dataclass
 from datetime import date
@@ -25,7 +26,7 @@ from deniable_shared.mechanisms import (
     NUMERIC,
 )
 from deniable_shared.periods import EVERY
-from deniable_shared.resolution import resolve
+from deniable_shared.resolution import FRESH, REPEAT, resolve
 from deniable_shared.spec import TYPES, Spec
 
 if TYPE_CHECKING:
@@ -36,6 +37,9 @@ MIN_EPSILON: Final = Fraction(1, 100)
 MAX_EPSILON_PER_DAY: Final = 16
 MAX_EPSILON_LIFETIME: Final = 400
 """Ceilings of the device's budget, in nats, that no registry can lift."""
+
+REMOTE_KEY_BYTES: Final = 32
+"""The length of an Ed25519 public key."""
 
 MAX_DEVICES: Final = 10**10
 DEFAULT_DEVICES: Final = 100_000
@@ -85,11 +89,14 @@ class Registry:
         application: the application's name.
         budget: what one device may spend.
         metrics: by name, in the file's order.
+        remote_key: the Ed25519 public key, 32 bytes, that has to have signed what devices may be
+            told later; None if they are not to listen at all. It is part of no digest.
     """
 
     application: str
     budget: Budget
     metrics: Mapping[str, Metric]
+    remote_key: bytes | None = None
 
 
 def load(path: str | Path) -> Registry:
@@ -124,6 +131,7 @@ def parse(text: str, *, name: str = "metrics.toml") -> Registry:
     if top.take("registry", "the number 1", lambda value: type(value) is int and value == VERSION):
         application = top.text("application", _NAME) or ""
         budget = _budget(top.table("budget"))
+        remote_key = _remote_key(top) if "remote" in data else None
         metrics = {
             metric_name: _metric(application, metric_name, table, budget)
             for metric_name, table in top.table("metrics").tables(_NAME)
@@ -133,7 +141,8 @@ def parse(text: str, *, name: str = "metrics.toml") -> Registry:
         top.refuse_unknown()
     if problems:
         raise RegistryError(problems)
-    return Registry(application, budget, {key: value for key, value in metrics.items() if value})
+    kept = {key: value for key, value in metrics.items() if value}
+    return Registry(application, budget, kept, remote_key)
 
 
 def _budget(table: Fields) -> Budget:
@@ -141,6 +150,25 @@ def _budget(table: Fields) -> Budget:
     lifetime = table.number("epsilon_lifetime", MIN_EPSILON, MAX_EPSILON_LIFETIME)
     table.refuse_unknown()
     return Budget(float(per_day or 0), float(lifetime or 0))
+
+
+def _remote_key(top: Fields) -> bytes | None:
+    table = top.table("remote")
+    text = table.take(
+        "key",
+        f"the base64 of an Ed25519 public key, {REMOTE_KEY_BYTES} bytes",
+        lambda value: isinstance(value, str) and len(_decoded(value)) == REMOTE_KEY_BYTES,
+    )
+    table.refuse_unknown()
+    return None if text is None else _decoded(text)
+
+
+def _decoded(text: str) -> bytes:
+    """The bytes that base64 stands for; none if it is anything else."""
+    try:
+        return binascii.a2b_base64(text, strict_mode=True)
+    except ValueError:
+        return b""
 
 
 def _metric(application: str, name: str, table: Fields, budget: Budget) -> Metric | None:
@@ -153,15 +181,19 @@ def _metric(application: str, name: str, table: Fields, budget: Budget) -> Metri
     )
     devices = table.integer("expected_devices", 1, MAX_DEVICES, default=DEFAULT_DEVICES)
     epsilon = table.number("epsilon", MIN_EPSILON, MAX_EPSILON)
+    repeat = table.choice("repeat", REPEAT, default=FRESH) or FRESH
     permanent = table.number("epsilon_permanent", MIN_EPSILON, MAX_EPSILON_PERMANENT, default=None)
     affordable = min(budget.epsilon_per_day, budget.epsilon_lifetime)
     if epsilon is not None and 0 < affordable < epsilon:
         table.problem("epsilon", f"at most {affordable:g}, the budget", float(epsilon))
     values: tuple[str, ...] = ()
     other: str | None = None
+    absent: str | None = None
     if kind == "category":
-        values, other = attributes.categories(
-            table.texts("values") or (), table.text("other", default=None)
+        values, (other, absent) = attributes.categories(
+            table.texts("values") or (),
+            table.text("other", default=None),
+            table.text("absent", default=None),
         )
     ends = table.range("range") if kind in NUMERIC else None
     bins = 0
@@ -179,12 +211,13 @@ def _metric(application: str, name: str, table: Fields, budget: Budget) -> Metri
             size=bins or len(values),
             attributes=parts,
             epsilon=epsilon,
+            repeat=repeat,
             epsilon_permanent=permanent,
             devices=devices,
             choice=mechanism_table,
             delta=delta,
         )
-        spec = Spec(application, name, kind, values, other, mechanism, every, parts, ends)  # type: ignore[arg-type]
+        spec = Spec(application, name, kind, values, other, mechanism, every, parts, ends, absent)  # type: ignore[arg-type]
     except ParameterError as error:
         owner, _, parameter = error.name.partition(" ")
         field = f"mechanism.{parameter}" if owner in MECHANISMS else error.name

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 from deniable_shared import numbers, planner
 from deniable_shared.errors import ParameterError
 from deniable_shared.mechanisms import (
+    MEMOIZED,
     NUMERIC,
     ORACLES,
     HadamardResponse,
@@ -34,8 +35,26 @@ if TYPE_CHECKING:
     from deniable_shared.fields import Fields
 
 AUTO: Final = "auto"
+FRESH: Final = "fresh"
+MEMOIZE: Final = "memoize"
+REPEAT: Final = (FRESH, MEMOIZE)
+"""How a device answers again: with fresh noise, or from a permanent answer of its own."""
+
 SKETCHES: Final[Mapping[str, str]] = {"cms": "sue", "hcms": "ht"}
 """Sketches that have a name of their own, and the oracle inside."""
+
+_FRESH: Final[Mapping[str, tuple[str, ...]]] = {
+    "attributes": (SampledAttribute.name, SampledCoefficients.name),
+    "boolean": (RandomizedResponse.name,),
+    "category": tuple(name for name in ORACLES if name != RandomizedResponse.name),
+    "string": (*SKETCHES, Sketch.name),
+}
+_MEMOIZED: Final[Mapping[str, tuple[str, ...]]] = {
+    "attributes": (),
+    "boolean": (),
+    "category": (),
+    "string": (Rappor.name,),
+}
 
 MAX_BUCKETS: Final = 65_536
 _PROBABILITY: Final = (0, 1)
@@ -47,7 +66,8 @@ def resolve(
     size: int,
     attributes: Sequence[Attribute] = (),
     epsilon: Fraction,
-    epsilon_permanent: Fraction | None,
+    epsilon_permanent: Fraction | None = None,
+    repeat: str = FRESH,
     devices: int,
     choice: tuple[str, Fields] | None,
     delta: Fraction | None = None,
@@ -59,8 +79,9 @@ def resolve(
         size: number of categories, or bins of a distribution; 0 for other types.
         attributes: the parts of a record, none unless ``attributes``.
         epsilon: the declared privacy loss of one report, in nats; never exceeded.
-        epsilon_permanent: the declared privacy loss of all reports of one value, in nats; only for
-            mechanisms that memoise.
+        epsilon_permanent: the declared privacy loss of all reports of one value, in nats; given
+            if they are memoised, and only then.
+        repeat: ``fresh`` or ``memoize``.
         devices: how many devices are expected; sizes a sketch.
         choice: the mechanism's name and options, or None for the type's default.
         delta: the declared probability that a report reveals more; only for ``gaussian``.
@@ -70,13 +91,19 @@ def resolve(
     """
     name = AUTO if choice is None else choice[0]
     options = None if choice is None else choice[1]
-    allowed = _allowed(kind)
+    allowed = _allowed(kind, repeat)
     if name not in allowed:
+        if name in _allowed(kind, MEMOIZE if repeat == FRESH else FRESH):
+            wanted = f'"{MEMOIZE}"' if repeat == FRESH else f'"{FRESH}", or left out,'
+            raise ParameterError("repeat", f"{wanted} for {name}", repeat)
+        if not allowed:
+            raise ParameterError("repeat", f"left out: nothing memoises {kind}", repeat)
         raise ParameterError("mechanism", f"one of {', '.join(allowed)} for {kind}", name)
-    if epsilon_permanent is not None and name != Rappor.name:
-        raise ParameterError(
-            "epsilon_permanent", "left out: only rappor memoises", float(epsilon_permanent)
-        )
+    if repeat == FRESH and epsilon_permanent is not None:
+        constraint = f'left out, unless repeat = "{MEMOIZE}"'
+        raise ParameterError("epsilon_permanent", constraint, float(epsilon_permanent))
+    if repeat == MEMOIZE and epsilon_permanent is None:
+        raise ParameterError("epsilon_permanent", f'a number with repeat = "{MEMOIZE}"', None)
     if delta is not None and kind != "number":
         raise ParameterError("delta", "left out: only gaussian has one", float(delta))
     mechanism: Mechanism
@@ -91,11 +118,17 @@ def resolve(
             mechanism = ORACLES[name].for_epsilon(size, epsilon)
     elif kind in NUMERIC:
         mechanism = numbers.mechanism_for(
-            kind, name, epsilon=epsilon, delta=delta, bins=size, options=options
+            kind,
+            name,
+            epsilon=epsilon,
+            epsilon_permanent=epsilon_permanent,
+            delta=delta,
+            bins=size,
+            options=options,
         )
     elif kind == "attributes":
         mechanism = _record(name, attributes, epsilon)
-    elif name == Rappor.name:
+    elif epsilon_permanent is not None:
         mechanism = _rappor(epsilon, epsilon_permanent, options)
     else:
         mechanism = _sketch(name, epsilon, devices, options)
@@ -104,22 +137,15 @@ def resolve(
     return mechanism
 
 
-def _allowed(kind: str) -> tuple[str, ...]:
-    """The names that a registry may use for a type."""
-    if kind == "boolean":
-        return (AUTO, RandomizedResponse.name)
-    if kind == "category":
-        return (AUTO, *(name for name in ORACLES if name != RandomizedResponse.name))
+def _allowed(kind: str, repeat: str) -> tuple[str, ...]:
+    """The names that a registry may use for a type; none at all if nothing memoises it."""
     if kind in NUMERIC:
-        return (AUTO, *sorted(NUMERIC[kind]))
-    if kind == "attributes":
-        return (AUTO, SampledAttribute.name, SampledCoefficients.name)
-    return (
-        AUTO,
-        *(name for name in SKETCHES if SKETCHES[name] in ORACLES),
-        Sketch.name,
-        Rappor.name,
-    )
+        names = [
+            name for name in sorted(NUMERIC[kind]) if (name in MEMOIZED) == (repeat == MEMOIZE)
+        ]
+    else:
+        names = list((_MEMOIZED if repeat == MEMOIZE else _FRESH)[kind])
+    return (AUTO, *names) if names else ()
 
 
 def _record(
@@ -163,9 +189,7 @@ def _sketch(name: str, epsilon: Fraction, devices: int, options: Fields | None) 
     return planned if rows is None else Sketch(rows=rows, inner=planned.inner)
 
 
-def _rappor(epsilon: Fraction, permanent: Fraction | None, options: Fields | None) -> Rappor:
-    if permanent is None:
-        raise ParameterError("epsilon_permanent", "a number: rappor memoises", None)
+def _rappor(epsilon: Fraction, permanent: Fraction, options: Fields | None) -> Rappor:
     bits, hashes, cohorts = rappor.DEFAULT_BITS, rappor.DEFAULT_HASHES, rappor.DEFAULT_COHORTS
     f = p = q = None
     if options is not None:

@@ -61,6 +61,8 @@ class Spec:
         every: at most one report per device and period.
         attributes: the parts of a record, in their order; empty unless ``attributes``.
         range: lower and upper end of a ``number`` or ``distribution``, exactly; None for others.
+        absent: the category that a device reports for a period in which the application recorded
+            nothing, so that silence says nothing; None if it is silent then.
     """
 
     application: str
@@ -72,6 +74,7 @@ class Spec:
     every: Every
     attributes: tuple[Attribute, ...] = ()
     range: Range | None = None
+    absent: str | None = None
 
     def __post_init__(self) -> None:
         if self.type not in TYPES:
@@ -90,6 +93,8 @@ class Spec:
             raise ParameterError("values", f"{size} different items", self.values)
         if self.other is not None and self.other not in self.values:
             raise ParameterError("other", "one of the values", self.other)
+        if self.absent is not None and self.absent not in self.values:
+            raise ParameterError("absent", "one of the values", self.absent)
         self._check_attributes()
         self._check_range()
         if not self.mechanism.epsilon <= MAX_EPSILON:
@@ -149,6 +154,8 @@ class Spec:
             data["attributes"] = [attribute.canonical() for attribute in self.attributes]
         if self.range is not None:
             data["range"] = numbers.canonical_range(self.range)
+        if self.absent is not None:
+            data["absent"] = self.absent
         return data
 
     @classmethod
@@ -169,6 +176,7 @@ class Spec:
                 every=data["every"],
                 attributes=tuple(map(Attribute.from_canonical, data.get("attributes", ()))),
                 range=numbers.range_of(data["range"]) if "range" in data else None,
+                absent=data.get("absent"),
             )
         except (KeyError, TypeError, AttributeError) as error:
             raise ParameterError("spec", "a canonical spec", data) from error

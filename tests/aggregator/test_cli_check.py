@@ -22,6 +22,7 @@ epsilon = 1.0
 type = "string"
 every = "week"
 epsilon = 1.1
+repeat = "memoize"
 epsilon_permanent = 4.4
 mechanism = { name = "rappor", bits = 128, hashes = 2, cohorts = 64, f = 0.5, p = 0.5, q = 0.75 }
 [metrics.theme]

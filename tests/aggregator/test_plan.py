@@ -32,6 +32,7 @@ expected_devices = 1_000_000
 [metrics.homepage]
 type = "string"
 epsilon = 1.1
+repeat = "memoize"
 epsilon_permanent = 4.4
 mechanism = { name = "rappor", f = 0.5, p = 0.5, q = 0.75 }
 [metrics.seconds]

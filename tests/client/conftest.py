@@ -29,6 +29,7 @@ epsilon = 1.0
 [metrics.city]
 type = "string"
 epsilon = 1.0
+repeat = "memoize"
 epsilon_permanent = 2.0
 mechanism = "rappor"
 

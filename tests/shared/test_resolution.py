@@ -78,7 +78,7 @@ def test_a_sketchs_shape_can_be_chosen():
 
 def test_rappor_without_probabilities_meets_both_epsilons():
     chosen = mechanism(
-        'type = "string"\nepsilon = 1\nepsilon_permanent = 3\n'
+        'type = "string"\nrepeat = "memoize"\nepsilon = 1\nepsilon_permanent = 3\n'
         'mechanism = { name = "rappor", bits = 64, hashes = 1, cohorts = 8 }'
     )
     assert (chosen.bits, chosen.hashes, chosen.cohorts) == (64, 1, 8)
@@ -88,7 +88,7 @@ def test_rappor_without_probabilities_meets_both_epsilons():
 
 def test_rappors_probabilities_are_quantised_toward_privacy():
     chosen = mechanism(
-        'type = "string"\nepsilon = 3\nepsilon_permanent = 7\n'
+        'type = "string"\nrepeat = "memoize"\nepsilon = 3\nepsilon_permanent = 7\n'
         'mechanism = { name = "rappor", f = 0.3, p = 0.3, q = 0.7 }'
     )
     assert chosen.flip >= Fraction(3, 20) * SCALE > chosen.flip - 1
@@ -99,7 +99,7 @@ def test_rappors_probabilities_are_quantised_toward_privacy():
 @pytest.mark.parametrize("p", ["0.1", "0.25", "0.3", "0.5"])
 def test_the_epsilon_that_a_message_asks_for_is_enough(p):
     fields = (
-        'type = "string"\nepsilon = {}\nepsilon_permanent = 4.4\n'
+        'type = "string"\nrepeat = "memoize"\nepsilon = {}\nepsilon_permanent = 4.4\n'
         f'mechanism = {{{{ name = "rappor", f = 0.5, p = {p}, q = 0.75 }}}}'
     )
     pattern = r"epsilon must be at least (\S+), which f, p and q give, got 0\.5"
@@ -107,7 +107,7 @@ def test_the_epsilon_that_a_message_asks_for_is_enough(p):
     assert mechanism(fields.format(enough)).epsilon <= float(enough)
 
 
-RAPPOR = 'type = "string"\nepsilon = 2\nepsilon_permanent = 4\n'
+RAPPOR = 'type = "string"\nrepeat = "memoize"\nepsilon = 2\nepsilon_permanent = 4\n'
 
 
 @pytest.mark.parametrize(
@@ -119,18 +119,32 @@ RAPPOR = 'type = "string"\nepsilon = 2\nepsilon_permanent = 4\n'
         ),
         (
             'type = "string"\nepsilon = 1\nmechanism = "laplace"',
-            "mechanism must be one of auto, cms, hcms, sketch, rappor for string, got 'laplace'",
+            "mechanism must be one of auto, cms, hcms, sketch for string, got 'laplace'",
         ),
         (
             'type = "boolean"\nepsilon = 1\nepsilon_permanent = 2',
-            "epsilon_permanent must be left out: only rappor memoises, got 2.0",
+            'epsilon_permanent must be left out, unless repeat = "memoize", got 2.0',
         ),
         (
             'type = "string"\nepsilon = 1\nmechanism = "rappor"',
-            "epsilon_permanent must be a number: rappor memoises, got nothing",
+            "repeat must be \"memoize\" for rappor, got 'fresh'",
         ),
         (
-            'type = "string"\nepsilon = 3\nepsilon_permanent = 3\nmechanism = "rappor"',
+            'type = "string"\nepsilon = 1\nrepeat = "memoize"\nmechanism = "sue"',
+            "mechanism must be one of auto, rappor for string, got 'sue'",
+        ),
+        (
+            'type = "string"\nepsilon = 1\nrepeat = "memoize"\nmechanism = "rappor"',
+            'epsilon_permanent must be a number with repeat = "memoize", got nothing',
+        ),
+        (
+            'type = "boolean"\nepsilon = 1\nepsilon_permanent = 2\n'
+            'repeat = "memoize"\nmechanism = "rr"',
+            "repeat must be \"fresh\", or left out, for rr, got 'memoize'",
+        ),
+        (
+            'type = "string"\nepsilon = 3\nepsilon_permanent = 3\n'
+            'repeat = "memoize"\nmechanism = "rappor"',
             "epsilon must be below epsilon_permanent, got 3.0",
         ),
         (

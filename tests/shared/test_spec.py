@@ -46,6 +46,7 @@ expected_devices = 1000
 [metrics.word]
 type = "string"
 epsilon = 1.0
+repeat = "memoize"
 epsilon_permanent = 3.0
 mechanism = { name = "rappor", bits = 64 }
 

@@ -74,6 +74,13 @@ MECHANISMS: Final[Mapping[str, type[Mechanism]]] = {
 }
 """Every mechanism by its name in a canonical spec."""
 
+MEMOIZED: Final = frozenset(
+    name
+    for name, mechanism in MECHANISMS.items()
+    if mechanism.epsilon_permanent is not Mechanism.epsilon_permanent
+)
+"""The mechanisms whose reports of one value may come from a permanent answer."""
+
 
 def described(description: Mapping[str, Any]) -> Mechanism:
     """The mechanism that `Mechanism.described` wrote down.
@@ -95,6 +102,7 @@ __all__ = [
     "MAX_EPSILON",
     "MAX_EPSILON_PERMANENT",
     "MECHANISMS",
+    "MEMOIZED",
     "NUMERIC",
     "ORACLES",
     "DBitFlip",

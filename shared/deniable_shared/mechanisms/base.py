@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, fields
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Self
 
 from deniable_shared.errors import ParameterError
+from deniable_shared.rationals import float_upper
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from fractions import Fraction
 
 MAX_EPSILON: Final = 8
 """The ceiling of one report's epsilon, in nats: even odds become at most 0.9997."""
@@ -79,6 +80,29 @@ class Mechanism(ABC):
         None where nothing is memoised: then every report costs `epsilon` again.
         """
         return None
+
+    @property
+    def memoized_values(self) -> int | None:
+        """How many different permanent answers one device can ever give.
+
+        Values that share a permanent answer count once, so this is a number of classes, not of
+        values: no device has to remember which it has used. None where nothing is memoised, or
+        where an open domain has no end.
+        """
+        return None
+
+    @property
+    def epsilon_total(self) -> float | None:
+        """What all reports of one device ever cost together, in nats, rounded up.
+
+        `memoized_values` times `epsilon_permanent`: sequential composition of the permanent
+        answers, which all later reports are drawn from. It holds as long as only the values are to
+        be hidden: when they changed is not covered. None where `memoized_values` is.
+        """
+        values, permanent = self.memoized_values, self.epsilon_permanent
+        if values is None or permanent is None:
+            return None
+        return float_upper(values * Fraction(permanent))
 
     @property
     def delta(self) -> float:
