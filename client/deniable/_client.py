@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import math
 import time
 from pathlib import Path
@@ -261,6 +262,7 @@ class Client:
                     payload,
                     device.ledger.lifetime,
                     now + delay,
+                    plan.description,
                 )
         if outcome is not Outcome.OVER_BUDGET:
             # Marks never go back, so the next call today need not ask the ledger.
@@ -275,7 +277,7 @@ class Client:
             # Not named: whoever mixes up the arguments passes the value as the name.
             self._journal.trouble("unknown_metric", "a metric is not in the registry")
             return None
-        plan = self._plans[metric.spec.name] = _Plan(metric, self._randomness)
+        plan = self._plans[metric.spec.name] = _Plan(metric, self._randomness, self._limits)
         return plan
 
 
@@ -292,10 +294,12 @@ def _absolute(directory: str | os.PathLike[str]) -> Path:
 class _Plan:
     """What recording one metric needs, worked out once."""
 
-    __slots__ = ("cost", "last_epoch", "randomizer", "reported", "spec")
+    __slots__ = ("cost", "description", "last_epoch", "randomizer", "reported", "spec")
 
-    def __init__(self, metric: Metric, randomness: Randomness) -> None:
+    def __init__(self, metric: Metric, randomness: Randomness, limits: tuple[int, int]) -> None:
         self.spec = metric.spec
+        # For those who want to know what this device has said, without the registry.
+        self.description = json.dumps({"spec": metric.spec.canonical(), "limits": limits})
         self.randomizer = randomizer_for(metric.spec, randomness)
         self.cost = cost_nano_nats(metric.spec.mechanism.epsilon)
         expires = metric.expires

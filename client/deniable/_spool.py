@@ -1,4 +1,8 @@
-"""The spool: reports that wait on this device to be uploaded. It holds nothing but noise."""
+"""The spool: reports that wait on this device to be uploaded. It holds nothing but noise.
+
+What the aggregator took is kept for a while too, without the upload's id or any time but its day,
+so that the user can be shown what this device has said.
+"""
 
 from __future__ import annotations
 
@@ -15,11 +19,14 @@ if TYPE_CHECKING:
 
     from deniable._status import Journal
 
-VERSION: Final = 2
+VERSION: Final = 3
 MAX_REPORTS: Final = 10_000
+MAX_SENT: Final = 2_000
+"""So many delivered reports are remembered at most, the latest ones."""
 MAX_BYTES: Final = 16 << 20
 MAX_AGE_DAYS: Final = 30
-"""Older reports are dropped: the aggregator has closed their day long before."""
+"""Older reports are dropped: the aggregator has closed their day long before. Delivered ones are
+remembered as long."""
 
 _SCHEMA: Final = """
 CREATE TABLE report (
@@ -32,12 +39,20 @@ CREATE TABLE report (
     due REAL NOT NULL,
     tries INTEGER NOT NULL
 );
+CREATE TABLE sent (
+    number INTEGER PRIMARY KEY,
+    digest BLOB NOT NULL,
+    epoch INTEGER NOT NULL,
+    payload BLOB NOT NULL
+);
+CREATE TABLE spec (digest BLOB PRIMARY KEY, description TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE uploaded (spent INTEGER NOT NULL);
 INSERT INTO uploaded VALUES (0)
 """
+# A report whose spec is not described is not added: another process may have cleared the file.
 _ADD: Final = """
 INSERT INTO report (upload_id, digest, epoch, payload, spent, due, tries)
-VALUES (?, ?, ?, ?, ?, ?, 0)
+SELECT ?, digest, ?, ?, ?, ?, 0 FROM spec WHERE digest = ?
 """
 _DROP_OLDEST: Final = """
 DELETE FROM report WHERE number IN (SELECT number FROM report ORDER BY number LIMIT ?)
@@ -95,6 +110,7 @@ class Spool:
         self._path = path
         self._journal = journal
         self._counted_from = self._count_at = 0
+        self._described: set[bytes] = set()
         try:
             self._connection = self._open()
         except sqlite3.Error as error:
@@ -104,16 +120,34 @@ class Spool:
             self._connection = self._open()
 
     def add(
-        self, upload_id: bytes, digest: bytes, epoch: int, payload: bytes, spent: int, due: float
+        self,
+        upload_id: bytes,
+        digest: bytes,
+        epoch: int,
+        payload: bytes,
+        spent: int,
+        due: float,
+        description: str,
     ) -> None:
-        """Stores a report; if the spool is full, the oldest ones make room and are counted."""
-        row = (upload_id, digest, epoch, payload, spent, due)
+        """Stores a report; if the spool is full, the oldest ones make room and are counted.
+
+        Args:
+            upload_id: see `Pending`, as are the next five.
+            digest: of its spec.
+            epoch: its UTC day.
+            payload: the report.
+            spent: what the ledger had spent.
+            due: when it is to be sent.
+            description: what `disclosure` needs to explain reports of this spec; kept once, and
+                written anew by the first report through this object.
+        """
+        row = (upload_id, epoch, payload, spent, due, digest)
         try:
-            number = self._healing(lambda: self._connection.execute(_ADD, row).lastrowid or 0)
+            number = self._healing(lambda: self._insert(row, description))
         except sqlite3.Error as error:
-            if not (_database.is_full(error) and self._drop_oldest_tenth()):
+            if not (_database.is_full(error) and self._make_room()):
                 raise
-            number = self._connection.execute(_ADD, row).lastrowid or 0
+            number = self._insert(row, description)
         # Other processes add as well, and numbers start again once the spool was empty: counting
         # is due when the numbers could have reached the cap.
         if not self._counted_from <= number < self._count_at:
@@ -172,8 +206,30 @@ class Spool:
         query = "SELECT spent FROM uploaded"
         return self._healing(lambda: int(self._connection.execute(query).fetchone()[0]))
 
-    def remove(self, report: Pending) -> bool:
-        """Deletes a report that the aggregator has seen; False if it was gone already."""
+    def delivered(self, report: Pending) -> bool:
+        """Moves a report that the aggregator took to those that are remembered.
+
+        Returns:
+            False if it was gone already.
+        """
+        keep = "INSERT INTO sent (digest, epoch, payload) VALUES (?, ?, ?)"
+        row = (report.digest, report.epoch, report.payload)
+        # Forgetting first: a failure in between loses a memory, and never sends a report again.
+        if not self.refused(report):
+            return False
+        try:
+            number = self._healing(lambda: self._connection.execute(keep, row).lastrowid or 0)
+        except sqlite3.Error as error:
+            if not _database.is_full(error):
+                raise
+            return True  # what waits to be sent matters more
+        if number > MAX_SENT:
+            prune = "DELETE FROM sent WHERE number <= ?"
+            self._healing(lambda: self._connection.execute(prune, (number - MAX_SENT,)))
+        return True
+
+    def refused(self, report: Pending) -> bool:
+        """Deletes a report that the aggregator will never take; False if it was gone already."""
         mark = "UPDATE uploaded SET spent = max(spent, ?)"
         self._healing(lambda: self._connection.execute(mark, (report.spent,)))
         query = "DELETE FROM report WHERE number = ? AND upload_id = ?"
@@ -181,9 +237,11 @@ class Spool:
         return self._healing(lambda: self._connection.execute(query, row).rowcount == 1)
 
     def drop_before(self, epoch: int) -> None:
-        """Drops and counts reports of days before this one."""
+        """Drops and counts pending reports of days before this one, and forgets delivered ones."""
         query = "DELETE FROM report WHERE epoch < ?"
         count = self._healing(lambda: self._connection.execute(query, (epoch,)).rowcount)
+        forget = "DELETE FROM sent WHERE epoch < ?"
+        self._healing(lambda: self._connection.execute(forget, (epoch,)))
         self._journal.drop(Dropped.TOO_OLD, count)
 
     def drop_unpaid(self, lifetime: int) -> None:
@@ -199,10 +257,18 @@ class Spool:
         count = self._healing(lambda: self._connection.execute(query, (lifetime,)).rowcount)
         self._journal.drop(Dropped.DEBIT_LOST, count)
 
-    def clear(self) -> None:
-        """Deletes and counts every report, because the user has withdrawn consent."""
-        count = self._healing(lambda: self._connection.execute("DELETE FROM report").rowcount)
-        self._journal.drop(Dropped.CONSENT_WITHDRAWN, count)
+    def clear(self, reason: Dropped = Dropped.CONSENT_WITHDRAWN) -> int:
+        """Deletes everything: what is pending, what was delivered, and which metrics there were.
+
+        Args:
+            reason: what the pending reports are counted as.
+
+        Returns:
+            How many reports were pending.
+        """
+        count = self._healing(self._wipe)
+        self._journal.drop(reason, count)
+        return count
 
     def close(self) -> None:
         """Closes the file."""
@@ -240,6 +306,28 @@ class Spool:
         self._connection = self._open()
         return operation()
 
+    def _insert(self, row: tuple[object, ...], description: str) -> int:
+        digest = row[-1]
+        assert isinstance(digest, bytes)
+        if digest in self._described:
+            added = self._connection.execute(_ADD, row)
+            if added.rowcount:
+                return added.lastrowid or 0
+        describe = "REPLACE INTO spec VALUES (?, ?)"
+        self._connection.execute(describe, (digest, description))
+        self._described.add(digest)
+        return self._connection.execute(_ADD, row).lastrowid or 0
+
+    def _wipe(self) -> int:
+        execute = self._connection.execute
+        execute("PRAGMA secure_delete = ON")
+        count = execute("DELETE FROM report").rowcount
+        execute("DELETE FROM sent")
+        execute("DELETE FROM spec")
+        execute("PRAGMA secure_delete = OFF")
+        execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+        return count
+
     def _set_aside(self) -> None:
         for suffix in ("-wal", "-shm"):
             self._path.with_name(self._path.name + suffix).unlink(missing_ok=True)
@@ -255,10 +343,12 @@ class Spool:
         self._counted_from = number
         self._count_at = number + MAX_REPORTS - count + 1
 
-    def _drop_oldest_tenth(self) -> bool:
+    def _make_room(self) -> bool:
         pages = self._connection.execute("PRAGMA page_count").fetchone()[0]
         if pages < MAX_BYTES // _database.PAGE_BYTES:
             return False  # the disk is full, not the spool: dropping would help nobody
+        if self._connection.execute("DELETE FROM sent").rowcount:
+            return True
         self._drop_oldest(-(-self.count() // 10))
         return True
 

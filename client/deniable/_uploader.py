@@ -230,9 +230,11 @@ class Uploader:
         response = self._exchange(report.body())
         status = None if response is None else response.status
         if status == ACCEPTED or status in REFUSED:
+            accepted = status == ACCEPTED
             with self._device as device:
-                device.spool.remove(report)
-            if status == ACCEPTED:
+                settle = device.spool.delivered if accepted else device.spool.refused
+                settle(report)
+            if accepted:
                 self._journal.delivered()
             else:
                 self._journal.drop(f"refused_{status}")

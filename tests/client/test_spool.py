@@ -11,6 +11,7 @@ from deniable._status import Journal
 from deniable_shared import wire
 
 ID, DIGEST = b"i" * 16, b"d" * 32
+DESCRIPTION = "what the digest stands for"
 
 
 @pytest.fixture
@@ -26,7 +27,15 @@ def spool(tmp_path, journal):
 
 
 def add(spool, due=10.0, payload=b"p", epoch=100, upload_id=ID, spent=1):
-    spool.add(upload_id, DIGEST, epoch, payload, spent, due)
+    spool.add(upload_id, DIGEST, epoch, payload, spent, due, DESCRIPTION)
+
+
+def remembered(spool):
+    return spool._connection.execute("SELECT digest, epoch, payload FROM sent").fetchall()
+
+
+def described(spool):
+    return spool._connection.execute("SELECT digest, description FROM spec").fetchall()
 
 
 def everything(spool):
@@ -84,7 +93,7 @@ def test_the_cap_holds_when_numbers_start_again(spool, monkeypatch):
     for _ in range(60):
         add(spool)
     for report in everything(spool):
-        spool.remove(report)
+        spool.refused(report)
     for _ in range(150):
         add(spool)
     assert spool.count() <= 100
@@ -117,6 +126,96 @@ def test_reports_that_the_ledger_did_not_pay_for_are_dropped_and_counted(spool, 
     spool.drop_unpaid(20)
     assert [report.spent for report in everything(spool)] == [10, 20]
     assert journal.dropped() == {"debit_lost": 1}
+
+
+def test_a_delivered_report_is_remembered_and_not_sent_again(spool):
+    add(spool, payload=b"said", epoch=99, spent=7)
+    (report,) = everything(spool)
+    assert spool.delivered(report)
+    assert not spool.delivered(report)
+    assert spool.count() == 0
+    assert spool.uploaded() == 7
+    assert remembered(spool) == [(DIGEST, 99, b"said")]
+
+
+def test_a_refused_report_is_not_remembered(spool):
+    add(spool, spent=7)
+    (report,) = everything(spool)
+    assert spool.refused(report)
+    assert not spool.refused(report)
+    assert (spool.count(), spool.uploaded(), remembered(spool)) == (0, 7, [])
+
+
+def test_the_latest_delivered_reports_are_remembered_up_to_a_cap(spool, monkeypatch):
+    monkeypatch.setattr(_spool, "MAX_SENT", 10)
+    for index in range(25):
+        add(spool, payload=bytes([index]))
+        (report,) = everything(spool)
+        spool.delivered(report)
+    assert [payload for _, _, payload in remembered(spool)] == [bytes([i]) for i in range(15, 25)]
+
+
+def test_delivered_reports_of_old_days_are_forgotten(spool, journal):
+    for epoch in (60, 100):
+        add(spool, epoch=epoch)
+        (report,) = everything(spool)
+        spool.delivered(report)
+    spool.drop_before(70)
+    assert [epoch for _, epoch, _ in remembered(spool)] == [100]
+    assert journal.dropped() == {}
+
+
+def test_each_spec_is_described_once(spool):
+    for _ in range(3):
+        add(spool)
+    assert described(spool) == [(DIGEST, DESCRIPTION)]
+
+
+def test_a_spec_is_described_anew_by_the_next_that_opens_the_file(spool, tmp_path, journal):
+    add(spool)
+    later = Spool(tmp_path / "spool.sqlite", journal)
+    later.add(ID, DIGEST, 100, b"p", 2, 10.0, "with another budget")
+    later.close()
+    assert described(spool) == [(DIGEST, "with another budget")]
+
+
+def test_clearing_leaves_nothing_but_what_was_spent(spool, journal, tmp_path):
+    for payload in (b"first noise", b"other noise"):
+        add(spool, payload=payload, spent=9)
+    spool.delivered(everything(spool)[0])
+    assert spool.clear() == 1
+    assert (spool.count(), remembered(spool), described(spool)) == (0, [], [])
+    assert spool.uploaded() == 9
+    assert journal.dropped() == {"consent_withdrawn": 1}
+    left = b"".join(path.read_bytes() for path in tmp_path.iterdir())
+    assert b"noise" not in left
+    assert DESCRIPTION.encode() not in left
+
+
+def test_a_spool_that_somebody_else_cleared_takes_reports_and_describes_them(
+    spool, tmp_path, journal
+):
+    add(spool)
+    other = Spool(tmp_path / "spool.sqlite", journal)
+    other.clear()
+    other.close()
+    add(spool)
+    assert spool.count() == 1
+    assert described(spool) == [(DIGEST, DESCRIPTION)]
+
+
+def test_delivered_reports_make_room_before_pending_ones_do(tmp_path, journal, monkeypatch):
+    monkeypatch.setattr(_spool, "MAX_BYTES", 64 * 1024)
+    spool = Spool(tmp_path / "small.sqlite", journal)
+    for _ in range(40):
+        add(spool, payload=os.urandom(500))
+    for report in everything(spool):
+        spool.delivered(report)
+    for _ in range(50):
+        add(spool, payload=os.urandom(500))
+    assert (spool.count(), remembered(spool)) == (50, [])
+    assert journal.dropped() == {}
+    spool.close()
 
 
 @pytest.mark.parametrize(
