@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
-import io
+import errno
 import os
 import time
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 from urllib.parse import urlsplit
 
 from deniable_shared.errors import ParameterError
 from deniable_shared.wire import CONTENT_TYPE
 
 if TYPE_CHECKING:
-    import socket
-    from http.client import HTTPConnection, HTTPResponse
+    from collections.abc import Iterator
+    from http.client import HTTPResponse
+    from ssl import SSLContext
 
+    from deniable._connection import Proxy
+
+OK: Final = 200
 PATH: Final = "/v1/reports"
 USER_AGENT: Final = "deniable/1"
-IDLE_SECONDS: Final = 30.0
-"""A connection that was idle for longer is not used again: the other side has likely left."""
-
-_MAX_BODY_BYTES: Final = 65_536
+MAX_RETRY_AFTER_SECONDS: Final = 3_600.0
 
 
 class Response(NamedTuple):
@@ -28,7 +31,7 @@ class Response(NamedTuple):
 
     Attributes:
         status: of HTTP; 204 acknowledges an upload.
-        retry_after_seconds: how long it asks to be left alone, or None.
+        retry_after_seconds: how long it asks to be left alone, or None; an hour at most.
     """
 
     status: int
@@ -36,7 +39,12 @@ class Response(NamedTuple):
 
 
 class Transport(Protocol):
-    """Carries uploads. Called by one thread at a time, and perhaps in a forked child."""
+    """Carries uploads. Called by one thread at a time, and perhaps in a forked child.
+
+    A transport may also have a method ``fetch(path, timeout_seconds, limit_bytes)``, which returns
+    the status and the body of a GET, as `HttpTransport.fetch` does. Without it remote configuration
+    is not used.
+    """
 
     def send(self, body: bytes, timeout_seconds: float) -> Response:
         """Delivers one upload.
@@ -54,152 +62,152 @@ class Transport(Protocol):
 
 
 class HttpTransport:
-    """POSTs uploads with http.client: no redirects, no proxies, certificates verified.
+    """POSTs uploads with http.client, over a connection of its own for each.
+
+    Whoever sees two uploads on one connection knows that they come from one device, so none is used
+    twice. Redirects are not followed. Certificates are always verified, against the system's
+    authorities or those in `ca_file`.
 
     Args:
         endpoint: the aggregator's base URL; ``https``, or ``http`` to this very machine.
         key: the application's write key.
+        proxy: ``"environment"`` reads HTTPS_PROXY, ALL_PROXY and NO_PROXY at every upload; None
+            goes directly; or ``http://[user:password@]host:port``. A proxy is asked for a tunnel
+            and sees host and port. An endpoint on this machine is reached directly.
+        ca_file: PEM certificates of the authorities to trust instead of the system's.
 
     Raises:
-        ParameterError: if the endpoint or the key cannot be used.
+        ParameterError: if an argument cannot be used.
     """
 
-    def __init__(self, endpoint: str, key: str) -> None:
-        self._connection: HTTPConnection | None = None
-        self._process = 0
-        self._used_at = 0.0
-        self._tls, self._host, self._port, self._path = _parse(endpoint)
+    def __init__(
+        self,
+        endpoint: str,
+        key: str,
+        *,
+        proxy: str | None = "environment",
+        ca_file: str | os.PathLike[str] | None = None,
+    ) -> None:
+        self._tls, self._host, self._port, self._base = _parse(endpoint)
         if not (isinstance(key, str) and key and key.isascii() and key.isprintable()):
             raise ParameterError("key", "printable ASCII text", "something else (not shown)")
         self._headers = {
             "Authorization": f"Bearer {key}",
-            "Content-Type": CONTENT_TYPE,
             "User-Agent": USER_AGENT,
+            "Connection": "close",
         }
+        self._proxy: Proxy | str | None = proxy
+        if proxy is not None and proxy != "environment":
+            from deniable._connection import parse_proxy
+
+            self._proxy = parse_proxy(proxy)
+            if not self._tls:
+                raise ParameterError("proxy", "left out for an endpoint without TLS", "one")
+        if ca_file is not None and not (
+            self._tls and isinstance(ca_file, str | os.PathLike) and Path(ca_file).is_file()
+        ):
+            raise ParameterError("ca_file", "a file, for an endpoint with TLS", ca_file)
+        # Wherever the host application changes to later.
+        self._ca_file = None if ca_file is None else Path(ca_file).absolute()
+        self._context: SSLContext | None = None
 
     def __repr__(self) -> str:
         scheme = "https" if self._tls else "http"
-        return f"HttpTransport({scheme}://{self._host}:{self._port}{self._path})"
+        return f"HttpTransport({scheme}://{self._host}:{self._port}{self._base})"
 
     def send(self, body: bytes, timeout_seconds: float) -> Response:
-        """Delivers one upload; the timeout bounds the whole exchange except name resolution.
+        """Delivers one upload.
+
+        Args:
+            body: an upload.
+            timeout_seconds: bounds the whole exchange, proxy and TLS included, but not name
+                resolution, which the system does not let a program bound.
 
         Raises:
-            OSError: if there was no answer.
+            OSError: if there was no answer, or its head is longer than 32 KiB.
             http.client.HTTPException: if the answer was not HTTP.
         """
-        deadline = time.monotonic() + timeout_seconds
-        connection, reused = self._connect(timeout_seconds)
-        try:
-            return self._exchange(connection, body, deadline)
-        except ConnectionError:
-            # The other side may close an idle connection at any time; a duplicate is harmless.
-            if not reused:
-                raise
-        connection, _ = self._connect(timeout_seconds)
-        return self._exchange(connection, body, deadline)
+        headers = {**self._headers, "Content-Type": CONTENT_TYPE}
+        with self._exchange("POST", PATH, body, headers, timeout_seconds, 0) as response:
+            return Response(response.status, _seconds(response.getheader("Retry-After")))
+
+    def fetch(self, path: str, timeout_seconds: float, limit_bytes: int) -> tuple[int, bytes]:
+        """GETs a small document.
+
+        Args:
+            path: below the endpoint, with a slash in front.
+            timeout_seconds: as in `send`.
+            limit_bytes: the longest body that is read.
+
+        Returns:
+            The status and, if that is 200, the body.
+
+        Raises:
+            OSError: if there was no answer, or it is longer than the limit.
+            http.client.HTTPException: if the answer was not HTTP.
+        """
+        with self._exchange(
+            "GET", path, None, self._headers, timeout_seconds, limit_bytes
+        ) as response:
+            if response.status != OK:
+                return response.status, b""
+            body = response.read(limit_bytes + 1)
+            if len(body) > limit_bytes:
+                raise OSError(errno.EMSGSIZE, "the answer is too long")
+            if response.length:
+                raise ConnectionResetError(errno.ECONNRESET, "the answer ended early")
+            return response.status, body
 
     def close(self) -> None:
-        """Closes the kept connection, if there is one."""
-        if self._connection is not None:
-            self._connection.close()
-            self._connection = None
+        """Does nothing: no connection outlives its upload."""
 
-    def __del__(self) -> None:
-        self.close()
+    @contextmanager
+    def _exchange(
+        self,
+        method: str,
+        path: str,
+        body: bytes | None,
+        headers: dict[str, str],
+        timeout_seconds: float,
+        limit_bytes: int,
+    ) -> Iterator[HTTPResponse]:
+        deadline = time.monotonic() + timeout_seconds
+        # What follows costs 30 ms to import, which a program without uploads never pays.
+        from http.client import HTTPConnection, HTTPSConnection
 
-    def _connect(self, timeout_seconds: float) -> tuple[HTTPConnection, bool]:
-        idle = time.monotonic() - self._used_at
-        kept = self._connection
-        if kept is not None and self._process == os.getpid() and idle < IDLE_SECONDS:
-            return kept, True
-        # In a forked child closing gives up the child's copy only; the parent's stays usable.
-        self.close()
-        import http.client  # 20 ms that a program without uploads never pays
+        from deniable._connection import MAX_HEAD_BYTES, Bounded, connect, final_answer, find_proxy
 
+        context, proxy = None, None
         if self._tls:
-            import ssl
-
-            context = ssl.create_default_context()
-            self._connection = http.client.HTTPSConnection(
-                self._host, self._port, timeout=timeout_seconds, context=context
-            )
+            context = self._context = self._context or _context(self._ca_file)
+            proxy = find_proxy(self._proxy, self._host, self._port)
+            request: HTTPConnection = HTTPSConnection(self._host, self._port, context=context)
         else:
-            self._connection = http.client.HTTPConnection(
-                self._host, self._port, timeout=timeout_seconds
-            )
-        self._process = os.getpid()
-        return self._connection, False
-
-    def _exchange(self, connection: HTTPConnection, body: bytes, deadline: float) -> Response:
-        from http.client import HTTPResponse
-
-        def bounded(sock: socket.socket, **options: Any) -> HTTPResponse:
-            return HTTPResponse(_Bounded(sock, deadline), **options)  # type: ignore[arg-type]
-
-        connection.response_class = bounded  # type: ignore[assignment]
+            request = HTTPConnection(self._host, self._port)
+        sock = connect(self._host, self._port, deadline, proxy=proxy, context=context)
         try:
-            if connection.sock is None:
-                connection.timeout = _remaining(deadline)
-                connection.connect()
-            connection.sock.settimeout(_remaining(deadline))
-            connection.request("POST", self._path, body, self._headers)
-            response = connection.getresponse()
-            answer = Response(response.status, _seconds(response.getheader("Retry-After")))
-            reusable = not response.will_close
-            if reusable:
-                response.read(_MAX_BODY_BYTES)
-                reusable = response.isclosed()
-        except BaseException:
-            self.close()
-            raise
-        if not reusable:
-            self.close()
-        self._used_at = time.monotonic()
-        return answer
+            # Framing may make a body of chunks twice as long as what it carries.
+            stream = Bounded(sock, deadline, MAX_HEAD_BYTES + 2 * limit_bytes)
+            request.sock = stream  # type: ignore[assignment]
+            request.request(method, self._base + path, body, headers)
+            yield final_answer(stream, method)
+        finally:
+            sock.close()
 
 
-class _Bounded:
-    """A socket for `HTTPResponse` to read from, whose reads share one deadline.
+def _context(ca_file: Path | None) -> SSLContext:
+    import ssl
 
-    A socket's own timeout starts again with every byte, so a server that dribbles could hold a
-    thread for ever.
-    """
-
-    def __init__(self, sock: socket.socket, deadline: float) -> None:
-        self._sock = sock
-        self._deadline = deadline
-
-    def makefile(self, mode: str) -> io.BufferedReader:
-        assert mode == "rb"
-        return io.BufferedReader(_BoundedReader(self._sock, self._deadline))
-
-
-class _BoundedReader(io.RawIOBase):
-    def __init__(self, sock: socket.socket, deadline: float) -> None:
-        self._sock = sock
-        self._deadline = deadline
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        self._sock.settimeout(_remaining(self._deadline))
-        return self._sock.recv_into(buffer)
-
-
-def _remaining(deadline: float) -> float:
-    remaining = deadline - time.monotonic()
-    if not remaining > 0:
-        raise TimeoutError("timed out")
-    return remaining
+    context = ssl.create_default_context(cafile=ca_file)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    return context
 
 
 def _seconds(retry_after: str | None) -> float | None:
     """The seconds in a Retry-After header; the aggregator does not use its other form, a date."""
     if retry_after is None or not (retry_after.isascii() and retry_after.isdigit()):
         return None
-    return float(retry_after[:9])
+    return min(float(retry_after[:9]), MAX_RETRY_AFTER_SECONDS)
 
 
 def _parse(endpoint: str) -> tuple[bool, str, int, str]:
@@ -218,7 +226,7 @@ def _parse(endpoint: str) -> tuple[bool, str, int, str]:
         shown = "one with a user" if "@" in url.netloc else endpoint
         raise ParameterError("endpoint", constraint, shown)
     tls = url.scheme == "https"
-    return tls, host, port or (443 if tls else 80), url.path.rstrip("/") + PATH
+    return tls, host, port or (443 if tls else 80), url.path.rstrip("/")
 
 
 def _is_loopback(host: str) -> bool:

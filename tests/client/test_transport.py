@@ -1,44 +1,22 @@
 from __future__ import annotations
 
-import contextlib
+import http.client
+import re
 import socket
 import threading
 import time
+from pathlib import Path
 
 import pytest
 
 from deniable import HttpTransport, ParameterError, Response
+from deniable_shared import wire
 from tests.client.collector import collecting
+from tests.client.raw import raw_server, reset
 
+__all__ = ["raw_server"]
 
-@pytest.fixture
-def raw_server():
-    """Starts servers that treat each connection as a test says."""
-    sockets = []
-
-    def start(handle):
-        listener = socket.create_server(("127.0.0.1", 0))
-        sockets.append(listener)
-
-        def serve():
-            while True:
-                try:
-                    connection, _ = listener.accept()
-                except OSError:
-                    return
-                sockets.append(connection)
-                threading.Thread(target=guarded, args=(connection,), daemon=True).start()
-
-        def guarded(connection):
-            with contextlib.suppress(OSError):
-                handle(connection)
-
-        threading.Thread(target=serve, daemon=True).start()
-        return f"http://127.0.0.1:{listener.getsockname()[1]}"
-
-    yield start
-    for each in sockets:
-        each.close()
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.mark.parametrize(
@@ -92,6 +70,7 @@ def test_an_upload_is_posted_with_constant_headers(collector):
     assert headers == {
         "Accept-Encoding": "identity",
         "Authorization": "Bearer write-key",
+        "Connection": "close",
         "Content-Length": "4",
         "Content-Type": "application/msgpack",
         "User-Agent": "deniable/1",
@@ -102,38 +81,11 @@ def test_the_representation_does_not_show_the_key():
     assert "s3cret" not in repr(HttpTransport("https://example.org", "s3cret"))
 
 
-def test_a_connection_is_used_again(collector):
+def test_every_upload_has_a_connection_of_its_own(collector):
     transport = HttpTransport(collector.endpoint, "key")
     for _ in range(3):
         transport.send(b"body", 5.0)
-    assert len(collector.connections) == 1
-
-
-def test_a_connection_that_the_server_left_is_replaced():
-    with collecting() as first:
-        transport = HttpTransport(first.endpoint, "key")
-        first.answer = lambda _body: (204, {"Connection": "close"})
-        transport.send(b"one", 5.0)
-        port = first.port
-    with collecting(port) as second:
-        assert transport.send(b"two", 5.0).status == 204
-        assert second.bodies == [b"two"]
-
-
-def test_a_kept_connection_that_broke_is_tried_once_more(raw_server):
-    seen = []
-
-    def answer_once_then_hang_up(connection):
-        seen.append(connection)
-        connection.recv(65_536)
-        connection.sendall(b"HTTP/1.1 204 No Content\r\n\r\n")
-        connection.shutdown(socket.SHUT_RDWR)
-        connection.close()
-
-    transport = HttpTransport(raw_server(answer_once_then_hang_up), "key")
-    assert transport.send(b"one", 5.0).status == 204
-    assert transport.send(b"two", 5.0).status == 204
-    assert len(seen) == 2
+    assert len(collector.connections) == 3
 
 
 def test_redirects_are_not_followed(collector):
@@ -145,7 +97,7 @@ def test_redirects_are_not_followed(collector):
 
 @pytest.mark.parametrize(
     ("header", "seconds"),
-    [("120", 120.0), ("-5", None), ("soon", None), ("9" * 400, 999_999_999.0)],
+    [("120", 120.0), ("-5", None), ("soon", None), ("9" * 400, 3_600.0)],
 )
 def test_retry_after_is_read_in_seconds(collector, header, seconds):
     collector.answer = lambda _body: (503, {"Retry-After": header, "Content-Length": "0"})
@@ -203,10 +155,43 @@ def test_the_timeout_bounds_the_whole_exchange(raw_server, treatment):
         transport.send(b"body", 0.2)
 
 
-@pytest.mark.parametrize("answer", [b"", b"hello\r\n\r\n", b"\x00" * 100_000])
-def test_an_answer_that_is_not_http_raises(raw_server, answer):
-    import http.client
+def test_the_timeout_bounds_sending_to_a_server_that_does_not_read(raw_server):
+    transport = HttpTransport(raw_server(lambda _connection: threading.Event().wait(20)), "key")
+    with pytest.raises(TimeoutError):
+        transport.send(bytes(50_000_000), 0.3)
 
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        b"HTTP/1.1 204 No Content\r\nX: " + b"y" * 1_000_000 + b"\r\n\r\n",
+        b"HTTP/1.1 204 No Content\r\n" + b"X: yyyyyyyyyyyyyyyyyyyy\r\n" * 50_000 + b"\r\n",
+        b"HTTP/1.1 100 Continue\r\n\r\n" * 50_000 + b"HTTP/1.1 204 No Content\r\n\r\n",
+        b"HTTP/1.1 103 Early Hints\r\nX: y\r\n\r\n" * 50_000,
+    ],
+    ids=["long header", "many headers", "many continues", "many hints"],
+)
+def test_a_huge_head_is_not_read(raw_server, head):
+    def talk(connection):
+        connection.recv(65_536)
+        connection.sendall(head)
+
+    with pytest.raises((OSError, http.client.HTTPException)):
+        HttpTransport(raw_server(talk), "key").send(b"body", 5.0)
+
+
+def test_answers_of_status_1xx_are_skipped(raw_server):
+    def talk(connection):
+        connection.recv(65_536)
+        for interim in (b"100 Continue\r\n", b"103 Early Hints\r\nLink: </x>\r\n", b"102 W\r\n"):
+            connection.sendall(b"HTTP/1.1 " + interim + b"\r\n")
+        connection.sendall(b"HTTP/1.1 204 No Content\r\nRetry-After: 7\r\n\r\n")
+
+    assert HttpTransport(raw_server(talk), "key").send(b"body", 5.0) == Response(204, 7.0)
+
+
+@pytest.mark.parametrize("answer", [b"", b"hello\r\n\r\n", b"\x00" * 100_000, b"HTTP/1.1 20"])
+def test_an_answer_that_is_not_http_raises(raw_server, answer):
     def talk(connection):
         connection.recv(65_536)
         connection.sendall(answer)
@@ -216,6 +201,98 @@ def test_an_answer_that_is_not_http_raises(raw_server, answer):
         HttpTransport(raw_server(talk), "key").send(b"body", 2.0)
 
 
+@pytest.mark.parametrize(
+    "said",
+    [None, b"", b"HTTP/1.1 2", b"HTTP/1.1 204 No Content\r\n", b"HTTP/1.1 204 No Content\r\nA: b"],
+    ids=["before reading", "before answering", "in the status", "after it", "in the headers"],
+)
+def test_a_connection_that_is_reset_raises_in_every_phase(raw_server, said):
+    def talk(connection):
+        if said is not None:
+            connection.recv(65_536)
+            connection.sendall(said)
+            time.sleep(0.05)  # a reset overtakes what was sent just before it
+        reset(connection)
+
+    with pytest.raises((OSError, http.client.HTTPException)):
+        HttpTransport(raw_server(talk), "key").send(b"body" * 100_000, 2.0)
+
+
 def test_nobody_listening_raises():
     with pytest.raises(OSError, match="refused"):
         HttpTransport("http://127.0.0.1:9", "key").send(b"body", 2.0)
+
+
+def test_the_next_address_of_a_host_is_tried(collector, monkeypatch):
+    real = socket.getaddrinfo
+
+    def two(_host, port, *rest):
+        return real("127.0.0.1", 9, *rest) + real("127.0.0.1", port, *rest)
+
+    monkeypatch.setattr(socket, "getaddrinfo", two)
+    assert HttpTransport(collector.endpoint, "key").send(b"body", 5.0).status == 204
+
+
+def document(head, body):
+    def talk(connection):
+        assert connection.recv(65_536).startswith(b"GET /base/v1/remote HTTP/1.1\r\n")
+        connection.sendall(b"HTTP/1.1 " + head + b"\r\n\r\n" + body)
+        connection.close()
+
+    return talk
+
+
+CHUNKED = b"200 OK\r\nTransfer-Encoding: chunked"
+
+
+@pytest.mark.parametrize(
+    ("head", "body", "found"),
+    [
+        (b"200 OK\r\nContent-Length: 5", b"hello", (200, b"hello")),
+        (b"200 OK\r\nContent-Length: 5", b"hello and more", (200, b"hello")),
+        (b"200 OK", b"hello", (200, b"hello")),
+        (CHUNKED, b"2\r\nhe\r\n3\r\nllo\r\n0\r\n\r\n", (200, b"hello")),
+        (b"404 Not Found\r\nContent-Length: 5", b"hello", (404, b"")),
+        (b"302 Found\r\nLocation: https://example.org/\r\nContent-Length: 0", b"", (302, b"")),
+    ],
+)
+def test_a_document_is_fetched(raw_server, head, body, found):
+    transport = HttpTransport(raw_server(document(head, body)) + "/base", "key")
+    assert transport.fetch("/v1/remote", 5.0, 10) == found
+
+
+@pytest.mark.parametrize(
+    ("head", "body"),
+    [
+        (b"200 OK\r\nContent-Length: 11", b"hello world"),
+        (b"200 OK\r\nContent-Length: 9", b"hello"),
+        (b"200 OK", bytes(1_000_000)),
+        (CHUNKED, b"b\r\nhello world\r\n0\r\n\r\n"),
+        (CHUNKED, b"5\r\nhello\r\n"),
+        (CHUNKED, b"nonsense"),
+    ],
+    ids=["too long", "cut", "endless", "long chunk", "missing chunk", "no chunk"],
+)
+def test_a_document_that_is_too_long_or_cut_raises(raw_server, head, body):
+    transport = HttpTransport(raw_server(document(head, body)) + "/base", "key")
+    with pytest.raises((OSError, http.client.HTTPException)):
+        transport.fetch("/v1/remote", 5.0, 10)
+
+
+def test_an_own_transport_as_the_documentation_shows_it(make_client):
+    text = (ROOT / "docs" / "client.md").read_text("utf-8")
+    (example,) = (
+        code for code in re.findall(r"```python\n(.*?)```", text, re.DOTALL) if "Courier" in code
+    )
+    posted = []
+
+    def my_post(body, _timeout_seconds):
+        posted.append(body)
+        return 204
+
+    names = {"my_post": my_post}
+    exec(example, names)
+    client = make_client(transport=names["Courier"]())
+    assert client.record("late", value=True) == "recorded"
+    assert client.flush().sent == 1
+    assert [len(wire.decode(body).parts) for body in posted] == [1]
