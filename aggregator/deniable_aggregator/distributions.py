@@ -15,7 +15,7 @@ from deniable_aggregator.quantiles import Interval, inverted, normal, quantiles_
 from deniable_aggregator.reconstruction import RECONSTRUCTIONS, Reconstruction, channel, reconstruct
 from deniable_aggregator.tallies import tally_for, with_reports
 from deniable_shared.errors import ParameterError
-from deniable_shared.mechanisms import DBitFlip, SquareWave
+from deniable_shared.mechanisms import GroupedBins, SquareWave
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -118,8 +118,9 @@ def estimate_distribution(
 ) -> DistributionEstimate:
     """Estimates a ``distribution`` from its tallies.
 
-    Specs with the same range, bins and mechanism are explained by one histogram together. If there
-    are others, those with the most reports are used and the rest is counted as left out.
+    Specs with the same range, bins and mechanism (dBitFlip counts as the same, memoised or not)
+    are explained by one histogram together. If there are others, those with the most reports are
+    used and the rest is counted as left out.
 
     Args:
         tallies: one entry per spec: the spec, and its counts as int64, (cells,).
@@ -134,7 +135,7 @@ def estimate_distribution(
         raise ParameterError("reconstruction", f"one of {', '.join(RECONSTRUCTIONS)}", method)
     counted = with_reports(tallies)
     alike = _most_reports(counted)
-    if isinstance(alike[0][0].mechanism, DBitFlip):
+    if isinstance(alike[0][0].mechanism, GroupedBins):
         method_used, found = "unbiased", _from_bits(alike, level)
     else:
         method_used, found = method, _from_waves(alike, method, level)
@@ -171,8 +172,9 @@ class _Found(NamedTuple):
 def _most_reports(counted: Sequence[Reported]) -> list[Reported]:
     groups: dict[Any, list[Reported]] = {}
     for entry in counted:
-        mechanism = cast("SquareWave | DBitFlip", entry[0].mechanism)
-        groups.setdefault((entry[0].range, mechanism.name, mechanism.size), []).append(entry)
+        mechanism = cast("SquareWave | GroupedBins", entry[0].mechanism)
+        grouped = isinstance(mechanism, GroupedBins)
+        groups.setdefault((entry[0].range, grouped, mechanism.size), []).append(entry)
     return max(groups.values(), key=lambda group: sum(reports for _, _, reports in group))
 
 

@@ -14,9 +14,13 @@ from deniable_shared.mechanisms import (
     DiscreteLaplace,
     Hybrid,
     Mechanism,
+    MemoizedDBitFlip,
+    MemoizedOneBitMean,
     OneBitMean,
     Piecewise,
     SquareWave,
+    ldbitflip,
+    lduchi,
 )
 from deniable_shared.mechanisms.numeric import RESOLUTION
 
@@ -128,7 +132,8 @@ def mechanism_for(
 
     Args:
         kind: the metric's type.
-        name: which mechanism, or ``auto``: one bit for a mean, square wave for a distribution.
+        name: which mechanism, or ``auto``: one bit for a mean, square wave for a distribution, and
+            where reports are memoised one bit for either.
         epsilon: the declared privacy loss of one report, in nats; never exceeded.
         epsilon_permanent: the declared privacy loss of all reports of one value, in nats; None
             unless they are memoised.
@@ -139,11 +144,11 @@ def mechanism_for(
     Raises:
         ParameterError: naming the field that has to change.
     """
-    if epsilon_permanent is not None:
-        raise ParameterError("repeat", f"left out: nothing memoises a {kind}", "memoize")
     if (name == DiscreteGaussian.name) != (delta is not None):
         constraint = "given for gaussian, and left out for all others"
         raise ParameterError("delta", constraint, None if delta is None else float(delta))
+    if epsilon_permanent is not None:
+        return _memoized(kind, epsilon, epsilon_permanent, bins, options)
     if kind == "distribution":
         if name != DBitFlip.name:
             return SquareWave.for_epsilon(bins, epsilon)
@@ -152,3 +157,19 @@ def mechanism_for(
     if delta is not None:
         return DiscreteGaussian.for_epsilon(epsilon, delta)
     return MEANS.get(name, OneBitMean).for_epsilon(epsilon)
+
+
+def _memoized(
+    kind: str, epsilon: Fraction, permanent: Fraction, bins: int, options: Fields | None
+) -> MemoizedOneBitMean | MemoizedDBitFlip:
+    if kind == "number":
+        steps: int | None = lduchi.DEFAULT_STEPS
+        if options is not None:
+            steps = options.integer("steps", 1, lduchi.MAX_STEPS, default=steps)
+        return MemoizedOneBitMean.for_epsilons(epsilon, permanent, steps or lduchi.DEFAULT_STEPS)
+    buckets: int | None = ldbitflip.DEFAULT_BUCKETS
+    if options is not None:
+        buckets = options.integer("buckets", 1, bins, default=buckets)
+    return MemoizedDBitFlip.for_epsilons(
+        bins, epsilon, permanent, buckets or ldbitflip.DEFAULT_BUCKETS
+    )

@@ -16,10 +16,12 @@ from deniable_shared.errors import DomainError, ParameterError
 from deniable_shared.mechanisms import (
     MAX_EPSILON,
     MAX_EPSILON_PERMANENT,
+    MEMOIZED_ORACLES,
     NUMERIC,
     ORACLES,
-    DBitFlip,
+    GroupedBins,
     Mechanism,
+    MemoizedRandomizedResponse,
     Oracle,
     RandomizedResponse,
     Rappor,
@@ -37,8 +39,8 @@ MetricType = Literal["attributes", "boolean", "category", "distribution", "numbe
 TYPES: Final[tuple[str, ...]] = get_args(MetricType)
 MECHANISMS_OF_TYPE: Final[Mapping[str, frozenset[str]]] = {
     "attributes": frozenset({SampledAttribute.name, SampledCoefficients.name}),
-    "boolean": frozenset({RandomizedResponse.name}),
-    "category": frozenset(ORACLES) - {RandomizedResponse.name},
+    "boolean": frozenset({RandomizedResponse.name, MemoizedRandomizedResponse.name}),
+    "category": frozenset({*ORACLES, *MEMOIZED_ORACLES}) - {RandomizedResponse.name},
     "string": frozenset({Sketch.name, Rappor.name}),
     **NUMERIC,
 }
@@ -89,6 +91,8 @@ class Spec:
         size = 0
         if self.type == "category" and isinstance(self.mechanism, Oracle):
             size = self.mechanism.size
+        if isinstance(self.mechanism, Oracle) and not size and self.mechanism.size != 2:
+            raise ParameterError("mechanism", "over 2 items for boolean", self.mechanism.size)
         if len(self.values) != size or len(set(self.values)) != size:
             raise ParameterError("values", f"{size} different items", self.values)
         if self.other is not None and self.other not in self.values:
@@ -267,7 +271,7 @@ class Spec:
         if not numbers.is_number(value):
             raise DomainError(f"{self.name} takes a finite int or float")
         number = cast("float", value)
-        if isinstance(self.mechanism, SquareWave | DBitFlip):
+        if isinstance(self.mechanism, SquareWave | GroupedBins):
             return numbers.bin_of(number, ends, self.mechanism.size)
         return numbers.nearest_place(number, ends)
 

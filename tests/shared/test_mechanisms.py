@@ -15,6 +15,8 @@ from deniable_shared.mechanisms import (
     DBitFlip,
     DiscreteGaussian,
     GeneralizedRandomizedResponse,
+    MemoizedDBitFlip,
+    MemoizedOneBitMean,
     NumericMechanism,
     OptimizedUnaryEncoding,
     Oracle,
@@ -117,12 +119,14 @@ def test_rappor_with_the_papers_parameters_has_the_papers_epsilons():
     assert mechanism.epsilon_permanent == pytest.approx(4.3944, abs=5e-5)
 
 
-def test_only_rappor_bounds_the_reports_of_one_value_together():
+def test_only_memoised_mechanisms_bound_the_reports_of_one_value_together():
     permanent = {name for name, cls in MECHANISMS.items() if example(cls).epsilon_permanent}
-    assert permanent == {"rappor"}
+    assert permanent == {"ldbitflip", "lduchi", "rappor"}
 
 
 EXAMPLES = {
+    MemoizedDBitFlip: MemoizedDBitFlip.for_epsilons(6, Fraction(1), Fraction(2)),
+    MemoizedOneBitMean: MemoizedOneBitMean.for_epsilons(Fraction(1), Fraction(2)),
     Rappor: Rappor(**RAPPOR),
     SampledAttribute: SampledAttribute(
         inner=(OptimizedUnaryEncoding(**{**OUE, "size": 9}), RandomizedResponse(**RR))
@@ -133,15 +137,16 @@ EXAMPLES = {
 
 
 def example(cls):
+    if cls in EXAMPLES:
+        return EXAMPLES[cls]
     if issubclass(cls, Oracle):
         return cls.for_epsilon(2 if cls is RandomizedResponse else 6, Fraction(1))
     if cls in (SquareWave, DBitFlip):
         return cls.for_epsilon(6, Fraction(1))
     if cls is DiscreteGaussian:
         return cls.for_epsilon(Fraction(1), Fraction(1, 10**6))
-    if issubclass(cls, NumericMechanism):
-        return cls.for_epsilon(Fraction(1))
-    return EXAMPLES[cls]
+    assert issubclass(cls, NumericMechanism)
+    return cls.for_epsilon(Fraction(1))
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from deniable_shared.disclosure import (
     devices_to_see,
     posterior_from_even_odds,
 )
-from deniable_shared.mechanisms import DBitFlip, NumericMechanism, SampledAttribute, SquareWave
+from deniable_shared.mechanisms import GroupedBins, NumericMechanism, SampledAttribute, SquareWave
 from deniable_shared.registry import Metric, Registry, load
 
 if TYPE_CHECKING:
@@ -121,7 +121,9 @@ def _block(metric: Metric) -> Table:
         table.add_row("  what", Text(metric.description))
     if spec.range is not None:
         low, high = (float(end) for end in spec.range)
-        bins = f" in {mechanism.size} bins" if isinstance(mechanism, SquareWave | DBitFlip) else ""
+        bins = (
+            f" in {mechanism.size} bins" if isinstance(mechanism, SquareWave | GroupedBins) else ""
+        )
         table.add_row("  range", f"{low:g} to {high:g}{bins}; values outside count as its ends")
     if spec.attributes:
         table.add_row("  attributes", _attributes(spec))

@@ -19,7 +19,7 @@ from deniable_aggregator.tallies.smp import SampledAttributeTally
 from deniable_aggregator.tallies.ss import SubsetTally
 from deniable_shared.errors import ParameterError
 from deniable_shared.mechanisms import (
-    DBitFlip,
+    GroupedBins,
     NumericMechanism,
     Oracle,
     SampledAttribute,
@@ -55,7 +55,7 @@ def tally_for(spec: Spec) -> Tally:
     """What counts the reports of a spec, of whatever type."""
     if isinstance(spec.mechanism, NumericMechanism):
         return NumberTally(spec)
-    if isinstance(spec.mechanism, DBitFlip):
+    if isinstance(spec.mechanism, GroupedBins):
         return DBitFlipTally(spec)
     return share_tally_for(spec)
 

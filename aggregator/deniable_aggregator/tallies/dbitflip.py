@@ -1,4 +1,4 @@
-"""Counting dBitFlip: for each bin, how many devices were asked and how many said yes."""
+"""Counting dBitFlip, memoised or not: for each bin, how many were asked and how many said yes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from deniable_shared.errors import WireError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from deniable_shared.mechanisms import DBitFlip
+    from deniable_shared.mechanisms import GroupedBins
     from deniable_shared.spec import Spec
 
 
@@ -20,12 +20,12 @@ class DBitFlipTally(Tally):
     """For each of k bins the answers, then for each bin the ones among them.
 
     Args:
-        spec: a distribution with dBitFlip.
+        spec: a distribution with dBitFlip, memoised or not.
     """
 
     def __init__(self, spec: Spec) -> None:
         super().__init__(spec)
-        self._mechanism = cast("DBitFlip", spec.mechanism)
+        self._mechanism = cast("GroupedBins", spec.mechanism)
         self._dtype = np.dtype([("group", ">u2"), ("bits", np.uint8, (self._width - 2,))])
 
     @property

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any, Final
 from deniable.randomizers.dbitflip import DBitFlipRandomizer
 from deniable.randomizers.grr import GeneralizedRandomizedResponseRandomizer
 from deniable.randomizers.ht import HadamardResponseRandomizer
+from deniable.randomizers.ldbitflip import MemoizedDBitFlipRandomizer
+from deniable.randomizers.lduchi import MemoizedOneBitMeanRandomizer
 from deniable.randomizers.numbers import (
     GaussianRandomizer,
     HybridRandomizer,
@@ -31,6 +33,8 @@ from deniable.randomizers.ss import SubsetSelectionRandomizer
 from deniable.randomizers.unary import UnaryEncodingRandomizer
 from deniable_shared.mechanisms import (
     DBitFlip,
+    MemoizedDBitFlip,
+    MemoizedOneBitMean,
     NumericMechanism,
     Oracle,
     SampledAttribute,
@@ -81,10 +85,14 @@ def randomizer_for(spec: Spec, randomness: Randomness) -> Randomizer:
     if isinstance(mechanism, Sketch):
         inner = _oracle(mechanism.inner, randomness)
         return SketchRandomizer(mechanism, inner, spec.salt, randomness)
+    if isinstance(mechanism, MemoizedOneBitMean):
+        return MemoizedOneBitMeanRandomizer(spec, randomness)
     if isinstance(mechanism, NumericMechanism):
         return _NUMBERS[mechanism.name](mechanism, randomness)
     if isinstance(mechanism, DBitFlip):
         return DBitFlipRandomizer(spec, randomness)
+    if isinstance(mechanism, MemoizedDBitFlip):
+        return MemoizedDBitFlipRandomizer(spec, randomness)
     if isinstance(mechanism, SampledAttribute):
         several = [_oracle(oracle, randomness) for oracle in mechanism.inner]
         return SampledAttributeRandomizer(mechanism, several, randomness)

@@ -12,11 +12,13 @@ from deniable_shared.mechanisms.base import (
     Oracle,
     Support,
 )
-from deniable_shared.mechanisms.dbitflip import DBitFlip
+from deniable_shared.mechanisms.dbitflip import DBitFlip, GroupedBins
 from deniable_shared.mechanisms.duchi import OneBitMean
 from deniable_shared.mechanisms.grr import GeneralizedRandomizedResponse
 from deniable_shared.mechanisms.ht import HadamardResponse
 from deniable_shared.mechanisms.hybrid import Hybrid
+from deniable_shared.mechanisms.ldbitflip import MemoizedDBitFlip
+from deniable_shared.mechanisms.lduchi import MemoizedOneBitMean
 from deniable_shared.mechanisms.noise import DiscreteGaussian, DiscreteLaplace
 from deniable_shared.mechanisms.numeric import NumericMechanism
 from deniable_shared.mechanisms.olh import OptimizedLocalHashing
@@ -52,9 +54,17 @@ ORACLES: Final[Mapping[str, type[Oracle]]] = {
 
 NUMERIC: Final[Mapping[str, frozenset[str]]] = {
     "number": frozenset(
-        each.name for each in (OneBitMean, Piecewise, Hybrid, DiscreteLaplace, DiscreteGaussian)
+        each.name
+        for each in (
+            OneBitMean,
+            Piecewise,
+            Hybrid,
+            DiscreteLaplace,
+            DiscreteGaussian,
+            MemoizedOneBitMean,
+        )
     ),
-    "distribution": frozenset({SquareWave.name, DBitFlip.name}),
+    "distribution": frozenset({SquareWave.name, DBitFlip.name, MemoizedDBitFlip.name}),
 }
 """The mechanisms of each type that has a range."""
 
@@ -64,6 +74,8 @@ MECHANISMS: Final[Mapping[str, type[Mechanism]]] = {
     DiscreteGaussian.name: DiscreteGaussian,
     DiscreteLaplace.name: DiscreteLaplace,
     Hybrid.name: Hybrid,
+    MemoizedDBitFlip.name: MemoizedDBitFlip,
+    MemoizedOneBitMean.name: MemoizedOneBitMean,
     OneBitMean.name: OneBitMean,
     Piecewise.name: Piecewise,
     Rappor.name: Rappor,
@@ -109,9 +121,12 @@ __all__ = [
     "DiscreteGaussian",
     "DiscreteLaplace",
     "GeneralizedRandomizedResponse",
+    "GroupedBins",
     "HadamardResponse",
     "Hybrid",
     "Mechanism",
+    "MemoizedDBitFlip",
+    "MemoizedOneBitMean",
     "NumericMechanism",
     "OneBitMean",
     "OptimizedLocalHashing",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar, Final, Self
@@ -13,17 +14,67 @@ MAX_SIZE: Final = 1_024
 DEFAULT_BUCKETS: Final = 16
 
 
-@dataclass(frozen=True)
-class DBitFlip(Mechanism):
-    """dBitFlip (Ding, Kulkarni and Yekhanin, NIPS 2017, section 3).
+class GroupedBins(Mechanism):
+    """A mechanism by which a device answers, for good, for a few bins of a histogram.
 
     A device belongs for good to one of k groups, drawn from its secret. Group g answers for the d
     neighbouring bins g, g + 1, ..., counted around: one bit each, whether the value is in that bin,
-    flipped with probability b = flip / 2^32. Two values differ in two bits, or, for d = 1, in one,
-    so epsilon is min(d, 2) ln((1 - b) / b). (The paper flips as if there were always two, and so
-    spends only half of epsilon for d = 1.) However often a device reports, it says nothing about
-    the other bins. The report is the group in two bytes, big-endian, and the bits, the first in the
-    highest place of the first byte; places after the last bit are zero.
+    which may be a lie. However often a device reports, it says nothing about the other bins. The
+    report is the group in two bytes, big-endian, and the bits, the first in the highest place of
+    the first byte; places after the last bit are zero.
+
+    Attributes:
+        size: number of bins k.
+        buckets: how many bins d a device answers for.
+    """
+
+    size: int
+    buckets: int
+
+    @property
+    @abstractmethod
+    def lie(self) -> Fraction:
+        """The probability b that a bit of a report is a lie; below 1/2."""
+
+    @property
+    def differing(self) -> int:
+        """In how many bits two values differ at most: two, or one if there is only one."""
+        return min(self.buckets, 2)
+
+    @property
+    def report_bytes(self) -> int:
+        """Two bytes for the group, and the bits."""
+        return 2 + (self.buckets + 7) // 8
+
+    @property
+    def epsilon(self) -> float:
+        """The privacy loss of one report, in nats."""
+        return log_upper(((1 - self.lie) / self.lie) ** self.differing)
+
+    @property
+    def support(self) -> Support:
+        """The probabilities of a 1 for the device's own bin (p) and for another (q)."""
+        lie = float(self.lie)
+        return Support(1 - lie, lie)
+
+    def variance(self, share: float, reports: int) -> float:
+        """Of a bin's estimated share, which only d / k of the devices answer for.
+
+        With m = n d / k answers: (b (1 - b) / (1 - 2b)^2 + f (1 - f) (1 - d / k)) / m. The second
+        part is that of asking a sample.
+        """
+        asked = self.buckets / self.size
+        noise = float(self.support.variance(share, 1))
+        return (noise + share * (1 - share) * (1 - asked)) / (reports * asked)
+
+
+@dataclass(frozen=True)
+class DBitFlip(GroupedBins):
+    """dBitFlip (Ding, Kulkarni and Yekhanin, NIPS 2017, section 3).
+
+    Each bit is a lie with probability b = flip / 2^32. Two values differ in two bits, or, for d =
+    1, in one, so epsilon is min(d, 2) ln((1 - b) / b). (The paper flips as if there were always
+    two, and so spends only half of epsilon for d = 1.)
 
     Attributes:
         size: number of bins k, in [2, 1024].
@@ -56,27 +107,6 @@ class DBitFlip(Mechanism):
         return cls(size=size, buckets=asked, flip=flip)
 
     @property
-    def report_bytes(self) -> int:
-        """Two bytes for the group, and the bits."""
-        return 2 + (self.buckets + 7) // 8
-
-    @property
-    def epsilon(self) -> float:
-        """The privacy loss of one report, in nats."""
-        return log_upper(Fraction(SCALE - self.flip, self.flip) ** min(self.buckets, 2))
-
-    @property
-    def support(self) -> Support:
-        """The probabilities of a 1 for the device's own bin (p) and for another (q)."""
-        return Support(1 - self.flip / SCALE, self.flip / SCALE)
-
-    def variance(self, share: float, reports: int) -> float:
-        """Of a bin's estimated share, which only d / k of the devices answer for.
-
-        With m = n d / k answers: (b (1 - b) / (1 - 2b)^2 + f (1 - f) (1 - d / k)) / m. The second
-        part is that of asking a sample.
-        """
-        asked = self.buckets / self.size
-        answers = max(reports * asked, 1.0)
-        noise = float(self.support.variance(share, 1))
-        return (noise + share * (1 - share) * (1 - asked)) / answers
+    def lie(self) -> Fraction:
+        """What stands in `flip`."""
+        return Fraction(self.flip, SCALE)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar, Self
@@ -14,14 +15,47 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
+class BitMean(NumericMechanism):
+    """A mechanism whose report is a bit that is 1 with probability b + y (1 - 2b).
+
+    y is where the device's value stands in the range, in [0, 1]. Epsilon is ln((1 - b) / b),
+    attained by the ends of the range. A 1 stands for (1 - b) / (1 - 2b), a 0 for -b / (1 - 2b).
+    """
+
+    @property
+    @abstractmethod
+    def lie(self) -> Fraction:
+        """The probability b of a 1 at the lower end, and of a 0 at the upper; below 1/2."""
+
+    @property
+    def outcomes(self) -> int:
+        """Two."""
+        return 2
+
+    @property
+    def epsilon(self) -> float:
+        """The privacy loss of one report, in nats."""
+        return log_upper((1 - self.lie) / self.lie)
+
+    def outcome_values(self) -> Sequence[float]:
+        """One below the range and one above it."""
+        lie = float(self.lie)
+        return (-lie / (1 - 2 * lie), (1 - lie) / (1 - 2 * lie))
+
+    def variance(self, share: float, reports: int) -> float:
+        """(e / (e - 1)^2 + y (1 - y)) / n."""
+        lie = float(self.lie)
+        one = lie + share * (1 - 2 * lie)
+        return one * (1 - one) / ((1 - 2 * lie) ** 2 * reports)
+
+
 @dataclass(frozen=True)
-class OneBitMean(NumericMechanism):
+class OneBitMean(BitMean):
     """Duchi, Jordan and Wainwright (2013); the 1BitMean of Ding, Kulkarni and Yekhanin (2017).
 
     A device whose value stands at y in [0, 1] of the range sends a 1 with probability
     b + y (1 - 2b), b = flip / 2^32. The probability is an integer between flip and 2^32 - flip
-    whatever the value, so epsilon is ln((1 - b) / b), attained by the ends of the range. A 1
-    stands for (1 - b) / (1 - 2b), a 0 for -b / (1 - 2b).
+    whatever the value.
 
     Attributes:
         flip: weight of a 1 at the lower end, and of a 0 at the upper, over 2^32; in [1, 2^31 - 1].
@@ -48,22 +82,6 @@ class OneBitMean(NumericMechanism):
         return self.flip + ((SCALE - 2 * self.flip) * place + RESOLUTION // 2) // RESOLUTION
 
     @property
-    def outcomes(self) -> int:
-        """Two."""
-        return 2
-
-    @property
-    def epsilon(self) -> float:
-        """The privacy loss of one report, in nats."""
-        return log_upper(Fraction(SCALE - self.flip, self.flip))
-
-    def outcome_values(self) -> Sequence[float]:
-        """One below the range and one above it."""
-        lie = self.flip / SCALE
-        return (-lie / (1 - 2 * lie), (1 - lie) / (1 - 2 * lie))
-
-    def variance(self, share: float, reports: int) -> float:
-        """(e / (e - 1)^2 + y (1 - y)) / n."""
-        lie = self.flip / SCALE
-        one = lie + share * (1 - 2 * lie)
-        return one * (1 - one) / ((1 - 2 * lie) ** 2 * reports)
+    def lie(self) -> Fraction:
+        """What stands in `flip`."""
+        return Fraction(self.flip, SCALE)

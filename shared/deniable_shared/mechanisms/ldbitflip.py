@@ -1,0 +1,103 @@
+"""dBitFlip, asked again and again: a permanent answer for each bin that a device answers for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import ClassVar, Final, Self
+
+from deniable_shared.mechanisms.base import require_integer
+from deniable_shared.mechanisms.dbitflip import MAX_SIZE, GroupedBins
+from deniable_shared.mechanisms.flips import composed, weights_for
+from deniable_shared.rationals import SCALE, float_upper, log_upper
+
+DEFAULT_BUCKETS: Final = 1
+"""One bin has all of epsilon for its only bit.
+
+Its variance is that of (1 + sqrt(e))^2 / sqrt(e) bins, more than four at any epsilon, and its
+total, 2 epsilon_permanent, that of two. Only more bins than that buy accuracy with the total.
+"""
+
+
+@dataclass(frozen=True)
+class MemoizedDBitFlip(GroupedBins):
+    """dBitFlipPM (Ding, Kulkarni and Yekhanin, NIPS 2017, section 4), with output perturbation.
+
+    What a device has to say is one of d + 1 classes: which of its d bins the value is in, or none
+    of them (where it answers for all bins, there is no such class). For each class it has d
+    permanent bits, each a lie with probability b1 = permanent / 2^32, drawn when first needed from
+    its secret. A report is the bits of the value's class, each flipped afresh with probability b2 =
+    flip / 2^32; together b = b1 (1 - b2) + (1 - b1) b2.
+
+    `epsilon_permanent` is min(d, 2) ln((1 - b1) / b1). `epsilon_total` is 2 d ln((1 - b1) / b1):
+    each of the d bits is about one class, so between two histories that change class at the same
+    reports it differs for at most two. Some differ by as much. (One epsilon_permanent for each
+    class, as it is often put, would be more than that for d of 2 and above.) Histories that change
+    at other times are not covered.
+
+    Attributes:
+        size: number of bins k, in [2, 1024].
+        buckets: how many bins d a device answers for, in [1, size].
+        permanent: weight of a lie of a permanent bit, over 2^32; in [1, 2^31 - 1].
+        flip: weight of flipping it in a report, over 2^32; in [0, 2^31 - 1].
+    """
+
+    name: ClassVar[str] = "ldbitflip"
+    title: ClassVar[str] = "memoised dBitFlip"
+    size: int
+    buckets: int
+    permanent: int
+    flip: int
+
+    def __post_init__(self) -> None:
+        require_integer("ldbitflip size", self.size, 2, MAX_SIZE)
+        require_integer("ldbitflip buckets", self.buckets, 1, self.size)
+        require_integer("ldbitflip permanent", self.permanent, 1, SCALE // 2 - 1)
+        require_integer("ldbitflip flip", self.flip, 0, SCALE // 2 - 1)
+
+    @classmethod
+    def for_epsilons(
+        cls,
+        size: int,
+        epsilon: Fraction,
+        epsilon_permanent: Fraction,
+        buckets: int = DEFAULT_BUCKETS,
+    ) -> Self:
+        """The mechanism that exceeds neither epsilon.
+
+        Args:
+            size: number of bins.
+            epsilon: privacy loss of one report, in nats.
+            epsilon_permanent: privacy loss of all reports of one value, in nats.
+            buckets: how many bins a device answers for.
+
+        Raises:
+            ParameterError: if epsilon is above epsilon_permanent, or there are not so many bins.
+        """
+        permanent, flip = weights_for(epsilon, epsilon_permanent, min(buckets, 2))
+        return cls(size=size, buckets=buckets, permanent=permanent, flip=flip)
+
+    @property
+    def lie(self) -> Fraction:
+        """The probability of one flip out of two."""
+        return composed(self.permanent, self.flip)
+
+    @property
+    def epsilon_permanent(self) -> float:
+        """The privacy loss of all reports of one value, in nats."""
+        return log_upper(self._odds**self.differing)
+
+    @property
+    def memoized_values(self) -> int:
+        """One for each bin of the device, and one for all others."""
+        return min(self.buckets + 1, self.size)
+
+    @cached_property
+    def epsilon_total(self) -> float:
+        """The privacy loss of all reports of a device, in nats."""
+        return float_upper(2 * self.buckets * Fraction(log_upper(self._odds)))
+
+    @property
+    def _odds(self) -> Fraction:
+        return Fraction(SCALE - self.permanent, self.permanent)
