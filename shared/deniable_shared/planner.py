@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from deniable_shared.errors import ParameterError
-from deniable_shared.mechanisms import ORACLES, Oracle, Sketch
+from deniable_shared.mechanisms import MEMOIZED_ORACLES, ORACLES, Oracle, Sketch
 from deniable_shared.mechanisms.sketch import MAX_CELLS, MIN_ROWS, row_cells, rows_for
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ def candidates(size: int, epsilon: Fraction, names: Iterable[str] = CONSIDERED) 
         epsilon: privacy loss of one report, in nats.
         names: of oracles; those that the planner may take, unless others are to be compared.
     """
-    found = []
+    found: list[Oracle] = []
     for name in names:
         try:
             oracle = ORACLES[name].for_epsilon(size, epsilon)
@@ -117,6 +117,42 @@ def oracle_for(size: int, epsilon: Fraction) -> Oracle:
     if not found:
         raise ParameterError("values", "few enough for an oracle; use a string metric", size)
     return _best(found, total_variance)
+
+
+def memoized_candidates(size: int, epsilon: Fraction, epsilon_permanent: Fraction) -> list[Oracle]:
+    """The oracles that can carry so many items and draw reports from a permanent answer.
+
+    Left out is what would not be charged in full by adding up epsilons, see
+    `MemoizedRandomizedResponse`.
+
+    Args:
+        size: number of items, at least 2.
+        epsilon: privacy loss of one report, in nats.
+        epsilon_permanent: privacy loss of all reports of one value, in nats.
+
+    Raises:
+        ParameterError: if no oracle can carry so many items, or epsilon is not below
+            epsilon_permanent.
+    """
+    found: list[Oracle] = []
+    refused = None
+    for kind in MEMOIZED_ORACLES.values():
+        try:
+            found.append(kind.for_epsilons(size, epsilon, epsilon_permanent))
+        except ParameterError as error:
+            refused = error
+    if refused is not None and not found:
+        raise refused
+    return found
+
+
+def memoized_oracle_for(size: int, epsilon: Fraction, epsilon_permanent: Fraction) -> Oracle:
+    """Of those, the one with the least total squared error, or nearly so with smaller reports.
+
+    It is decided as `oracle_for` decides, by the variance of one report; that depends on epsilon
+    alone, so both are what their one-time counterparts are at the same epsilon.
+    """
+    return _best(memoized_candidates(size, epsilon, epsilon_permanent), total_variance)
 
 
 def inner_candidates(

@@ -13,19 +13,24 @@ from deniable_shared import numbers, planner
 from deniable_shared.errors import ParameterError
 from deniable_shared.mechanisms import (
     MEMOIZED,
+    MEMOIZED_ORACLES,
     NUMERIC,
     ORACLES,
     HadamardResponse,
     Mechanism,
+    MemoizedRandomizedResponse,
+    MemoizedUnaryEncoding,
+    Oracle,
     RandomizedResponse,
     Rappor,
     SampledAttribute,
     SampledCoefficients,
     Sketch,
+    grr,
     rappor,
     sketch,
 )
-from deniable_shared.rationals import SCALE, ceil_divide
+from deniable_shared.rationals import SCALE, ceil_divide, exp_lower
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -43,6 +48,9 @@ REPEAT: Final = (FRESH, MEMOIZE)
 SKETCHES: Final[Mapping[str, str]] = {"cms": "sue", "hcms": "ht"}
 """Sketches that have a name of their own, and the oracle inside."""
 
+LOLOHA: Final = "loloha"
+"""The sketch over L-GRR with about e^epsilon + 1 buckets (Arcolezi et al. 2023)."""
+
 _FRESH: Final[Mapping[str, tuple[str, ...]]] = {
     "attributes": (SampledAttribute.name, SampledCoefficients.name),
     "boolean": (RandomizedResponse.name,),
@@ -51,9 +59,9 @@ _FRESH: Final[Mapping[str, tuple[str, ...]]] = {
 }
 _MEMOIZED: Final[Mapping[str, tuple[str, ...]]] = {
     "attributes": (),
-    "boolean": (),
-    "category": (),
-    "string": (Rappor.name,),
+    "boolean": (MemoizedRandomizedResponse.name,),
+    "category": tuple(MEMOIZED_ORACLES),
+    "string": (LOLOHA, Sketch.name, Rappor.name),
 }
 
 MAX_BUCKETS: Final = 65_536
@@ -92,12 +100,12 @@ def resolve(
     name = AUTO if choice is None else choice[0]
     options = None if choice is None else choice[1]
     allowed = _allowed(kind, repeat)
+    if not allowed:
+        raise ParameterError("repeat", f"left out: nothing memoises {kind}", repeat)
     if name not in allowed:
         if name in _allowed(kind, MEMOIZE if repeat == FRESH else FRESH):
             wanted = f'"{MEMOIZE}"' if repeat == FRESH else f'"{FRESH}", or left out,'
             raise ParameterError("repeat", f"{wanted} for {name}", repeat)
-        if not allowed:
-            raise ParameterError("repeat", f"left out: nothing memoises {kind}", repeat)
         raise ParameterError("mechanism", f"one of {', '.join(allowed)} for {kind}", name)
     if repeat == FRESH and epsilon_permanent is not None:
         constraint = f'left out, unless repeat = "{MEMOIZE}"'
@@ -108,14 +116,11 @@ def resolve(
         raise ParameterError("delta", "left out: only gaussian has one", float(delta))
     mechanism: Mechanism
     if kind == "boolean":
-        mechanism = RandomizedResponse.for_epsilon(2, epsilon)
+        mechanism = _flag(epsilon, epsilon_permanent)
     elif kind == "category":
         if size < 2:
             raise ParameterError("values", "at least 2 categories, with other", size)
-        if name == AUTO:
-            mechanism = planner.oracle_for(size, epsilon)
-        else:
-            mechanism = ORACLES[name].for_epsilon(size, epsilon)
+        mechanism = _oracle(name, size, epsilon, epsilon_permanent)
     elif kind in NUMERIC:
         mechanism = numbers.mechanism_for(
             kind,
@@ -128,10 +133,12 @@ def resolve(
         )
     elif kind == "attributes":
         mechanism = _record(name, attributes, epsilon)
-    elif epsilon_permanent is not None:
+    elif epsilon_permanent is None:
+        mechanism = _sketch(name, epsilon, devices, options)
+    elif name == Rappor.name:
         mechanism = _rappor(epsilon, epsilon_permanent, options)
     else:
-        mechanism = _sketch(name, epsilon, devices, options)
+        mechanism = _memoized_sketch(name, epsilon, epsilon_permanent, devices, options)
     if options is not None:
         options.refuse_unknown()
     return mechanism
@@ -146,6 +153,23 @@ def _allowed(kind: str, repeat: str) -> tuple[str, ...]:
     else:
         names = list((_MEMOIZED if repeat == MEMOIZE else _FRESH)[kind])
     return (AUTO, *names) if names else ()
+
+
+def _flag(epsilon: Fraction, permanent: Fraction | None) -> Oracle:
+    if permanent is None:
+        return RandomizedResponse.for_epsilon(2, epsilon)
+    return MemoizedRandomizedResponse.for_epsilons(2, epsilon, permanent)
+
+
+def _oracle(name: str, size: int, epsilon: Fraction, permanent: Fraction | None) -> Oracle:
+    """The oracle of a category: the one that is named, or the planner's choice."""
+    if permanent is not None:
+        if name == AUTO:
+            return planner.memoized_oracle_for(size, epsilon, permanent)
+        return MEMOIZED_ORACLES[name].for_epsilons(size, epsilon, permanent)
+    if name == AUTO:
+        return planner.oracle_for(size, epsilon)
+    return ORACLES[name].for_epsilon(size, epsilon)
 
 
 def _record(
@@ -187,6 +211,30 @@ def _sketch(name: str, epsilon: Fraction, devices: int, options: Fields | None) 
             raise ParameterError("sketch buckets", error.constraint, error.value) from error
         planned = Sketch(rows=sketch.rows_for(oracle, devices), inner=oracle)
     return planned if rows is None else Sketch(rows=rows, inner=planned.inner)
+
+
+def _memoized_sketch(
+    name: str, epsilon: Fraction, permanent: Fraction, devices: int, options: Fields | None
+) -> Sketch:
+    """Left to the planner, the oracle inside is L-OSUE: RAPPOR has at least twice its variance."""
+    buckets, rows, inner = None, None, None
+    if options is not None:
+        buckets = options.integer("buckets", 2, MAX_BUCKETS, default=None)
+        rows = options.integer("rows", 1, sketch.MAX_PERMANENT_ROWS, default=None)
+        if name == Sketch.name:
+            inner = options.choice("inner", tuple(MEMOIZED_ORACLES), default=None)
+    if name == LOLOHA:
+        inner = MemoizedRandomizedResponse.name
+        if buckets is None:
+            buckets = min(1 + round(exp_lower(epsilon)), grr.MAX_SIZE)
+    kind = MEMOIZED_ORACLES[inner or MemoizedUnaryEncoding.name]
+    try:
+        oracle = kind.for_epsilons(buckets or planner.BUCKETS, epsilon, permanent)
+    except ParameterError as error:
+        if not error.name.endswith(" size"):
+            raise
+        raise ParameterError("sketch buckets", error.constraint, error.value) from error
+    return Sketch(rows=rows or sketch.rows_for(oracle, devices), inner=oracle)
 
 
 def _rappor(epsilon: Fraction, permanent: Fraction, options: Fields | None) -> Rappor:

@@ -8,7 +8,9 @@ from deniable_shared.errors import ParameterError
 from deniable_shared.mechanisms.base import (
     MAX_EPSILON,
     MAX_EPSILON_PERMANENT,
+    FreshOracle,
     Mechanism,
+    MemoizedOracle,
     Oracle,
     Support,
 )
@@ -19,6 +21,8 @@ from deniable_shared.mechanisms.ht import HadamardResponse
 from deniable_shared.mechanisms.hybrid import Hybrid
 from deniable_shared.mechanisms.ldbitflip import MemoizedDBitFlip
 from deniable_shared.mechanisms.lduchi import MemoizedOneBitMean
+from deniable_shared.mechanisms.lgrr import MemoizedRandomizedResponse
+from deniable_shared.mechanisms.losue import MemoizedUnaryEncoding
 from deniable_shared.mechanisms.noise import DiscreteGaussian, DiscreteLaplace
 from deniable_shared.mechanisms.numeric import NumericMechanism
 from deniable_shared.mechanisms.olh import OptimizedLocalHashing
@@ -36,7 +40,7 @@ from deniable_shared.mechanisms.window import Piecewise, SquareWave
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-ORACLES: Final[Mapping[str, type[Oracle]]] = {
+ORACLES: Final[Mapping[str, type[FreshOracle]]] = {
     oracle.name: oracle
     for oracle in (
         GeneralizedRandomizedResponse,
@@ -50,7 +54,12 @@ ORACLES: Final[Mapping[str, type[Oracle]]] = {
         SymmetricUnaryEncoding,
     )
 }
-"""Every oracle over a known domain, by its name in a registry file."""
+"""The oracles over a known domain that memoise nothing, by their names in a registry file."""
+
+MEMOIZED_ORACLES: Final[Mapping[str, type[MemoizedOracle]]] = {
+    oracle.name: oracle for oracle in (MemoizedRandomizedResponse, MemoizedUnaryEncoding)
+}
+"""The oracles that draw every report from a permanent answer."""
 
 NUMERIC: Final[Mapping[str, frozenset[str]]] = {
     "number": frozenset(
@@ -70,6 +79,7 @@ NUMERIC: Final[Mapping[str, frozenset[str]]] = {
 
 MECHANISMS: Final[Mapping[str, type[Mechanism]]] = {
     **ORACLES,
+    **MEMOIZED_ORACLES,
     DBitFlip.name: DBitFlip,
     DiscreteGaussian.name: DiscreteGaussian,
     DiscreteLaplace.name: DiscreteLaplace,
@@ -115,11 +125,13 @@ __all__ = [
     "MAX_EPSILON_PERMANENT",
     "MECHANISMS",
     "MEMOIZED",
+    "MEMOIZED_ORACLES",
     "NUMERIC",
     "ORACLES",
     "DBitFlip",
     "DiscreteGaussian",
     "DiscreteLaplace",
+    "FreshOracle",
     "GeneralizedRandomizedResponse",
     "GroupedBins",
     "HadamardResponse",
@@ -127,6 +139,9 @@ __all__ = [
     "Mechanism",
     "MemoizedDBitFlip",
     "MemoizedOneBitMean",
+    "MemoizedOracle",
+    "MemoizedRandomizedResponse",
+    "MemoizedUnaryEncoding",
     "NumericMechanism",
     "OneBitMean",
     "OptimizedLocalHashing",

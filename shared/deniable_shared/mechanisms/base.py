@@ -163,6 +163,10 @@ class Oracle(SupportMechanism):
     pure: ClassVar[bool] = True
     size: int
 
+
+class FreshOracle(Oracle):
+    """An oracle that draws all of its noise anew for every report."""
+
     @classmethod
     @abstractmethod
     def for_epsilon(cls, size: int, epsilon: Fraction) -> Self:
@@ -171,6 +175,38 @@ class Oracle(SupportMechanism):
         Raises:
             ParameterError: if it cannot carry so many items.
         """
+
+
+class MemoizedOracle(Oracle):
+    """An oracle whose reports of an item are all drawn from one permanent answer of the device."""
+
+    @classmethod
+    @abstractmethod
+    def for_epsilons(cls, size: int, epsilon: Fraction, epsilon_permanent: Fraction) -> Self:
+        """The mechanism over `size` items that exceeds neither epsilon.
+
+        Args:
+            size: number of items.
+            epsilon: privacy loss of one report, in nats.
+            epsilon_permanent: privacy loss of all reports of one value, in nats.
+
+        Raises:
+            ParameterError: if it cannot carry so many items, or epsilon is not below
+                epsilon_permanent.
+        """
+
+    @abstractmethod
+    def odds(self, reports: int) -> Fraction:
+        """E to the privacy loss of so many reports of one value: exact, and attained.
+
+        Args:
+            reports: T, at least 1.
+        """
+
+    @property
+    def memoized_values(self) -> int:
+        """One permanent answer per item."""
+        return self.size
 
 
 class IndexOracle(Oracle):

@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import ClassVar, Final, Self
 
 from deniable_shared.errors import ParameterError
-from deniable_shared.mechanisms.base import IndexOracle, Support, require_integer
+from deniable_shared.mechanisms.base import FreshOracle, IndexOracle, Support, require_integer
 from deniable_shared.rationals import SCALE, ceil_divide, exp_lower, log_upper
 
 MAX_SIZE: Final = 1024
@@ -15,7 +15,7 @@ MAX_SIZE: Final = 1024
 
 
 @dataclass(frozen=True)
-class GeneralizedRandomizedResponse(IndexOracle):
+class GeneralizedRandomizedResponse(IndexOracle, FreshOracle):
     """k-ary randomized response (Kairouz, Oh and Viswanath 2014; Wang et al. 2017, section 4.1).
 
     Item x is reported with probability p = 1 - (k - 1) q, every other item with probability

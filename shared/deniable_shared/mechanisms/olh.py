@@ -8,7 +8,7 @@ from typing import ClassVar, Final, Self
 
 from deniable_shared import hashing
 from deniable_shared.errors import ParameterError
-from deniable_shared.mechanisms.base import Oracle, Support, require_integer
+from deniable_shared.mechanisms.base import FreshOracle, Support, require_integer
 from deniable_shared.rationals import SCALE, ceil_divide, exp_lower, log_upper
 
 MAX_SIZE: Final = 4_096
@@ -19,7 +19,7 @@ SEED_BYTES: Final = 4
 
 
 @dataclass(frozen=True)
-class OptimizedLocalHashing(Oracle):
+class OptimizedLocalHashing(FreshOracle):
     """OLH (Wang, Blocki, Li and Jha 2017, section 4.4) over a known domain.
 
     The device draws a seed of 32 bits, hashes its item to one of g buckets with that member of the

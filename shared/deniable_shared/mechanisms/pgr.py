@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar, Final, Self
 
 from deniable_shared.errors import ParameterError
-from deniable_shared.mechanisms.base import IndexOracle, Support, require_integer
+from deniable_shared.mechanisms.base import FreshOracle, IndexOracle, Support, require_integer
 from deniable_shared.rationals import SCALE, exp_lower, log_upper
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ is better by more than 1%; at 5 by up to 6%, at 6 by a quarter, for a hundred in
 
 
 @dataclass(frozen=True)
-class ProjectiveGeometryResponse(IndexOracle):
+class ProjectiveGeometryResponse(IndexOracle, FreshOracle):
     """PGR (Feldman, Nelson, Nguyen and Talwar, ICML 2022, section 3), over a prime field.
 
     The outcomes are the K = (q^t - 1) / (q - 1) points of the projective space over F_q^t. Item x

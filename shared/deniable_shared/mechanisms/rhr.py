@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import Any, ClassVar, Final, Self
 
 from deniable_shared.errors import ParameterError
-from deniable_shared.mechanisms.base import IndexOracle, Support, require_integer
+from deniable_shared.mechanisms.base import FreshOracle, IndexOracle, Support, require_integer
 from deniable_shared.rationals import SCALE, ceil_divide, exp_lower, log_upper
 
 MAX_SIZE: Final = 1 << 20
@@ -16,7 +16,7 @@ MAX_BITS: Final = 12
 
 
 @dataclass(frozen=True)
-class RecursiveHadamardResponse(IndexOracle):
+class RecursiveHadamardResponse(IndexOracle, FreshOracle):
     """RHR with L bits (Chen, Kairouz and Ozgur 2020, section 4), items assigned round-robin.
 
     There are B = 2^(L-1) blocks. Item x belongs to block x mod B, and has there the column x div B

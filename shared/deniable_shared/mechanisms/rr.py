@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar, Self
 
-from deniable_shared.mechanisms.base import IndexOracle, Support, require_integer
+from deniable_shared.mechanisms.base import FreshOracle, IndexOracle, Support, require_integer
 from deniable_shared.rationals import SCALE, ceil_divide, exp_lower, log_upper
 
 
 @dataclass(frozen=True)
-class RandomizedResponse(IndexOracle):
+class RandomizedResponse(IndexOracle, FreshOracle):
     """Warner's randomized response (1965): the bit is flipped with probability flip / 2^32.
 
     The report is one byte, 0 or 1. Epsilon is ln((1 - b) / b) with b = flip / 2^32: two outputs,

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from deniable_shared.attributes import MAX_ATTRIBUTES, MIN_ATTRIBUTES
 from deniable_shared.errors import ParameterError
-from deniable_shared.mechanisms.base import Mechanism, Oracle
+from deniable_shared.mechanisms.base import FreshOracle, Mechanism, Oracle
 
 
 @dataclass(frozen=True)
@@ -41,8 +41,8 @@ class SampledAttribute(Mechanism):
             constraint = f"{MIN_ATTRIBUTES} to {MAX_ATTRIBUTES} of them"
             raise ParameterError("attributes", constraint, len(self.inner))
         for oracle in self.inner:
-            if not isinstance(oracle, Oracle):
-                raise ParameterError("smp inner", "oracles", oracle)
+            if not isinstance(oracle, FreshOracle):
+                raise ParameterError("smp inner", "oracles that memoise nothing", oracle)
 
     @property
     def oracles(self) -> tuple[Oracle, ...]:

@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import ClassVar, Final, Self
 
 from deniable_shared.errors import ParameterError
-from deniable_shared.mechanisms.base import BitsOracle, Support, require_integer
+from deniable_shared.mechanisms.base import BitsOracle, FreshOracle, Support, require_integer
 from deniable_shared.rationals import SCALE, ceil_divide, exp_lower, log_upper
 
 MAX_SIZE: Final = 1_024
@@ -15,7 +15,7 @@ MAX_SIZE: Final = 1_024
 
 
 @dataclass(frozen=True)
-class SubsetSelection(BitsOracle):
+class SubsetSelection(BitsOracle, FreshOracle):
     """Subset selection (Ye and Barg 2018; Wang et al. 2016): optimal at every size and epsilon.
 
     The device sends a set of w of the k items. With probability p = own / 2^32 the set is its own

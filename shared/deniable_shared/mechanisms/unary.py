@@ -7,14 +7,14 @@ from fractions import Fraction
 from typing import ClassVar, Final, Self
 
 from deniable_shared.errors import ParameterError
-from deniable_shared.mechanisms.base import BitsOracle, Support, require_integer
+from deniable_shared.mechanisms.base import BitsOracle, FreshOracle, Support, require_integer
 from deniable_shared.rationals import SCALE, ceil_divide, exp_lower, log_upper
 
 MAX_SIZE: Final = 4_096
 
 
 @dataclass(frozen=True)
-class UnaryEncoding(BitsOracle):
+class UnaryEncoding(BitsOracle, FreshOracle):
     """The device's own bit is 1 with probability p = own / 2^32, any other with q = other / 2^32.
 
     Two values differ in two bits, which are independent, so epsilon is ln(p (1 - q) / ((1 - p) q)),
