@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections import defaultdict
 from typing import TYPE_CHECKING, Final
 
 from deniable_aggregator.store import Store, StoreUnavailableError, Sum
@@ -15,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from deniable_aggregator.catalogue import Catalogue
-    from deniable_aggregator.store import Row
+    from deniable_aggregator.store import Batch, Row, TallyKey
     from deniable_aggregator.tallies import Tally
 
 BATCH_BYTES: Final = 16 << 20
@@ -32,10 +31,11 @@ log = logging.getLogger("deniable_aggregator")
 class Folder:
     """Counts what is in the inbox.
 
-    A batch is counted outside any lock of the store. Then one transaction adds the counts and
-    deletes the rows; if one of the rows is gone, another process has counted it, and nothing
-    changes. So any number of folders may work on one store, and a crash repeats a batch or not,
-    but never counts it twice.
+    A row is deleted in the transaction that adds what it amounts to. So any number of folders may
+    work on one store: on PostgreSQL each locks the rows of its batch, and others are given other
+    rows; on SQLite a batch is counted outside any lock, and if one of its rows is gone, another
+    process has counted it, and nothing changes. A crash repeats a batch or not, but never counts
+    it twice.
     """
 
     def __init__(self, store: Store, catalogue: Catalogue) -> None:
@@ -65,41 +65,40 @@ class Folder:
 
     def _fold_batch(self) -> bool:
         """Counts one batch; True if the batch was full, so that there may be more."""
-        rows = self._store.inbox.batch(max_bytes=BATCH_BYTES, max_rows=BATCH_ROWS)
-        full = len(rows) == BATCH_ROWS or sum(len(row.payload) for row in rows) >= BATCH_BYTES
-        groups: defaultdict[tuple[bytes, int], list[Row]] = defaultdict(list)
-        for row in rows:
-            groups[row.digest, row.epoch].append(row)
-        # One tally at a time, so that memory does not grow with the number of metrics.
-        for (digest, epoch), members in groups.items():
-            self._fold_group(digest, epoch, members)
-        return full
+        with self._store.inbox.claim(max_bytes=BATCH_BYTES, max_rows=BATCH_ROWS) as batch:
+            size = sum(len(row.payload) for row in batch.rows)
+            # One tally at a time, so that memory does not grow with the number of metrics.
+            for where, rows in batch.groups().items():
+                self._fold_group(batch, where, rows)
+            return len(batch.rows) == BATCH_ROWS or size >= BATCH_BYTES
 
-    def _fold_group(self, digest: bytes, epoch: int, rows: list[Row]) -> None:
-        entry = self._catalogue.find(digest)
+    def _fold_group(self, batch: Batch, where: TallyKey, rows: list[Row]) -> None:
+        entry = self._catalogue.find(where.digest)
         if entry is None:
             # Another server may have registered it, and accepted its reports, a moment ago.
             self._catalogue.read()
-            entry = self._catalogue.find(digest)
+            entry = self._catalogue.find(where.digest)
         if entry is None:
-            self._set_aside(rows, "their metric is not registered")
+            _set_aside(batch, rows, "their metric is not registered")
             return
         counted = _count(entry.tally, rows)
         if counted is None:
-            rows = self._without_bad_rows(entry.tally, rows)
+            rows = _without_bad_rows(batch, entry.tally, rows)
             counted = _count(entry.tally, rows) if rows else None
         if counted is not None:
-            self._store.tallies.add(digest, epoch, counted, [row.id for row in rows])
+            batch.count(where, counted, rows)
 
-    def _without_bad_rows(self, tally: Tally, rows: list[Row]) -> list[Row]:
-        bad = [row for row in rows if _count(tally, [row]) is None]
-        self._set_aside(bad, "they cannot be counted")
-        gone = {row.id for row in bad}
-        return [row for row in rows if row.id not in gone]
 
-    def _set_aside(self, rows: list[Row], reason: str) -> None:
-        log.error("%d inbox rows were set aside: %s", len(rows), reason)
-        self._store.inbox.set_aside([row.id for row in rows])
+def _without_bad_rows(batch: Batch, tally: Tally, rows: list[Row]) -> list[Row]:
+    bad = [row for row in rows if _count(tally, [row]) is None]
+    _set_aside(batch, bad, "they cannot be counted")
+    gone = {row.id for row in bad}
+    return [row for row in rows if row.id not in gone]
+
+
+def _set_aside(batch: Batch, rows: list[Row], reason: str) -> None:
+    log.error("%d inbox rows were set aside: %s", len(rows), reason)
+    batch.set_aside(rows)
 
 
 def _count(tally: Tally, rows: list[Row]) -> Sum | None:

@@ -92,7 +92,7 @@ class Ingest:
         try:
             key = authenticated(self._keyring, environ.get("HTTP_AUTHORIZATION", ""), "write")
             application = key.application
-            outcome = self._store(self._checked(application, environ))
+            outcome = self._store(self._checked(application, environ), key.id)
         except ProblemError as problem:
             self._count(application, problem.code)
             raise
@@ -147,9 +147,9 @@ class Ingest:
             )
         return body
 
-    def _store(self, upload: wire.Upload) -> Outcome:
+    def _store(self, upload: wire.Upload, key_id: str) -> Outcome:
         try:
-            outcome = self._writer.write(upload)
+            outcome = self._writer.write(upload, key_id)
         except OverloadedError:
             raise ProblemError(
                 "overloaded",

@@ -35,10 +35,11 @@ class _Waiting:
     The lock is held until the outcome is known: the cheapest way to wait for another thread.
     """
 
-    __slots__ = ("abandoned", "done", "outcome", "size", "upload")
+    __slots__ = ("abandoned", "done", "key_id", "outcome", "size", "upload")
 
-    def __init__(self, upload: Upload) -> None:
+    def __init__(self, upload: Upload, key_id: str) -> None:
         self.upload = upload
+        self.key_id = key_id
         self.size = UPLOAD_OVERHEAD_BYTES + sum(len(part.payload) for part in upload.parts)
         self.outcome: Outcome | None = None
         self.abandoned = False
@@ -73,15 +74,19 @@ class Writer:
         self._thread = threading.Thread(target=self._run, name="deniable-writer", daemon=True)
         self._thread.start()
 
-    def write(self, upload: Upload) -> Outcome:
+    def write(self, upload: Upload, key_id: str) -> Outcome:
         """Hands an upload over and waits until it is durable.
+
+        Args:
+            upload: the upload.
+            key_id: the id of the write key that it came with.
 
         Raises:
             OverloadedError: if the queue is full, or nothing was heard in time. In the second case
                 the upload may still be stored; sent again, it is a duplicate.
             StoreUnavailableError: if the store failed; nothing was stored.
         """
-        waiting = _Waiting(upload)
+        waiting = _Waiting(upload, key_id)
         with self._change:
             if self._closed:
                 raise StoreUnavailableError("the server is shutting down")
@@ -128,7 +133,9 @@ class Writer:
         if not group:
             return
         try:
-            outcomes = self._store.inbox.append([waiting.upload for waiting in group])
+            outcomes = self._store.inbox.append(
+                [waiting.upload for waiting in group], [waiting.key_id for waiting in group]
+            )
         except StoreUnavailableError as error:
             log.error("a group of %d uploads was not stored: %s", len(group), error)
             return

@@ -12,11 +12,12 @@ from hypothesis import strategies as st
 
 from deniable_aggregator import Store, fold
 from deniable_aggregator.catalogue import Catalogue
-from deniable_aggregator.store import StoreUnavailableError, Sum
+from deniable_aggregator.store import StoreUnavailableError, Sum, TallyKey
 from deniable_shared import registry, wire
 from tests.aggregator.service import REGISTRY, SPECS, TODAY, serving, upload
 
 THEME = SPECS["theme"].digest
+KEY = "cafe"
 
 
 @contextlib.contextmanager
@@ -27,7 +28,7 @@ def opened(path):
 
 
 def send(store, payload, epoch=TODAY):
-    store.inbox.append([wire.decode(upload(payload, epoch=epoch))])
+    store.inbox.append([wire.decode(upload(payload, epoch=epoch))], [KEY])
 
 
 def counted(store, epoch=TODAY):
@@ -49,7 +50,7 @@ def test_any_partition_into_uploads_groups_and_folds_gives_the_same_tally(report
                 if rest:
                     group.append(wire.decode(upload(bytes(rest[:size]))))
                     rest = rest[size:]
-            store.inbox.append(group)
+            store.inbox.append(group, [KEY] * len(group))
             if data.draw(st.booleans(), label="fold"):
                 folder_.fold(seconds=60)
         folder_.fold(seconds=60)
@@ -73,7 +74,8 @@ def test_a_backlog_of_many_batches_is_counted_whole(tmp_path, monkeypatch):
     with opened(tmp_path / "store.db") as (store, folder):
         for size in range(1, 40):
             send(store, b"\x02" * size)
-        assert len(store.inbox.batch(max_bytes=64, max_rows=7)) <= 7
+        with store.inbox.claim(max_bytes=64, max_rows=7) as batch:
+            assert len(batch.rows) <= 7
         folder.fold(seconds=60)
         assert counted(store) == [0, 0, sum(range(1, 40))]
 
@@ -83,17 +85,17 @@ def test_rows_that_another_process_has_counted_are_not_counted_again(tmp_path):
     with opened(path) as (store, folder), opened(path) as (other_store, other_folder):
         send(store, b"\x01")
         send(store, b"\x01")
-        rows = store.inbox.batch(max_bytes=100, max_rows=1)
-        other_folder.fold(seconds=60)
-        stale = Sum(1, np.array([0, 1, 0]))
-        assert not store.tallies.add(THEME, TODAY, stale, [row.id for row in rows])
+        with store.inbox.claim(max_bytes=100, max_rows=1) as batch:
+            other_folder.fold(seconds=60)
+            stale = Sum(1, np.array([0, 1, 0]))
+            assert not batch.count(TallyKey(THEME, TODAY, KEY), stale, batch.rows)
         folder.fold(seconds=60)
         assert counted(store) == counted(other_store) == [0, 2, 0]
 
 
 def test_a_row_that_cannot_be_counted_is_set_aside_and_blocks_nothing(service, caplog):
     service.send(upload(b"\x01"))
-    service.store.inbox.append([wire.decode(upload(b"\x07"))])  # past the check of ingest
+    service.store.inbox.append([wire.decode(upload(b"\x07"))], [KEY])  # past the check of ingest
     service.send(upload(b"\x02"))
     assert service.counts() == [0, 1, 1]
     assert service.counts() == [0, 1, 1]
@@ -103,7 +105,7 @@ def test_a_row_that_cannot_be_counted_is_set_aside_and_blocks_nothing(service, c
 
 def test_rows_of_an_unregistered_metric_are_set_aside(service):
     alien = wire.Upload(bytes(16), (wire.Part(bytes(32), TODAY, b"\x01"),))
-    service.store.inbox.append([alien])
+    service.store.inbox.append([alien], [KEY])
     service.send(upload(b"\x02"))
     assert service.counts() == [0, 0, 1]
     assert service.store.inbox.count_set_aside([bytes(32)]) == 1
@@ -122,10 +124,9 @@ def test_a_fold_that_fails_loses_nothing(tmp_path, monkeypatch):
     with opened(tmp_path / "store.db") as (store, folder):
         send(store, b"\x00\x01\x02")
         with monkeypatch.context() as patch:
-            patch.setattr("deniable_aggregator.store.tallies.update", None)
             patch.setattr(
-                "deniable_aggregator.store.tallies.insert",
-                lambda _: (_ for _ in ()).throw(StoreUnavailableError("full")),
+                "deniable_aggregator.store.batch.add_part",
+                lambda *_: (_ for _ in ()).throw(StoreUnavailableError("full")),
             )
             with pytest.raises(StoreUnavailableError):
                 folder.fold(seconds=60)

@@ -23,7 +23,8 @@ class SlowInbox:
         self.began = threading.Event()
         self.groups = []
 
-    def append(self, uploads):
+    def append(self, uploads, key_ids):
+        assert len(key_ids) == len(uploads)
         self.began.set()
         assert self.go.wait(30)
         self.groups.append(list(uploads))
@@ -44,9 +45,9 @@ def one():
 def test_uploads_that_come_during_a_commit_share_the_next_one(slow):
     writer = Writer(slow, queue_bytes=1 << 20, queue_seconds=30, enough_uploads=8)
     with ThreadPoolExecutor(21) as pool:
-        first = pool.submit(writer.write, one())
+        first = pool.submit(writer.write, one(), "cafe")
         assert slow.began.wait(30)
-        others = [pool.submit(writer.write, one()) for _ in range(20)]
+        others = [pool.submit(writer.write, one(), "cafe") for _ in range(20)]
         while len(writer._queue) < 20:
             time.sleep(0.001)
         slow.go.set()
@@ -58,23 +59,23 @@ def test_uploads_that_come_during_a_commit_share_the_next_one(slow):
 def test_a_full_queue_refuses_at_once(slow):
     writer = Writer(slow, queue_bytes=1_024 + 1, queue_seconds=30, enough_uploads=8)
     with ThreadPoolExecutor(1) as pool:
-        first = pool.submit(writer.write, one())
+        first = pool.submit(writer.write, one(), "cafe")
         assert slow.began.wait(30)
         with pytest.raises(OverloadedError):
-            writer.write(one())
+            writer.write(one(), "cafe")
         slow.go.set()
         assert first.result() is Outcome.STORED
-    assert writer.write(one()) is Outcome.STORED
+    assert writer.write(one(), "cafe") is Outcome.STORED
     writer.close()
 
 
 def test_nobody_waits_longer_than_the_limit_and_the_abandoned_are_not_written(slow):
     writer = Writer(slow, queue_bytes=1 << 20, queue_seconds=0.01, enough_uploads=8)
     with pytest.raises(OverloadedError):
-        writer.write(one())
+        writer.write(one(), "cafe")
     assert slow.began.wait(30)
     with pytest.raises(OverloadedError):
-        writer.write(one())
+        writer.write(one(), "cafe")
     slow.go.set()
     writer.close()
     assert [len(group) for group in slow.groups] == [1]
@@ -83,13 +84,13 @@ def test_nobody_waits_longer_than_the_limit_and_the_abandoned_are_not_written(sl
 def test_closing_writes_what_waits_and_then_refuses(slow):
     writer = Writer(slow, queue_bytes=1 << 20, queue_seconds=30, enough_uploads=8)
     with ThreadPoolExecutor(1) as pool:
-        waiting = pool.submit(writer.write, one())
+        waiting = pool.submit(writer.write, one(), "cafe")
         assert slow.began.wait(30)
         slow.go.set()
         writer.close()
         assert waiting.result() is Outcome.STORED
     with pytest.raises(StoreUnavailableError):
-        writer.write(one())
+        writer.write(one(), "cafe")
 
 
 def test_a_failed_commit_fails_its_uploads_and_not_the_next_ones(slow, monkeypatch):
@@ -103,8 +104,8 @@ def test_a_failed_commit_fails_its_uploads_and_not_the_next_ones(slow, monkeypat
         with monkeypatch.context() as patch:
             patch.setattr(slow, "append", fail)
             with pytest.raises(StoreUnavailableError):
-                writer.write(one())
-        assert writer.write(one()) is Outcome.STORED
+                writer.write(one(), "cafe")
+        assert writer.write(one(), "cafe") is Outcome.STORED
     writer.close()
 
 
@@ -113,7 +114,9 @@ def test_an_overloaded_server_says_when_to_come_back(tmp_path, monkeypatch):
         service.register()
         go = threading.Event()
         real = service.store.inbox.append
-        monkeypatch.setattr(service.store.inbox, "append", lambda ups: go.wait(30) and real(ups))
+        monkeypatch.setattr(
+            service.store.inbox, "append", lambda *given: go.wait(30) and real(*given)
+        )
         body = upload(b"\x01")
         answer = service.send(body)
         problem(answer, 429, "overloaded")

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from deniable_aggregator.store.database import Database
+from deniable_aggregator.store.batch import Batch, Sum, TallyKey
+from deniable_aggregator.store.database import Row
 from deniable_aggregator.store.errors import StoreError, StoreRefusedError, StoreUnavailableError
-from deniable_aggregator.store.inbox import Backlog, Inbox, Outcome, Row
+from deniable_aggregator.store.inbox import Backlog, Inbox, Outcome
 from deniable_aggregator.store.keys import Keys, StoredKey
 from deniable_aggregator.store.metrics import Metrics, Registration
-from deniable_aggregator.store.tallies import Sum, Tallies
+from deniable_aggregator.store.sqlite import SqliteDatabase
+from deniable_aggregator.store.tallies import Slice, Tallies
 
 
 class Store:
@@ -31,7 +33,7 @@ class Store:
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
-        self._database = Database(self.path)
+        self._database = SqliteDatabase(self.path)
         self.inbox = Inbox(self._database)
         self.tallies = Tallies(self._database)
         self.metrics = Metrics(self._database)
@@ -44,12 +46,14 @@ class Store:
 
 __all__ = [
     "Backlog",
+    "Batch",
     "Inbox",
     "Keys",
     "Metrics",
     "Outcome",
     "Registration",
     "Row",
+    "Slice",
     "Store",
     "StoreError",
     "StoreRefusedError",
@@ -57,4 +61,5 @@ __all__ = [
     "StoredKey",
     "Sum",
     "Tallies",
+    "TallyKey",
 ]

@@ -6,36 +6,30 @@ import enum
 import hashlib
 import secrets
 from collections import defaultdict
-from typing import TYPE_CHECKING, Final, NamedTuple
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from sqlalchemy import bindparam, delete, func, insert, select, update
-from sqlalchemy.dialects.sqlite import insert as upsert
+from sqlalchemy import delete, func, select, tuple_, update
 
+from deniable_aggregator.store.batch import Batch
+from deniable_aggregator.store.database import Row
 from deniable_aggregator.store.schema import epochs, inbox, seen, set_aside
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
-    from sqlite3 import Cursor
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
-    from sqlalchemy import Connection
+    from sqlalchemy import Connection, Select
 
-    from deniable_aggregator.store.database import Database
+    from deniable_aggregator.store.database import Appending, Database, Name
     from deniable_shared.wire import Upload
 
 HASH_BYTES: Final = 16
-KEY_BYTES: Final = 32
 ROW_ID_BITS: Final = 63
+FETCHED_ROWS: Final = 64
 FORGET_ROWS: Final = 10_000
 """Ids of closed epochs are deleted in steps of this many, so that ingest never waits long."""
 
-Name = tuple[int, bytes]
-"""Under which epoch and hash an upload is remembered."""
-
 _shuffle: Final = secrets.SystemRandom().shuffle
-
-
-class _KnownError(Exception):
-    """Some upload of a group was stored before; undoes the transaction."""
 
 
 class Outcome(enum.Enum):
@@ -44,15 +38,6 @@ class Outcome(enum.Enum):
     STORED = enum.auto()
     DUPLICATE = enum.auto()
     CLOSED = enum.auto()
-
-
-class Row(NamedTuple):
-    """One row of the inbox: reports of one spec and day from the uploads of one commit."""
-
-    id: int
-    digest: bytes
-    epoch: int
-    payload: bytes
 
 
 class Backlog(NamedTuple):
@@ -68,115 +53,53 @@ class Inbox:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        # SQLAlchemy writes the statements of ingest, and the driver runs them.
-        self._keys = database.compiled(
-            select(epochs.c.epoch, epochs.c.key).where(
-                epochs.c.epoch.between(bindparam("first"), bindparam("last"))
-            )
-        )
-        self._remember = database.compiled(upsert(seen).on_conflict_do_nothing())
-        self._recognise = database.compiled(
-            select(seen.c.epoch).where(
-                seen.c.epoch == bindparam("e"), seen.c.hash == bindparam("h")
-            )
-        )
-        self._open = database.compiled(insert(epochs))
-        self._append = database.compiled(insert(inbox))
 
-    def append(self, uploads: Sequence[Upload]) -> list[Outcome]:
+    def append(self, uploads: Sequence[Upload], key_ids: Sequence[str]) -> list[Outcome]:
         """Stores uploads in one transaction; durable when this returns.
 
-        The payloads of all uploads are put together by (digest, epoch), in random order and under
-        a random key, so that what arrived in one upload cannot be joined again.
+        The payloads of all uploads are put together by (digest, epoch, key), in random order and
+        under a random row id, so that what arrived in one upload cannot be joined again.
+
+        Args:
+            uploads: at least one.
+            key_ids: of each upload, the id of the write key that it came with.
 
         Returns:
             One outcome for each upload, in order. An upload is stored whole or not at all.
 
         Raises:
-            StoreUnavailableError: nothing was stored.
+            StoreUnavailableError: nothing was stored, or it cannot be known; sent again, an upload
+                counts once.
         """
-        try:
-            with self._database.write_fast() as cursor:
-                return self._append_new(cursor, uploads, known=set())
-        except _KnownError:
-            with self._database.write_fast() as cursor:
-                names = _names(uploads, self._open_keys(cursor, uploads))
-                return self._append_new(cursor, uploads, known=self._known(cursor, names))
+        return self._database.ingest(lambda step: _append(step, uploads, key_ids))
 
-    def _append_new(
-        self, cursor: Cursor, uploads: Sequence[Upload], *, known: set[Name]
-    ) -> list[Outcome]:
-        """Appends what is neither closed nor known.
+    @contextmanager
+    def claim(self, *, max_bytes: int, max_rows: int) -> Iterator[Batch]:
+        """Rows to count, of any metric: at least one, if there is any that nobody else has claimed.
 
-        Raises:
-            _KnownError: if an upload turns out to be known; the transaction is to be undone.
-        """
-        outcomes: list[Outcome] = []
-        fresh: list[Name] = []
-        payloads: defaultdict[tuple[bytes, int], list[bytes]] = defaultdict(list)
-        names = _names(uploads, self._open_keys(cursor, uploads))
-        for upload, name in zip(uploads, names, strict=True):
-            if name is None:
-                outcomes.append(Outcome.CLOSED)
-            elif name in known:
-                outcomes.append(Outcome.DUPLICATE)
-            else:
-                outcomes.append(Outcome.STORED)
-                known.add(name)
-                fresh.append(name)
-                for digest, epoch, payload in upload.parts:
-                    payloads[digest, epoch].append(payload)
-        if fresh:
-            if cursor.executemany(self._remember, fresh).rowcount != len(fresh):
-                raise _KnownError
-            cursor.executemany(self._append, [_row(*item) for item in payloads.items()])
-        return outcomes
-
-    def _open_keys(self, cursor: Cursor, uploads: Sequence[Upload]) -> Mapping[int, bytes | None]:
-        """The keys of all epochs in uploads; made for the new ones, None for the closed ones."""
-        wanted = {part.epoch for upload in uploads for part in upload.parts}
-        found = cursor.execute(self._keys, (min(wanted), max(wanted)))
-        keys: dict[int, bytes | None] = {row[0]: row[1] for row in found}
-        for epoch in wanted - keys.keys():
-            keys[epoch] = secrets.token_bytes(KEY_BYTES)
-            cursor.execute(self._open, (epoch, keys[epoch]))
-        return keys
-
-    def _known(self, cursor: Cursor, names: Iterable[Name | None]) -> set[Name]:
-        """Those of these names that were stored before."""
-        wanted = {name for name in names if name is not None}
-        return {name for name in wanted if cursor.execute(self._recognise, name).fetchone()}
-
-    def batch(self, *, max_bytes: int, max_rows: int) -> list[Row]:
-        """Rows to count, of any metric: at least one, if there is any.
+        Where the database can lock rows, the whole block is one transaction: nobody else is given
+        these rows, and all that was settled is durable when the block ends, or nothing is. Where
+        it cannot, each settlement is one transaction, and fails if somebody else was first.
 
         Args:
             max_bytes: the batch ends with the row that reaches this size.
             max_rows: the batch has at most this many rows.
-        """
-        query = (
-            select(inbox.c.id, inbox.c.digest, inbox.c.epoch, inbox.c.payload)
-            .limit(max_rows)
-            .execution_options(yield_per=64)
-        )
-        rows: list[Row] = []
-        size = 0
-        with self._database.read() as connection, connection.execute(query) as result:
-            for row in result:
-                rows.append(Row(*row))
-                size += len(rows[-1].payload)
-                if size >= max_bytes:
-                    break
-        return rows
 
-    def set_aside(self, row_ids: Sequence[int]) -> None:
-        """Takes rows that cannot be counted out of the way; they are kept and shown as such."""
-        columns = ["id", "digest", "epoch", "payload"]
-        with self._database.write() as connection:
-            for row_id in row_ids:
-                chosen = select(*(inbox.c[name] for name in columns)).where(inbox.c.id == row_id)
-                connection.execute(insert(set_aside).from_select(columns, chosen))
-            take(connection, row_ids)
+        Raises:
+            StoreUnavailableError: if the store failed; what is not settled stays in the inbox.
+        """
+        query = select(
+            inbox.c.id, inbox.c.digest, inbox.c.epoch, inbox.c.key, inbox.c.payload
+        ).limit(max_rows)
+        if self._database.locks_rows:
+            locking = query.with_for_update(skip_locked=True)
+            with self._database.write() as connection:
+                rows = _fetch(connection, locking, max_bytes)
+                yield Batch(rows, lambda: _within(connection))
+        else:
+            with self._database.read() as connection:
+                rows = _fetch(connection, query, max_bytes)
+            yield Batch(rows, self._database.write)
 
     def backlog(self, digests: Collection[bytes]) -> list[Backlog]:
         """What waits to be counted, for each of these specs that has something."""
@@ -186,7 +109,7 @@ class Inbox:
             .group_by(inbox.c.digest)
         )
         with self._database.read() as connection:
-            return [Backlog(*row) for row in connection.execute(query)]
+            return [Backlog(row[0], row[1], int(row[2])) for row in connection.execute(query)]
 
     def count_set_aside(self, digests: Collection[bytes]) -> int:
         """How many rows of these specs could not be counted."""
@@ -198,8 +121,8 @@ class Inbox:
         """Closes every epoch before the given day, for good, and forgets its upload ids.
 
         The key goes first and at once, which leaves hashes that nobody can check; then the hashes
-        go, in steps; then the log that still holds both, though nothing was left to delete: an
-        earlier call may not have come so far.
+        go, in steps; then what the database still keeps of both, though nothing was left to
+        delete: an earlier call may not have come so far.
 
         Raises:
             StoreUnavailableError: if not everything is gone from the disk; to be called again.
@@ -207,28 +130,55 @@ class Inbox:
         closing = epochs.c.epoch < oldest_open, epochs.c.key.is_not(None)
         with self._database.write() as connection:
             connection.execute(update(epochs).where(*closing).values(key=None))
+        name = tuple_(seen.c.epoch, seen.c.hash)
         some = select(seen.c.epoch, seen.c.hash).where(seen.c.epoch < oldest_open)
         while True:
             with self._database.write() as connection:
-                rows = connection.execute(some.limit(FORGET_ROWS)).all()
-                if rows:
-                    connection.execute(_FORGET, [{"e": epoch, "h": hash_} for epoch, hash_ in rows])
-            if len(rows) < FORGET_ROWS:
+                forget = delete(seen).where(name.in_(some.limit(FORGET_ROWS)))
+                if connection.execute(forget).rowcount == 0:
+                    break
+        self._database.purge()
+
+
+def _append(step: Appending, uploads: Sequence[Upload], key_ids: Sequence[str]) -> list[Outcome]:
+    epoch_keys = step.keys({part.epoch for upload in uploads for part in upload.parts})
+    names = [_name(upload, epoch_keys) for upload in uploads]
+    distinct = sorted({name for name in names if name is not None})
+    fresh = step.remember(distinct) if distinct else set()
+    outcomes: list[Outcome] = []
+    payloads: defaultdict[tuple[bytes, int, str], list[bytes]] = defaultdict(list)
+    for upload, key_id, name in zip(uploads, key_ids, names, strict=True):
+        if name is None:
+            outcomes.append(Outcome.CLOSED)
+        elif name not in fresh:
+            outcomes.append(Outcome.DUPLICATE)
+        else:
+            outcomes.append(Outcome.STORED)
+            fresh.remove(name)
+            for digest, epoch, payload in upload.parts:
+                payloads[digest, epoch, key_id].append(payload)
+    if payloads:
+        step.append([_row(*item) for item in payloads.items()])
+    return outcomes
+
+
+@contextmanager
+def _within(connection: Connection) -> Iterator[Connection]:
+    """A part of a transaction that can be undone alone."""
+    with connection.begin_nested():
+        yield connection
+
+
+def _fetch(connection: Connection, query: Select[Any], max_bytes: int) -> list[Row]:
+    rows: list[Row] = []
+    size = 0
+    with connection.execute(query.execution_options(yield_per=FETCHED_ROWS)) as result:
+        for row in result:
+            rows.append(Row(*row))
+            size += len(rows[-1].payload)
+            if size >= max_bytes:
                 break
-        self._database.empty_log()
-
-
-def take(connection: Connection, row_ids: Iterable[int]) -> int:
-    """Deletes rows of the inbox inside a transaction and says how many were still there."""
-    return connection.execute(_TAKE, [{"row": row_id} for row_id in row_ids]).rowcount
-
-
-_TAKE: Final = delete(inbox).where(inbox.c.id == bindparam("row"))
-_FORGET: Final = delete(seen).where(seen.c.epoch == bindparam("e"), seen.c.hash == bindparam("h"))
-
-
-def _names(uploads: Sequence[Upload], keys: Mapping[int, bytes | None]) -> list[Name | None]:
-    return [_name(upload, keys) for upload in uploads]
+    return rows
 
 
 def _name(upload: Upload, keys: Mapping[int, bytes | None]) -> Name | None:
@@ -244,7 +194,7 @@ def _name(upload: Upload, keys: Mapping[int, bytes | None]) -> Name | None:
     return latest, hashlib.blake2b(upload.id, digest_size=HASH_BYTES, key=key).digest()
 
 
-def _row(group: tuple[bytes, int], payloads: list[bytes]) -> tuple[int, bytes, int, bytes]:
+def _row(group: tuple[bytes, int, str], payloads: list[bytes]) -> Row:
     if len(payloads) > 1:
         _shuffle(payloads)
-    return secrets.randbits(ROW_ID_BITS), *group, b"".join(payloads)
+    return Row(secrets.randbits(ROW_ID_BITS), *group, b"".join(payloads))

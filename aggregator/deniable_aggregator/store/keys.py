@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from sqlalchemy import insert, select, update
+from sqlalchemy import insert, or_, select, update
 
 from deniable_aggregator.store.schema import keys
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from deniable_aggregator.store.database import Database
 
 
@@ -23,6 +25,9 @@ class StoredKey(NamedTuple):
         label: what its owner calls it.
         created: the day it was made, in days since 1970-01-01.
         revoked: the day it was revoked, or None.
+        expires: the last day on which it is valid, or None.
+        last_used: the last day on which it was used, or None; noted by the day, never finer.
+        excluded: the day since which its reports are left out of estimates, or None.
     """
 
     id: str
@@ -32,6 +37,9 @@ class StoredKey(NamedTuple):
     label: str
     created: int
     revoked: int | None
+    expires: int | None = None
+    last_used: int | None = None
+    excluded: int | None = None
 
 
 class Keys:
@@ -63,3 +71,32 @@ class Keys:
         with self._database.write() as connection:
             result = connection.execute(update(keys).where(*here).values(revoked=today))
             return result.rowcount == 1
+
+    def used(self, key_ids: Collection[str], today: int) -> None:
+        """Notes that keys were used on a day; an earlier day changes nothing."""
+        earlier = or_(keys.c.last_used.is_(None), keys.c.last_used < today)
+        with self._database.write() as connection:
+            connection.execute(
+                update(keys).where(keys.c.id.in_(key_ids), earlier).values(last_used=today)
+            )
+
+    def exclude(self, key_id: str, today: int) -> bool:
+        """Leaves the reports of a key out of every estimate, those it has brought and will bring.
+
+        Returns:
+            False if there is no such key, or it is excluded already.
+        """
+        here = (keys.c.id == key_id, keys.c.excluded.is_(None))
+        with self._database.write() as connection:
+            result = connection.execute(update(keys).where(*here).values(excluded=today))
+            return result.rowcount == 1
+
+    def readmit(self, key_id: str) -> bool:
+        """Takes the reports of an excluded key back into estimates; nothing of them was lost.
+
+        Returns:
+            False if there is no such key, or it is not excluded.
+        """
+        here = (keys.c.id == key_id, keys.c.excluded.is_not(None))
+        with self._database.write() as connection:
+            return connection.execute(update(keys).where(*here).values(excluded=None)).rowcount == 1

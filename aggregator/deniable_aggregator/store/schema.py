@@ -12,23 +12,33 @@ from sqlalchemy import (
     BigInteger,
     Column,
     Float,
+    Index,
     Integer,
     LargeBinary,
     MetaData,
+    PrimaryKeyConstraint,
+    String,
     Table,
     Text,
 )
 
-SCHEMA_VERSION: Final = 1
-"""Raised with every change of the tables; a store of another version is refused."""
+REVISION: Final = "0002"
+"""The newest revision in ``migrations/versions``; a store at another one is refused."""
+
+NO_KEY: Final = ""
+"""The key of what was stored before reports were kept by key."""
 
 # Only a column declared INTEGER is SQLite's own row key; BIGINT would get a second index.
 _RowId = BigInteger().with_variant(Integer(), "sqlite")
 
 metadata: Final = MetaData()
 
-schema_version: Final = Table(
-    "schema_version", metadata, Column("version", Integer, primary_key=True)
+# Alembic's own table, in Alembic's own form.
+revision: Final = Table(
+    "alembic_version",
+    metadata,
+    Column("version_num", String(32), nullable=False),
+    PrimaryKeyConstraint("version_num", name="alembic_version_pkc"),
 )
 
 metrics: Final = Table(
@@ -55,6 +65,9 @@ keys: Final = Table(
     Column("label", Text, nullable=False),
     Column("created", Integer, nullable=False),
     Column("revoked", Integer),
+    Column("expires", Integer),  # the last day on which it is valid
+    Column("last_used", Integer),
+    Column("excluded", Integer),  # the day since which its reports are left out of estimates
 )
 
 epochs: Final = Table(
@@ -78,6 +91,7 @@ inbox: Final = Table(
     Column("id", _RowId, primary_key=True, autoincrement=False),
     Column("digest", LargeBinary(32), nullable=False),
     Column("epoch", Integer, nullable=False),
+    Column("key", Text, nullable=False),  # of the write key, which many devices share
     Column("payload", LargeBinary, nullable=False),
 )
 
@@ -87,14 +101,37 @@ set_aside: Final = Table(
     Column("id", _RowId, primary_key=True, autoincrement=False),
     Column("digest", LargeBinary(32), nullable=False),
     Column("epoch", Integer, nullable=False),
+    Column("key", Text, nullable=False),  # of the write key, which many devices share
     Column("payload", LargeBinary, nullable=False),
 )
 
+# Parts add up; whoever reads adds them, and now and then they are put together.
 tallies: Final = Table(
     "tallies",
     metadata,
     Column("digest", LargeBinary(32), primary_key=True),
     Column("epoch", Integer, primary_key=True, autoincrement=False),
+    Column("key", Text, primary_key=True),
+    Column("part", BigInteger, primary_key=True, autoincrement=False),  # random
     Column("reports", BigInteger, nullable=False),
     Column("cells", LargeBinary, nullable=False),  # int64, little-endian
+    Index("tallies_epoch", "epoch"),
+)
+
+audit: Final = Table(
+    "audit",
+    metadata,
+    Column("sequence", _RowId, primary_key=True, autoincrement=False),
+    Column("day", Integer, nullable=False),
+    Column("actor", Text, nullable=False),
+    Column("act", Text, nullable=False),
+    Column("details", Text, nullable=False),  # JSON
+    Column("hash", LargeBinary(32), nullable=False),  # over this row and the hash before it
+)
+
+remote: Final = Table(
+    "remote",
+    metadata,
+    Column("application", Text, primary_key=True),
+    Column("document", Text, nullable=False),  # JSON
 )

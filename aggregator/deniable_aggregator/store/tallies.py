@@ -1,85 +1,57 @@
-"""The tallies: sums of reports by spec and day."""
+"""The tallies: sums of reports by spec, day and key."""
 
 from __future__ import annotations
 
+from itertools import groupby
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-import numpy as np
-from sqlalchemy import func, insert, select, update
+from sqlalchemy import ColumnElement, and_, delete, func, select, tuple_
 
-from deniable_aggregator.store.inbox import take
-from deniable_aggregator.store.schema import tallies
+from deniable_aggregator.store.batch import CELL, Sum, TallyKey, add_part, added
+from deniable_aggregator.store.schema import keys, set_aside, tallies
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Iterator
 
-    from numpy.typing import NDArray
+    from sqlalchemy import Select
 
     from deniable_aggregator.store.database import Database
 
-CELL: Final = np.dtype("<i8")
+FETCHED_BYTES: Final = 4 << 20
+FETCHED_ROWS: Final = 256
+MERGED_BYTES: Final = 64 << 20
+MERGED_PARTS: Final = 256
+FORGOTTEN_PARTS: Final = 100
+"""Old tallies are deleted in steps of this many, so that nobody waits long."""
 
 
-class _TakenError(Exception):
-    """Somebody else has counted some of these rows; undoes the transaction."""
-
-
-class Sum(NamedTuple):
-    """Tallies added over days.
+class Slice(NamedTuple):
+    """What one key brought for one day.
 
     Attributes:
-        reports: how many reports are in it.
-        cells: int64, as long as the spec's tally.
+        epoch: the day.
+        key: the id of the write key; empty for what was stored before reports were kept by key.
+        sum: what its reports amount to.
     """
 
-    reports: int
-    cells: NDArray[np.int64]
+    epoch: int
+    key: str
+    sum: Sum
 
 
 class Tallies:
-    """One row for each (digest, epoch): a commutative monoid, so that any order gives the same."""
+    """A commutative monoid for each (digest, epoch, key), kept in parts that add up.
+
+    A part is added without touching any other, so that nobody waits for anybody; `compact` puts
+    parts together. The reports of a key that an administrator has excluded are kept, and left out
+    of every answer.
+    """
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def add(
-        self,
-        digest: bytes,
-        epoch: int,
-        counted: Sum,
-        row_ids: Sequence[int],
-    ) -> bool:
-        """Adds what inbox rows amount to and deletes these rows, in one transaction.
-
-        Args:
-            digest: the spec's digest.
-            epoch: the day.
-            counted: what the rows amount to.
-            row_ids: the rows that were counted.
-
-        Returns:
-            False if somebody else took one of the rows in the meantime; then nothing has changed.
-        """
-        here = (tallies.c.digest == digest, tallies.c.epoch == epoch)
-        try:
-            with self._database.write() as connection:
-                if take(connection, row_ids) != len(row_ids):
-                    raise _TakenError
-                old = connection.execute(select(tallies.c.reports, tallies.c.cells).where(*here))
-                row = old.one_or_none()
-                if row is None:
-                    first = {"digest": digest, "epoch": epoch, **_columns(counted)}
-                    connection.execute(insert(tallies).values(**first))
-                else:
-                    cells = counted.cells + np.frombuffer(row.cells, CELL)
-                    both = _columns(Sum(counted.reports + row.reports, cells))
-                    connection.execute(update(tallies).where(*here).values(**both))
-        except _TakenError:
-            return False
-        return True
-
     def total(self, digest: bytes, cells: int, since: int, until: int) -> Sum:
-        """The sum of one spec over days.
+        """The sum of one spec over days, without excluded keys.
 
         Args:
             digest: the spec's digest.
@@ -87,29 +59,129 @@ class Tallies:
             since: the first day.
             until: the last day, inclusive.
         """
-        query = (
-            select(tallies.c.reports, tallies.c.cells)
-            .where(tallies.c.digest == digest, tallies.c.epoch.between(since, until))
-            .execution_options(yield_per=1)
-        )
-        reports = 0
-        total = np.zeros(cells, np.int64)
+        query = _parts(digest, cells, since, until).where(_not_excluded())
         with self._database.read() as connection:
-            for row in connection.execute(query):
-                reports += row.reports
-                total += np.frombuffer(row.cells, CELL)
-        return Sum(reports, total)
+            return added(((row.reports, row.cells) for row in connection.execute(query)), cells)
+
+    def slices(self, digest: bytes, cells: int, since: int, until: int) -> Iterator[Slice]:
+        """The same sum by day and key, in this order, one at a time.
+
+        Args:
+            digest: the spec's digest.
+            cells: how long its tally is.
+            since: the first day.
+            until: the last day, inclusive.
+        """
+        query = _parts(digest, cells, since, until).where(_not_excluded())
+        query = query.order_by(tallies.c.epoch, tallies.c.key)
+        with self._database.read() as connection:
+            rows = connection.execute(query)
+            for (epoch, key), parts in groupby(rows, lambda row: (row.epoch, row.key)):
+                yield Slice(epoch, key, added(((row.reports, row.cells) for row in parts), cells))
 
     def reports(self, digests: Collection[bytes]) -> dict[bytes, int]:
-        """How many reports of each of these specs were counted, over all days."""
+        """How many reports of each of these specs were counted, without those of excluded keys."""
         query = (
             select(tallies.c.digest, func.sum(tallies.c.reports))
-            .where(tallies.c.digest.in_(digests))
+            .where(tallies.c.digest.in_(digests), _not_excluded())
             .group_by(tallies.c.digest)
         )
         with self._database.read() as connection:
             return {digest: int(reports) for digest, reports in connection.execute(query)}
 
+    def compact(self, *, since: int, until: int, parts: int = 2) -> int:
+        """Puts the parts of slices together, each slice in a transaction of its own.
 
-def _columns(sum_: Sum) -> dict[str, object]:
-    return {"reports": sum_.reports, "cells": sum_.cells.astype(CELL, copy=False).tobytes()}
+        Args:
+            since: the first day.
+            until: the last day, inclusive.
+            parts: slices in fewer parts are left as they are; at least 2.
+
+        Returns:
+            How many slices have fewer parts now.
+        """
+        size = func.max(func.length(tallies.c.cells))
+        query = (
+            select(tallies.c.digest, tallies.c.epoch, tallies.c.key, size)
+            .where(tallies.c.epoch.between(since, until))
+            .group_by(tallies.c.digest, tallies.c.epoch, tallies.c.key)
+            .having(func.count() >= parts)
+        )
+        with self._database.read() as connection:
+            found = connection.execute(query).all()
+        return sum(self._merge(TallyKey(*where), length) for *where, length in found)
+
+    def _merge(self, where: TallyKey, length: int) -> bool:
+        """Puts some parts of a slice together; False if somebody else was doing the same."""
+        here = and_(*(tallies.c[name] == value for name, value in where._asdict().items()))
+        query = (
+            select(tallies.c.part, tallies.c.reports, tallies.c.cells)
+            .where(here)
+            .limit(min(MERGED_PARTS, max(2, MERGED_BYTES // length)))
+            .execution_options(yield_per=_fetched(length))
+        )
+        ids: list[int] = []
+        with self._database.read() as connection:
+            rows = connection.execute(query)
+
+            def noted() -> Iterator[tuple[int, bytes]]:
+                for part, reports, cells in rows:
+                    ids.append(part)
+                    yield reports, cells
+
+            merged = added(noted(), length // CELL.itemsize)
+        # A part never changes: those that are still there are what was read.
+        try:
+            with self._database.write() as connection:
+                gone = connection.execute(delete(tallies).where(here, tallies.c.part.in_(ids)))
+                if gone.rowcount != len(ids):
+                    raise _MergedError
+                add_part(connection, where, merged)
+        except _MergedError:
+            return False
+        return True
+
+    def forget(self, before: int) -> int:
+        """Deletes the tallies of old days, and what was set aside of them, in steps.
+
+        Args:
+            before: the first day that is kept.
+
+        Returns:
+            How many parts were deleted.
+        """
+        with self._database.write() as connection:
+            connection.execute(delete(set_aside).where(set_aside.c.epoch < before))
+        name = tuple(tallies.c[name] for name in ("digest", "epoch", "key", "part"))
+        some = select(*name).where(tallies.c.epoch < before).limit(FORGOTTEN_PARTS)
+        forgotten = 0
+        while True:
+            with self._database.write() as connection:
+                deleted = connection.execute(delete(tallies).where(tuple_(*name).in_(some)))
+            if deleted.rowcount == 0:
+                return forgotten
+            forgotten += deleted.rowcount
+
+
+class _MergedError(Exception):
+    """Somebody else has merged or deleted these parts; undoes the transaction."""
+
+
+def _parts(
+    digest: bytes, cells: int, since: int, until: int
+) -> Select[tuple[int, str, int, bytes]]:
+    return (
+        select(tallies.c.epoch, tallies.c.key, tallies.c.reports, tallies.c.cells)
+        .where(tallies.c.digest == digest, tallies.c.epoch.between(since, until))
+        .execution_options(yield_per=_fetched(cells * CELL.itemsize))
+    )
+
+
+def _fetched(length: int) -> int:
+    """How many parts of a length in bytes are fetched at a time."""
+    return max(1, min(FETCHED_ROWS, FETCHED_BYTES // max(1, length)))
+
+
+def _not_excluded() -> ColumnElement[bool]:
+    excluded = select(keys.c.id).where(keys.c.excluded.is_not(None))
+    return tallies.c.key.not_in(excluded)

@@ -1,0 +1,60 @@
+"""A new database gets the newest schema; any other is taken as it is, or refused."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sqlalchemy import insert, inspect, select
+
+from deniable_aggregator.store.errors import StoreRefusedError
+from deniable_aggregator.store.schema import REVISION, metadata, revision
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+FIRST_REVISION = "0001"
+BEFORE_REVISIONS = "schema_version"
+"""The table in which the first schema had its number."""
+
+
+def create_or_check(connection: Connection, name: str) -> None:
+    """Creates the tables in an empty database, and checks the revision of any other.
+
+    Args:
+        connection: in a transaction that nobody else can be in.
+        name: how people know the database.
+
+    Raises:
+        StoreRefusedError: if it holds something else, or a store of another revision.
+    """
+    found = revision_of(connection, name)
+    if found is None:
+        metadata.create_all(connection)
+        connection.execute(insert(revision).values(version_num=REVISION))
+    elif found < REVISION:
+        raise StoreRefusedError(
+            f"{name}: has the older schema {found}, this program works with {REVISION}. Stop the "
+            f"server, back the store up, and run: deniable store migrate --store {name}"
+        )
+    elif found != REVISION:
+        raise StoreRefusedError(
+            f"{name}: has schema {found}, this program works with {REVISION}. "
+            "Install the version of deniable that wrote it, or a later one."
+        )
+
+
+def revision_of(connection: Connection, name: str) -> str | None:
+    """The revision of a store; None of an empty database.
+
+    Raises:
+        StoreRefusedError: if the database is not a store.
+    """
+    tables = inspect(connection).get_table_names()
+    if not tables:
+        return None
+    if revision.name in tables:
+        found = connection.execute(select(revision.c.version_num)).scalars().all()
+        return ", ".join(found) or "none"
+    if BEFORE_REVISIONS in tables:
+        return FIRST_REVISION
+    raise StoreRefusedError(f"{name}: is a database, but not a Deniable store. Name another one.")
