@@ -1,0 +1,66 @@
+"""A command line tool, to be frozen into one folder with PyInstaller.
+
+pyinstaller --onedir --name flightdeck --add-data examples/metrics.toml:. examples/tool.py
+
+flightdeck telemetry on
+flightdeck export pdf
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import deniable
+
+USAGE = "usage: flightdeck export FORMAT | flightdeck telemetry on|off"
+
+
+def telemetry(state: Path) -> deniable.Client:
+    """The client. Each run is short, so it has no thread and sends when it is told to."""
+    return deniable.Client(
+        Path(__file__).with_name("metrics.toml"),
+        endpoint=os.environ["FLIGHTDECK_TELEMETRY_URL"],
+        key=os.environ["FLIGHTDECK_TELEMETRY_KEY"],
+        directory=state / "telemetry",
+        consent=(state / "telemetry-agreed").exists(),
+        background=False,
+    )
+
+
+def export(client: deniable.Client, file_format: str) -> None:
+    """Exports (not shown); sends what earlier runs have stored, then records this one."""
+    if client.status().pending:
+        client.flush(timeout_seconds=1.0)
+    client.record("export", file_format)
+
+
+def choose(client: deniable.Client, state: Path, agreed: bool) -> None:
+    """Remembers the user's answer; withdrawing deletes what was stored."""
+    client.consent = agreed
+    mark = state / "telemetry-agreed"
+    if agreed:
+        mark.touch()
+    else:
+        mark.unlink(missing_ok=True)
+
+
+def main(arguments: list[str]) -> int:
+    """Runs one command."""
+    state = Path(os.environ.get("FLIGHTDECK_STATE", Path.home() / ".local/state/flightdeck"))
+    state.mkdir(parents=True, exist_ok=True)
+    with telemetry(state) as client:
+        match arguments:
+            case ["export", file_format]:
+                export(client, file_format)
+            case ["telemetry", ("on" | "off") as answer]:
+                choose(client, state, answer == "on")
+            case _:
+                sys.stderr.write(f"{USAGE}\n")
+                return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
