@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from deniable._client import Client
     from deniable._status import Dropped, FlushResult, Outcome, Status
     from deniable._transport import HttpTransport, Response, Transport
-    from deniable_shared.errors import DeniableError, ParameterError, RegistryError
+    from deniable_shared.errors import DeniableError, ParameterError, RecordError, RegistryError
 
 __all__ = [
     "Client",
@@ -34,6 +34,7 @@ __all__ = [
     "HttpTransport",
     "Outcome",
     "ParameterError",
+    "RecordError",
     "RegistryError",
     "Response",
     "Status",
@@ -45,7 +46,7 @@ _HOMES = {
     "deniable._client": ("Client",),
     "deniable._status": ("Dropped", "FlushResult", "Outcome", "Status"),
     "deniable._transport": ("HttpTransport", "Response", "Transport"),
-    "deniable_shared.errors": ("DeniableError", "ParameterError", "RegistryError"),
+    "deniable_shared.errors": ("DeniableError", "ParameterError", "RecordError", "RegistryError"),
 }
 
 

@@ -3,51 +3,42 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import math
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Self
 
+from deniable._consent import Consent
 from deniable._device import STORAGE_ERRORS, Device
-from deniable._ledger import NANO, cost_nano_nats, limit_nano_nats
+from deniable._ledger import NANO
 from deniable._lifecycle import Engine, close
 from deniable._randomness import Randomness
-from deniable._status import FlushResult, Journal, Outcome, Status
+from deniable._recorder import Recorder
+from deniable._status import Dropped, FlushResult, Journal, Outcome, Status
 from deniable._transport import HttpTransport
 from deniable._uploader import Uploader
-from deniable.randomizers import randomizer_for
-from deniable_shared.errors import DomainError, ParameterError
-from deniable_shared.periods import epoch_at, period
-from deniable_shared.registry import (
-    MAX_EPSILON_LIFETIME,
-    MAX_EPSILON_PER_DAY,
-    Registry,
-    load,
-)
-from deniable_shared.wire import ID_BYTES
+from deniable_shared.errors import ParameterError, RecordError
+from deniable_shared.periods import epoch_at
+from deniable_shared.registry import Registry, load
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Mapping
 
     from deniable._transport import Transport
-    from deniable_shared.registry import Metric
 
-UPLOAD_DELAY_SECONDS: Final = 3_600.0
+UPLOAD_DELAY_SECONDS: Final = 86_400.0
 FLUSH_TIMEOUT_SECONDS: Final = 5.0
 MAX_FLUSH_SECONDS: Final = 86_400.0
-
-_UNIX_DAY_ZERO: Final = 719_163  # date(1970, 1, 1).toordinal()
-_DELAY_STEPS: Final = 1 << 32
 
 
 class Client:
     """Randomizes values on this device and uploads the reports in the background.
 
-    Construction touches neither disk nor network unless consent was given and earlier reports are
-    waiting. Nothing but construction ever raises. Safe for threads, for forks, and for several
-    processes that share a directory.
+    Construction touches neither disk nor network unless there is consent, and either earlier
+    reports are waiting or a metric counts absence. Nothing but construction ever raises, except
+    for `record` in strict mode. Safe for threads, for forks, and for several processes that share
+    a directory.
 
     Args:
         registry: path of a metrics.toml, or a registry that was loaded before.
@@ -57,8 +48,11 @@ class Client:
             and something to record.
         consent: whether the user has agreed. Without it nothing is randomized, stored or sent.
         transport: carries the uploads instead of HTTP; then endpoint and key are left out.
-        upload_delay_seconds: every report waits a uniformly random time up to this one, so that the
-            time of an upload does not tell when a value was recorded; 0 or more.
+        upload_delay_seconds: every report waits a uniformly random time up to this one, or up to
+            its metric's period if that is shorter, so that the time of an upload does not tell
+            when a value was recorded; 0 or more.
+        background: whether a thread uploads by itself; without it only `flush` does.
+        strict: whether `record` raises for what a programmer did wrong; for development.
         clock: seconds since 1970-01-01; for tests.
 
     Raises:
@@ -76,6 +70,8 @@ class Client:
         consent: bool = False,
         transport: Transport | None = None,
         upload_delay_seconds: float = UPLOAD_DELAY_SECONDS,
+        background: bool = True,
+        strict: bool = False,
         clock: Callable[[], float] = time.time,
     ) -> None:
         if not (
@@ -91,31 +87,43 @@ class Client:
         elif endpoint is not None or key is not None:
             raise ParameterError("endpoint and key", "left out if there is a transport", "both")
         self._registry = registry if isinstance(registry, Registry) else load(Path(registry))
-        budget = self._registry.budget
-        # A registry that was not read from a file cannot lift the ceilings either.
-        self._limits = (
-            limit_nano_nats(min(budget.epsilon_per_day, MAX_EPSILON_PER_DAY)),
-            limit_nano_nats(min(budget.epsilon_lifetime, MAX_EPSILON_LIFETIME)),
-        )
         self._transport = transport
-        self._delay_seconds = float(upload_delay_seconds)
         self._clock = clock
+        self._strict = strict
         self._journal = Journal()
-        self._randomness = Randomness()
         self._device = Device(_absolute(directory), self._journal)
-        self._uploader = Uploader(
-            self._device, transport, self._journal, clock, self._delay_seconds
+        self._consent = Consent(self._device)
+        self._randomness = Randomness()
+        self._recorder = Recorder(
+            self._registry,
+            self._device,
+            self._consent,
+            self._journal,
+            self._randomness,
+            clock,
+            float(upload_delay_seconds),
         )
-        self._plans: dict[str, _Plan] = {}
-        self._engine = Engine(self._device, self._uploader, self._journal, self._randomness)
-        self._consent = False
-        self.consent = consent
+        self._uploader = Uploader(
+            self._device,
+            transport,
+            self._journal,
+            clock,
+            self._recorder.prepare,
+            longest_wait_seconds=self._recorder.longest_wait_seconds,
+            attentive=self._recorder.attentive,
+            background=background,
+        )
+        self._engine = self._recorder.engine = Engine(
+            self._device, self._uploader, self._consent, self._journal, self._randomness
+        )
+        if consent:
+            self.consent = True
 
     def record(self, metric: str, value: bool | float | str | Mapping[str, bool | str]) -> Outcome:
         """Records a value: checks, randomizes and stores it, all before returning.
 
-        Never raises and never waits for the network. Once it answers ``RECORDED`` the report
-        survives the death of the process. The value itself is kept nowhere.
+        Never waits for the network, and never raises unless the client is strict. Once it answers
+        ``RECORDED`` the report survives the death of the process. The value itself is kept nowhere.
 
         Args:
             metric: its name in the registry.
@@ -125,21 +133,37 @@ class Client:
 
         Returns:
             What became of it. Every outcome is counted in `status`.
+
+        Raises:
+            RecordError: in strict mode, instead of answering ``OUTSIDE_DOMAIN``,
+                ``UNKNOWN_METRIC``, ``EXPIRED``, ``CLOSED``, ``STORAGE_UNAVAILABLE`` or
+                ``INTERNAL_ERROR``.
         """
+        problem = ""
         try:
-            outcome = self._record(metric, value)
+            outcome = self._recorder.record(metric, value)
+        except RecordError as error:
+            outcome, problem = Outcome(error.outcome), error.problem
         except STORAGE_ERRORS:
             outcome = Outcome.STORAGE_UNAVAILABLE  # the device has noted why
+            problem = self._journal.last_error or "see status()"
         except Exception as error:  # noqa: BLE001  a defect here must not reach the host
             self._journal.trouble("internal_error", type(error).__name__)
             outcome = Outcome.INTERNAL_ERROR
+            problem = _place(error)
         self._journal.outcome(outcome)
+        if problem and self._strict:
+            # What shows the variables of every frame must not find the value in this one, and the
+            # error that was caught, whose frames and words may hold it, is not chained.
+            del metric, value
+            raise RecordError(outcome, problem)
         return outcome
 
     def flush(self, *, timeout_seconds: float = FLUSH_TIMEOUT_SECONDS) -> FlushResult:
         """Sends what is stored now, without waiting for its random times.
 
         Each report is tried once; when the aggregator cannot be reached, the flush ends early.
+        Reports of a day that has not come, as metrics that count absence make them, stay.
         Flushing after every record tells the aggregator when things happened: prefer not to.
 
         Args:
@@ -148,16 +172,30 @@ class Client:
         Returns:
             What was sent and dropped in this time, and what is pending after it.
         """
-        if self._engine.closed:
-            return FlushResult(sent=0, pending=0, dropped=0)
-        if not self._consent:
-            pending = self.status().pending
-            return FlushResult(sent=0, pending=pending, dropped=0)
         try:
-            return self._uploader.flush(min(timeout_seconds, MAX_FLUSH_SECONDS))
+            if self._consent.given and not self._engine.closed:
+                return self._uploader.flush(min(timeout_seconds, MAX_FLUSH_SECONDS))
         except Exception as error:  # noqa: BLE001  not even a wrong timeout may reach the host
             self._journal.trouble("internal_error", type(error).__name__)
-            return FlushResult(sent=0, pending=self.status().pending, dropped=0)
+        return FlushResult(sent=0, pending=self.status().pending, dropped=0)
+
+    def forget(self) -> int:
+        """Deletes what is pending, and the memory of what was delivered; needs no consent.
+
+        The budget stays spent, and an upload that is under way cannot be called back.
+
+        Returns:
+            How many pending reports were deleted; 0 if the storage cannot be used.
+        """
+        try:
+            if self._device.exists:
+                with self._device as device:
+                    return device.spool.clear(Dropped.FORGOTTEN)
+        except STORAGE_ERRORS:
+            pass  # the device has noted why
+        except Exception as error:  # noqa: BLE001  a defect here must not reach the host
+            self._journal.trouble("internal_error", type(error).__name__)
+        return 0
 
     def close(self) -> None:
         """Ends the background thread and closes the files, within a second whatever happens.
@@ -168,39 +206,44 @@ class Client:
 
     @property
     def consent(self) -> bool:
-        """Whether the user agrees. Withdrawing deletes what is pending; the budget stays spent."""
-        return self._consent
+        """Whether the user agrees; it stays False where the environment says DO_NOT_TRACK.
+
+        Setting it to False deletes every report and starts with a new secret; the budget stays
+        spent. If the storage cannot be used then, this is tried again until it is done, and
+        nothing is recorded or sent before.
+        """
+        return self._consent.given
 
     @consent.setter
     def consent(self, agreed: bool) -> None:
-        withdrawn = self._consent and not agreed
-        self._consent = bool(agreed)
         try:
-            if not self._device.exists:
-                return
             if agreed:
-                self._uploader.wake(0.0)
-            elif withdrawn:
+                self._consent.grant()
+                if self._recorder.prepare() and (self._recorder.attentive or self._device.exists):
+                    self._uploader.wake(0.0)
+            else:
+                self._consent.withdraw()
                 self._uploader.stop()
-                with self._device as device:
-                    device.spool.clear()
+                self._consent.settle()
         except STORAGE_ERRORS:
-            return  # the device has noted why
+            self._uploader.wake(0.0)  # the device has noted why, and the thread tries again
+        except Exception as error:  # noqa: BLE001  a defect here must not reach the host
+            self._journal.trouble("internal_error", type(error).__name__)
 
     def status(self) -> Status:
         """Counts, the last trouble and what is left of the budget."""
-        left = self._limits
+        limits = left = self._recorder.limits
         pending = 0
         try:
             if self._device.exists:
                 with self._device as device:
                     spent = device.ledger.spent(epoch_at(self._clock()))
                     pending = device.spool.count()
-                left = (self._limits[0] - spent[0], self._limits[1] - spent[1])
+                left = (limits[0] - spent[0], limits[1] - spent[1])
         except STORAGE_ERRORS:
             left = (0, 0)
         return Status(
-            consent=self._consent,
+            consent=self._consent.given,
             pending=pending,
             sent=self._journal.sent,
             outcomes=self._journal.outcomes(),
@@ -208,6 +251,7 @@ class Client:
             last_error=self._journal.last_error,
             epsilon_left_today=max(0, min(left)) / NANO,
             epsilon_left_lifetime=max(0, left[1]) / NANO,
+            do_not_track=self._consent.do_not_track,
         )
 
     def __enter__(self) -> Self:
@@ -219,66 +263,8 @@ class Client:
     def __repr__(self) -> str:
         return (
             f"Client({self._registry.application!r}, transport={type(self._transport).__name__}, "
-            f"directory={str(self._device.directory)!r}, consent={self._consent})"
+            f"directory={str(self._device.directory)!r}, consent={self._consent.given})"
         )
-
-    def _record(self, metric: str, value: object) -> Outcome:
-        if self._engine.closed:
-            return Outcome.CLOSED
-        if not self._consent:
-            return Outcome.NO_CONSENT
-        plan = self._plans.get(metric) if isinstance(metric, str) else None
-        if plan is None:
-            plan = self._plan(metric)
-            if plan is None:
-                return Outcome.UNKNOWN_METRIC
-        now = self._clock()
-        epoch = epoch_at(now)
-        if epoch > plan.last_epoch:
-            return Outcome.EXPIRED
-        spec = plan.spec
-        try:
-            item = spec.encode(value)
-        except DomainError:
-            self._journal.trouble("outside_domain", f"a value for {spec.name} was not recorded")
-            return Outcome.OUTSIDE_DOMAIN
-        current = period(spec.every, epoch)
-        if current <= plan.reported:
-            return Outcome.ALREADY_REPORTED
-        with self._device as device:
-            if not self._consent:
-                return Outcome.NO_CONSENT  # withdrawn by now, and what was pending is deleted
-            outcome = device.ledger.debit(
-                spec.name, spec.every, current, epoch, plan.cost, self._limits
-            )
-            if outcome is Outcome.RECORDED:
-                randomness = self._randomness
-                payload = plan.randomizer.report(item, device.secret)
-                delay = self._delay_seconds * randomness.word() / _DELAY_STEPS
-                device.spool.add(
-                    randomness.take(ID_BYTES),
-                    spec.digest,
-                    epoch,
-                    payload,
-                    device.ledger.lifetime,
-                    now + delay,
-                    plan.description,
-                )
-        if outcome is not Outcome.OVER_BUDGET:
-            # Marks never go back, so the next call today need not ask the ledger.
-            plan.reported = current
-        if outcome is Outcome.RECORDED:
-            self._uploader.wake(delay)
-        return outcome
-
-    def _plan(self, name: object) -> _Plan | None:
-        metric = self._registry.metrics.get(name) if isinstance(name, str) else None
-        if metric is None:
-            # Not named: whoever mixes up the arguments passes the value as the name.
-            self._journal.trouble("unknown_metric", "a metric is not in the registry")
-            return None
-        plan = self._plans[metric.spec.name] = _Plan(metric, self._randomness, self._limits)
-        return plan
 
 
 def _absolute(directory: str | os.PathLike[str]) -> Path:
@@ -291,17 +277,11 @@ def _absolute(directory: str | os.PathLike[str]) -> Path:
     return path
 
 
-class _Plan:
-    """What recording one metric needs, worked out once."""
-
-    __slots__ = ("cost", "description", "last_epoch", "randomizer", "reported", "spec")
-
-    def __init__(self, metric: Metric, randomness: Randomness, limits: tuple[int, int]) -> None:
-        self.spec = metric.spec
-        # For those who want to know what this device has said, without the registry.
-        self.description = json.dumps({"spec": metric.spec.canonical(), "limits": limits})
-        self.randomizer = randomizer_for(metric.spec, randomness)
-        self.cost = cost_nano_nats(metric.spec.mechanism.epsilon)
-        expires = metric.expires
-        self.last_epoch = math.inf if expires is None else expires.toordinal() - _UNIX_DAY_ZERO
-        self.reported: float = -math.inf
+def _place(error: Exception) -> str:
+    """What kind of error it was and where; its own words may hold the value."""
+    place, traceback = "", error.__traceback__
+    while traceback is not None:
+        code = traceback.tb_frame.f_code
+        place = f" in {code.co_qualname}, line {traceback.tb_lineno}"
+        traceback = traceback.tb_next
+    return type(error).__name__ + place

@@ -11,9 +11,10 @@ import time
 from typing import TYPE_CHECKING, Final, Self
 
 from deniable import _database
-from deniable._directory import StorageError, make_private, write_durably
+from deniable._directory import StorageError, make_private, overwrite, write_durably
 from deniable._ledger import Ledger, LedgerError, sync
 from deniable._spool import Spool
+from deniable._status import Dropped
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -28,6 +29,7 @@ REOPEN_SECONDS: Final = 60.0
 _LOCK_WAIT_SECONDS: Final = 1.0
 _LOCK_POLL_SECONDS: Final = 0.001
 _LEDGER, _SPOOL, _SECRET, _LOCK = "ledger.sqlite", "spool.sqlite", "secret", "lock"
+_SPOOL_ASIDE: Final = _SPOOL + ".corrupt"
 _ABANDONED: Final[list[object]] = []
 _OURS: Final = (_LEDGER, _SPOOL, _SECRET, _LOCK)
 
@@ -73,7 +75,7 @@ class Device:
         self._lock = threading.RLock()
         self._inside = False
         self._lock_file: int | None = None
-        self._paths = [str(directory / name) for name in (_LEDGER, _SPOOL)]
+        self._paths = [str(directory / name) for name in (_LEDGER, _SPOOL, _SECRET)]
         self._opened: list[int] = []
         self._suspended = False
         self._retry_at = 0.0
@@ -129,6 +131,27 @@ class Device:
         except OSError as error:
             self._journal.trouble("storage_unavailable", _say(error))
             raise
+
+    def wipe(self) -> None:
+        """Deletes every report and starts with a new secret; what was spent stays spent.
+
+        Used inside the context. Whenever this is interrupted, permanent answers may be paid for
+        twice, and never given without being paid for: the ledger forgets what was paid, on the
+        disk, before there is another secret.
+
+        Raises:
+            sqlite3.Error, OSError: if the disk refuses; then it has to be done again.
+        """
+        ledger, secret = self.directory / _LEDGER, self.directory / _SECRET
+        self.spool.clear(Dropped.CONSENT_WITHDRAWN)
+        (self.directory / _SPOOL_ASIDE).unlink(missing_ok=True)
+        self.ledger.bind(None)
+        sync(ledger)
+        overwrite(secret, os.urandom(SECRET_BYTES))
+        self.secret = os.urandom(SECRET_BYTES)
+        write_durably(secret, self.secret)
+        self.ledger.bind(self.secret)
+        self._opened = self._on_disk()
 
     def close(self) -> None:
         """Closes the files; the next use opens them again."""
@@ -205,6 +228,7 @@ class Device:
                 raise StorageError("the device's secret is missing")
             self.secret = os.urandom(SECRET_BYTES)
             write_durably(secret, self.secret)
+        self.ledger.bind(self.secret)
         self.spool = Spool(self.directory / _SPOOL, self._journal)
         # No power failure does this: a debit is on the disk before its report is uploaded.
         if self.spool.uploaded() > self.ledger.lifetime:
@@ -213,13 +237,20 @@ class Device:
         self._opened = self._on_disk()
 
     def _on_disk(self) -> list[int]:
-        """Which files stand in the directory under the names of ledger and spool; 0 for none."""
+        """Which files stand in the directory under their names; 0 for none.
+
+        Another process may have replaced the secret, and nobody holds that file open: its number
+        could be given out again, so the time of its last change is looked at, too.
+        """
         files = []
         for path in self._paths:
             try:
-                files.append(os.stat(path).st_ino)  # noqa: PTH116  every call of record does this
+                stat = os.stat(path)  # noqa: PTH116  every call of record does this
             except FileNotFoundError:
                 files.append(0)
+            else:
+                files.append(stat.st_ino)
+        files.append(stat.st_ctime_ns if files[-1] else 0)
         return files
 
     def _refuse(self, error: BaseException) -> None:

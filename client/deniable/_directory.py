@@ -54,6 +54,16 @@ def write_durably(path: Path, content: bytes) -> None:
     _sync_directory(path.parent)
 
 
+def overwrite(path: Path, content: bytes) -> None:
+    """Writes over the bytes of a file, where they stand, and waits for the disk."""
+    descriptor = os.open(path, os.O_WRONLY)
+    try:
+        os.write(descriptor, content)
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
 def _sync_directory(directory: Path) -> None:
     descriptor = os.open(directory, os.O_RDONLY)
     try:

@@ -2,14 +2,19 @@
 
 Amounts are integer nano-nats, costs rounded up, so that sums are exact. Marks only move forward: a
 clock that goes back frees no period, and a day that comes again is charged to the latest day seen.
+
+Reports of a memoising mechanism are charged until they have paid for every permanent answer that
+this device can ever give under one secret and one spec; what follows is drawn from these answers
+and is free. Which answers were given is not written down: that would be the true values.
 """
 
 from __future__ import annotations
 
+import hashlib
 import math
 import os
 from fractions import Fraction
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from deniable import _database
 from deniable._status import Outcome
@@ -17,26 +22,41 @@ from deniable._status import Outcome
 if TYPE_CHECKING:
     from pathlib import Path
 
-VERSION: Final = 1
+    from deniable_shared.spec import Spec
+
+VERSION: Final = 2
 NANO: Final = 10**9
+_FINGERPRINT_BYTES: Final = 16
 _SCHEMA: Final = """
 CREATE TABLE entry (
     metric TEXT NOT NULL,
     every TEXT NOT NULL,
     period INTEGER NOT NULL,
     today INTEGER,
-    lifetime INTEGER,
+    spent INTEGER,
+    digest BLOB,
     PRIMARY KEY (metric, every)
 ) WITHOUT ROWID;
-INSERT INTO entry VALUES ('', 'day', 0, 0, 0)
+INSERT INTO entry VALUES ('', 'day', 0, 0, 0, NULL);
+CREATE TABLE enrolled (
+    metric TEXT NOT NULL,
+    every TEXT NOT NULL,
+    PRIMARY KEY (metric, every)
+) WITHOUT ROWID
 """
-# The entry without a metric is the account of the device: its latest day, and what was spent. One
-# table, so that a debit is one statement and mostly one page.
+# The entry without a metric is the account of the device: its latest day, what was spent in it and
+# ever, and the fingerprint of the secret. A metric's entry has its last period and, if it memoises,
+# what was spent on the answers of the spec with this digest. One table, so that a debit is one
+# statement and mostly one page.
 _READ: Final = """
-SELECT period, today, lifetime, (SELECT period FROM entry WHERE metric = ? AND every = ?)
-FROM entry WHERE metric = '' AND every = 'day'
+SELECT account.period, account.today, account.spent, account.digest,
+    own.period, own.spent, own.digest
+FROM entry AS account LEFT JOIN entry AS own ON own.metric = ? AND own.every = ?
+WHERE account.metric = '' AND account.every = 'day'
 """
-_WRITE: Final = "REPLACE INTO entry VALUES ('', 'day', ?, ?, ?), (?, ?, ?, NULL, NULL)"
+_WRITE: Final = """
+REPLACE INTO entry VALUES ('', 'day', ?, ?, ?, ?), (?, ?, ?, NULL, ?, ?)
+"""
 
 
 def cost_nano_nats(epsilon: float) -> int:
@@ -47,6 +67,33 @@ def cost_nano_nats(epsilon: float) -> int:
 def limit_nano_nats(epsilon: float) -> int:
     """A limit that a registry states in decimal digits, to the nearest nano-nat."""
     return round(epsilon * NANO)
+
+
+class Charge(NamedTuple):
+    """What the reports of one metric cost; see `charge_of`.
+
+    Attributes:
+        metric: the metric's name.
+        every: the kind of its periods, since periods of different kinds are not comparable.
+        cost: of one report, in nano-nats.
+        digest: of the spec if its mechanism memoises a bounded number of answers, or None.
+        total: what all reports of this spec can ever cost, in nano-nats; 0 without a digest.
+    """
+
+    metric: str
+    every: str
+    cost: int
+    digest: bytes | None = None
+    total: int = 0
+
+
+def charge_of(spec: Spec) -> Charge:
+    """What the reports of a spec cost, rounded up."""
+    cost = cost_nano_nats(spec.mechanism.epsilon)
+    total = spec.mechanism.epsilon_total
+    if total is None:
+        return Charge(spec.name, spec.every, cost)
+    return Charge(spec.name, spec.every, cost, spec.digest, cost_nano_nats(total))
 
 
 class LedgerError(Exception):
@@ -87,23 +134,13 @@ class Ledger:
             self._connection.close()
             raise
 
-    def debit(
-        self,
-        metric: str,
-        every: str,
-        period: int,
-        epoch: int,
-        cost: int,
-        limits: tuple[int, int],
-    ) -> Outcome:
+    def debit(self, charge: Charge, period: int, epoch: int, limits: tuple[int, int]) -> Outcome:
         """Marks a period as reported and spends its cost, both or neither.
 
         Args:
-            metric: whose period it is.
-            every: the kind of period, since periods of different kinds are not comparable.
+            charge: whose period it is, and what it costs.
             period: see `deniable_shared.periods.period`.
             epoch: today, in days since 1970-01-01.
-            cost: in nano-nats.
             limits: of one day and of a lifetime, in nano-nats.
 
         Returns:
@@ -113,16 +150,24 @@ class Ledger:
             LedgerError: if the ledger lost its account.
             sqlite3.Error: if it cannot be written; nothing was spent.
         """
+        metric, every, cost, digest, total = charge
         execute = self._connection.execute
         execute("BEGIN IMMEDIATE")
         try:
             row = execute(_READ, (metric, every)).fetchone()
             if row is None:
                 raise LedgerError("the ledger has lost its account")
-            latest, today, lifetime, mark = row
+            latest, today, lifetime, secret, mark, paid, paid_for = row
             if mark is not None and period <= mark:
                 execute("ROLLBACK")
                 return Outcome.ALREADY_REPORTED
+            if digest is None:
+                paid = None
+            else:
+                if paid_for != digest:
+                    paid = 0  # other answers, which nothing has been paid for
+                cost = min(cost, max(0, total - paid))
+                paid += cost
             if epoch > latest:
                 latest, today = epoch, 0
             today += cost
@@ -130,7 +175,8 @@ class Ledger:
             if today > limits[0] or lifetime > limits[1]:
                 execute("ROLLBACK")
                 return Outcome.OVER_BUDGET
-            execute(_WRITE, (latest, today, lifetime, metric, every, period))
+            account = (latest, today, lifetime, secret)
+            execute(_WRITE, (*account, metric, every, period, paid, digest))
             execute("COMMIT")
             self.lifetime = lifetime
         except BaseException:
@@ -138,6 +184,58 @@ class Ledger:
                 execute("ROLLBACK")
             raise
         return Outcome.RECORDED
+
+    def enrol(self, charge: Charge, period: int) -> None:
+        """From this period on the device owes a report for every period, at no cost so far.
+
+        Does nothing for a metric that is enrolled already.
+
+        Args:
+            charge: names the metric.
+            period: the current one; those before it count as reported.
+
+        Raises:
+            sqlite3.Error: if it cannot be written.
+        """
+        key = (charge.metric, charge.every)
+        query = "SELECT 1 FROM enrolled WHERE metric = ? AND every = ?"
+        if self._connection.execute(query, key).fetchone() is not None:
+            return
+        with self._connection:
+            self._connection.execute("BEGIN IMMEDIATE")
+            self._connection.execute("INSERT INTO enrolled VALUES (?, ?)", key)
+            self._connection.execute(
+                "INSERT INTO entry VALUES (?, ?, ?, NULL, NULL, NULL) "
+                "ON CONFLICT DO UPDATE SET period = max(period, excluded.period)",
+                (*key, period - 1),
+            )
+
+    def bind(self, secret: bytes | None) -> None:
+        """Says which secret the permanent answers come from.
+
+        With another secret they are other answers, so what was paid for them counts no more, and
+        the device is enrolled in nothing. The budget that was spent stays spent.
+
+        Args:
+            secret: the device's, or None while it is being replaced.
+
+        Raises:
+            sqlite3.Error: if it cannot be written.
+        """
+        fingerprint = None
+        if secret is not None:
+            digest = hashlib.sha256(b"deniable fingerprint" + secret).digest()
+            fingerprint = digest[:_FINGERPRINT_BYTES]
+            query = "SELECT digest FROM entry WHERE metric = '' AND every = 'day'"
+            if self._connection.execute(query).fetchone() == (fingerprint,):
+                return
+        with self._connection:
+            self._connection.execute("BEGIN IMMEDIATE")
+            self._connection.execute("UPDATE entry SET digest = NULL WHERE metric != ''")
+            self._connection.execute(
+                "UPDATE entry SET digest = ? WHERE metric = '' AND every = 'day'", (fingerprint,)
+            )
+            self._connection.execute("DELETE FROM enrolled")
 
     def spent(self, epoch: int) -> tuple[int, int]:
         """Nano-nats spent today and over the lifetime.
@@ -151,7 +249,7 @@ class Ledger:
         row = self._connection.execute(_READ, ("", "")).fetchone()
         if row is None:
             raise LedgerError("the ledger has lost its account")
-        latest, today, self.lifetime, _ = row
+        latest, today, self.lifetime, *_ = row
         return (0 if epoch > latest else today), self.lifetime
 
     def close(self) -> None:

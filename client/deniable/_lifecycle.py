@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import contextlib
 import os
 import threading
 import time
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from deniable._consent import Consent
     from deniable._device import Device
     from deniable._randomness import Randomness
     from deniable._status import Journal
@@ -32,10 +34,16 @@ class Engine:
     """
 
     def __init__(
-        self, device: Device, uploader: Uploader, journal: Journal, randomness: Randomness
+        self,
+        device: Device,
+        uploader: Uploader,
+        consent: Consent,
+        journal: Journal,
+        randomness: Randomness,
     ) -> None:
         self.device = device
         self.uploader = uploader
+        self.consent = consent
         self.journal = journal
         self.randomness = randomness
         self.closed = False
@@ -61,6 +69,9 @@ def close(engines: Sequence[Engine]) -> None:
         if thread is not None and thread is not threading.current_thread():
             thread.join(max(0.0, deadline - time.monotonic()))
     for engine in engines:
+        # What could not be wiped by now is tried once more; whatever stands in the way is noted.
+        with contextlib.suppress(Exception):
+            engine.consent.settle()
         engine.device.close()
 
 

@@ -26,6 +26,8 @@ class Outcome(StrEnum):
     ALREADY_REPORTED = "already_reported"
     """This metric has reported in this period."""
     NO_CONSENT = "no_consent"
+    DO_NOT_TRACK = "do_not_track"
+    """The environment variable of that name refuses for the user."""
     OUTSIDE_DOMAIN = "outside_domain"
     """The value has the wrong type, or is no category of a metric without a catch-all."""
     UNKNOWN_METRIC = "unknown_metric"
@@ -50,6 +52,8 @@ class Dropped(StrEnum):
     SPOOL_CORRUPT = "spool_corrupt"
     """Counts spools that were set aside: how many reports each held is not known."""
     CONSENT_WITHDRAWN = "consent_withdrawn"
+    FORGOTTEN = "forgotten"
+    """Deleted by `Client.forget`."""
 
 
 @dataclass(frozen=True)
@@ -80,6 +84,7 @@ class Status:
         last_error: the latest trouble in one line, or None; never a value, key or payload.
         epsilon_left_today: nats that may still be spent in this UTC day; 0 without storage.
         epsilon_left_lifetime: nats that this device may ever spend again; 0 without storage.
+        do_not_track: whether the environment refuses, so that consent cannot be given.
     """
 
     consent: bool
@@ -90,6 +95,7 @@ class Status:
     last_error: str | None
     epsilon_left_today: float
     epsilon_left_lifetime: float
+    do_not_track: bool = False
 
 
 class Journal:

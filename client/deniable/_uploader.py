@@ -1,4 +1,4 @@
-"""The uploader: a background thread that lives only while reports are waiting.
+"""The uploader: a background thread that lives only while there is something to wait for.
 
 It sends one report per request, each at its own random time, and gives a report up only when the
 aggregator refuses it for good. A report that is claimed for a try is written back with a later due
@@ -56,7 +56,11 @@ class Uploader:
         transport: what carries an upload; called by one thread at a time.
         journal: where results and troubles are noted.
         clock: seconds since 1970-01-01.
-        delay_seconds: the longest random delay that a report was given.
+        prepare: called before anything is sent, outside all locks; says whether it may be.
+        longest_wait_seconds: the longest time that a report was given to wait.
+        attentive: whether `prepare` has something to do even when no report is waiting; then the
+            thread stays, and calls it at least every `MAX_WAIT_SECONDS`.
+        background: whether there is a thread outside of `flush`.
     """
 
     def __init__(
@@ -65,14 +69,21 @@ class Uploader:
         transport: Transport,
         journal: Journal,
         clock: Callable[[], float],
-        delay_seconds: float,
+        prepare: Callable[[], bool],
+        *,
+        longest_wait_seconds: float,
+        attentive: bool,
+        background: bool,
     ) -> None:
         self._device = device
         self._transport = transport
         self._journal = journal
         self._clock = clock
+        self._prepare = prepare
+        self._attentive = attentive
+        self._background = background
         # No report can honestly be due later than this from now on.
-        self._horizon_seconds = max(delay_seconds, MAX_BACKOFF_SECONDS) + CLAIM_SECONDS
+        self._horizon_seconds = max(longest_wait_seconds, MAX_BACKOFF_SECONDS) + CLAIM_SECONDS
         self._failures = 0
         self._hold_until = 0.0
         self.forked()
@@ -88,7 +99,12 @@ class Uploader:
         self._flush_until = 0.0
 
     def wake(self, in_seconds: float) -> None:
-        """Says that a report will be due in so many seconds; starts the thread if there is none."""
+        """Says that a report will be due in so many seconds; starts the thread if there is none.
+
+        Does nothing if there is to be no thread in the background.
+        """
+        if not self._background:
+            return
         with self._condition:
             self._news = True
             if self._thread is None:
@@ -164,15 +180,11 @@ class Uploader:
                 ticket = self._requested
                 flushing = self._served < ticket
             try:
-                if flushing:
-                    self._send_all(me)
-                else:
-                    self._send_due(me)
-                wait = self._next_wait()
+                wait = self._round(me, flushing=flushing)
             except Exception as error:  # noqa: BLE001  the thread must outlive any trouble
                 if not isinstance(error, STORAGE_ERRORS):
                     self._journal.trouble("upload_failed", type(error).__name__)
-                wait = STORAGE_BACKOFF_SECONDS
+                wait = STORAGE_BACKOFF_SECONDS if self._background else None
             with self._condition:
                 if flushing:
                     self._served = ticket
@@ -186,6 +198,20 @@ class Uploader:
                     return
                 self._next_look = time.monotonic() + wait
                 self._condition.wait(wait)
+
+    def _round(self, me: threading.Thread, *, flushing: bool) -> float | None:
+        """Sends what is to be sent now.
+
+        Returns:
+            In how many seconds to look again, or None if there is nothing to wait for.
+        """
+        if not self._prepare():
+            return None
+        if flushing:
+            self._send_all(me)
+        elif self._background:
+            self._send_due(me)
+        return self._next_wait() if self._background else None
 
     def _send_due(self, me: threading.Thread) -> None:
         while time.monotonic() >= self._hold_until:
@@ -202,8 +228,9 @@ class Uploader:
                     return
 
     def _send_all(self, me: threading.Thread) -> None:
+        today = epoch_at(self._clock())
         with self._device as device:
-            device.spool.drop_before(epoch_at(self._clock()) - MAX_AGE_DAYS)
+            device.spool.drop_before(today - MAX_AGE_DAYS)
             last = device.spool.last_number()
         after = 0
         while True:
@@ -214,6 +241,8 @@ class Uploader:
             for report in reports:
                 if self._thread is not me or time.monotonic() >= self._flush_until:
                     return
+                if report.epoch > today:
+                    continue  # the aggregator would refuse it for good
                 if not self._try(report):
                     return
             after = reports[-1].number
@@ -266,7 +295,7 @@ class Uploader:
         with self._device as device:
             due = device.spool.next_due()
         if due is None:
-            return None
+            return MAX_WAIT_SECONDS if self._attentive else None
         wait = due - self._clock()
         if wait > self._horizon_seconds:
             wait = 0.0

@@ -4,6 +4,7 @@
     ├── ParameterError (ValueError)   an argument or a parameter breaks its constraint
     ├── RegistryError                 a metrics.toml has problems; all of them are listed
     ├── DomainError                   a recorded value is outside its metric's domain
+    ├── RecordError                   in strict mode: a value was not recorded, and why
     └── WireError (ValueError)        bytes that are not what the wire format says
 
 A recorded value is never part of a message: see the privacy invariants in docs/design.md.
@@ -40,6 +41,22 @@ class RegistryError(DeniableError):
 
 class DomainError(DeniableError):
     """A value is outside its metric's domain. The message names the metric, never the value."""
+
+
+class RecordError(DeniableError):
+    """A value was not recorded; raised by a client in strict mode, for the programmer to see.
+
+    It holds neither the value nor what was passed as the metric's name, and no earlier exception.
+
+    Attributes:
+        outcome: what a client that is not strict would have answered, such as "unknown_metric".
+        problem: what is wrong, in words.
+    """
+
+    def __init__(self, outcome: str, problem: str) -> None:
+        super().__init__(f"{outcome}: {problem}")
+        self.outcome = outcome
+        self.problem = problem
 
 
 class WireError(DeniableError, ValueError):

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deniable import _database
-from deniable._ledger import Ledger, LedgerError, cost_nano_nats, limit_nano_nats
+from deniable._ledger import Charge, Ledger, LedgerError, cost_nano_nats, limit_nano_nats
 from deniable._status import Outcome
 
 LIMITS = (4_000_000_000, 10_000_000_000)
@@ -24,7 +24,7 @@ def ledger(tmp_path):
 
 
 def debit(ledger, metric="theme", period=100, epoch=100, cost=ONE, every="day"):
-    return ledger.debit(metric, every, period, epoch, cost, LIMITS)
+    return ledger.debit(Charge(metric, every, cost), period, epoch, LIMITS)
 
 
 def test_a_period_is_debited_once(ledger):

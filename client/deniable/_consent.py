@@ -1,0 +1,61 @@
+"""What the user has agreed to, and the wiping that follows when they no longer do."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from deniable._device import Device
+
+DO_NOT_TRACK: Final = "DO_NOT_TRACK"
+"""The environment variable that refuses for the user; anything but nothing and 0 does."""
+
+
+class Consent:
+    """The user's answer, and whether a withdrawal still has to reach the disk.
+
+    Args:
+        device: what a withdrawal wipes.
+
+    Attributes:
+        do_not_track: whether the environment refuses for the user, whatever the application says.
+        withdrawals: how often the user has said no.
+        owed: whether the device still has to be wiped; until then nothing is recorded or sent.
+    """
+
+    def __init__(self, device: Device) -> None:
+        self._device = device
+        self._given = False
+        self.do_not_track = os.environ.get(DO_NOT_TRACK, "") not in ("", "0")
+        self.withdrawals = 0
+        self.owed = False
+
+    @property
+    def given(self) -> bool:
+        """Whether values may be recorded."""
+        return self._given
+
+    def grant(self) -> None:
+        """The user agrees; without effect under `do_not_track`."""
+        self._given = not self.do_not_track
+
+    def withdraw(self) -> None:
+        """The user does not agree, or no longer does: all that was stored is to be wiped."""
+        self._given = False
+        self.withdrawals += 1
+        self.owed = True
+
+    def settle(self) -> None:
+        """Does the wiping that is owed, if any.
+
+        Raises:
+            StorageError, LedgerError, sqlite3.Error, OSError: if it cannot be done now; then it
+                stays owed.
+        """
+        if not self.owed:
+            return
+        if self._device.exists:
+            with self._device as device:
+                device.wipe()
+        self.owed = False

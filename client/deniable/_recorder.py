@@ -1,0 +1,234 @@
+"""From a value to a stored report: the path that every recorded value takes, once."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from deniable._ledger import limit_nano_nats
+from deniable._plan import Plan
+from deniable._status import Outcome
+from deniable_shared.errors import DomainError, RecordError
+from deniable_shared.periods import SECONDS_PER_EPOCH, epoch_at, period
+from deniable_shared.registry import MAX_EPSILON_LIFETIME, MAX_EPSILON_PER_DAY
+from deniable_shared.wire import ID_BYTES
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from deniable._consent import Consent
+    from deniable._device import Device
+    from deniable._lifecycle import Engine
+    from deniable._randomness import Randomness
+    from deniable._status import Journal
+    from deniable_shared.registry import Registry
+
+_DELAY_STEPS: Final = 1 << 32
+_LONGEST_PERIOD_DAYS: Final = 31
+
+
+class Recorder:
+    """Checks, charges, randomizes and stores values, and reports that there was none.
+
+    Args:
+        registry: the metrics, and the budget.
+        device: where reports are stored.
+        consent: whether they may be.
+        journal: where troubles are noted.
+        randomness: for reports, ids and delays; used inside the device's lock only.
+        clock: seconds since 1970-01-01.
+        delay_seconds: the longest random delay of a report.
+
+    Attributes:
+        engine: what the recorder wakes; set right after construction.
+        limits: nano-nats of one day and of a lifetime.
+    """
+
+    engine: Engine
+
+    def __init__(
+        self,
+        registry: Registry,
+        device: Device,
+        consent: Consent,
+        journal: Journal,
+        randomness: Randomness,
+        clock: Callable[[], float],
+        delay_seconds: float,
+    ) -> None:
+        self._registry = registry
+        self._device = device
+        self._consent = consent
+        self._journal = journal
+        self._randomness = randomness
+        self._clock = clock
+        self._delay_seconds = delay_seconds
+        budget = registry.budget
+        # A registry that was not read from a file cannot lift the ceilings either.
+        self.limits = (
+            limit_nano_nats(min(budget.epsilon_per_day, MAX_EPSILON_PER_DAY)),
+            limit_nano_nats(min(budget.epsilon_lifetime, MAX_EPSILON_LIFETIME)),
+        )
+        self._plans: dict[str, Plan] = {}
+        self._owing = [
+            name
+            for name, metric in registry.metrics.items()
+            if metric.spec.absent is not None and metric.spec.every != "once"
+        ]
+        self._looked: tuple[int, int] | None = None
+
+    @property
+    def attentive(self) -> bool:
+        """Whether some metric reports even when nothing is recorded."""
+        return bool(self._owing)
+
+    @property
+    def longest_wait_seconds(self) -> float:
+        """The longest time that a report is given to wait."""
+        hold = _LONGEST_PERIOD_DAYS * SECONDS_PER_EPOCH if self._owing else 0
+        return self._delay_seconds + hold
+
+    def record(self, metric: object, value: object) -> Outcome:
+        """Records a value, see `Client.record`.
+
+        Raises:
+            RecordError: if it was refused for a mistake of the programmer, in words for them.
+            StorageError, LedgerError, sqlite3.Error, OSError: if the storage cannot be used.
+        """
+        if self.engine.closed:
+            raise RecordError(Outcome.CLOSED, "the client was closed")
+        if not self._consent.given:
+            if self._consent.owed:
+                self._consent.settle()
+            return Outcome.DO_NOT_TRACK if self._consent.do_not_track else Outcome.NO_CONSENT
+        plan = self._plans.get(metric) if isinstance(metric, str) else None
+        if plan is None:
+            plan = self._plan(metric)
+        now = self._clock()
+        epoch = epoch_at(now)
+        if epoch > plan.last_epoch:
+            raise RecordError(Outcome.EXPIRED, f"{plan.charge.metric} has expired")
+        item = self._encode(plan, value)
+        if self._owing:
+            self.report_absences()
+        current = period(plan.spec.every, epoch)
+        if current <= plan.reported:
+            return Outcome.ALREADY_REPORTED
+        if self._consent.owed:
+            self._consent.settle()
+        day, since = epoch, now
+        if plan.owing:
+            # As a report of absence would have it, so that neither day nor time tells them apart.
+            day, since = plan.closing(current, epoch)
+        with self._device:
+            if not self._consent.given:
+                return Outcome.NO_CONSENT  # withdrawn by now, and what was pending is deleted
+            outcome, due = self._store(plan, item, current, epoch, day, since)
+        if outcome is not Outcome.OVER_BUDGET:
+            # Marks never go back, so the next call today need not ask the ledger.
+            plan.reported = current
+        if outcome is Outcome.RECORDED:
+            self.engine.uploader.wake(due - now)
+        return outcome
+
+    def prepare(self) -> bool:
+        """What is to be done before anything is sent: wiping that is owed, reports of absence.
+
+        Returns:
+            Whether anything may be sent.
+
+        Raises:
+            StorageError, LedgerError, sqlite3.Error, OSError: if the storage cannot be used.
+        """
+        self._consent.settle()
+        if not self._consent.given:
+            return False
+        self.report_absences()
+        return True
+
+    def report_absences(self) -> None:
+        """Reports, for metrics that count absence, that the last period passed without a value.
+
+        Every device that has agreed then reports every period, so its silence tells nothing. The
+        first time only notes that the device takes part from this period on.
+
+        Raises:
+            StorageError, LedgerError, sqlite3.Error, OSError: if the storage cannot be used.
+        """
+        epoch = epoch_at(self._clock())
+        looked = (epoch, self._consent.withdrawals)
+        if looked == self._looked or not self._owing or self._consent.owed:
+            return
+        plans = [self._plan(name) for name in self._owing]
+        recorded = False
+        with self._device as device:
+            if not self._consent.given:
+                return
+            for plan in plans:
+                current = period(plan.spec.every, epoch)
+                device.ledger.enrol(plan.charge, current)
+                day, since = plan.closing(current - 1, epoch)
+                if period(plan.spec.every, day) < current - 1:
+                    continue  # it had expired before that period
+                absent = plan.spec.encode(plan.spec.absent)
+                outcome, _ = self._store(plan, absent, current - 1, epoch, day, since)
+                recorded = recorded or outcome is Outcome.RECORDED
+            self._looked = looked
+        if recorded:
+            self.engine.uploader.wake(0.0)
+
+    def _store(
+        self, plan: Plan, item: object, current: int, epoch: int, day: int, since: float
+    ) -> tuple[Outcome, float]:
+        """Pays for a report and stores it, inside the device's lock.
+
+        Args:
+            plan: of its metric.
+            item: the value, as the spec encodes it.
+            current: the period it is for.
+            epoch: the day it is charged to.
+            day: the day that the report says it is of.
+            since: from when on its random delay counts, in seconds since 1970-01-01.
+
+        Returns:
+            The outcome, and when the report is due.
+        """
+        device, randomness = self._device, self._randomness
+        outcome = device.ledger.debit(plan.charge, current, epoch, self.limits)
+        due = since
+        if outcome is Outcome.RECORDED:
+            payload = plan.randomizer.report(item, device.secret)
+            due += plan.delay_seconds * randomness.word() / _DELAY_STEPS
+            device.spool.add(
+                randomness.take(ID_BYTES),
+                plan.spec.digest,
+                day,
+                payload,
+                device.ledger.lifetime,
+                due,
+                plan.description,
+            )
+        return outcome, due
+
+    def _encode(self, plan: Plan, value: object) -> object:
+        try:
+            return plan.spec.encode(value)
+        except DomainError as error:
+            problem = str(error)  # names the metric, never the value
+        self._journal.trouble("outside_domain", problem)
+        raise RecordError(Outcome.OUTSIDE_DOMAIN, problem)
+
+    def _plan(self, name: object) -> Plan:
+        metric = self._registry.metrics.get(name) if isinstance(name, str) else None
+        if metric is None:
+            # Not named: whoever mixes up the arguments passes the value as the name.
+            self._journal.trouble("unknown_metric", "a metric is not in the registry")
+            known = ", ".join(sorted(self._registry.metrics))
+            raise RecordError(
+                Outcome.UNKNOWN_METRIC,
+                f"metric must be one of {known}, got something else (not shown)",
+            )
+        plan = self._plans.get(metric.spec.name)
+        if plan is None:
+            plan = Plan(metric, self._randomness, self.limits, self._delay_seconds)
+            self._plans[metric.spec.name] = plan
+        return plan
