@@ -41,6 +41,8 @@ if TYPE_CHECKING:
 _ORACLES: Final[Mapping[str, Callable[[Any], OracleTally[Any]]]] = {
     "grr": IndexTally,
     "ht": HadamardTally,
+    "lgrr": IndexTally,
+    "losue": BitsTally,
     "olh": LocalHashingTally,
     "oue": BitsTally,
     "pgr": ProjectiveGeometryResponseTally,

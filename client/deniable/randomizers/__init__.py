@@ -6,13 +6,16 @@ steps, so a test can walk through all choices of the shipped code and add up P(r
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
+from deniable import _randomness
 from deniable.randomizers.dbitflip import DBitFlipRandomizer
 from deniable.randomizers.grr import GeneralizedRandomizedResponseRandomizer
 from deniable.randomizers.ht import HadamardResponseRandomizer
 from deniable.randomizers.ldbitflip import MemoizedDBitFlipRandomizer
 from deniable.randomizers.lduchi import MemoizedOneBitMeanRandomizer
+from deniable.randomizers.lgrr import MemoizedRandomizedResponseRandomizer
+from deniable.randomizers.losue import MemoizedUnaryEncodingRandomizer
 from deniable.randomizers.numbers import (
     GaussianRandomizer,
     HybridRandomizer,
@@ -27,7 +30,7 @@ from deniable.randomizers.pgr import ProjectiveGeometryResponseRandomizer
 from deniable.randomizers.rappor import RapporRandomizer
 from deniable.randomizers.rhr import RecursiveHadamardResponseRandomizer
 from deniable.randomizers.rr import RandomizedResponseRandomizer
-from deniable.randomizers.sketch import SketchRandomizer
+from deniable.randomizers.sketch import MemoizedSketchRandomizer, SketchRandomizer
 from deniable.randomizers.smp import SampledAttributeRandomizer
 from deniable.randomizers.ss import SubsetSelectionRandomizer
 from deniable.randomizers.unary import UnaryEncodingRandomizer
@@ -35,6 +38,8 @@ from deniable_shared.mechanisms import (
     DBitFlip,
     MemoizedDBitFlip,
     MemoizedOneBitMean,
+    MemoizedOracle,
+    MemoizedRandomizedResponse,
     NumericMechanism,
     Oracle,
     SampledAttribute,
@@ -47,8 +52,10 @@ if TYPE_CHECKING:
 
     from deniable._randomness import Randomness
     from deniable.randomizers.base import Randomizer
-    from deniable_shared.mechanisms import Mechanism
+    from deniable_shared.mechanisms import Mechanism, MemoizedUnaryEncoding
     from deniable_shared.spec import Spec
+
+    Keyed = Callable[[bytes, bytes, int], Randomness]
 
 _ORACLES: Final[Mapping[str, Callable[[Any, Randomness], Randomizer]]] = {
     "grr": GeneralizedRandomizedResponseRandomizer,
@@ -72,34 +79,52 @@ _NUMBERS: Final[Mapping[str, Callable[[Any, Randomness], Randomizer]]] = {
 }
 
 
-def randomizer_for(spec: Spec, randomness: Randomness) -> Randomizer:
+def randomizer_for(
+    spec: Spec, randomness: Randomness, keyed: Keyed = _randomness.keyed
+) -> Randomizer:
     """The randomizer of a spec's mechanism.
 
     Args:
         spec: the metric.
-        randomness: where every random choice comes from.
+        randomness: where every fresh random choice comes from.
+        keyed: makes the permanent randomness of (secret, label, length); tests enumerate it.
     """
     mechanism = spec.mechanism
+    if isinstance(mechanism, MemoizedOracle):
+        return _memoized(mechanism, spec, randomness, keyed)
     if isinstance(mechanism, Oracle):
         return _oracle(mechanism, randomness)
+    if isinstance(mechanism, Sketch) and isinstance(mechanism.inner, MemoizedOracle):
+        inner = _memoized(mechanism.inner, spec, randomness, keyed)
+        salt, digest = spec.salt, spec.digest
+        return MemoizedSketchRandomizer(mechanism, inner, salt, digest, randomness, keyed)
     if isinstance(mechanism, Sketch):
         inner = _oracle(mechanism.inner, randomness)
         return SketchRandomizer(mechanism, inner, spec.salt, randomness)
     if isinstance(mechanism, MemoizedOneBitMean):
-        return MemoizedOneBitMeanRandomizer(spec, randomness)
+        return MemoizedOneBitMeanRandomizer(spec, randomness, keyed)
     if isinstance(mechanism, NumericMechanism):
         return _NUMBERS[mechanism.name](mechanism, randomness)
     if isinstance(mechanism, DBitFlip):
-        return DBitFlipRandomizer(spec, randomness)
+        return DBitFlipRandomizer(spec, randomness, keyed)
     if isinstance(mechanism, MemoizedDBitFlip):
-        return MemoizedDBitFlipRandomizer(spec, randomness)
+        return MemoizedDBitFlipRandomizer(spec, randomness, keyed)
     if isinstance(mechanism, SampledAttribute):
         several = [_oracle(oracle, randomness) for oracle in mechanism.inner]
         return SampledAttributeRandomizer(mechanism, several, randomness)
     if isinstance(mechanism, SampledCoefficients):
         inner = _oracle(mechanism.inner, randomness)
         return SampledCoefficientsRandomizer(mechanism, inner, randomness)
-    return RapporRandomizer(spec, randomness)
+    return RapporRandomizer(spec, randomness, keyed)
+
+
+def _memoized(
+    mechanism: MemoizedOracle, spec: Spec, randomness: Randomness, keyed: Keyed
+) -> Randomizer:
+    if isinstance(mechanism, MemoizedRandomizedResponse):
+        return MemoizedRandomizedResponseRandomizer(mechanism, spec.digest, randomness, keyed)
+    unary = cast("MemoizedUnaryEncoding", mechanism)
+    return MemoizedUnaryEncodingRandomizer(unary, spec.digest, randomness, keyed)
 
 
 def _oracle(mechanism: Mechanism, randomness: Randomness) -> Randomizer:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 class DBitFlipRandomizer:
     """Answers, with lies, for the few bins of the device's group (Ding et al. 2017, section 3).
 
-    The group is derived from a keyed hash of the device's secret and the metric: it is the same at
+    The group is derived from a keyed hash of the device's secret and the spec: it is the same at
     every report, and does not depend on any value.
 
     Args:
@@ -35,7 +35,7 @@ class DBitFlipRandomizer:
         self._mechanism = cast("DBitFlip", spec.mechanism)
         self._randomness = randomness
         self._keyed = keyed
-        self._label = f"\x00dbitflip\x00{spec.application}\x00{spec.name}\x00group\x00".encode()
+        self._label = b"\x00dbitflip\x00" + spec.digest + b"group\x00"
         self._bytes = self._mechanism.report_bytes - 2
         self._unused = 8 * self._bytes - self._mechanism.buckets
         self._secret = b""

@@ -20,8 +20,10 @@ class RapporRandomizer:
     """Erlingsson, Pihur and Korolova 2014, section 2.
 
     The cohort and the permanent response are derived from a keyed hash of the device's secret, the
-    metric and (for the response) the value: they are the same at every report, and no table of
-    past values exists. A new secret would be a new cohort and would start epsilon_permanent anew.
+    spec and (for the response) the value: they are the same at every report, and no table of past
+    values exists. Another spec of the metric has other permanent responses: flips of two weights
+    that came from the same numbers would differ only where the one with more of them lies, and so
+    tell the value. A new secret would be a new cohort and would start epsilon_permanent anew.
 
     Args:
         spec: the metric.
@@ -40,7 +42,7 @@ class RapporRandomizer:
         self._keyed = keyed
         self._salt = spec.salt
         self._bytes = self._mechanism.bits // 8
-        self._label = f"\x00rappor\x00{spec.application}\x00{spec.name}\x00".encode()
+        self._label = b"\x00rappor\x00" + spec.digest
         self._secret = b""
         self._cohort = 0
         self._keys: tuple[int, ...] = ()

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, cast
 
+from deniable import _randomness
 from deniable_shared import hashing
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from deniable._randomness import Randomness
     from deniable.randomizers.base import Randomizer
     from deniable_shared.mechanisms import Sketch
@@ -37,8 +40,48 @@ class SketchRandomizer:
 
     def report(self, item: int | bytes, secret: bytes) -> bytes:
         """The row in two bytes, then the inner report (Apple 2017, algorithm 3)."""
-        row = self._randomness.below(self._rows)
+        row = self._row(secret)
         word = hashing.word(cast("bytes", item), self._salt)
         key = self._keys[row] if row < KEPT_KEYS else hashing.key(row)
         bucket = hashing.bucket(word, key, self._buckets)
         return row.to_bytes(2, "big") + self._inner.report(bucket, secret)
+
+    def _row(self, secret: bytes) -> int:  # noqa: ARG002  nothing memoised
+        return self._randomness.below(self._rows)
+
+
+class MemoizedSketchRandomizer(SketchRandomizer):
+    """The same in one row for good, through an inner oracle that memoises.
+
+    The row is derived from a keyed hash of the device's secret and the spec. Were it drawn anew, a
+    string would have a permanent answer in every row, and its reports no bound together.
+
+    Args:
+        mechanism: rows and buckets.
+        inner: randomizes a bucket.
+        salt: the metric's seed.
+        digest: of the spec.
+        randomness: not used for the row; what is fresh is drawn by the inner oracle.
+        keyed: makes the permanent randomness of (secret, label, length); tests enumerate it.
+    """
+
+    def __init__(
+        self,
+        mechanism: Sketch,
+        inner: Randomizer,
+        salt: int,
+        digest: bytes,
+        randomness: Randomness,
+        keyed: Callable[[bytes, bytes, int], Randomness] = _randomness.keyed,
+    ) -> None:
+        super().__init__(mechanism, inner, salt, randomness)
+        self._keyed = keyed
+        self._label = b"\x00sketch\x00" + digest + b"row\x00"
+        self._secret = b""
+        self._kept = 0
+
+    def _row(self, secret: bytes) -> int:
+        if secret != self._secret:
+            self._kept = self._keyed(secret, self._label, 16).below(self._rows)
+            self._secret = secret
+        return self._kept
