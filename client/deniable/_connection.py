@@ -53,7 +53,7 @@ class Bounded:
         # One buffer, so that answers which follow each other (1xx) are read from the same place.
         self._reader = io.BufferedReader(_Reader(sock, deadline, limit_bytes))
 
-    def makefile(self, mode: str) -> io.BufferedReader:
+    def makefile(self, mode: str) -> io.BufferedReader[_Reader]:
         """Where answers are read."""
         assert mode == "rb"
         return self._reader

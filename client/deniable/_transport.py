@@ -188,7 +188,7 @@ class HttpTransport:
         try:
             # Framing may make a body of chunks twice as long as what it carries.
             stream = Bounded(sock, deadline, MAX_HEAD_BYTES + 2 * limit_bytes)
-            request.sock = stream  # type: ignore[assignment]
+            request.sock = stream
             request.request(method, self._base + path, body, headers)
             yield final_answer(stream, method)
         finally:
