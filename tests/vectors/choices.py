@@ -20,6 +20,7 @@ SIZES = (2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 50, 64, 100, 128, 200, 256, 4
 SIZES += (1_024, 1_025)
 DEVICES = (1, 10_000, 1_000_000, 100_000_000, 10_000_000_000)
 BINS = (2, 10, 32, 100, 1_024)
+PERMANENT = ("2", "8")
 
 QUESTIONS = [
     *({"type": "boolean"},),
@@ -30,12 +31,13 @@ QUESTIONS = [
 ]
 
 
-def answer(question: dict, epsilon: str) -> dict:
+def answer(question: dict, epsilon: str, permanent: str | None = None) -> dict:
     mechanism = resolve(
         question["type"],
         size=question.get("size", 0),
         epsilon=Fraction(epsilon),
-        epsilon_permanent=None,
+        epsilon_permanent=Fraction(permanent) if permanent else None,
+        repeat="memoize" if permanent else "fresh",
         devices=question.get("devices", 1),
         choice=None,
     )
@@ -43,11 +45,24 @@ def answer(question: dict, epsilon: str) -> dict:
 
 
 def choices() -> list[dict]:
-    return [
+    fresh = [
         {**question, "epsilon": epsilon, "mechanism": answer(question, epsilon)}
         for question in QUESTIONS
         for epsilon in EPSILONS
     ]
+    memoized = [
+        {
+            **question,
+            "epsilon": epsilon,
+            "epsilon_permanent": permanent,
+            "mechanism": answer(question, epsilon, permanent),
+        }
+        for question in QUESTIONS
+        for epsilon in EPSILONS
+        for permanent in PERMANENT
+        if Fraction(epsilon) < Fraction(permanent)
+    ]
+    return fresh + memoized
 
 
 if __name__ == "__main__":

@@ -22,6 +22,10 @@ from deniable_shared.mechanisms import (
     GeneralizedRandomizedResponse,
     HadamardResponse,
     Hybrid,
+    MemoizedDBitFlip,
+    MemoizedOneBitMean,
+    MemoizedRandomizedResponse,
+    MemoizedUnaryEncoding,
     OneBitMean,
     OptimizedLocalHashing,
     OptimizedUnaryEncoding,
@@ -32,6 +36,7 @@ from deniable_shared.mechanisms import (
     RecursiveHadamardResponse,
     SampledAttribute,
     SampledCoefficients,
+    Sketch,
     SquareWave,
     SubsetSelection,
 )
@@ -48,6 +53,8 @@ from tests.privacy.specs import (
 
 FOLDER = Path(__file__).parent
 STREAM_BYTES = 8_192
+MEMOIZED = (Fraction(1), Fraction(2))
+TEXTS = ["ant", "café", ""]
 TEN = "zero one two three four five six seven eight nine"
 
 SPECS = {
@@ -139,6 +146,31 @@ SPECS = {
     ),
     "sw": (histogram(SquareWave.for_epsilon(32, Fraction(1))), [0.0, 0.25, 1, -3, 0.999]),
     "dbitflip": (histogram(DBitFlip.for_epsilon(32, Fraction(1), 5)), [0.0, 0.25, 1, -3, 0.999]),
+    "lgrr": (
+        category("red green blue", MemoizedRandomizedResponse.for_epsilons(3, *MEMOIZED)),
+        ["red", "green", "blue"],
+    ),
+    "lgrr of a flag": (
+        boolean(MemoizedRandomizedResponse.for_epsilons(2, *MEMOIZED)),
+        [True, False],
+    ),
+    "losue": (category(TEN, MemoizedUnaryEncoding.for_epsilons(10, *MEMOIZED)), ["one", "nine"]),
+    "sketch over losue": (
+        string(Sketch(rows=64, inner=MemoizedUnaryEncoding.for_epsilons(128, *MEMOIZED))),
+        TEXTS,
+    ),
+    "loloha": (
+        string(Sketch(rows=256, inner=MemoizedRandomizedResponse.for_epsilons(4, *MEMOIZED))),
+        TEXTS,
+    ),
+    "lduchi": (
+        number(MemoizedOneBitMean.for_epsilons(*MEMOIZED, 4)),
+        [0.0, 0.25, 1, -3, 0.999],
+    ),
+    "ldbitflip": (
+        histogram(MemoizedDBitFlip.for_epsilons(32, *MEMOIZED, 5)),
+        [0.0, 0.25, 1, -3, 0.999],
+    ),
 }
 
 

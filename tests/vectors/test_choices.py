@@ -12,10 +12,18 @@ STORED = json.loads(choices.FILE.read_text(encoding="utf-8"))
 @pytest.mark.parametrize("kind", ["boolean", "category", "string", "number", "distribution"])
 def test_a_registry_without_a_mechanism_resolves_as_it_always_did(kind):
     for stored in (line for line in STORED if line["type"] == kind):
-        question = {name: stored[name] for name in stored if name not in ("epsilon", "mechanism")}
-        assert choices.answer(question, stored["epsilon"]) == stored["mechanism"], stored
+        question = dict(stored)
+        expected, epsilon = question.pop("mechanism"), question.pop("epsilon")
+        permanent = question.pop("epsilon_permanent", None)
+        assert choices.answer(question, epsilon, permanent) == expected, stored
 
 
 def test_the_table_holds_every_type_size_and_epsilon():
     asked = [(*question.items(),) for question in choices.QUESTIONS]
-    assert len(STORED) == len(set(asked)) * len(choices.EPSILONS)
+    pairs = [
+        (epsilon, permanent)
+        for epsilon in choices.EPSILONS
+        for permanent in choices.PERMANENT
+        if float(epsilon) < float(permanent)
+    ]
+    assert len(STORED) == len(set(asked)) * (len(choices.EPSILONS) + len(pairs))
