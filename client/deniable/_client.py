@@ -6,7 +6,7 @@ import contextlib
 import math
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Self
+from typing import TYPE_CHECKING, ClassVar, Final, Self
 
 from deniable._consent import Consent
 from deniable._device import STORAGE_ERRORS, Device
@@ -60,6 +60,9 @@ class Client:
         RegistryError: if the registry cannot be read or has problems.
     """
 
+    _storage: ClassVar[type[Device]] = Device
+    """Where reports and budget are kept; `deniable.testing` keeps them in memory."""
+
     def __init__(
         self,
         registry: Registry | str | os.PathLike[str],
@@ -91,7 +94,7 @@ class Client:
         self._clock = clock
         self._strict = strict
         self._journal = Journal()
-        self._device = Device(_absolute(directory), self._journal)
+        self._device = self._storage(_absolute(directory), self._journal)
         self._consent = Consent(self._device)
         self._randomness = Randomness()
         self._recorder = Recorder(

@@ -1,0 +1,187 @@
+"""A client for tests: the real one, with its storage in memory and the true values kept."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import threading
+import time
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, NamedTuple, Self
+
+from deniable import _database, _ledger, _spool
+from deniable._client import Client
+from deniable._device import SECRET_BYTES, Device
+from deniable._in_memory import InMemoryTransport
+from deniable._status import Dropped, Outcome
+from deniable_shared.errors import RecordError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from deniable._status import Journal
+    from deniable_shared.registry import Registry
+
+
+class Recorded(NamedTuple):
+    """A value that a real client would have randomized and stored.
+
+    Attributes:
+        metric: its name.
+        value: the true value.
+    """
+
+    metric: str
+    value: bool | float | str | Mapping[str, bool | str]
+
+
+class Call(NamedTuple):
+    """One call of `RecordingClient.record`, whatever became of it.
+
+    Attributes:
+        metric: as it was given.
+        value: as it was given.
+        outcome: what a real client would have answered.
+    """
+
+    metric: str
+    value: bool | float | str | Mapping[str, bool | str]
+    outcome: Outcome
+
+
+class _MemoryDevice(Device):
+    """A device whose secret, ledger and spool live as long as it does."""
+
+    def __init__(self, directory: Path, journal: Journal) -> None:
+        super().__init__(directory, journal)
+        self.ledger = _MemoryLedger()
+        self.spool = _MemorySpool(directory, journal)
+        self._renew()
+
+    @property
+    def exists(self) -> bool:
+        """It does from the beginning."""
+        return True
+
+    def __enter__(self) -> Self:
+        self._lock.acquire()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._lock.release()
+
+    def sync(self) -> None:
+        """Nothing survives a power failure."""
+
+    def wipe(self) -> None:
+        """Deletes every report and starts with a new secret; what was spent stays spent."""
+        self.spool.clear(Dropped.CONSENT_WITHDRAWN)
+        self._renew()
+
+    def close(self) -> None:
+        """There is nothing to close."""
+
+    def suspend(self) -> None:
+        """Before a fork: keeps other threads out."""
+        self._lock.acquire()
+
+    def resume(self) -> None:
+        """After a fork, in the parent."""
+        self._lock.release()
+
+    def forked(self) -> None:
+        """After a fork, in the child, which has a copy of everything."""
+        self._lock = threading.RLock()
+
+    def _renew(self) -> None:
+        self.secret = os.urandom(SECRET_BYTES)
+        self.ledger.bind(self.secret)
+
+
+class _MemoryLedger(_ledger.Ledger):
+    def __init__(self) -> None:
+        self._connection = _connect(_ledger._SCHEMA, _ledger.VERSION)
+        self.spent(0)
+
+
+class _MemorySpool(_spool.Spool):
+    def _open(self) -> sqlite3.Connection:
+        return _connect(_spool._SCHEMA, _spool.VERSION)
+
+
+def _connect(schema: str, version: int) -> sqlite3.Connection:
+    connection = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+    _database.initialise(connection, schema, version)
+    return connection
+
+
+class RecordingClient(Client):
+    """Stands in for `Client` in a test and keeps the **true values** that it was given.
+
+    It is the real client of a new device, with the same checks, periods and budget. But its
+    storage is in memory, its uploads go nowhere, and it takes no endpoint, key or directory: no
+    setting turns a program's client into one of these. It starts with consent and is strict, so
+    that a mistake fails the test, and ``DO_NOT_TRACK`` does not concern it.
+
+    Args:
+        registry: path of a metrics.toml, or a registry that was loaded before.
+        consent: whether the user has agreed.
+        strict: whether `record` raises for what a programmer did wrong.
+        clock: seconds since 1970-01-01.
+
+    Attributes:
+        recorded: what would have been reported, in order.
+        calls: every call of `record`, in order, with its outcome.
+
+    Raises:
+        RegistryError: if the registry cannot be read or has problems.
+    """
+
+    _storage = _MemoryDevice
+
+    def __init__(
+        self,
+        registry: Registry | str | os.PathLike[str],
+        *,
+        consent: bool = True,
+        strict: bool = True,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self.recorded: list[Recorded] = []
+        self.calls: list[Call] = []
+        super().__init__(
+            registry,
+            directory=os.devnull,
+            transport=InMemoryTransport(),
+            upload_delay_seconds=0.0,
+            background=False,
+            strict=strict,
+            clock=clock,
+        )
+        self._consent.do_not_track = False
+        if consent:
+            self.consent = True
+
+    def record(self, metric: str, value: bool | float | str | Mapping[str, bool | str]) -> Outcome:
+        """Records a value as the real client does, and keeps it.
+
+        Raises:
+            RecordError: if it is strict: see `Client.record`.
+        """
+        kept = dict(value) if isinstance(value, Mapping) else value
+        try:
+            outcome = super().record(metric, value)
+        except RecordError as error:
+            self.calls.append(Call(metric, kept, Outcome(error.outcome)))
+            raise
+        self.calls.append(Call(metric, kept, outcome))
+        if outcome is Outcome.RECORDED:
+            self.recorded.append(Recorded(metric, kept))
+        return outcome
+
+    def __repr__(self) -> str:
+        return (
+            f"RecordingClient({self._registry.application!r}, {len(self.recorded)} true values "
+            "in memory, for tests)"
+        )

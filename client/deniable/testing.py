@@ -1,0 +1,13 @@
+"""For the tests of programs that embed the client; not for the programs themselves.
+
+`RecordingClient` stands in for the client and keeps the true values that it was given, so that a
+test can assert them. `InMemoryTransport` goes into a real client and stands in for the aggregator.
+With pytest there is also the fixture ``deniable_recorder``: a new `RecordingClient` for each test.
+"""
+
+from __future__ import annotations
+
+from deniable._in_memory import InMemoryTransport
+from deniable._recording import Call, Recorded, RecordingClient
+
+__all__ = ["Call", "InMemoryTransport", "Recorded", "RecordingClient"]

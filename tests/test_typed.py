@@ -1,0 +1,179 @@
+"""What installed programs and tests get: types that hold, and a fixture."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.test_packaging import Environment, distributions, run, succeed, wheel
+
+__all__ = ["distributions", "wheel"]  # fixtures
+
+pytestmark = pytest.mark.slow
+
+EXAMPLES = Path(__file__).parents[1] / "examples"
+
+REGISTRY = """
+registry = 1
+application = "typed"
+[budget]
+epsilon_per_day = 4.0
+epsilon_lifetime = 40.0
+[metrics.theme]
+type = "category"
+values = ["light", "dark"]
+epsilon = 1.0
+"""
+
+PROGRAM = """
+from __future__ import annotations
+
+from pathlib import Path
+from typing import assert_type
+
+import deniable
+from deniable.testing import InMemoryTransport, Recorded, RecordingClient
+from deniable_shared.registry import Registry, load
+from deniable_shared.wire import Part
+
+
+class Courier:
+    def send(self, body: bytes, timeout_seconds: float) -> deniable.Response:
+        return deniable.Response(status=204 if body and timeout_seconds else 503)
+
+    def close(self) -> None:
+        pass
+
+
+def start(home: Path, agreed: bool) -> deniable.Client:
+    registry = load(home / "metrics.toml")
+    assert_type(registry, Registry)
+    assert_type(deniable.__version__, str)
+    courier: deniable.Transport = Courier()
+    return deniable.Client(
+        registry,
+        directory=home / "telemetry",
+        consent=agreed,
+        transport=courier,
+        upload_delay_seconds=0,
+        background=False,
+        strict=True,
+    )
+
+
+def use(client: deniable.Client) -> None:
+    with client as same:
+        assert_type(same, deniable.Client)
+        outcome = same.record("theme", "dark")
+        same.record("late", True)
+        same.record("delay", 12.5)
+        same.record("flight", {"carrier": "AA", "late": True})
+        assert_type(outcome, deniable.Outcome)
+        result = same.flush(timeout_seconds=1.0)
+        assert_type(result, deniable.FlushResult)
+        assert_type(result.sent, int)
+        assert_type(same.forget(), int)
+        same.consent = not same.consent
+        status = same.status()
+        assert_type(status, deniable.Status)
+        assert_type(status.last_error, str | None)
+        for reason, count in status.dropped.items():
+            print(reason, count + 1)
+
+
+def test() -> None:
+    recorder = RecordingClient("metrics.toml", strict=False)
+    use(recorder)
+    assert_type(recorder.recorded, list[Recorded])
+    transport = InMemoryTransport()
+    transport.answer(503, retry_after_seconds=5)
+    transport.fail(OSError())
+    assert_type(transport.reports, list[Part])
+
+
+try:
+    use(start(Path(), agreed=True))
+except (deniable.ParameterError, deniable.RegistryError) as error:
+    assert_type(error, deniable.ParameterError | deniable.RegistryError)
+except deniable.RecordError as error:
+    print(error)
+except deniable.DeniableError:
+    raise
+"""
+
+WRONG = """
+import deniable
+
+client = deniable.Client("metrics.toml", directory="device", consent="yes")
+client.record("theme", object())
+client.flush(2.0)
+"""
+
+TESTS = """
+import pytest
+from deniable import Outcome
+
+
+def test_a_click(deniable_recorder):
+    assert deniable_recorder.record("theme", "dark") is Outcome.RECORDED
+    assert deniable_recorder.recorded == [("theme", "dark")]
+
+
+@pytest.mark.xfail(strict=True)
+def test_a_mistake(deniable_recorder):
+    deniable_recorder.record("theme", "purple")
+"""
+
+
+@pytest.fixture(scope="module")
+def installed(wheel, tmp_path_factory):
+    environment = Environment(tmp_path_factory.mktemp("typed"))
+    environment.install(str(wheel))
+    environment.install("pytest")
+    (environment.folder / "program.py").write_text(PROGRAM)
+    (environment.folder / "wrong.py").write_text(WRONG)
+    for name in ("service", "tool", "desktop"):
+        (environment.folder / f"{name}.py").write_text((EXAMPLES / f"{name}.py").read_text())
+    return environment
+
+
+CLEAN = ("program.py", "service.py", "tool.py", "desktop.py")
+
+
+def mypy(installed, *files):
+    command = (sys.executable, "-m", "mypy", "--strict", "--python-executable", installed.python)
+    return run(*command, *files, cwd=installed.folder)
+
+
+def pyright(installed, *files):
+    settings = installed.folder / "pyrightconfig.json"
+    settings.write_text('{"typeCheckingMode": "strict"}')
+    command = (sys.executable, "-m", "pyright", "--pythonpath", installed.python)
+    return run(*command, *files, cwd=installed.folder)
+
+
+@pytest.mark.parametrize("checker", [mypy, pyright])
+def test_a_program_that_uses_the_client_is_clean(installed, checker):
+    result = checker(installed, *CLEAN)
+    assert result.returncode == 0, result.stdout + result.stderr
+
+
+@pytest.mark.parametrize("checker", [mypy, pyright])
+def test_a_program_that_misuses_the_client_is_told(installed, checker):
+    result = checker(installed, "wrong.py")
+    assert result.returncode == 1, result.stdout + result.stderr
+    for line in (4, 5, 6):
+        assert f"wrong.py:{line}:" in result.stdout
+
+
+def test_pytest_finds_the_fixture_in_the_wheel(installed):
+    (installed.folder / "metrics.toml").write_text(REGISTRY)
+    (installed.folder / "test_app.py").write_text(TESTS)
+    (installed.folder / "pytest.ini").write_text("[pytest]\ndeniable_registry = metrics.toml\n")
+    output = succeed(
+        installed.python, "-m", "pytest", "-q", "-W", "error", "--strict-markers",
+        cwd=installed.folder,
+    )  # fmt: skip
+    assert "1 passed, 1 xfailed" in output
