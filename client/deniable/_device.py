@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, Self
 
 from deniable import _database
 from deniable._directory import StorageError, make_private, overwrite, write_durably
-from deniable._ledger import Ledger, LedgerError, sync
+from deniable._ledger import Ledger, LedgerError, SecretReplacedError, sync
 from deniable._spool import Spool
 from deniable._status import Dropped
 
@@ -49,7 +49,7 @@ class Device:
 
     Only one thread of one process is inside at a time. Entering raises `StorageError` if the
     storage cannot be used; any storage error inside closes the files, and they are opened again
-    after `REOPEN_SECONDS`.
+    after `REOPEN_SECONDS`, or at once if another process has replaced the secret.
 
     A device exists as soon as it has a secret. From then on, a ledger that is missing, damaged or
     older than what was uploaded means that the spent budget is not known: nothing can be recorded
@@ -75,7 +75,7 @@ class Device:
         self._lock = threading.RLock()
         self._inside = False
         self._lock_file: int | None = None
-        self._paths = [str(directory / name) for name in (_LEDGER, _SPOOL, _SECRET)]
+        self._paths = [str(directory / name) for name in (_LEDGER, _SPOOL)]
         self._opened: list[int] = []
         self._suspended = False
         self._retry_at = 0.0
@@ -114,7 +114,9 @@ class Device:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        if isinstance(error, STORAGE_ERRORS):
+        if isinstance(error, SecretReplacedError):
+            self._close_files()
+        elif isinstance(error, STORAGE_ERRORS):
             self._refuse(error)
         if self._lock_file is not None:
             fcntl.flock(self._lock_file, fcntl.LOCK_UN)
@@ -151,7 +153,6 @@ class Device:
         self.secret = os.urandom(SECRET_BYTES)
         write_durably(secret, self.secret)
         self.ledger.bind(self.secret)
-        self._opened = self._on_disk()
 
     def close(self) -> None:
         """Closes the files; the next use opens them again."""
@@ -237,20 +238,13 @@ class Device:
         self._opened = self._on_disk()
 
     def _on_disk(self) -> list[int]:
-        """Which files stand in the directory under their names; 0 for none.
-
-        Another process may have replaced the secret, and nobody holds that file open: its number
-        could be given out again, so the time of its last change is looked at, too.
-        """
+        """Which files stand in the directory under the names of ledger and spool; 0 for none."""
         files = []
         for path in self._paths:
             try:
-                stat = os.stat(path)  # noqa: PTH116  every call of record does this
+                files.append(os.stat(path).st_ino)  # noqa: PTH116  every call of record does this
             except FileNotFoundError:
                 files.append(0)
-            else:
-                files.append(stat.st_ino)
-        files.append(stat.st_ctime_ns if files[-1] else 0)
         return files
 
     def _refuse(self, error: BaseException) -> None:

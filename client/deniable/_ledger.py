@@ -49,11 +49,11 @@ CREATE TABLE enrolled (
 # what was spent on the answers of the spec with this digest. One table, so that a debit is one
 # statement and mostly one page.
 _READ: Final = """
-SELECT account.period, account.today, account.spent, account.digest,
-    own.period, own.spent, own.digest
-FROM entry AS account LEFT JOIN entry AS own ON own.metric = ? AND own.every = ?
-WHERE account.metric = '' AND account.every = 'day'
+SELECT period, today, spent, digest,
+    (SELECT period FROM entry WHERE metric = ? AND every = ?)
+FROM entry WHERE metric = '' AND every = 'day'
 """
+_READ_ANSWERS: Final = "SELECT spent, digest FROM entry WHERE metric = ? AND every = ?"
 _WRITE: Final = """
 REPLACE INTO entry VALUES ('', 'day', ?, ?, ?, ?), (?, ?, ?, NULL, ?, ?)
 """
@@ -100,6 +100,10 @@ class LedgerError(Exception):
     """The ledger cannot be trusted; nothing may be recorded."""
 
 
+class SecretReplacedError(LedgerError):
+    """The user has opted out in another process: the secret has to be read again."""
+
+
 class Ledger:
     """The ledger file of one device. Not thread-safe: its owner holds a lock.
 
@@ -120,6 +124,7 @@ class Ledger:
     lifetime: int
 
     def __init__(self, path: Path, *, new: bool) -> None:
+        self._fingerprint: bytes | None = None
         self._connection = _database.connect(path)
         try:
             if new and _database.version(self._connection) == 0:
@@ -147,7 +152,7 @@ class Ledger:
             ``RECORDED`` if it is committed; otherwise ``ALREADY_REPORTED`` or ``OVER_BUDGET``.
 
         Raises:
-            LedgerError: if the ledger lost its account.
+            LedgerError: if the ledger lost its account, or is bound to another secret by now.
             sqlite3.Error: if it cannot be written; nothing was spent.
         """
         metric, every, cost, digest, total = charge
@@ -157,13 +162,15 @@ class Ledger:
             row = execute(_READ, (metric, every)).fetchone()
             if row is None:
                 raise LedgerError("the ledger has lost its account")
-            latest, today, lifetime, secret, mark, paid, paid_for = row
+            latest, today, lifetime, secret, mark = row
+            if secret != self._fingerprint:
+                raise SecretReplacedError("another process has replaced the secret")
             if mark is not None and period <= mark:
                 execute("ROLLBACK")
                 return Outcome.ALREADY_REPORTED
-            if digest is None:
-                paid = None
-            else:
+            paid = None
+            if digest is not None:
+                paid, paid_for = execute(_READ_ANSWERS, (metric, every)).fetchone() or (0, None)
                 if paid_for != digest:
                     paid = 0  # other answers, which nothing has been paid for
                 cost = min(cost, max(0, total - paid))
@@ -228,6 +235,7 @@ class Ledger:
             fingerprint = digest[:_FINGERPRINT_BYTES]
             query = "SELECT digest FROM entry WHERE metric = '' AND every = 'day'"
             if self._connection.execute(query).fetchone() == (fingerprint,):
+                self._fingerprint = fingerprint
                 return
         with self._connection:
             self._connection.execute("BEGIN IMMEDIATE")
@@ -236,6 +244,7 @@ class Ledger:
                 "UPDATE entry SET digest = ? WHERE metric = '' AND every = 'day'", (fingerprint,)
             )
             self._connection.execute("DELETE FROM enrolled")
+        self._fingerprint = fingerprint
 
     def spent(self, epoch: int) -> tuple[int, int]:
         """Nano-nats spent today and over the lifetime.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from deniable._ledger import limit_nano_nats
+from deniable._ledger import SecretReplacedError, limit_nano_nats
 from deniable._plan import Plan
 from deniable._status import Outcome
 from deniable_shared.errors import DomainError, RecordError
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 _DELAY_STEPS: Final = 1 << 32
 _LONGEST_PERIOD_DAYS: Final = 31
+_MARKED: Final = (Outcome.RECORDED, Outcome.ALREADY_REPORTED)
 
 
 class Recorder:
@@ -119,11 +120,11 @@ class Recorder:
         if plan.owing:
             # As a report of absence would have it, so that neither day nor time tells them apart.
             day, since = plan.closing(current, epoch)
-        with self._device:
-            if not self._consent.given:
-                return Outcome.NO_CONSENT  # withdrawn by now, and what was pending is deleted
-            outcome, due = self._store(plan, item, current, epoch, day, since)
-        if outcome is not Outcome.OVER_BUDGET:
+        try:
+            outcome, due = self._store_if_agreed(plan, item, current, epoch, day, since)
+        except SecretReplacedError:  # it has been closed, and is opened with the new one
+            outcome, due = self._store_if_agreed(plan, item, current, epoch, day, since)
+        if outcome in _MARKED:
             # Marks never go back, so the next call today need not ask the ledger.
             plan.reported = current
         if outcome is Outcome.RECORDED:
@@ -175,6 +176,15 @@ class Recorder:
             self._looked = looked
         if recorded:
             self.engine.uploader.wake(0.0)
+
+    def _store_if_agreed(
+        self, plan: Plan, item: object, current: int, epoch: int, day: int, since: float
+    ) -> tuple[Outcome, float]:
+        with self._device:
+            if not self._consent.given:
+                # Withdrawn by now, and what was pending is deleted.
+                return Outcome.NO_CONSENT, since
+            return self._store(plan, item, current, epoch, day, since)
 
     def _store(
         self, plan: Plan, item: object, current: int, epoch: int, day: int, since: float
