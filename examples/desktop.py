@@ -45,6 +45,8 @@ class Program:
                 self.telemetry.consent = False
             case ["theme", theme]:
                 self.telemetry.record("theme", theme)  # in the frame: it takes microseconds
+            case _:
+                pass  # most frames
 
     def run(self, frames: Iterable[str]) -> float:
         """Draws a frame for each event, which may be empty, and closes.
