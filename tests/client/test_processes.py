@@ -61,7 +61,10 @@ def plenty(tmp_path):
 @pytest.fixture
 def command(plenty, directory):
     def build(code, endpoint="http://127.0.0.1:9"):
-        return [sys.executable, "-c", HEAD + code, str(plenty), str(directory), endpoint]
+        # Since Python 3.12 a fork beside threads is warned of; here it is what is tested.
+        quiet = ["-W", "ignore:This process:DeprecationWarning"]
+        arguments = [str(plenty), str(directory), endpoint]
+        return [sys.executable, *quiet, "-c", HEAD + code, *arguments]
 
     return build
 
