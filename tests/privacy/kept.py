@@ -1,0 +1,91 @@
+"""A device's permanent randomness in a walk: each label's is drawn once, however often it is used.
+
+`Kept` stands in for `deniable._randomness.keyed`, so that all reports of one device are followed
+together: what is memoised is the same in every one of them.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from deniable_shared.rationals import SCALE
+from tests.privacy.walk import distribution
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from fractions import Fraction
+
+    from deniable_shared.spec import Spec
+    from tests.privacy.walk import Walk
+
+SECRET = b"s" * 32
+STRATA = 16
+"""Alpha is one of so many points: exact for values whose rests are multiples of 1/16 of a step."""
+
+
+class Kept:
+    """Makes the permanent randomness of (secret, label, length), for one secret."""
+
+    def __init__(self, walk: Walk) -> None:
+        self._walk = walk
+        self._drawn: dict[bytes, int] = {}
+
+    def __call__(self, secret: bytes, label: bytes, length: int) -> Label:
+        assert secret == SECRET
+        assert length > 0
+        return Label(self._walk, self._drawn, label)
+
+
+class Label:
+    """What is drawn for one label."""
+
+    def __init__(self, walk: Walk, drawn: dict[bytes, int], label: bytes) -> None:
+        self._walk = walk
+        self._drawn = drawn
+        self._label = label
+
+    def bernoulli(self, weight: int) -> bool:
+        if self._label.endswith(b"alpha\x00"):  # one word is compared with different weights
+            part = SCALE // STRATA
+            assert weight % part == 0
+            return self._once(lambda: self._walk.below(STRATA)) * part < weight
+        return bool(self._once(lambda: self._walk.bernoulli(weight)))
+
+    def below(self, bound: int) -> int:
+        return self._once(lambda: self._walk.below(bound))
+
+    def bits(self, count: int, weight: int) -> int:
+        return self._once(lambda: self._walk.bits(count, weight) & (1 << count) - 1)
+
+    def _once(self, draw: Callable[[], int]) -> int:
+        if self._label not in self._drawn:
+            self._drawn[self._label] = draw()
+        return self._drawn[self._label]
+
+
+def history_channel(
+    randomizer: type, spec: Spec, values: Sequence[object]
+) -> dict[tuple[bytes, ...], Fraction]:
+    """P(reports | values), exactly, of one device over both rounds.
+
+    Args:
+        randomizer: the shipped class of a memoised mechanism.
+        spec: the metric.
+        values: what the device records, period by period.
+    """
+
+    def run(walk: Walk) -> tuple[bytes, ...]:
+        device = randomizer(spec, walk, Kept(walk))
+        return tuple(device.report(spec.encode(value), SECRET) for value in values)
+
+    return distribution(run)
+
+
+def worst_ratio(channels: Sequence[dict[tuple[bytes, ...], Fraction]]) -> Fraction:
+    """The largest ratio between the probabilities of the same reports in any two channels."""
+    reports = set().union(*channels)
+    assert all(report in channel for channel in channels for report in reports)
+    return max(
+        max(channel[report] for channel in channels) / min(channel[report] for channel in channels)
+        for report in reports
+    )
