@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 VERSION: Final = 2
 NANO: Final = 10**9
-_FINGERPRINT_BYTES: Final = 16
+_FINGERPRINT_DIGITS: Final = 32
 _SCHEMA: Final = """
 CREATE TABLE entry (
     metric TEXT NOT NULL,
@@ -37,7 +37,7 @@ CREATE TABLE entry (
     digest BLOB,
     PRIMARY KEY (metric, every)
 ) WITHOUT ROWID;
-INSERT INTO entry VALUES ('', 'day', 0, 0, 0, NULL);
+INSERT INTO entry VALUES ('', '', 0, 0, 0, NULL);
 CREATE TABLE enrolled (
     metric TEXT NOT NULL,
     every TEXT NOT NULL,
@@ -45,18 +45,25 @@ CREATE TABLE enrolled (
 ) WITHOUT ROWID
 """
 # The entry without a metric is the account of the device: its latest day, what was spent in it and
-# ever, and the fingerprint of the secret. A metric's entry has its last period and, if it memoises,
-# what was spent on the answers of the spec with this digest. One table, so that a debit is one
-# statement and mostly one page.
+# ever; in place of a kind of period stands the fingerprint of the secret. A metric's entry has its
+# last period and, if it memoises, what was spent on the answers of the spec with this digest. One
+# table, so that a debit is one statement and mostly one page; two ways, because every column costs.
 _READ: Final = """
-SELECT period, today, spent, digest,
-    (SELECT period FROM entry WHERE metric = ? AND every = ?)
-FROM entry WHERE metric = '' AND every = 'day'
+SELECT period, today, spent, (SELECT period FROM entry WHERE metric = ? AND every = ?), NULL, NULL
+FROM entry WHERE metric = '' AND every = ?
 """
-_READ_ANSWERS: Final = "SELECT spent, digest FROM entry WHERE metric = ? AND every = ?"
 _WRITE: Final = """
-REPLACE INTO entry VALUES ('', 'day', ?, ?, ?, ?), (?, ?, ?, NULL, ?, ?)
+REPLACE INTO entry (metric, every, period, today, spent) VALUES ('', ?, ?, ?, ?), (?, ?, ?, NULL, ?)
 """
+_READ_MEMOIZED: Final = """
+SELECT account.period, account.today, account.spent, own.period, own.spent, own.digest
+FROM entry AS account LEFT JOIN entry AS own ON own.metric = ? AND own.every = ?
+WHERE account.metric = '' AND account.every = ?
+"""
+_WRITE_MEMOIZED: Final = """
+REPLACE INTO entry VALUES ('', ?, ?, ?, ?, NULL), (?, ?, ?, NULL, ?, ?)
+"""
+_ACCOUNT: Final = "SELECT every, period, today, spent FROM entry WHERE metric = ''"
 
 
 def cost_nano_nats(epsilon: float) -> int:
@@ -124,7 +131,7 @@ class Ledger:
     lifetime: int
 
     def __init__(self, path: Path, *, new: bool) -> None:
-        self._fingerprint: bytes | None = None
+        self._fingerprint = ""
         self._connection = _database.connect(path)
         try:
             if new and _database.version(self._connection) == 0:
@@ -159,18 +166,16 @@ class Ledger:
         execute = self._connection.execute
         execute("BEGIN IMMEDIATE")
         try:
-            row = execute(_READ, (metric, every)).fetchone()
+            query = _READ if digest is None else _READ_MEMOIZED
+            row = execute(query, (metric, every, self._fingerprint)).fetchone()
             if row is None:
-                raise LedgerError("the ledger has lost its account")
-            latest, today, lifetime, secret, mark = row
-            if secret != self._fingerprint:
+                self._account()
                 raise SecretReplacedError("another process has replaced the secret")
+            latest, today, lifetime, mark, paid, paid_for = row
             if mark is not None and period <= mark:
                 execute("ROLLBACK")
                 return Outcome.ALREADY_REPORTED
-            paid = None
             if digest is not None:
-                paid, paid_for = execute(_READ_ANSWERS, (metric, every)).fetchone() or (0, None)
                 if paid_for != digest:
                     paid = 0  # other answers, which nothing has been paid for
                 cost = min(cost, max(0, total - paid))
@@ -182,8 +187,11 @@ class Ledger:
             if today > limits[0] or lifetime > limits[1]:
                 execute("ROLLBACK")
                 return Outcome.OVER_BUDGET
-            account = (latest, today, lifetime, secret)
-            execute(_WRITE, (*account, metric, every, period, paid, digest))
+            both = (self._fingerprint, latest, today, lifetime, metric, every, period, paid)
+            if digest is None:
+                execute(_WRITE, both)
+            else:
+                execute(_WRITE_MEMOIZED, (*both, digest))
             execute("COMMIT")
             self.lifetime = lifetime
         except BaseException:
@@ -229,21 +237,17 @@ class Ledger:
         Raises:
             sqlite3.Error: if it cannot be written.
         """
-        fingerprint = None
+        fingerprint = ""
         if secret is not None:
-            digest = hashlib.sha256(b"deniable fingerprint" + secret).digest()
-            fingerprint = digest[:_FINGERPRINT_BYTES]
-            query = "SELECT digest FROM entry WHERE metric = '' AND every = 'day'"
-            if self._connection.execute(query).fetchone() == (fingerprint,):
-                self._fingerprint = fingerprint
-                return
-        with self._connection:
-            self._connection.execute("BEGIN IMMEDIATE")
-            self._connection.execute("UPDATE entry SET digest = NULL WHERE metric != ''")
-            self._connection.execute(
-                "UPDATE entry SET digest = ? WHERE metric = '' AND every = 'day'", (fingerprint,)
-            )
-            self._connection.execute("DELETE FROM enrolled")
+            digest = hashlib.sha256(b"deniable fingerprint" + secret).hexdigest()
+            fingerprint = digest[:_FINGERPRINT_DIGITS]
+        if self._account()[0] != fingerprint or not fingerprint:
+            execute = self._connection.execute
+            with self._connection:
+                execute("BEGIN IMMEDIATE")
+                execute("UPDATE entry SET every = ? WHERE metric = ''", (fingerprint,))
+                execute("UPDATE entry SET digest = NULL WHERE metric != ''")
+                execute("DELETE FROM enrolled")
         self._fingerprint = fingerprint
 
     def spent(self, epoch: int) -> tuple[int, int]:
@@ -255,15 +259,18 @@ class Ledger:
         Raises:
             LedgerError: if the ledger lost its account.
         """
-        row = self._connection.execute(_READ, ("", "")).fetchone()
-        if row is None:
-            raise LedgerError("the ledger has lost its account")
-        latest, today, self.lifetime, *_ = row
+        _, latest, today, self.lifetime = self._account()
         return (0 if epoch > latest else today), self.lifetime
 
     def close(self) -> None:
         """Closes the file."""
         self._connection.close()
+
+    def _account(self) -> tuple[str, int, int, int]:
+        row: tuple[str, int, int, int] | None = self._connection.execute(_ACCOUNT).fetchone()
+        if row is None:
+            raise LedgerError("the ledger has lost its account")
+        return row
 
 
 def sync(path: Path) -> None:
