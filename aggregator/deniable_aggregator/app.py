@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from flask import Flask
 from flask.json.provider import DefaultJSONProvider
 
-from deniable_aggregator import administration, ingest, problems, reading
+from deniable_aggregator import administration, ingest, problems, reading, remote
 from deniable_aggregator.catalogue import Catalogue
 from deniable_aggregator.fold import Background, Folder
 from deniable_aggregator.keys import Keyring
@@ -108,6 +108,7 @@ def create_app(
     ingest.install(app, receiving)
     app.register_blueprint(reading.blueprint(answering, keyring, settings))
     app.register_blueprint(administration.blueprint(catalogue, keyring, clock))
+    app.register_blueprint(remote.blueprint(opened, keyring))
     app.add_url_rule("/healthz", view_func=_healthz)
     app.extensions[EXTENSION] = Running(opened, folder, writer, background, owned=owned)
     return app

@@ -39,6 +39,7 @@ CODES: Final[Mapping[str, tuple[int, str]]] = {
     "candidates_needed": (422, "The question needs candidates"),
     "estimate_refused": (422, "This cannot be estimated"),
     "registry_refused": (422, "The registry has problems"),
+    "remote_refused": (422, "The remote configuration was refused"),
     "overloaded": (429, "The server is behind"),
     "request_refused": (400, "The request was refused"),
     "internal_error": (500, "The server failed"),
@@ -128,7 +129,7 @@ _OF_STATUS: Final = {
     404: (
         "not_found",
         "Check the path: /v1/reports, /v1/metrics, /v1/metrics/NAME/estimate, /v1/status, "
-        "/healthz.",
+        "/v1/remote, /healthz.",
     ),
     405: ("method_not_allowed", "The header Allow lists the methods of this path."),
     413: ("upload_too_large", "Send less in one request."),

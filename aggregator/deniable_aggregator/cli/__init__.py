@@ -10,6 +10,7 @@ from deniable_aggregator.cli.estimate import estimate
 from deniable_aggregator.cli.keys import keys
 from deniable_aggregator.cli.metrics import metrics
 from deniable_aggregator.cli.plan import plan_command
+from deniable_aggregator.cli.remote import remote
 from deniable_aggregator.cli.serve import serve
 from deniable_shared import __version__
 from deniable_shared.errors import DeniableError
@@ -55,6 +56,7 @@ deniable.add_command(estimate)
 deniable.add_command(keys)
 deniable.add_command(metrics)
 deniable.add_command(plan_command)
+deniable.add_command(remote)
 deniable.add_command(serve)
 
 __all__ = ["deniable"]

@@ -10,6 +10,7 @@ from deniable_aggregator.store.errors import StoreError, StoreRefusedError, Stor
 from deniable_aggregator.store.inbox import Backlog, Inbox, Outcome
 from deniable_aggregator.store.keys import Keys, StoredKey
 from deniable_aggregator.store.metrics import Metrics, Registration
+from deniable_aggregator.store.remote import RemoteDocuments
 from deniable_aggregator.store.sqlite import SqliteDatabase
 from deniable_aggregator.store.tallies import Slice, Tallies
 
@@ -26,6 +27,7 @@ class Store:
         tallies: what was counted.
         metrics: the registered metrics.
         keys: who may write and read.
+        remote: signed remote configurations.
 
     Raises:
         StoreRefusedError: if the file is not a store of this version, or is damaged.
@@ -38,6 +40,7 @@ class Store:
         self.tallies = Tallies(self._database)
         self.metrics = Metrics(self._database)
         self.keys = Keys(self._database)
+        self.remote = RemoteDocuments(self._database)
 
     def close(self) -> None:
         """Closes the file; everything acknowledged is in it already."""
@@ -52,6 +55,7 @@ __all__ = [
     "Metrics",
     "Outcome",
     "Registration",
+    "RemoteDocuments",
     "Row",
     "Slice",
     "Store",

@@ -1,0 +1,132 @@
+"""``deniable remote``: telling devices to do less, with a signature that the server cannot make."""
+
+from __future__ import annotations
+
+import json
+import os
+from base64 import b64encode
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.serialization import (
+    Encoding,
+    NoEncryption,
+    PrivateFormat,
+    load_pem_private_key,
+)
+
+from deniable_aggregator.cli.api import call, server_options
+from deniable_shared.errors import ParameterError
+from deniable_shared.remote import ALL, CONTEXT, MAX_DOCUMENT_BYTES, PATH, parse, seal
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_FILE = click.Path(path_type=Path, dir_okay=False)
+_READABLE = click.Path(path_type=Path, dir_okay=False, exists=True)
+
+
+@click.group()
+def remote() -> None:
+    """Signs and publishes remote configurations.
+
+    They can disable metrics, thin them and slow uploads down, and nothing else. Devices take only
+    what was signed with the key that their registry pins, so keep the private key away from the
+    server.
+    """
+
+
+@remote.command()
+@click.option("--out", type=_FILE, required=True, help="Where to write the private key; new.")
+def keygen(out: Path) -> None:
+    """Makes a private key and prints the table that goes into the registry."""
+    private = Ed25519PrivateKey.generate()
+    content = private.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+    try:
+        descriptor = os.open(out, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except FileExistsError:
+        raise click.ClickException(f"{out} is there already; name a new file") from None
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(content)
+    click.echo(f"wrote the private key to {out}; the registry gets this:", err=True)
+    public = b64encode(private.public_key().public_bytes_raw()).decode()
+    click.echo(f'[remote]\nkey = "{public}"')
+
+
+@remote.command()
+@click.option("--key", type=_READABLE, required=True, help="The private key of keygen.")
+@click.option("--application", required=True, help="The application's name in its registry.")
+@click.option("--serial", type=int, required=True, help="Higher than every one before; 1 or more.")
+@click.option("--disable", multiple=True, metavar="METRIC", help="Records nothing. Repeatable.")
+@click.option("--disable-all", is_flag=True, help="No metric records anything.")
+@click.option(
+    "--thin",
+    multiple=True,
+    metavar="METRIC=SHARE",
+    help="Only this share of devices, above 0, records it in a period. Repeatable.",
+)
+@click.option("--slow", type=float, default=1.0, help="Multiplies upload delays and back-off.")
+@click.option("--out", type=_FILE, required=True, help="Where to write the signed document.")
+def sign(
+    key: Path,
+    application: str,
+    serial: int,
+    disable: Sequence[str],
+    disable_all: bool,
+    thin: Sequence[str],
+    slow: float,
+    out: Path,
+) -> None:
+    """Writes a signed configuration. It replaces the one before as a whole.
+
+    What a document leaves out is as if there had never been one: without --disable theme, theme
+    records again.
+    """
+    if disable and disable_all:
+        raise click.UsageError("--disable and --disable-all exclude each other")
+    fields: dict[str, Any] = {"remote": 1, "application": application, "serial": serial}
+    if disable or disable_all:
+        fields["disable"] = ALL if disable_all else list(disable)
+    if thin:
+        fields["thin"] = dict(_share(each) for each in thin)
+    if slow != 1:
+        fields["slow"] = slow
+    payload = json.dumps(fields).encode()
+    parse(payload)
+    document = seal(payload, _private(key).sign(CONTEXT + payload))
+    if len(document) > MAX_DOCUMENT_BYTES:
+        raise ParameterError("document", f"at most {MAX_DOCUMENT_BYTES} bytes", len(document))
+    out.write_bytes(document)
+    click.echo(f"wrote serial {serial} of {application} to {out}")
+
+
+@remote.command()
+@click.argument("file", type=_READABLE)
+@server_options
+def publish(file: Path, server: str, token: str) -> None:
+    """Publishes the signed document FILE; needs a key of scope admin.
+
+    A device learns of it after its next upload, once a day at most.
+    """
+    answer = call(server, token, "PUT", PATH, content=file.read_bytes())
+    click.echo(f"published serial {answer['serial']} of {answer['application']}")
+
+
+def _share(text: str) -> tuple[str, float]:
+    metric, _, share = text.partition("=")
+    try:
+        return metric, float(share)
+    except ValueError:
+        raise click.BadParameter(f"{text} is not METRIC=SHARE", param_hint="--thin") from None
+
+
+def _private(path: Path) -> Ed25519PrivateKey:
+    try:
+        key = load_pem_private_key(path.read_bytes(), None)
+    except (ValueError, TypeError):
+        key = None
+    if not isinstance(key, Ed25519PrivateKey):
+        raise click.ClickException(f"{path} is not a private key of deniable remote keygen")
+    return key

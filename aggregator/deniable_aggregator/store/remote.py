@@ -1,0 +1,45 @@
+"""Remote configurations at rest: one signed document for each application."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sqlalchemy import delete, insert, select
+
+from deniable_aggregator.store.schema import remote
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from deniable_aggregator.store.database import Database
+
+
+class RemoteDocuments:
+    """Signed documents by application. They are opaque here: the server has no key to any."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def find(self, application: str) -> str | None:
+        """The document of an application, or None."""
+        query = select(remote.c.document).where(remote.c.application == application)
+        with self._database.read() as connection:
+            return connection.execute(query).scalar_one_or_none()
+
+    def replace(self, application: str, document: str, check: Callable[[str], None]) -> None:
+        """Puts a document in the place of the one that is there.
+
+        Args:
+            application: whose it is.
+            document: JSON.
+            check: called with the document that is there, if any, in the same transaction; raises
+                if that one may not be replaced.
+        """
+        here = remote.c.application == application
+        query = select(remote.c.document).where(here).with_for_update()
+        with self._database.write() as connection:
+            found = connection.execute(query).scalar_one_or_none()
+            if found is not None:
+                check(found)
+            connection.execute(delete(remote).where(here))
+            connection.execute(insert(remote).values(application=application, document=document))
