@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import ClassVar
 
 import numpy as np
 import pytest
 
+from deniable.randomizers import randomizer_for
+from deniable.randomizers.dbitflip import DBitFlipRandomizer
+from deniable_shared.disclosure import devices_to_see
 from deniable_shared.mechanisms import DBitFlip, SquareWave
 from deniable_shared.rationals import SCALE
-from tests.privacy.conformance import MechanismConformance
+from tests.privacy.conformance import SAMPLES, MechanismConformance, secret_of, seeded
+from tests.privacy.kept import history_channel
 from tests.privacy.specs import histogram
 from tests.privacy.test_numbers import MeanConformance
 
@@ -51,24 +56,27 @@ class TestSquareWave(MeanConformance):
         return [bytes([self.spec.mechanism.outcomes]), b"\xff"]
 
 
-class TestDBitFlip(MechanismConformance):
-    small = [
-        (
-            histogram(DBitFlip.for_epsilon(size, Fraction(epsilon), buckets)),
-            Fraction(epsilon),
-            middles(size),
-        )
-        for size, buckets, epsilon in [(5, 1, "1"), (4, 2, "0.5"), (6, 4, "2"), (9, 9, "3")]
-    ]
-    spec = histogram(DBitFlip.for_epsilon(10, Fraction(2), 4))
+class BinsConformance(MechanismConformance):
+    """Bits about a few of ten bins; groups, and what else is permanent, are drawn with the rest."""
+
+    randomizer: ClassVar[type]
     population = [0.05] * 300 + [0.55] * 150 + [0.95] * 50
     items = [str(index) for index in range(10)]
     repetitions = 400
 
     @classmethod
-    def with_noise(cls, mechanism, factor):
-        epsilon = Fraction(mechanism.epsilon) / factor
-        return DBitFlip.for_epsilon(mechanism.size, epsilon, mechanism.buckets)
+    def channel(cls, spec, value):
+        channel = history_channel(cls.randomizer, spec, [value])
+        return {report: weight for (report,), weight in channel.items()}
+
+    def sampled(self, spec, value):
+        """Samples over devices: the shipped keyed hash, groups and all."""
+        randomizer, item = randomizer_for(spec, seeded("sampler")), spec.encode(value)
+        counts = {}
+        for device in range(SAMPLES):
+            report = randomizer.report(item, secret_of(device))
+            counts[report] = counts.get(report, 0) + 1
+        return counts
 
     @classmethod
     def label(cls, value):
@@ -81,6 +89,24 @@ class TestDBitFlip(MechanismConformance):
 
     def out_of_range(self):
         return [b"\x00\x0a\x00", b"\xff\xff\x00", b"\x00\x00\x01", b"\x00\x00\x08"]
+
+
+class TestDBitFlip(BinsConformance):
+    randomizer = DBitFlipRandomizer
+    small = [
+        (
+            histogram(DBitFlip.for_epsilon(size, Fraction(epsilon), buckets)),
+            Fraction(epsilon),
+            middles(size),
+        )
+        for size, buckets, epsilon in [(5, 1, "1"), (4, 2, "0.5"), (6, 4, "2"), (9, 9, "3")]
+    ]
+    spec = histogram(DBitFlip.for_epsilon(10, Fraction(2), 4))
+
+    @classmethod
+    def with_noise(cls, mechanism, factor):
+        epsilon = Fraction(mechanism.epsilon) / factor
+        return DBitFlip.for_epsilon(mechanism.size, epsilon, mechanism.buckets)
 
 
 class TestDBitFlipWithOneBin(TestDBitFlip):
@@ -97,6 +123,13 @@ def test_one_bin_spends_the_whole_epsilon():
     assert two.epsilon == pytest.approx(2, abs=1e-6)
     assert DBitFlip(10, 1, two.flip).epsilon == pytest.approx(1, abs=1e-6)
     assert one.variance(0.0, 1000) < 0.4 * DBitFlip(10, 1, two.flip).variance(0.0, 1000)
+
+
+def test_a_bin_that_few_devices_answer_for_needs_as_many_more_of_them():
+    """One report of which only a tenth is about a bin is worth a tenth of one that is."""
+    few, all_of_them = (DBitFlip(10, buckets, 1 << 30) for buckets in (1, 10))
+    assert few.variance(0.0, 1) == pytest.approx(10 * all_of_them.variance(0.0, 1))
+    assert devices_to_see(few, 0.01) > 9 * devices_to_see(all_of_them, 0.01)
 
 
 @pytest.mark.parametrize("epsilon", ["0.1", "1", "6", "8"])
