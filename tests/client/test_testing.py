@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import inspect
+import re
 import subprocess
 import sys
 import threading
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -17,6 +19,7 @@ from deniable.testing import InMemoryTransport, RecordingClient
 from deniable_shared.registry import load, parse
 from tests.client.conftest import REGISTRY
 
+ROOT = Path(__file__).parents[2]
 DARK = ("theme", "dark")
 WAIT_SECONDS = 30.0
 
@@ -281,6 +284,16 @@ def test_without_a_registry_the_fixture_says_how_to_name_one(tmp_path):
     output = in_pytest(tmp_path, TWO_TESTS)
     assert "2 errors" in output
     assert "set deniable_registry = metrics.toml" in output
+
+
+def test_the_tests_in_the_document_pass(tmp_path):
+    text = (ROOT / "docs/testing.md").read_text("utf-8")
+    registry = tmp_path / "src/flightdeck/metrics.toml"
+    registry.parent.mkdir(parents=True)
+    registry.write_text(REGISTRY)
+    (settings,) = re.findall(r"```toml\n\[tool.pytest.ini_options\]\n(.*?)```", text, re.DOTALL)
+    code = "\n".join(re.findall(r"```python\n(.*?)```", text, re.DOTALL))
+    assert "3 passed" in in_pytest(tmp_path, code, settings=settings.replace('"', ""))
 
 
 def test_the_plugin_alone_imports_no_client(tmp_path):
