@@ -14,6 +14,7 @@ from deniable._ledger import NANO
 from deniable._lifecycle import Engine, close
 from deniable._randomness import Randomness
 from deniable._recorder import Recorder
+from deniable._remote import Remote
 from deniable._status import Dropped, FlushResult, Journal, Outcome, Status
 from deniable._transport import HttpTransport
 from deniable._uploader import Uploader
@@ -96,11 +97,13 @@ class Client:
         self._journal = Journal()
         self._device = self._storage(_absolute(directory), self._journal)
         self._consent = Consent(self._device)
+        self._remote = Remote(self._registry, self._device, transport, self._journal, clock)
         self._randomness = Randomness()
         self._recorder = Recorder(
             self._registry,
             self._device,
             self._consent,
+            self._remote,
             self._journal,
             self._randomness,
             clock,
@@ -109,6 +112,7 @@ class Client:
         self._uploader = Uploader(
             self._device,
             transport,
+            self._remote,
             self._journal,
             clock,
             self._recorder.prepare,
@@ -255,6 +259,8 @@ class Client:
             epsilon_left_today=max(0, min(left)) / NANO,
             epsilon_left_lifetime=max(0, left[1]) / NANO,
             do_not_track=self._consent.do_not_track,
+            remote_serial=self._remote.serial,
+            remote_refused=self._remote.refused,
         )
 
     def __enter__(self) -> Self:

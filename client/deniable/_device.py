@@ -31,7 +31,7 @@ _LOCK_POLL_SECONDS: Final = 0.001
 _LEDGER, _SPOOL, _SECRET, _LOCK = "ledger.sqlite", "spool.sqlite", "secret", "lock"
 _SPOOL_ASIDE: Final = _SPOOL + ".corrupt"
 _ABANDONED: Final[list[object]] = []
-_OURS: Final = (_LEDGER, _SPOOL, _SECRET, _LOCK)
+_OURS: Final = (_LEDGER, _SPOOL, _SECRET, _LOCK, "remote.json")
 
 
 STORAGE_ERRORS: Final = (StorageError, LedgerError, sqlite3.Error, OSError)

@@ -225,6 +225,20 @@ class Ledger:
                 (*key, period - 1),
             )
 
+    def excuse(self, charge: Charge) -> None:
+        """The device owes no report of a metric any more, until it is enrolled again.
+
+        Args:
+            charge: names the metric.
+
+        Raises:
+            sqlite3.Error: if it cannot be written.
+        """
+        with self._connection:
+            self._connection.execute(
+                "DELETE FROM enrolled WHERE metric = ? AND every = ?", (charge.metric, charge.every)
+            )
+
     def bind(self, secret: bytes | None) -> None:
         """Says which secret the permanent answers come from.
 

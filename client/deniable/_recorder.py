@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from deniable._device import Device
     from deniable._lifecycle import Engine
     from deniable._randomness import Randomness
+    from deniable._remote import Remote
     from deniable._status import Journal
     from deniable_shared.registry import Registry
 
@@ -34,6 +35,7 @@ class Recorder:
         registry: the metrics, and the budget.
         device: where reports are stored.
         consent: whether they may be.
+        remote: what the application's owners have asked to do less of.
         journal: where troubles are noted.
         randomness: for reports, ids and delays; used inside the device's lock only.
         clock: seconds since 1970-01-01.
@@ -51,6 +53,7 @@ class Recorder:
         registry: Registry,
         device: Device,
         consent: Consent,
+        remote: Remote,
         journal: Journal,
         randomness: Randomness,
         clock: Callable[[], float],
@@ -59,6 +62,7 @@ class Recorder:
         self._registry = registry
         self._device = device
         self._consent = consent
+        self._remote = remote
         self._journal = journal
         self._randomness = randomness
         self._clock = clock
@@ -86,7 +90,7 @@ class Recorder:
     def longest_wait_seconds(self) -> float:
         """The longest time that a report is given to wait."""
         hold = _LONGEST_PERIOD_DAYS * SECONDS_PER_EPOCH if self._owing else 0
-        return self._delay_seconds + hold
+        return self._remote.slowed_at_most(self._delay_seconds) + hold
 
     def record(self, metric: object, value: object) -> Outcome:
         """Records a value, see `Client.record`.
@@ -109,6 +113,8 @@ class Recorder:
         if epoch > plan.last_epoch:
             raise RecordError(Outcome.EXPIRED, f"{plan.charge.metric} has expired")
         item = self._encode(plan, value)
+        if self._remote.disables(plan.charge.metric):
+            return Outcome.DISABLED
         if self._owing:
             self.report_absences()
         current = period(plan.spec.every, epoch)
@@ -165,6 +171,9 @@ class Recorder:
             if not self._consent.given:
                 return
             for plan in plans:
+                if self._remote.disables(plan.charge.metric):
+                    device.ledger.excuse(plan.charge)
+                    continue
                 current = period(plan.spec.every, epoch)
                 device.ledger.enrol(plan.charge, current)
                 day, since = plan.closing(current - 1, epoch)
@@ -203,11 +212,14 @@ class Recorder:
             The outcome, and when the report is due.
         """
         device, randomness = self._device, self._randomness
+        if self._remote.thins(plan.spec, current, device.secret):
+            return Outcome.THINNED, since
         outcome = device.ledger.debit(plan.charge, current, epoch, self.limits)
         due = since
         if outcome is Outcome.RECORDED:
             payload = plan.randomizer.report(item, device.secret)
-            due += plan.delay_seconds * randomness.word() / _DELAY_STEPS
+            delay_seconds = self._remote.slowed(plan.delay_seconds)
+            due += delay_seconds * randomness.word() / _DELAY_STEPS
             device.spool.add(
                 randomness.take(ID_BYTES),
                 plan.spec.digest,

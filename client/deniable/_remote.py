@@ -80,7 +80,7 @@ class Remote:
     @property
     def serial(self) -> int | None:
         """The serial of the configuration in force, or None."""
-        configuration = self._current()
+        configuration = None if self._key is None else self._current()
         return None if configuration is None else configuration.serial
 
     def disables(self, metric: str) -> bool:
@@ -181,7 +181,7 @@ class Remote:
             asked, document = kept["asked"], kept["document"]
             if not (type(asked) is int and isinstance(document, str)):
                 raise ValueError
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             return
         except OSError as error:
             self._journal.trouble("remote_unreadable", error.strerror or type(error).__name__)

@@ -33,6 +33,10 @@ class Outcome(StrEnum):
     UNKNOWN_METRIC = "unknown_metric"
     EXPIRED = "expired"
     """The metric's last day is over."""
+    DISABLED = "disabled"
+    """The remote configuration says that this metric records nothing."""
+    THINNED = "thinned"
+    """The remote configuration lets this device sit this period out."""
     OVER_BUDGET = "over_budget"
     """The report would exceed the epsilon of this day or of this device's lifetime."""
     STORAGE_UNAVAILABLE = "storage_unavailable"
@@ -85,6 +89,8 @@ class Status:
         epsilon_left_today: nats that may still be spent in this UTC day; 0 without storage.
         epsilon_left_lifetime: nats that this device may ever spend again; 0 without storage.
         do_not_track: whether the environment refuses, so that consent cannot be given.
+        remote_serial: of the remote configuration in force, or None.
+        remote_refused: how many remote configurations were refused; `last_error` says why.
     """
 
     consent: bool
@@ -96,6 +102,8 @@ class Status:
     epsilon_left_today: float
     epsilon_left_lifetime: float
     do_not_track: bool = False
+    remote_serial: int | None = None
+    remote_refused: int = 0
 
 
 class Journal:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from deniable._device import Device
+    from deniable._remote import Remote
     from deniable._spool import Pending
     from deniable._status import Journal
     from deniable._transport import Response, Transport
@@ -54,6 +55,7 @@ class Uploader:
     Args:
         device: whose spool.
         transport: what carries an upload; called by one thread at a time.
+        remote: slows back-off down, and is told when something was uploaded.
         journal: where results and troubles are noted.
         clock: seconds since 1970-01-01.
         prepare: called before anything is sent, outside all locks; says whether it may be.
@@ -67,6 +69,7 @@ class Uploader:
         self,
         device: Device,
         transport: Transport,
+        remote: Remote,
         journal: Journal,
         clock: Callable[[], float],
         prepare: Callable[[], bool],
@@ -77,13 +80,15 @@ class Uploader:
     ) -> None:
         self._device = device
         self._transport = transport
+        self._remote = remote
         self._journal = journal
         self._clock = clock
         self._prepare = prepare
         self._attentive = attentive
         self._background = background
         # No report can honestly be due later than this from now on.
-        self._horizon_seconds = max(longest_wait_seconds, MAX_BACKOFF_SECONDS) + CLAIM_SECONDS
+        backoff = remote.slowed_at_most(MAX_BACKOFF_SECONDS)
+        self._horizon_seconds = max(longest_wait_seconds, backoff) + CLAIM_SECONDS
         self._failures = 0
         self._hold_until = 0.0
         self.forked()
@@ -207,10 +212,14 @@ class Uploader:
         """
         if not self._prepare():
             return None
+        sent = self._journal.sent
         if flushing:
             self._send_all(me)
         elif self._background:
             self._send_due(me)
+        if self._journal.sent > sent and self._thread is me:
+            with self._sending:
+                self._remote.uploaded()
         return self._next_wait() if self._background else None
 
     def _send_due(self, me: threading.Thread) -> None:
@@ -273,14 +282,19 @@ class Uploader:
         if status is not None:
             self._journal.trouble(f"status_{status}", "the aggregator did not take a report now")
         with self._device as device:
-            device.spool.postpone(report, self._clock() + _backoff_seconds(report.tries))
+            device.spool.postpone(report, self._clock() + self._backoff_seconds(report.tries))
         if status == CONFLICT:
             return True
         asked = 0.0 if response is None else response.retry_after_seconds or 0.0
-        wait = max(_backoff_seconds(self._failures), min(asked, MAX_RETRY_AFTER_SECONDS))
+        wait = max(self._backoff_seconds(self._failures), min(asked, MAX_RETRY_AFTER_SECONDS))
         self._failures += 1
         self._hold_until = time.monotonic() + wait
         return False
+
+    def _backoff_seconds(self, failures: int) -> float:
+        """Exponential backoff with full jitter: uniform below a bound that doubles."""
+        bound = min(MAX_BACKOFF_SECONDS, FIRST_BACKOFF_SECONDS * 2.0 ** min(failures, 32))
+        return self._remote.slowed(bound) * int.from_bytes(os.urandom(4), "big") / 2**32
 
     def _exchange(self, body: bytes) -> Response | None:
         with self._sending:
@@ -300,9 +314,3 @@ class Uploader:
         if wait > self._horizon_seconds:
             wait = 0.0
         return min(max(wait, self._hold_until - time.monotonic(), 0.0), MAX_WAIT_SECONDS)
-
-
-def _backoff_seconds(failures: int) -> float:
-    """Exponential backoff with full jitter: uniform below a bound that doubles."""
-    bound = min(MAX_BACKOFF_SECONDS, FIRST_BACKOFF_SECONDS * 2.0 ** min(failures, 32))
-    return bound * int.from_bytes(os.urandom(4), "big") / 2**32
