@@ -176,7 +176,7 @@ class Interrupted(BaseException):
 def test_opting_out_that_dies_halfway_never_leaves_answers_unpaid(
     make_client, lifelong, clock, monkeypatch, step
 ):
-    client = make_client(registry=lifelong, clock=clock)
+    client = make_client(registry=lifelong, clock=clock, background=False)
     record_daily(client, clock, 10)
     secret = client._device.secret
 
@@ -184,9 +184,10 @@ def test_opting_out_that_dies_halfway_never_leaves_answers_unpaid(
         raise Interrupted
 
     target = _ledger.Ledger if step == "bind" else _device
-    with monkeypatch.context() as patch, pytest.raises(Interrupted):
+    with monkeypatch.context() as patch:
         patch.setattr(target, step, die)
-        client.consent = False
+        with pytest.raises(Interrupted):
+            client.consent = False
     client.close()
     again = make_client(registry=lifelong, clock=clock)
     record_daily(again, clock, 10)

@@ -1,0 +1,200 @@
+"""Silence tells nothing: periods without a value are reported too, and look like the others."""
+
+from __future__ import annotations
+
+import pytest
+
+from deniable import FlushResult, Outcome
+from deniable_shared.registry import parse
+from tests.client.conftest import DAY, NOON
+from tests.client.test_uploader import Recorder, wait_until
+
+TEXT = """
+registry = 1
+application = "flightdeck"
+[budget]
+epsilon_per_day = 4.0
+epsilon_lifetime = 40.0
+[metrics.theme]
+type = "category"
+values = ["light", "dark"]
+absent = "none"
+epsilon = 1.0
+[metrics.late]
+type = "boolean"
+epsilon = 1.0
+"""
+TODAY = NOON // DAY
+DELAY = 6 * 3_600
+
+
+@pytest.fixture
+def attentive(make_client, clock):
+    def make(text=TEXT, **options):
+        options = {"background": False, "upload_delay_seconds": DELAY, **options}
+        return make_client(registry=parse(text), clock=clock, **options)
+
+    return make
+
+
+def stored(client):
+    with client._device as device:
+        return device.spool.between(0, 99, 99)
+
+
+def test_the_day_on_which_a_device_first_takes_part_costs_nothing(attentive):
+    client = attentive()
+    assert stored(client) == []
+    assert client.status().epsilon_left_lifetime == 40.0
+
+
+def test_a_day_without_a_value_is_reported_once_on_the_next_day(attentive, clock):
+    attentive().close()
+    clock.forward(days=1)
+    client = attentive()
+    assert [report.epoch for report in stored(client)] == [TODAY]
+    assert client.status().epsilon_left_lifetime == pytest.approx(39.0, abs=1e-6)
+    client.flush()
+    client.close()
+    assert len(stored(attentive())) == 1
+
+
+def test_a_day_with_a_value_is_not_reported_again(attentive, clock):
+    client = attentive()
+    assert client.record("theme", "dark") is Outcome.RECORDED
+    clock.forward(days=1)
+    assert client.record("theme", "dark") is Outcome.RECORDED
+    assert [report.epoch for report in stored(client)] == [TODAY, TODAY + 1]
+
+
+def test_after_days_of_absence_only_the_last_one_is_reported(attentive, clock):
+    attentive()
+    clock.forward(days=7)
+    assert [report.epoch for report in stored(attentive())] == [TODAY + 6]
+
+
+def test_any_record_of_a_new_day_reports_the_absence_of_the_day_before(attentive, clock):
+    client = attentive()
+    clock.forward(days=1)
+    client.record("late", value=True)
+    assert [report.epoch for report in stored(client)] == [TODAY, TODAY + 1]
+
+
+def test_a_flush_reports_absence_and_sends_it(attentive, clock):
+    transport = Recorder()
+    client = attentive(transport=transport)
+    clock.forward(days=1)
+    assert client.flush() == FlushResult(sent=1, pending=0, dropped=0)
+
+
+def test_the_thread_stays_and_reports_absence_by_itself(attentive, clock, monkeypatch):
+    from deniable import _uploader
+
+    monkeypatch.setattr(_uploader, "MAX_WAIT_SECONDS", 0.01)
+    client = attentive(transport=Recorder(), background=True, upload_delay_seconds=0)
+    assert client._uploader._thread is not None
+    clock.forward(days=1)
+    wait_until(lambda: client.status().sent == 1)
+    clock.forward(days=1)
+    wait_until(lambda: client.status().sent == 2)
+
+
+def test_the_absent_category_is_what_is_reported(attentive, clock, monkeypatch):
+    client = attentive()
+    seen = []
+    plan = client._recorder._plan("theme")
+    monkeypatch.setattr(
+        plan.randomizer, "report", lambda item, _secret: seen.append(item) or b"\x00"
+    )
+    clock.forward(days=1)
+    client.flush()
+    assert seen == [plan.spec.encode("none")]
+
+
+def test_day_and_time_do_not_tell_a_value_from_its_absence(attentive, clock):
+    """Both wait for the end of the day, and a random time from there, whenever they were made."""
+    present = attentive()
+    present.record("theme", "dark")
+    other = present._device.directory.parent / "other"
+    attentive(directory=other)
+    clock.forward(days=1)
+    absent = attentive(directory=other)
+    midnight = (TODAY + 1) * DAY
+    for client in (present, absent):
+        (report,) = stored(client)
+        assert report.epoch == TODAY
+        assert midnight <= report.due <= midnight + DELAY
+
+
+def test_a_week_reports_under_its_last_day_whatever_was_recorded_when(attentive, clock):
+    weekly = TEXT.replace("epsilon = 1.0", 'epsilon = 1.0\nevery = "week"', 1)
+    clock.forward(days=-3)
+    sunday = TODAY  # 2026-12-13
+    client = attentive(weekly, transport=Recorder())
+    assert client.record("theme", "dark") is Outcome.RECORDED
+    # The aggregator would refuse a day that has not come.
+    assert client.flush() == FlushResult(sent=0, pending=1, dropped=0)
+    assert stored(client)[0].epoch == sunday
+    clock.forward(days=14)
+    assert client.flush() == FlushResult(sent=2, pending=0, dropped=0)
+
+
+def test_a_month_without_a_value_is_reported(attentive, clock):
+    monthly = TEXT.replace("epsilon = 1.0", 'epsilon = 1.0\nevery = "month"', 1)
+    clock.now = 20_454 * DAY  # 2026-01-01
+    client = attentive(monthly)
+    clock.forward(days=30)
+    client.flush()
+    assert stored(client) == []
+    clock.forward(days=1)
+    client.flush()
+    assert [report.epoch for report in stored(client)] == [20_454 + 30]
+
+
+def test_absence_is_charged_like_a_value_and_refused_beyond_the_budget(attentive, clock):
+    text = TEXT.replace("lifetime = 40.0", "lifetime = 2.5")
+    client = attentive(text)
+    for _ in range(5):
+        clock.forward(days=1)
+        client.flush()
+    assert len(stored(client)) == 2
+    assert client.status().epsilon_left_lifetime == pytest.approx(0.5, abs=1e-6)
+
+
+def test_a_metric_that_has_expired_reports_absence_no_more(attentive, clock):
+    text = TEXT.replace("epsilon = 1.0", "epsilon = 1.0\nexpires = 2026-12-13", 1)  # TODAY
+    client = attentive(text)
+    for _ in range(4):
+        clock.forward(days=1)
+        client.flush()
+    assert {report.epoch for report in stored(client)} <= {TODAY}
+
+
+def test_nothing_is_reported_for_days_without_consent(attentive, clock):
+    client = attentive()
+    client.consent = False
+    clock.forward(days=2)
+    client.consent = True
+    assert stored(client) == []
+    clock.forward(days=1)
+    client.flush()
+    assert [report.epoch for report in stored(client)] == [TODAY + 2]
+
+
+def test_without_consent_nothing_is_created(attentive, directory):
+    attentive(consent=False).flush()
+    assert not directory.exists()
+
+
+def test_two_processes_report_an_absence_once(attentive, clock):
+    one, two = attentive(), attentive()
+    clock.forward(days=1)
+    one.flush()
+    two.flush()
+    assert len(stored(one)) == 1
+
+
+def test_a_directory_that_cannot_be_used_never_raises(attentive, tmp_path):
+    (tmp_path / "file").touch()
+    client = attentive(directory=tmp_path / "file" / "device")
+    assert client.flush() == FlushResult(sent=0, pending=0, dropped=0)

@@ -1,0 +1,101 @@
+"""Without a thread in the background: job workers, serverless functions, asyncio."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+
+import pytest
+
+from deniable import FlushResult, Outcome
+from tests.client.test_uploader import Recorder, wait_until
+
+
+def uploaders():
+    return [thread for thread in threading.enumerate() if thread.name == "deniable-uploader"]
+
+
+@pytest.fixture
+def foreground(make_client):
+    def make(**options):
+        return make_client(background=False, upload_delay_seconds=0, **options)
+
+    return make
+
+
+def test_no_thread_ever_runs_outside_of_a_flush(foreground):
+    transport = Recorder()
+    client = foreground(transport=transport)
+    assert client.record("theme", "dark") is Outcome.RECORDED
+    client.consent = True
+    assert uploaders() == []
+    assert transport.bodies == []
+    assert client.flush() == FlushResult(sent=1, pending=0, dropped=0)
+    wait_until(lambda: not uploaders())
+    assert client.record("late", value=True) is Outcome.RECORDED
+    assert uploaders() == []
+
+
+def test_reports_of_an_earlier_process_wait_for_a_flush(foreground, clock):
+    foreground(clock=clock).record("theme", "dark")
+    clock.forward(days=2)
+    transport = Recorder()
+    client = foreground(clock=clock, transport=transport)
+    assert uploaders() == []
+    assert client.flush().sent == 1
+
+
+def test_a_flush_honours_its_timeout_and_its_thread_ends_with_the_exchange(foreground, collector):
+    def hang(_body):
+        collector.release.wait(20)
+        return 204, {"Content-Length": "0"}
+
+    collector.answer = hang
+    client = foreground(endpoint=collector.endpoint)
+    client.record("theme", "dark")
+    assert client.flush(timeout_seconds=0.2) == FlushResult(sent=0, pending=1, dropped=0)
+    assert len(uploaders()) == 1
+    collector.release.set()
+    wait_until(lambda: not uploaders())
+    assert client.status().sent == 1
+
+
+class Unresolved(Recorder):
+    """Like name resolution that hangs: it heeds no timeout."""
+
+    def __init__(self):
+        super().__init__()
+        self.release = threading.Event()
+
+    def send(self, body, timeout_seconds):
+        self.release.wait(30)
+        return super().send(body, timeout_seconds)
+
+
+def test_a_flush_ends_in_time_even_if_the_transport_does_not(foreground):
+    transport = Unresolved()
+    client = foreground(transport=transport)
+    client.record("theme", "dark")
+    before = time.monotonic()
+    assert client.flush(timeout_seconds=0.2) == FlushResult(sent=0, pending=1, dropped=0)
+    assert client.flush(timeout_seconds=0.2) == FlushResult(sent=0, pending=1, dropped=0)
+    client.close()
+    assert time.monotonic() - before < 10  # half a second each; the transport would take thirty
+    transport.release.set()
+
+
+def test_a_flush_in_a_thread_of_asyncio_does_not_hold_up_the_loop(foreground):
+    transport = Unresolved()
+    client = foreground(transport=transport)
+
+    async def serve():
+        assert client.record("theme", "dark") is Outcome.RECORDED
+        flush = asyncio.create_task(asyncio.to_thread(client.flush, timeout_seconds=5.0))
+        for _ in range(100):  # other requests, while the flush hangs
+            await asyncio.sleep(0)
+        assert not flush.done()
+        transport.release.set()
+        return await flush
+
+    assert asyncio.run(serve()) == FlushResult(sent=1, pending=0, dropped=0)

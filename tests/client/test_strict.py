@@ -1,0 +1,99 @@
+"""In development a client may raise for mistakes; it never hands the value on by doing so."""
+
+from __future__ import annotations
+
+import traceback
+
+import pytest
+
+import deniable
+from deniable import RecordError
+
+VALUE = "pomegranate"
+
+
+def raised(client, metric, value):
+    with pytest.raises(RecordError) as caught:
+        client.record(metric, value)
+    return caught.value
+
+
+@pytest.fixture
+def strict(make_client):
+    return make_client(strict=True)
+
+
+@pytest.mark.parametrize(
+    ("metric", "value", "outcome", "words"),
+    [
+        ("theme", VALUE, "outside_domain", "theme has no catch-all"),
+        ("late", VALUE, "outside_domain", "late takes a bool"),
+        ("thème", VALUE, "unknown_metric", "one of bygone, city, emoji, flight, heavy, late"),
+        (VALUE, "theme", "unknown_metric", "not shown"),
+        ("bygone", True, "expired", "bygone has expired"),
+    ],
+)
+def test_a_mistake_raises_with_words_that_help(strict, metric, value, outcome, words):
+    error = raised(strict, metric, value)
+    assert error.outcome == outcome
+    assert words in str(error)
+    assert isinstance(error, deniable.DeniableError)
+    assert strict.status().outcomes == {outcome: 1}
+
+
+def test_a_closed_client_raises(strict):
+    strict.close()
+    assert raised(strict, "theme", "dark").outcome == "closed"
+
+
+def test_storage_that_cannot_be_used_raises_and_says_why(make_client, tmp_path):
+    (tmp_path / "file").touch()
+    client = make_client(strict=True, directory=tmp_path / "file" / "device")
+    error = raised(client, "theme", "dark")
+    assert error.outcome == "storage_unavailable"
+    assert "FileExistsError" in str(error)
+
+
+class Hostile(str):
+    """A value with a defect of its own, which shows itself in the error's words."""
+
+    __slots__ = ()
+
+    def __hash__(self):
+        raise RuntimeError(VALUE)
+
+
+def test_a_defect_raises_and_says_where(strict):
+    error = raised(strict, "theme", Hostile(VALUE))
+    assert error.outcome == "internal_error"
+    assert "RuntimeError in Hostile.__hash__, line" in str(error)
+
+
+@pytest.mark.parametrize(
+    ("metric", "value"),
+    [("theme", VALUE), ("emoji", VALUE + "\ud800"), (VALUE, VALUE), ("theme", Hostile(VALUE))],
+)
+def test_the_value_is_in_no_message_no_chain_and_no_frame_of_the_client(strict, metric, value):
+    """What a crash reporter prints: the error, what it is chained to, the variables of frames."""
+    error = raised(strict, metric, value)
+    assert error.__context__ is None
+    assert error.__cause__ is None
+    told = traceback.TracebackException.from_exception(error, capture_locals=True)
+    frames = [frame for frame in told.stack if frame.filename.startswith(deniable.__path__[0])]
+    assert frames
+    for frame in frames:
+        for name, shown in (frame.locals or {}).items():
+            assert VALUE not in shown, name
+    assert VALUE not in repr(error) + str(vars(error))
+    assert VALUE not in (strict.status().last_error or "")
+
+
+def test_what_is_nobodys_mistake_does_not_raise(make_client, clock, monkeypatch):
+    client = make_client(strict=True, clock=clock)
+    assert client.record("heavy", value=True) == "recorded"
+    assert client.record("heavy", value=True) == "already_reported"
+    assert client.record("theme", "dark") == "over_budget"
+    client.consent = False
+    assert client.record("theme", "dark") == "no_consent"
+    monkeypatch.setenv("DO_NOT_TRACK", "1")
+    assert make_client(strict=True).record("theme", "dark") == "do_not_track"
