@@ -22,13 +22,17 @@ TYPE_CHECKING = False  # what type checkers read as True, without the cost of im
 
 if TYPE_CHECKING:
     from deniable._client import Client
+    from deniable._disclosure import Disclosure, Said, disclosure
+    from deniable._phrases import Chance
     from deniable._status import Dropped, FlushResult, Outcome, Status
     from deniable._transport import HttpTransport, Response, Transport
     from deniable_shared.errors import DeniableError, ParameterError, RecordError, RegistryError
 
 __all__ = [
+    "Chance",
     "Client",
     "DeniableError",
+    "Disclosure",
     "Dropped",
     "FlushResult",
     "HttpTransport",
@@ -37,13 +41,17 @@ __all__ = [
     "RecordError",
     "RegistryError",
     "Response",
+    "Said",
     "Status",
     "Transport",
     "__version__",
+    "disclosure",
 ]
 
 _HOMES = {
     "deniable._client": ("Client",),
+    "deniable._disclosure": ("Disclosure", "Said", "disclosure"),
+    "deniable._phrases": ("Chance",),
     "deniable._status": ("Dropped", "FlushResult", "Outcome", "Status"),
     "deniable._transport": ("HttpTransport", "Response", "Transport"),
     "deniable_shared.errors": ("DeniableError", "ParameterError", "RecordError", "RegistryError"),

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Mapping
 
+    from deniable._disclosure import Disclosure
     from deniable._transport import Transport
 
 UPLOAD_DELAY_SECONDS: Final = 86_400.0
@@ -262,6 +263,17 @@ class Client:
             remote_serial=self._remote.serial,
             remote_refused=self._remote.refused,
         )
+
+    def disclosure(self) -> Disclosure:
+        """What this device has said, in words for the person it belongs to.
+
+        For a page of the application's settings: `Disclosure.sentence` can stand there as it is,
+        and `Disclosure.said` explains every report. Reads the directory, so call it when somebody
+        looks.
+        """
+        from deniable._disclosure import disclosure  # only when somebody looks
+
+        return disclosure(self._device.directory, clock=self._clock)
 
     def __enter__(self) -> Self:
         return self

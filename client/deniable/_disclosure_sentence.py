@@ -1,0 +1,105 @@
+"""One paragraph about all that a device has said, for people who have never heard of epsilon."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Final
+
+from deniable_shared.disclosure import posterior_from_even_odds
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from deniable_shared.mechanisms import Mechanism
+
+NEARLY_SURE: Final = 0.9995
+"""A bound above this bounds nothing that matters to a person."""
+
+
+def paragraph(
+    application: str,
+    *,
+    sent: int,
+    pending: int,
+    mechanisms: Sequence[Mechanism],
+    lifetime: float | None,
+    problem: str | None,
+) -> str:
+    """What was said, and how much anybody can make of it.
+
+    Args:
+        application: its name, or nothing.
+        sent: how many reports the aggregator has.
+        pending: how many wait.
+        mechanisms: those that made the reports.
+        lifetime: nats that the device has spent; None if that is not known.
+        problem: what is missing, or None.
+    """
+    name = application or "the application"
+    sentences = []
+    if sent or pending:
+        sentences.append(f"{_counted(sent, pending, name)}.")
+        sentences += _certainty(mechanisms, lifetime, several=sent + pending > 1)
+    elif problem is None:
+        sentences.append(f"This device has sent no answers to {name} in the last 30 days.")
+    if problem is not None:
+        sentences.append(f"{problem[0].upper()}{problem[1:]}.")
+    return " ".join(sentences)
+
+
+def percent(probability: float) -> str:
+    """A probability in percent, rounded up, so that it bounds what it stands for."""
+    whole = math.ceil(100 * probability)
+    return f"{whole}%" if whole < 100 else f"{math.ceil(1000 * probability) / 10:.1f}%"
+
+
+def _counted(sent: int, pending: int, name: str) -> str:
+    if not sent:
+        waiting = "1 answer waits" if pending == 1 else f"{pending:,} answers wait"
+        return f"{waiting} on this device to be sent to {name}"
+    text = f"In the last 30 days this device has sent {_answers(sent)} to {name}"
+    if pending:
+        text += f", and {pending:,} more {'waits' if pending == 1 else 'wait'} to be sent"
+    return text
+
+
+def _answers(count: int) -> str:
+    return "1 answer" if count == 1 else f"{count:,} answers"
+
+
+def _certainty(
+    mechanisms: Sequence[Mechanism], lifetime: float | None, *, several: bool
+) -> list[str]:
+    sentences = [
+        "Before an answer was written down, chance was mixed into it on this device; what is true "
+        "was not kept and not sent."
+    ]
+    if not mechanisms:
+        return sentences
+    one = posterior_from_even_odds(max(mechanism.epsilon for mechanism in mechanisms))
+    sentences.append(
+        "Whoever reads an answer, and thought two possibilities equally likely before, can be at "
+        f"most {percent(one)} sure afterwards which of them is true."
+    )
+    if several and lifetime is not None:
+        together = posterior_from_even_odds(lifetime)
+        if together <= NEARLY_SURE:
+            sentences.append(
+                "All answers that this device has ever given, put together, can make that at most "
+                f"{percent(together)}."
+            )
+        else:
+            sentences.append(
+                "Somebody who could put all answers together that this device has ever given might "
+                "be surer than that; each is sent by itself, without a name or number of yours."
+            )
+    if any(mechanism.epsilon_permanent is not None for mechanism in mechanisms):
+        sentences.append(
+            "Some answers are the same chance used again and again while nothing changes; that "
+            "something has changed may show."
+        )
+    delta = max(mechanism.delta for mechanism in mechanisms)
+    if delta > 0:
+        chance = f"1 in {math.floor(1 / delta):,}"
+        sentences.append(f"With a probability of less than {chance} an answer says more than that.")
+    return sentences

@@ -1,0 +1,80 @@
+"""Small pieces of sentences: probabilities, shares, lists and numbers as people read them."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from fractions import Fraction
+
+_MAX_LISTED: Final = 5
+_MAX_NAME: Final = 40
+_EVEN: Final = (0.01, 0.99)
+"""Between these, two decimals tell enough of a probability."""
+
+
+@dataclass(frozen=True)
+class Chance:
+    """How likely a device was to say what it said.
+
+    Attributes:
+        statement: what was said, such as ``'dark'``.
+        if_true: probability of saying so if it is true; where it names several things, each by
+            itself, of naming the true one.
+        if_not: probability of saying so if it is not, or of naming a given other one; for numbers,
+            if the truth is as far from it as it can be.
+    """
+
+    statement: str
+    if_true: float
+    if_not: float
+
+
+def odds(probability: float) -> str:
+    """A probability: two decimals, or more where those would say never or always."""
+    low, high = _EVEN
+    if low <= probability <= high or probability in (0.0, 1.0):
+        return f"{probability:.2f}"
+    if probability < low:
+        return f"{probability:.2g}"
+    return f"{probability:.{1 - math.floor(math.log10(1 - probability))}f}"
+
+
+def likely(p: float, q: float) -> str:
+    """How likely an answer was, if it is true (p) and if it is not (q)."""
+    return f"would have said so with probability {odds(p)} if it were true, {odds(q)} if not"
+
+
+def share(part: float) -> str:
+    """A share of a whole: ``half``, ``1 in 17``, ``38%``."""
+    if part == 0.5:
+        return "half"
+    rounded = round(1 / part) if part else 0
+    if rounded > 1 and abs(rounded * part - 1) < 0.01:
+        return f"1 in {rounded:,}"
+    return f"{part:.0%}"
+
+
+def several(names: Sequence[str], word: str) -> str:
+    """A list of a few names; of many, the first ones and how many more there are.
+
+    Args:
+        names: at least one.
+        word: ``and`` or ``or``, which joins the last.
+    """
+    shown = [name if len(name) <= _MAX_NAME else f"{name[: _MAX_NAME - 1]}…" for name in names]
+    if len(shown) > _MAX_LISTED:
+        more = len(shown) - _MAX_LISTED + 1
+        shown = [*shown[: _MAX_LISTED - 1], f"{more} more"]
+    if len(shown) == 1:
+        return shown[0]
+    return f"{', '.join(shown[:-1])} {word} {shown[-1]}"
+
+
+def number(value: Fraction | float, digits: int = 4) -> str:
+    """A number in so many digits, written out unless it is huge or tiny."""
+    rounded = float(f"{float(value):.{digits}g}")
+    return f"{rounded:,.0f}" if 1_000 <= abs(rounded) < 1e15 else f"{rounded:g}"
