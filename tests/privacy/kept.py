@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from deniable.randomizers import randomizer_for
 from deniable_shared.rationals import SCALE
 from tests.privacy.walk import distribution
 
@@ -63,19 +64,16 @@ class Label:
         return self._drawn[self._label]
 
 
-def history_channel(
-    randomizer: type, spec: Spec, values: Sequence[object]
-) -> dict[tuple[bytes, ...], Fraction]:
-    """P(reports | values), exactly, of one device over both rounds.
+def history_channel(spec: Spec, values: Sequence[object]) -> dict[tuple[bytes, ...], Fraction]:
+    """P(reports | values), exactly, of one device over both rounds of the shipped code.
 
     Args:
-        randomizer: the shipped class of a memoised mechanism.
-        spec: the metric.
+        spec: a metric whose mechanism memoises, or belongs to a group for good.
         values: what the device records, period by period.
     """
 
     def run(walk: Walk) -> tuple[bytes, ...]:
-        device = randomizer(spec, walk, Kept(walk))
+        device = randomizer_for(spec, walk, Kept(walk))
         return tuple(device.report(spec.encode(value), SECRET) for value in values)
 
     return distribution(run)

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import ClassVar
 
 import numpy as np
 import pytest
 
 from deniable.randomizers import randomizer_for
-from deniable.randomizers.dbitflip import DBitFlipRandomizer
 from deniable_shared.disclosure import devices_to_see
 from deniable_shared.mechanisms import DBitFlip, SquareWave
 from deniable_shared.rationals import SCALE
@@ -59,14 +57,13 @@ class TestSquareWave(MeanConformance):
 class BinsConformance(MechanismConformance):
     """Bits about a few of ten bins; groups, and what else is permanent, are drawn with the rest."""
 
-    randomizer: ClassVar[type]
     population = [0.05] * 300 + [0.55] * 150 + [0.95] * 50
     items = [str(index) for index in range(10)]
     repetitions = 400
 
     @classmethod
     def channel(cls, spec, value):
-        channel = history_channel(cls.randomizer, spec, [value])
+        channel = history_channel(spec, [value])
         return {report: weight for (report,), weight in channel.items()}
 
     def sampled(self, spec, value):
@@ -92,7 +89,6 @@ class BinsConformance(MechanismConformance):
 
 
 class TestDBitFlip(BinsConformance):
-    randomizer = DBitFlipRandomizer
     small = [
         (
             histogram(DBitFlip.for_epsilon(size, Fraction(epsilon), buckets)),

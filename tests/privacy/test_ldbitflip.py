@@ -30,13 +30,12 @@ def memoised(size, buckets, epsilon, permanent):
 
 
 def reports_of(spec, *values):
-    return history_channel(MemoizedDBitFlipRandomizer, spec, values)
+    return history_channel(spec, values)
 
 
 class TestMemoizedDBitFlip(BinsConformance):
     """One report of each device, over both rounds and the groups."""
 
-    randomizer = MemoizedDBitFlipRandomizer
     small = [
         (memoised(size, buckets, epsilon, permanent), Fraction(epsilon), middles(size))
         for size, buckets, epsilon, permanent in [

@@ -30,7 +30,7 @@ def memoised(epsilon, permanent, steps=1):
 
 
 def reports_of(spec, *values):
-    return history_channel(MemoizedOneBitMeanRandomizer, spec, values)
+    return history_channel(spec, values)
 
 
 def permanent_channel(spec, *values):
@@ -64,9 +64,7 @@ class TestMemoizedOneBitMean(MeanConformance):
     def channel(cls, spec, value):
         item = spec.encode(value)
         return distribution(
-            lambda walk: MemoizedOneBitMeanRandomizer(spec, walk, lambda *_: walk).report(
-                item, SECRET
-            )
+            lambda walk: randomizer_for(spec, walk, lambda *_: walk).report(item, SECRET)
         )
 
     @classmethod

@@ -115,6 +115,73 @@ def test_a_registry_names_its_mechanism_or_leaves_it_to_the_planner(fields, name
     assert (found.mechanism.delta > 0) == (name == "gaussian")
 
 
+MEMOIZE = 'repeat = "memoize"\nepsilon_permanent = 2\n'
+
+
+@pytest.mark.parametrize(
+    ("fields", "name", "shape"),
+    [
+        (NUMBER, "lduchi", {"steps": 1}),
+        (NUMBER + 'mechanism = "auto"', "lduchi", {"steps": 1}),
+        (NUMBER + 'mechanism = { name = "lduchi", steps = 4 }', "lduchi", {"steps": 4}),
+        (DISTRIBUTION, "ldbitflip", {"size": 32, "buckets": 1}),
+        (DISTRIBUTION + "bins = 2\n", "ldbitflip", {"size": 2, "buckets": 1}),
+        (
+            DISTRIBUTION + 'bins = 8\nmechanism = { name = "ldbitflip", buckets = 4 }',
+            "ldbitflip",
+            {"size": 8, "buckets": 4},
+        ),
+    ],
+)
+def test_numbers_are_memoised_by_one_bit_unless_more_is_asked_for(fields, name, shape):
+    found = spec(MEMOIZE + fields)
+    assert found.mechanism.name == name
+    assert shape.items() <= found.mechanism.parameters().items()
+    assert 0.99 < found.mechanism.epsilon <= 1
+    assert 1.99 < found.mechanism.epsilon_permanent <= 2
+    assert found.mechanism.epsilon_total >= found.mechanism.epsilon_permanent
+    assert Spec.from_canonical(found.canonical()) == found
+
+
+@pytest.mark.parametrize(
+    ("fields", "expected"),
+    [
+        (
+            NUMBER + 'mechanism = { name = "lduchi", steps = 3 }',
+            "mechanism.steps must be a power of two, got 3",
+        ),
+        (
+            NUMBER + 'mechanism = { name = "lduchi", steps = 512 }',
+            "mechanism.steps must be an integer in [1, 256], got 512",
+        ),
+        (
+            NUMBER + 'mechanism = { name = "lduchi", buckets = 2 }',
+            "mechanism.buckets must be left out",
+        ),
+        (
+            DISTRIBUTION + 'mechanism = { name = "ldbitflip", buckets = 33 }',
+            "mechanism.buckets must be an integer in [1, 32], got 33",
+        ),
+        (NUMBER + 'mechanism = "duchi"', 'repeat must be "fresh"'),
+        (DISTRIBUTION + 'mechanism = "sw"', 'repeat must be "fresh"'),
+        (DISTRIBUTION + 'mechanism = "lduchi"', "mechanism must be one of auto, ldbitflip"),
+    ],
+)
+def test_problems_of_a_memoised_number_are_named(fields, expected):
+    with pytest.raises(RegistryError) as caught:
+        spec(MEMOIZE + fields)
+    assert expected in str(caught.value)
+
+
+def test_one_report_of_a_number_may_cost_as_much_as_all_but_not_more():
+    same = FILE + NUMBER + 'repeat = "memoize"\nepsilon_permanent = 1.0\n'
+    assert registry.parse(same).metrics["startup"].spec.mechanism.flip == 0
+    with pytest.raises(RegistryError, match=r"epsilon must be at most epsilon_permanent, got 1\.0"):
+        registry.parse(same.replace("epsilon_permanent = 1.0", "epsilon_permanent = 0.9"))
+    with pytest.raises(RegistryError, match='repeat must be "memoize" for lduchi'):
+        spec(NUMBER + 'mechanism = "lduchi"')
+
+
 @pytest.mark.parametrize(
     ("fields", "expected"),
     [
