@@ -14,7 +14,7 @@ PIP_INSTALL := -m pip install -qq --disable-pip-version-check
 export OMP_NUM_THREADS := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast check serve bench bench-accuracy clean
+.PHONY: help demo test test-fast postgresql check serve bench bench-accuracy clean
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' Makefile
@@ -27,6 +27,9 @@ test: $(VENV)/.test ## run every test, slow ones included
 
 test-fast: $(VENV)/.test ## run the tests that take seconds
 	@$(BIN)/python -m pytest -m "not slow"
+
+postgresql: ## install PostgreSQL's server, which some tests need, on Debian or Ubuntu
+	@.ci/postgresql
 
 check: $(VENV)/.dev ## lint, formatting and types
 	@$(BIN)/ruff check

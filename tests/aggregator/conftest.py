@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING
 
 import pytest
@@ -7,13 +8,28 @@ import pytest
 from tests.aggregator.service import Service, serving
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
 
+@pytest.fixture(params=["sqlite", "postgresql"])
+def fresh_target(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[], str | Path]:
+    """Makes places for stores: paths, or URLs of empty schemas of a real server."""
+    if request.param == "postgresql":
+        return request.getfixturevalue("postgresql").fresh_schema
+    numbers = itertools.count()
+    return lambda: tmp_path / f"store{next(numbers) or ''}.db"
+
+
 @pytest.fixture
-def service(tmp_path: Path) -> Iterator[Service]:
+def target(fresh_target: Callable[[], str | Path]) -> str | Path:
+    """A place for a store, in every kind of database."""
+    return fresh_target()
+
+
+@pytest.fixture
+def service(target: str | Path) -> Iterator[Service]:
     """A service with the three metrics of `service.REGISTRY`."""
-    with serving(tmp_path / "store.db") as running:
+    with serving(target) as running:
         assert running.register().status_code == 200
         yield running

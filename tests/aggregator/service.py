@@ -73,12 +73,12 @@ class Clock:
 class Service:
     """A running application over one store, and keys to all of it."""
 
-    path: Path
+    target: str | Path
     settings: Settings
     clock: Clock = field(default_factory=Clock)
 
     def __post_init__(self) -> None:
-        self.store = Store(self.path)
+        self.store = Store(self.target)
         self.app = create_app(store=self.store, settings=self.settings, clock=self.clock)
         self.http = self.app.test_client()
         self.running = self.app.extensions[EXTENSION]
@@ -125,9 +125,9 @@ class Service:
 
 
 @contextmanager
-def serving(path: Path, **settings: Any) -> Iterator[Service]:
+def serving(target: str | Path, **settings: Any) -> Iterator[Service]:
     """A service without metrics."""
-    service = Service(path, Settings(**{"fold_seconds": NEVER_SECONDS, **settings}))
+    service = Service(target, Settings(**{"fold_seconds": NEVER_SECONDS, **settings}))
     try:
         yield service
     finally:

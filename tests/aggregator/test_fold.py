@@ -1,13 +1,11 @@
 from __future__ import annotations
 
 import contextlib
-import tempfile
 from collections import Counter
-from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from deniable_aggregator import Store, fold
@@ -15,14 +13,15 @@ from deniable_aggregator.catalogue import Catalogue
 from deniable_aggregator.store import StoreUnavailableError, Sum, TallyKey
 from deniable_shared import registry, wire
 from tests.aggregator.service import REGISTRY, SPECS, TODAY, serving, upload
+from tests.aggregator.stored import rows
 
 THEME = SPECS["theme"].digest
 KEY = "cafe"
 
 
 @contextlib.contextmanager
-def opened(path):
-    with contextlib.closing(Store(path)) as store:
+def opened(target):
+    with contextlib.closing(Store(target)) as store:
         store.metrics.register(registry.parse(REGISTRY).metrics.values(), TODAY)
         yield store, fold.Folder(store, Catalogue(store))
 
@@ -35,13 +34,15 @@ def counted(store, epoch=TODAY):
     return store.tallies.total(THEME, 3, epoch, epoch).cells.tolist()
 
 
-@settings(max_examples=25)
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     reports=st.lists(st.integers(0, 2), min_size=1, max_size=40),
     data=st.data(),
 )
-def test_any_partition_into_uploads_groups_and_folds_gives_the_same_tally(reports, data):
-    with tempfile.TemporaryDirectory() as folder, opened(Path(folder) / "s") as (store, folder_):
+def test_any_partition_into_uploads_groups_and_folds_gives_the_same_tally(
+    fresh_target, reports, data
+):
+    with opened(fresh_target()) as (store, folder):
         rest = list(reports)
         while rest:
             group = []
@@ -52,14 +53,14 @@ def test_any_partition_into_uploads_groups_and_folds_gives_the_same_tally(report
                     rest = rest[size:]
             store.inbox.append(group, [KEY] * len(group))
             if data.draw(st.booleans(), label="fold"):
-                folder_.fold(seconds=60)
-        folder_.fold(seconds=60)
+                folder.fold(seconds=60)
+        folder.fold(seconds=60)
         expected = Counter(reports)
         assert counted(store) == [expected[item] for item in range(3)]
 
 
-def test_a_fold_empties_the_inbox_and_a_second_one_changes_nothing(tmp_path):
-    with opened(tmp_path / "store.db") as (store, folder):
+def test_a_fold_empties_the_inbox_and_a_second_one_changes_nothing(target):
+    with opened(target) as (store, folder):
         for epoch in (TODAY, TODAY - 1):
             send(store, b"\x00\x01", epoch)
         for _ in range(2):
@@ -68,10 +69,10 @@ def test_a_fold_empties_the_inbox_and_a_second_one_changes_nothing(tmp_path):
             assert store.inbox.backlog([THEME]) == []
 
 
-def test_a_backlog_of_many_batches_is_counted_whole(tmp_path, monkeypatch):
+def test_a_backlog_of_many_batches_is_counted_whole(target, monkeypatch):
     monkeypatch.setattr(fold, "BATCH_BYTES", 64)
     monkeypatch.setattr(fold, "BATCH_ROWS", 7)
-    with opened(tmp_path / "store.db") as (store, folder):
+    with opened(target) as (store, folder):
         for size in range(1, 40):
             send(store, b"\x02" * size)
         with store.inbox.claim(max_bytes=64, max_rows=7) as batch:
@@ -80,15 +81,17 @@ def test_a_backlog_of_many_batches_is_counted_whole(tmp_path, monkeypatch):
         assert counted(store) == [0, 0, sum(range(1, 40))]
 
 
-def test_rows_that_another_process_has_counted_are_not_counted_again(tmp_path):
-    path = tmp_path / "store.db"
-    with opened(path) as (store, folder), opened(path) as (other_store, other_folder):
+def test_rows_that_two_processes_want_to_count_are_counted_once(target):
+    with opened(target) as (store, folder), opened(target) as (other_store, other_folder):
         send(store, b"\x01")
         send(store, b"\x01")
         with store.inbox.claim(max_bytes=100, max_rows=1) as batch:
             other_folder.fold(seconds=60)
-            stale = Sum(1, np.array([0, 1, 0]))
-            assert not batch.count(TallyKey(THEME, TODAY, KEY), stale, batch.rows)
+            # Either the row was locked, and is this one's to count, or it is gone.
+            mine = Sum(1, np.array([0, 1, 0]))
+            was_mine = batch.count(TallyKey(THEME, TODAY, KEY), mine, batch.rows)
+        assert counted(store) == [0, 2, 0]
+        assert was_mine == store._database.locks_rows
         folder.fold(seconds=60)
         assert counted(store) == counted(other_store) == [0, 2, 0]
 
@@ -111,8 +114,8 @@ def test_rows_of_an_unregistered_metric_are_set_aside(service):
     assert service.store.inbox.count_set_aside([bytes(32)]) == 1
 
 
-def test_a_metric_that_another_server_registered_a_moment_ago_is_counted(tmp_path):
-    with contextlib.closing(Store(tmp_path / "store.db")) as store:
+def test_a_metric_that_another_server_registered_a_moment_ago_is_counted(target):
+    with contextlib.closing(Store(target)) as store:
         catalogue = Catalogue(store, monotonic=lambda: 0.0)
         store.metrics.register(registry.parse(REGISTRY).metrics.values(), TODAY)
         send(store, b"\x02")
@@ -120,8 +123,8 @@ def test_a_metric_that_another_server_registered_a_moment_ago_is_counted(tmp_pat
         assert counted(store) == [0, 0, 1]
 
 
-def test_a_fold_that_fails_loses_nothing(tmp_path, monkeypatch):
-    with opened(tmp_path / "store.db") as (store, folder):
+def test_a_fold_that_fails_loses_nothing(target, monkeypatch):
+    with opened(target) as (store, folder):
         send(store, b"\x00\x01\x02")
         with monkeypatch.context() as patch:
             patch.setattr(
@@ -135,28 +138,21 @@ def test_a_fold_that_fails_loses_nothing(tmp_path, monkeypatch):
         assert counted(store) == [1, 1, 1]
 
 
-def test_the_server_folds_and_closes_epochs_by_itself(tmp_path):
-    with serving(tmp_path / "store.db", fold_seconds=0.01) as service:
+def test_the_server_folds_and_closes_epochs_by_itself(target):
+    with serving(target, fold_seconds=0.01) as service:
         service.register()
         retried = upload(b"\x01", epoch=TODAY)
         assert service.send(retried).status_code == 204
         wait_until(lambda: service.status()["inbox"]["rows"] == 0)
         assert counted(service.store) == [0, 1, 0]
         service.clock.epoch = TODAY + 15
-        wait_until(lambda: ids(service.path) == 0)
+        wait_until(lambda: rows(service.store, "SELECT count(*) FROM seen") == [(0,)])
         service.clock.epoch = TODAY  # a clock that is set back does not open a day again
         assert service.send(retried).get_json()["code"] == "epoch_closed"
         assert service.send(upload(b"\x01", epoch=TODAY)).get_json()["code"] == "epoch_closed"
         assert service.send(upload(b"\x01", epoch=TODAY + 1)).status_code == 204
         wait_until(lambda: service.status()["inbox"]["rows"] == 0)
         assert counted(service.store) == [0, 1, 0]
-
-
-def ids(path):
-    import sqlite3
-
-    with contextlib.closing(sqlite3.connect(path)) as connection:
-        return connection.execute("SELECT count(*) FROM seen").fetchone()[0]
 
 
 def wait_until(condition):

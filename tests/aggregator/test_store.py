@@ -2,81 +2,51 @@ from __future__ import annotations
 
 import contextlib
 import os
-import secrets
-import sqlite3
-import stat
-import subprocess
-import sys
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 from deniable_aggregator import Store
-from deniable_aggregator.store import Outcome, StoreRefusedError, StoreUnavailableError
-from deniable_aggregator.store.schema import REVISION
+from deniable_aggregator.store import (
+    Outcome,
+    StoredKey,
+    StoreRefusedError,
+    StoreUnavailableError,
+)
+from deniable_aggregator.store.schema import NO_KEY, REVISION
 from deniable_shared import wire
-from tests.aggregator.service import SPECS, TODAY, problem, upload
-
-THEME = SPECS["theme"].digest
-
-
-@contextlib.contextmanager
-def raw(path):
-    with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as connection:
-        yield connection
-
-
-def append(store, uploads, key="cafe"):
-    return store.inbox.append(uploads, [key] * len(uploads))
-
-
-def waiting(store, **limits):
-    with store.inbox.claim(**{"max_bytes": 1_000, "max_rows": 10, **limits}) as batch:
-        return batch.rows
+from tests.aggregator.service import TODAY
+from tests.aggregator.stored import (
+    CELLS,
+    THEME,
+    append,
+    counted,
+    decoded,
+    execute,
+    fold,
+    register,
+    rows,
+    waiting,
+)
 
 
-def decoded(**options):
-    return wire.decode(upload(**options))
-
-
-def test_a_store_is_readable_by_its_owner_only(tmp_path):
-    with contextlib.closing(Store(tmp_path / "store.db")) as store:
-        append(store, [decoded()])
-        files = list(tmp_path.iterdir())
-        assert {path.name for path in files} >= {"store.db", "store.db-wal", "store.db.lock"}
-        assert {stat.S_IMODE(path.stat().st_mode) for path in files} == {0o600}
-
-
-def test_what_was_stored_is_there_after_opening_again(tmp_path):
-    with contextlib.closing(Store(tmp_path / "store.db")) as store:
+def test_what_was_stored_is_there_after_opening_again(target):
+    with contextlib.closing(Store(target)) as store:
         append(store, [decoded(payload=b"\x01\x02")])
-    with contextlib.closing(Store(tmp_path / "store.db")) as store:
+    with contextlib.closing(Store(target)) as store:
         assert [row.payload for row in waiting(store)] == [b"\x01\x02"]
 
 
-def test_two_processes_may_have_a_store_open(tmp_path):
-    path = tmp_path / "store.db"
-    with contextlib.closing(Store(path)) as one, contextlib.closing(Store(path)) as two:
+def test_two_processes_may_have_a_store_open(target):
+    with contextlib.closing(Store(target)) as one, contextlib.closing(Store(target)) as two:
         same = decoded()
         assert append(one, [same, decoded()]) == [Outcome.STORED] * 2
         assert append(two, [decoded(), same]) == [Outcome.STORED, Outcome.DUPLICATE]
 
 
-def test_two_stores_of_a_process_lose_nothing_when_another_process_leaves(tmp_path):
-    path = tmp_path / "store.db"
-    # Leaves like every process that closes a store: as the last one, it would delete the log.
-    code = (
-        "import sqlite3, sys; print(sqlite3.connect(sys.argv[1]).execute(sys.argv[2]).fetchone())"
-    )
-    look = [sys.executable, "-c", code, path, "SELECT count(*) FROM inbox"]
-    with contextlib.closing(Store(path)) as one, contextlib.closing(Store(path)):
-        append(one, [decoded()])
-        assert subprocess.check_output(look, text=True) == "(1,)\n"
-        append(one, [decoded()])
-        assert subprocess.check_output(look, text=True) == "(2,)\n"
-
-
-def test_a_commit_puts_uploads_together_under_random_keys(tmp_path):
-    with contextlib.closing(Store(tmp_path / "store.db")) as store:
+def test_a_commit_puts_uploads_together_under_random_keys(target):
+    with contextlib.closing(Store(target)) as store:
         payloads = [bytes([index % 3]) * (index + 1) for index in range(12)]
         append(store, [decoded(payload=payload) for payload in payloads])
         (row,) = waiting(store)
@@ -87,43 +57,8 @@ def test_a_commit_puts_uploads_together_under_random_keys(tmp_path):
         assert abs(first - second) > 1
 
 
-def test_upload_ids_are_kept_as_keyed_hashes_only(tmp_path):
-    path = tmp_path / "store.db"
-    upload_id = secrets.token_bytes(16)
-    with contextlib.closing(Store(path)) as store:
-        append(store, [decoded(upload_id=upload_id)])
-        with raw(path) as connection:
-            ((key,),) = connection.execute("SELECT key FROM epochs").fetchall()
-            ((hash_,),) = connection.execute("SELECT hash FROM seen").fetchall()
-        assert len(hash_) == 16
-        assert len(key) == 32
-        assert not holds(tmp_path, upload_id)
-        assert holds(tmp_path, key)
-        store.inbox.close_epochs(TODAY + 1)
-        assert not holds(tmp_path, key)
-        assert not holds(tmp_path, hash_)
-
-
-def test_what_a_reader_keeps_in_the_log_is_deleted_when_it_has_gone(tmp_path):
-    path = tmp_path / "store.db"
-    with contextlib.closing(Store(path)) as store:
-        append(store, [decoded()])
-        with raw(path) as reader:
-            reader.execute("BEGIN")
-            ((key,),) = reader.execute("SELECT key FROM epochs").fetchall()
-            with pytest.raises(StoreUnavailableError, match="while somebody reads"):
-                store.inbox.close_epochs(TODAY + 1)
-        assert holds(tmp_path, key)
-        store.inbox.close_epochs(TODAY + 1)
-        assert not holds(tmp_path, key)
-
-
-def holds(folder, data):
-    return any(data in path.read_bytes() for path in folder.iterdir())
-
-
-def test_closing_epochs_leaves_the_open_ones(tmp_path):
-    with contextlib.closing(Store(tmp_path / "store.db")) as store:
+def test_closing_epochs_leaves_the_open_ones(target):
+    with contextlib.closing(Store(target)) as store:
         old, new = decoded(epoch=TODAY - 1), decoded(epoch=TODAY)
         append(store, [old, new])
         store.inbox.close_epochs(TODAY)
@@ -132,8 +67,8 @@ def test_closing_epochs_leaves_the_open_ones(tmp_path):
         assert outcomes == [Outcome.CLOSED, Outcome.DUPLICATE, Outcome.CLOSED]
 
 
-def test_an_id_belongs_to_the_latest_day_of_its_upload(tmp_path):
-    with contextlib.closing(Store(tmp_path / "store.db")) as store:
+def test_an_id_belongs_to_the_latest_day_of_its_upload(target):
+    with contextlib.closing(Store(target)) as store:
         days = tuple(wire.Part(THEME, epoch, b"\x01") for epoch in (TODAY, TODAY - 1))
         both = wire.Upload(bytes(16), days)
         assert append(store, [both]) == [Outcome.STORED]
@@ -141,92 +76,185 @@ def test_an_id_belongs_to_the_latest_day_of_its_upload(tmp_path):
         assert append(store, [both]) == [Outcome.CLOSED]
 
 
-def test_forgetting_many_ids_goes_in_steps_and_to_the_end(tmp_path, monkeypatch):
+def test_forgetting_many_ids_goes_in_steps_and_to_the_end(target, monkeypatch):
     monkeypatch.setattr("deniable_aggregator.store.inbox.FORGET_ROWS", 10)
-    with contextlib.closing(Store(tmp_path / "store.db")) as store:
+    with contextlib.closing(Store(target)) as store:
         append(store, [decoded() for _ in range(35)])
         store.inbox.close_epochs(TODAY + 1)
-    with raw(tmp_path / "store.db") as connection:
-        assert connection.execute("SELECT count(*) FROM seen").fetchone() == (0,)
+        assert rows(store, "SELECT count(*) FROM seen") == [(0,)]
 
 
-def test_a_full_disk_refuses_uploads_loses_nothing_and_ends(service, caplog):
-    assert service.send(upload(b"\x00")).status_code == 204
-    limit_pages(service.store, 1)
-    refused = [upload(b"\x01" * 5_000, epoch=TODAY - day) for day in range(4)]
-    for body in refused:
-        answer = service.send(body)
-        problem(answer, 503, "store_unavailable")
-        assert int(answer.headers["Retry-After"]) > 0
-    assert "database or disk is full" in caplog.text
-    assert service.ask("/v1/metrics").status_code == 200
-    limit_pages(service.store, 1 << 30)
-    assert {service.send(body).status_code for body in refused} == {204}
-    assert {service.send(body).status_code for body in refused} == {204}
-    assert service.counts() == [1, 20_000, 0]
-
-
-def limit_pages(store, pages):
-    """A stand-in for a disk that is full: the file may not grow beyond what it has."""
-    store._database._driver.execute(f"PRAGMA max_page_count = {pages}")
-
-
-@pytest.mark.parametrize("damage", [bytes(4_096), b"SQLite format 3\x00" + b"\xff" * 4_080])
-def test_a_damaged_file_is_refused_with_what_to_do(tmp_path, damage):
-    path = tmp_path / "store.db"
-    Store(path).close()
-    path.write_bytes(damage)
-    with pytest.raises(StoreRefusedError, match=r"damaged .*[Rr]estore it from a backup"):
-        Store(path)
-
-
-def test_a_file_that_is_something_else_is_refused_and_left_alone(tmp_path):
-    path = tmp_path / "notes.txt"
-    path.write_text("these are notes, not a database\n" * 100)
-    before = path.read_bytes()
-    with pytest.raises(StoreRefusedError, match="is not a Deniable store"):
-        Store(path)
-    assert path.read_bytes() == before
-
-
-def test_another_programs_database_is_refused(tmp_path):
-    path = tmp_path / "store.db"
-    with raw(path) as connection:
-        connection.execute("CREATE TABLE notes (text)")
-    with pytest.raises(StoreRefusedError, match="not a Deniable store"):
-        Store(path)
-
-
-def test_an_unknown_schema_version_is_refused(tmp_path):
-    path = tmp_path / "store.db"
-    Store(path).close()
-    with raw(path) as connection:
-        connection.execute("UPDATE alembic_version SET version_num = '9999'")
+def test_an_unknown_schema_version_is_refused(target):
+    with contextlib.closing(Store(target)) as store:
+        execute(store, "UPDATE alembic_version SET version_num = '9999'")
     with pytest.raises(StoreRefusedError, match=f"schema 9999, .*works with {REVISION}"):
-        Store(path)
+        Store(target)
 
 
-def test_a_path_that_cannot_be_opened_is_refused(tmp_path):
-    with pytest.raises(StoreRefusedError, match="No such file"):
-        Store(tmp_path / "missing" / "store.db")
-    with pytest.raises(StoreRefusedError, match="must be a file"):
-        Store(tmp_path)
-
-
-def test_a_closed_store_says_so(tmp_path):
-    store = Store(tmp_path / "store.db")
+def test_a_closed_store_says_so(target):
+    store = Store(target)
     store.close()
     store.close()
     with pytest.raises(StoreUnavailableError, match="closed"):
         append(store, [decoded()])
 
 
-def test_errors_do_not_quote_what_was_being_stored(tmp_path):
-    with contextlib.closing(Store(tmp_path / "store.db")) as store:
-        with raw(store.path) as connection:
-            connection.execute("DROP TABLE inbox")
+def test_errors_do_not_quote_what_was_being_stored(target):
+    with contextlib.closing(Store(target)) as store:
+        execute(store, "DROP TABLE inbox")
         marker = b"SECRETSECRET"
         with pytest.raises(StoreUnavailableError) as caught:
             append(store, [decoded(payload=marker)])
         chain = [caught.value, caught.value.__cause__]
         assert all(b"SECRET" not in os.fsencode(f"{error!s}{error!r}") for error in chain)
+
+
+def test_reports_are_kept_by_day_and_key(target):
+    with contextlib.closing(Store(target)) as store:
+        register(store)
+        append(store, [decoded(b"\x00"), decoded(b"\x01", epoch=TODAY - 1)], "build")
+        append(store, [decoded(b"\x02\x02")], "relay")
+        fold(store)
+        append(store, [decoded(b"\x01")], "build")
+        fold(store)
+        slices = store.tallies.slices(THEME, CELLS, TODAY - 9, TODAY)
+        assert [(each.epoch, each.key, each.sum.cells.tolist()) for each in slices] == [
+            (TODAY - 1, "build", [0, 1, 0]),
+            (TODAY, "build", [1, 1, 0]),
+            (TODAY, "relay", [0, 0, 2]),
+        ]
+        assert counted(store) == [1, 1, 2]
+        assert list(store.tallies.slices(THEME, CELLS, TODAY + 1, TODAY + 9)) == []
+
+
+def test_the_keys_of_one_group_are_told_apart(target):
+    with contextlib.closing(Store(target)) as store:
+        store.inbox.append([decoded(b"\x00"), decoded(b"\x01")], ["build", "relay"])
+        assert sorted((row.key, row.payload) for row in waiting(store)) == [
+            ("build", b"\x00"),
+            ("relay", b"\x01"),
+        ]
+
+
+def test_an_excluded_key_is_left_out_until_it_is_readmitted(target):
+    with contextlib.closing(Store(target)) as store:
+        register(store)
+        for name in ("good", "poisoned"):
+            store.keys.add(StoredKey(name, bytes(32), "write", "flightdeck", "", TODAY, None))
+            append(store, [decoded(b"\x00")], name)
+        append(store, [decoded(b"\x01")], NO_KEY)
+        fold(store)
+        assert store.keys.exclude("poisoned", TODAY)
+        assert not store.keys.exclude("poisoned", TODAY + 1)
+        assert not store.keys.exclude("unknown", TODAY)
+        append(store, [decoded(b"\x00")], "poisoned")
+        fold(store)
+        assert counted(store) == [1, 1, 0]
+        assert store.tallies.reports([THEME]) == {THEME: 2}
+        assert {each.key for each in store.tallies.slices(THEME, CELLS, 0, TODAY)} == {"", "good"}
+        assert store.keys.find("poisoned").excluded == TODAY
+        assert store.keys.readmit("poisoned")
+        assert not store.keys.readmit("poisoned")
+        assert counted(store) == [3, 1, 0]
+
+
+def test_the_last_day_of_a_keys_use_is_noted(target):
+    with contextlib.closing(Store(target)) as store:
+        for name in ("one", "two"):
+            store.keys.add(StoredKey(name, bytes(32), "read", "flightdeck", "", TODAY, None))
+        store.keys.used(["one"], TODAY)
+        store.keys.used(["one"], TODAY - 1)
+        assert [key.last_used for key in store.keys.all()] == [TODAY, None]
+
+
+def test_compacting_changes_no_sum_and_leaves_one_part(target):
+    with contextlib.closing(Store(target)) as store:
+        register(store)
+        for index in range(5):
+            append(store, [decoded(bytes([index % 3]))], "build")
+            append(store, [decoded(b"\x02", epoch=TODAY - 1)], "relay")
+            fold(store)
+        assert rows(store, "SELECT count(*) FROM tallies") == [(10,)]
+        assert store.tallies.compact(since=TODAY, until=TODAY, parts=6) == 0
+        assert store.tallies.compact(since=TODAY, until=TODAY) == 1
+        assert rows(store, "SELECT count(*) FROM tallies") == [(6,)]
+        assert store.tallies.compact(since=0, until=TODAY) == 1
+        assert rows(store, "SELECT count(*) FROM tallies") == [(2,)]
+        assert counted(store) == [2, 2, 1]
+        assert counted(store, TODAY - 1) == [0, 0, 5]
+        assert store.tallies.compact(since=0, until=TODAY) == 0
+
+
+def test_compacting_many_parts_goes_in_steps(target, monkeypatch):
+    monkeypatch.setattr("deniable_aggregator.store.tallies.MERGED_PARTS", 3)
+    with contextlib.closing(Store(target)) as store:
+        register(store)
+        for _ in range(7):
+            append(store, [decoded(b"\x01")])
+            fold(store)
+        assert [store.tallies.compact(since=0, until=TODAY) for _ in range(4)] == [1, 1, 1, 0]
+        assert rows(store, "SELECT reports FROM tallies") == [(7,)]
+
+
+def test_parts_that_two_servers_compact_at_once_are_counted_once(target):
+    with contextlib.closing(Store(target)) as one, contextlib.closing(Store(target)) as two:
+        register(one)
+        for _ in range(40):
+            append(one, [decoded(b"\x01")])
+            fold(one)
+            with ThreadPoolExecutor(2) as pool:
+                done = [pool.submit(s.tallies.compact, since=0, until=TODAY) for s in (one, two)]
+                assert all(each.result() in (0, 1) for each in done)
+        assert counted(one) == [0, 40, 0]
+
+
+def test_old_tallies_are_forgotten_and_no_others(target, monkeypatch):
+    monkeypatch.setattr("deniable_aggregator.store.tallies.FORGOTTEN_PARTS", 2)
+    with contextlib.closing(Store(target)) as store:
+        register(store)
+        append(store, [decoded(b"\x01", epoch=TODAY - day) for day in range(6)])
+        append(store, [decoded(b"\x09", epoch=TODAY - 5)])  # cannot be counted
+        fold(store)
+        assert store.inbox.count_set_aside([THEME]) == 1
+        assert store.tallies.forget(TODAY - 1) == 4
+        assert store.inbox.count_set_aside([THEME]) == 0
+        days = [each.epoch for each in store.tallies.slices(THEME, CELLS, 0, TODAY)]
+        assert days == [TODAY - 1, TODAY]
+
+
+def test_an_upload_sent_twice_at_once_is_counted_once(target):
+    with contextlib.closing(Store(target)) as one, contextlib.closing(Store(target)) as two:
+        register(one)
+        with ThreadPoolExecutor(8) as pool:
+            for _ in range(20):
+                same = [decoded(b"\x01") for _ in range(5)]
+                groups = [same, same[::-1]] * 4
+                done = [
+                    pool.submit(append, store, group)
+                    for store, group in zip([one, two] * 4, groups, strict=True)
+                ]
+                outcomes = Counter(outcome for each in done for outcome in each.result())
+                assert outcomes == {Outcome.STORED: 5, Outcome.DUPLICATE: 35}
+        fold(two)
+        assert counted(one) == [0, 100, 0]
+
+
+def test_nothing_is_accepted_into_an_epoch_once_closing_it_has_returned(target):
+    with contextlib.closing(Store(target)) as one, contextlib.closing(Store(target)) as two:
+        register(one)
+        for day in reversed(range(10)):
+            append(one, [decoded(epoch=TODAY - day)])
+            with ThreadPoolExecutor(4) as pool:
+                sent = [
+                    pool.submit(append, one, [decoded(b"\x01", epoch=TODAY - day)])
+                    for _ in range(8)
+                ]
+                # Not everything may be gone from the disk while others work; closed it is.
+                with contextlib.suppress(StoreUnavailableError):
+                    two.inbox.close_epochs(TODAY - day + 1)
+                late = append(one, [decoded(b"\x02", epoch=TODAY - day)])
+                outcomes = [each.result()[0] for each in sent]
+            assert late == [Outcome.CLOSED]
+            assert rows(one, "SELECT count(*) FROM seen") == [(0,)]
+            fold(one)
+            assert counted(one, TODAY - day) == [1, outcomes.count(Outcome.STORED), 0]

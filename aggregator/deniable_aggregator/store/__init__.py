@@ -5,11 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 from deniable_aggregator.store.batch import Batch, Sum, TallyKey
-from deniable_aggregator.store.database import Row
+from deniable_aggregator.store.database import Database, Row
 from deniable_aggregator.store.errors import StoreError, StoreRefusedError, StoreUnavailableError
 from deniable_aggregator.store.inbox import Backlog, Inbox, Outcome
 from deniable_aggregator.store.keys import Keys, StoredKey
 from deniable_aggregator.store.metrics import Metrics, Registration
+from deniable_aggregator.store.postgresql import PostgresqlDatabase, is_url
 from deniable_aggregator.store.remote import RemoteDocuments
 from deniable_aggregator.store.sqlite import SqliteDatabase
 from deniable_aggregator.store.tallies import Slice, Tallies
@@ -19,10 +20,13 @@ class Store:
     """An open store.
 
     Args:
-        path: the SQLite file; created if absent. ``.lock``, ``-wal`` and ``-shm`` stand beside it.
+        target: the path of an SQLite file, created if absent (``.lock``, ``-wal`` and ``-shm``
+            stand beside it); or ``postgresql://USER:PASSWORD@HOST:PORT/DATABASE``, whose tables
+            are created if it has none.
 
     Attributes:
-        path: the file.
+        name: how people know it: the path, or the URL without its password.
+        path: the file; None of a database server's.
         inbox: what was accepted and not yet counted.
         tallies: what was counted.
         metrics: the registered metrics.
@@ -30,21 +34,33 @@ class Store:
         remote: signed remote configurations.
 
     Raises:
-        StoreRefusedError: if the file is not a store of this version, or is damaged.
+        StoreRefusedError: if it is not a store of this version, or is damaged.
+        StoreUnavailableError: if the database server cannot be reached.
     """
 
-    def __init__(self, path: str | Path) -> None:
-        self.path = Path(path)
-        self._database = SqliteDatabase(self.path)
+    def __init__(self, target: str | Path) -> None:
+        self._database = open_database(target)
+        self.name = self._database.name
+        self.path = None if is_url(target) else Path(target)
         self.inbox = Inbox(self._database)
         self.tallies = Tallies(self._database)
         self.metrics = Metrics(self._database)
         self.keys = Keys(self._database)
         self.remote = RemoteDocuments(self._database)
 
+    def __repr__(self) -> str:
+        return f"Store({self.name!r})"
+
     def close(self) -> None:
-        """Closes the file; everything acknowledged is in it already."""
+        """Closes the store; everything acknowledged is in it already."""
         self._database.close()
+
+
+def open_database(target: str | Path) -> Database:
+    """The database of a store, opened; see `Store`."""
+    if is_url(target):
+        return PostgresqlDatabase(str(target))
+    return SqliteDatabase(Path(target))
 
 
 __all__ = [

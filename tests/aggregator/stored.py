@@ -1,0 +1,61 @@
+"""What tests do with a store beneath the server: append, look into tables, fold."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from deniable_aggregator.catalogue import Catalogue
+from deniable_aggregator.fold import Folder
+from deniable_shared import registry, wire
+from tests.aggregator.service import REGISTRY, SPECS, TODAY, upload
+
+if TYPE_CHECKING:
+    from deniable_aggregator import Store
+    from deniable_aggregator.store import Outcome, Row
+
+THEME = SPECS["theme"].digest
+CELLS = 3
+KEY = "cafe"
+
+
+def decoded(payload: bytes = b"\x00", **options: Any) -> wire.Upload:
+    """An upload as the server hands it to the store."""
+    return wire.decode(upload(payload, **options))
+
+
+def append(store: Store, uploads: list[wire.Upload], key: str = KEY) -> list[Outcome]:
+    """Stores uploads that came with one key."""
+    return store.inbox.append(uploads, [key] * len(uploads))
+
+
+def waiting(store: Store) -> list[Row]:
+    """Rows of the inbox."""
+    with store.inbox.claim(max_bytes=1_000_000, max_rows=1_000) as batch:
+        return batch.rows
+
+
+def register(store: Store) -> None:
+    """Registers the metrics of `REGISTRY`."""
+    store.metrics.register(registry.parse(REGISTRY).metrics.values(), TODAY)
+
+
+def fold(store: Store) -> None:
+    """Counts what waits."""
+    Folder(store, Catalogue(store)).fold(seconds=60)
+
+
+def counted(store: Store, epoch: int = TODAY) -> list[int]:
+    """What was counted of the metric theme on a day."""
+    return store.tallies.total(THEME, CELLS, epoch, epoch).cells.tolist()
+
+
+def rows(store: Store, query: str) -> list[tuple[Any, ...]]:
+    """What a store's tables hold, asked past it."""
+    with store._database.read() as connection:
+        return [tuple(row) for row in connection.exec_driver_sql(query)]
+
+
+def execute(store: Store, statement: str) -> None:
+    """Changes a store's tables past it."""
+    with store._database.write() as connection:
+        connection.exec_driver_sql(statement)
