@@ -216,7 +216,11 @@ def _sketch(name: str, epsilon: Fraction, devices: int, options: Fields | None) 
 def _memoized_sketch(
     name: str, epsilon: Fraction, permanent: Fraction, devices: int, options: Fields | None
 ) -> Sketch:
-    """Left to the planner, the oracle inside is L-OSUE: RAPPOR has at least twice its variance."""
+    """Left to the planner, the oracle inside is L-OSUE.
+
+    At equal epsilons RAPPOR has at least twice its variance (with two hashes; with one, more too),
+    collisions aside, and decodes a limited list of candidates only.
+    """
     buckets, rows, inner = None, None, None
     if options is not None:
         buckets = options.integer("buckets", 2, MAX_BUCKETS, default=None)

@@ -17,6 +17,8 @@ from deniable_shared.mechanisms import (
     GeneralizedRandomizedResponse,
     MemoizedDBitFlip,
     MemoizedOneBitMean,
+    MemoizedRandomizedResponse,
+    MemoizedUnaryEncoding,
     NumericMechanism,
     OptimizedUnaryEncoding,
     Oracle,
@@ -55,6 +57,8 @@ SIZES = [2, 3, 4, 5, 7, 16, 21, 100, 255, 256, 257, 1000, 1023, 1024]
 RR = {"flip": 1_000_000}
 GRR = {"size": 5, "other": 1_000_000}
 OUE = {"size": 1_024, "own": 2_000_000_000, "other": 1_000_000}
+LGRR = {"size": 6, "permanent_other": SCALE // 20, "other": SCALE // 10}
+LOSUE = {"size": 6, "permanent_other": SCALE // 20, "flip": SCALE // 10}
 RAPPOR = {
     "bits": 128,
     "hashes": 2,
@@ -121,12 +125,14 @@ def test_rappor_with_the_papers_parameters_has_the_papers_epsilons():
 
 def test_only_memoised_mechanisms_bound_the_reports_of_one_value_together():
     permanent = {name for name, cls in MECHANISMS.items() if example(cls).epsilon_permanent}
-    assert permanent == {"ldbitflip", "lduchi", "rappor"}
+    assert permanent == {"ldbitflip", "lduchi", "lgrr", "losue", "rappor"}
 
 
 EXAMPLES = {
     MemoizedDBitFlip: MemoizedDBitFlip.for_epsilons(6, Fraction(1), Fraction(2)),
     MemoizedOneBitMean: MemoizedOneBitMean.for_epsilons(Fraction(1), Fraction(2)),
+    MemoizedRandomizedResponse: MemoizedRandomizedResponse(**LGRR),
+    MemoizedUnaryEncoding: MemoizedUnaryEncoding(**LOSUE),
     Rappor: Rappor(**RAPPOR),
     SampledAttribute: SampledAttribute(
         inner=(OptimizedUnaryEncoding(**{**OUE, "size": 9}), RandomizedResponse(**RR))
@@ -153,6 +159,24 @@ def example(cls):
     ("cls", "good", "bad"),
     [
         (RandomizedResponse, RR, {"flip": [0, -1, SCALE // 2, SCALE]}),
+        (
+            MemoizedRandomizedResponse,
+            LGRR,
+            {
+                "size": [0, 1, 1_025],
+                "permanent_other": [0, -1, SCALE // 6 + 1, SCALE],
+                "other": [0, -1, SCALE // 6 + 1, SCALE],
+            },
+        ),
+        (
+            MemoizedUnaryEncoding,
+            LOSUE,
+            {
+                "size": [0, 1, 4_097],
+                "permanent_other": [0, -1, SCALE // 2, SCALE],
+                "flip": [0, -1, SCALE // 2, SCALE],
+            },
+        ),
         (
             GeneralizedRandomizedResponse,
             GRR,
