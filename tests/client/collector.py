@@ -10,12 +10,17 @@ from deniable_shared import wire
 
 
 class Collector:
-    """Keeps what arrives; answers with `answer(body)`, a status and headers."""
+    """Keeps what arrives; answers with `answer(body)`, a status and headers.
+
+    A GET gets `document`, a status and a body, and its path is kept in `fetched`.
+    """
 
     def __init__(self, port=0):
         self.bodies = []
         self.requests = []
         self.connections = set()
+        self.document = (404, b"")
+        self.fetched = []
         self.answer = lambda _body: (204, {})
         self.release = threading.Event()
         collector = self
@@ -33,6 +38,14 @@ class Collector:
                 for name, value in headers.items():
                     self.send_header(name, value)
                 self.end_headers()
+
+            def do_GET(self):
+                collector.fetched.append(self.path)
+                status, body = collector.document
+                self.send_response(status)
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
 
             def log_message(self, *_):
                 pass
