@@ -170,6 +170,12 @@ def _detection_meaning(correction: Correction) -> str:
     )
 
 
+REPEATED: Final = (
+    "the reports of a device share its permanent noise, which does not average out, but errors and "
+    "intervals take every report for another device's; over several periods they are too small"
+)
+
+
 def described(spec: Spec, reports: int) -> dict[str, Any]:
     """What an answer says of a spec that contributed to it, as JSON data.
 
@@ -187,6 +193,8 @@ def described(spec: Spec, reports: int) -> dict[str, Any]:
     }
     if spec.range is not None:
         data["range"] = [float(end) for end in spec.range]
+    if spec.mechanism.epsilon_permanent is not None:
+        data["repeated"] = REPEATED
     if spec.mechanism.delta:
         data["delta"] = spec.mechanism.delta
         data["privacy"] = (

@@ -9,6 +9,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from deniable_aggregator.cli.numbers import number_notes
 from deniable_aggregator.numbers import estimate_mean
 from deniable_shared.errors import ParameterError
 from deniable_shared.mechanisms import (
@@ -106,6 +107,15 @@ def test_delta_is_disclosed_with_every_gaussian_answer():
     described = estimate_mean([counted(spec, [3.0])]).as_dict()["specs"][0]
     assert 0.9e-6 < described["delta"] <= 1e-6
     assert "may reveal more than epsilon" in described["privacy"]
+
+
+def test_answers_from_permanent_noise_say_that_periods_do_not_average_out():
+    memoised = seconds(MemoizedOneBitMean.for_epsilons(Fraction(1), Fraction(2)))
+    answer = estimate_mean([counted(memoised, [3.0]), counted(bits("1"), [3.0])]).as_dict()
+    assert "over several periods they are too small" in answer["specs"][0]["repeated"]
+    assert "repeated" not in answer["specs"][1]
+    lines = [line for line in number_notes(answer) if line.startswith("memoised one-bit mean: the")]
+    assert len(lines) == 1
 
 
 def test_what_cannot_be_answered_is_refused():

@@ -70,6 +70,8 @@ def number_notes(answer: Mapping[str, Any]) -> Iterator[str]:
     for spec in answer["specs"]:
         if "delta" in spec:
             yield f"{spec['title']}, delta {spec['delta']:.3g}: {spec['privacy']}."
+        if "repeated" in spec:
+            yield f"{spec['title']}: {spec['repeated']}."
 
 
 def _between(value: float, low: float, high: float) -> str:

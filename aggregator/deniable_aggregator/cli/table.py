@@ -134,6 +134,9 @@ def notes(answer: Mapping[str, Any]) -> list[str]:
     lines.append(f"Shares: {answer['unit']}. Intervals: {answer['interval']['meaning']}")
     if "combined" in answer:
         lines.append(f"Combined: {answer['combined']}.")
+    lines += [
+        f"{spec['title']}: {spec['repeated']}." for spec in answer["specs"] if "repeated" in spec
+    ]
     if "postprocess" in answer:
         lines.append(
             f"{answer['postprocess']['method']}: {answer['postprocess']['meaning']}; no interval "
