@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from dataclasses import replace
 from fractions import Fraction
 
@@ -170,15 +171,15 @@ def test_smoothing_helps_fine_histograms_of_smooth_densities_and_blurs_spikes():
     spec, smooth = wave("1", bins), shares(stats.beta(5, 2), bins)
     spiky = np.zeros(bins)
     spiky[[20, 60, 61, 100]] = 0.25
-    errors = {}
-    for name, truth in (("smooth", smooth), ("spiky", spiky)):
+    errors = Counter()
+    for name, truth in (("smooth", smooth), ("spiky", spiky)) * 8:
         mechanism, counts = spec.mechanism, drawn(spec, truth, 100_000, random)[1][None]
         for method in ("em", "ems"):
             found = reconstruct([mechanism], [counts], method=method)[0]
             assert found.sum() == pytest.approx(1)
-            errors[name, method] = float(np.abs(np.cumsum(found - truth)).mean())
-    assert errors["smooth", "ems"] < errors["smooth", "em"]
-    assert errors["spiky", "em"] < errors["spiky", "ems"]
+            errors[name, method] += float(np.abs(np.cumsum(found - truth)).mean())
+    assert errors["smooth", "ems"] < 0.95 * errors["smooth", "em"]
+    assert errors["spiky", "em"] < 0.95 * errors["spiky", "ems"]
 
 
 def test_specs_over_the_same_bins_are_explained_together():
