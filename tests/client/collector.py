@@ -29,7 +29,10 @@ class Collector:
             protocol_version = "HTTP/1.1"
 
             def do_POST(self):
-                body = self.rfile.read(int(self.headers["Content-Length"]))
+                length = int(self.headers["Content-Length"])
+                body = self.rfile.read(length)
+                if len(body) < length:
+                    return  # the client died halfway
                 collector.bodies.append(body)
                 collector.requests.append((self.path, dict(self.headers)))
                 collector.connections.add(self.client_address)

@@ -1,0 +1,77 @@
+"""Forty kills at random moments: nothing that was recorded is lost, and nothing is damaged."""
+
+from __future__ import annotations
+
+import contextlib
+import random
+import signal
+import sqlite3
+import subprocess
+import time
+
+import pytest
+
+from tests.client.test_processes import (  # noqa: F401  fixtures
+    command,
+    plenty,
+    run,
+    stored,
+)
+
+KILLS = 40
+LONGEST_LIFE_SECONDS = 0.35
+"""From before the interpreter has started to well into recording and uploading."""
+
+RECORD_AND_UPLOAD = """
+client.close()
+client = deniable.Client(
+    registry, endpoint=endpoint, key="k", directory=directory, consent=True, clock=clock,
+    upload_delay_seconds=0,
+)
+while True:
+    clock.now += 86400
+    for name, value in (("theme", "dark"), ("late", True)):
+        if client.record(name, value) == "recorded":
+            os.write(1, b".")
+    time.sleep(0.001)
+"""
+DELIVER = """
+while client.flush(timeout_seconds=30).pending:
+    pass
+say(client.status().dropped, client.status().last_error)
+"""
+
+
+def integrity(path):
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        return connection.execute("PRAGMA integrity_check").fetchone()
+
+
+@pytest.mark.slow
+def test_forty_kills_lose_nothing_and_damage_nothing(command, run, collector, directory):  # noqa: F811
+    acknowledged = debits = killed_while_recording = 0
+    for _ in range(KILLS):
+        process = subprocess.Popen(
+            # The clock goes on where the last process was killed.
+            command(f"clock.now += {debits + 1} * 86400" + RECORD_AND_UPLOAD, collector.endpoint),
+            stdout=subprocess.PIPE,
+        )
+        with process:
+            time.sleep(random.uniform(0.0, LONGEST_LIFE_SECONDS))
+            process.send_signal(signal.SIGKILL)
+            said = len(process.stdout.read())
+        acknowledged += said
+        killed_while_recording += said > 0
+        if (directory / "secret").exists():
+            _, debits = stored(directory)
+            assert integrity(directory / "spool.sqlite") == ("ok",)
+            assert integrity(directory / "ledger.sqlite") == ("ok",)
+    ((dropped, trouble),) = run(f"clock.now += {debits + 1} * 86400" + DELIVER, collector.endpoint)
+    assert (dropped, trouble) == ({}, None)
+    assert not (directory / "spool.sqlite.corrupt").exists()
+    bodies = set(collector.bodies)
+    # A kill between an answer and the note of it makes a duplicate, which is the same to a byte.
+    assert len(bodies) == len(set(collector.ids()))
+    assert acknowledged <= len(bodies) <= debits
+    # The test is worth something only if kills did hit clients at work.
+    assert killed_while_recording >= KILLS // 4
