@@ -8,13 +8,14 @@ STORE ?= deniable.db
 VENV := .venv
 BIN := $(VENV)/bin
 PEERS := .venv-peers
+SDKS := .venv-sdks
 PIP_INSTALL := -m pip install -qq --disable-pip-version-check
 
 # The work is spread over processes; BLAS threads beside them only slow it down.
 export OMP_NUM_THREADS := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast postgresql check serve bench bench-accuracy clean
+.PHONY: help demo test test-fast postgresql check serve bench bench-accuracy bench-sdk clean
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' Makefile
@@ -45,8 +46,11 @@ bench: $(VENV)/.demo $(PEERS)/.peers ## measure, beside the naive way and other 
 bench-accuracy: $(VENV)/.demo $(PEERS)/.peers ## measure errors against the least possible; QUICK=1 is a rough run
 	@$(BIN)/python -m benchmarks.accuracy $(if $(QUICK),--quick)
 
+bench-sdk: $(VENV)/.demo $(SDKS)/.deniable $(SDKS)/.others ## measure the client beside other SDKs; QUICK=1 is a rough run
+	@$(BIN)/python -m benchmarks.client_sdk $(if $(QUICK),--quick)
+
 clean: ## remove environments, caches and build products
-	@rm -rf $(VENV) $(PEERS) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	@rm -rf $(VENV) $(PEERS) $(SDKS) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # Each environment's extras contain those of the one before, so a stamp also stands for them.
@@ -76,7 +80,23 @@ $(PEERS)/.peers: Makefile | $(PEERS)/bin/python
 			|| echo "$$peer does not install here: measuring without it"; done
 	@touch $@
 
-$(BIN)/python $(PEERS)/bin/python:
+# Every SDK has an environment of its own, so that what it brings can be counted. One that does not
+# install is left out. Deniable is installed as its users install it, from a wheel.
+SDK_NAMES := posthog sentry-sdk opentelemetry-sdk segment-analytics-python glean-sdk
+SDK_NEEDS_opentelemetry-sdk := opentelemetry-exporter-otlp-proto-http
+
+$(SDKS)/.others: Makefile | $(SDK_NAMES:%=$(SDKS)/%/bin/python)
+	@$(foreach sdk,$(SDK_NAMES),echo "Installing $(sdk) into $(SDKS)/$(sdk)"; \
+		$(SDKS)/$(sdk)/bin/python $(PIP_INSTALL) $(sdk) $(SDK_NEEDS_$(sdk)) \
+			|| echo "$(sdk) does not install here: measuring without it";)
+	@touch $@
+
+$(SDKS)/.deniable: pyproject.toml $(shell find client shared -name '*.py') | $(SDKS)/deniable/bin/python
+	@echo "Installing Deniable into $(SDKS)/deniable"
+	@$(SDKS)/deniable/bin/python $(PIP_INSTALL) --force-reinstall .
+	@touch $@
+
+$(BIN)/python $(PEERS)/bin/python $(SDK_NAMES:%=$(SDKS)/%/bin/python) $(SDKS)/deniable/bin/python:
 	@test -n "$(PYTHON)" || { echo "Deniable needs Python 3.11 or newer, and none was found." \
 		"If it has another name: make PYTHON=/path/to/python" >&2; exit 1; }
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and \

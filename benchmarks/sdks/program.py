@@ -1,0 +1,188 @@
+"""The program that embeds an SDK: started by the benchmark, in the SDK's own environment.
+
+``python program.py SDK ACTION ENDPOINT DIRECTORY COUNT`` prints JSON lines, times by the monotonic
+clock, which all processes of a machine share.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from typing import Any
+
+from adapters import ADAPTERS
+
+FORK_SECONDS = 5.0
+"""How long a forked child may take before it counts as hanging."""
+
+BUSY_THREADS = 3
+HUNG_SECONDS = 3.0
+_PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
+
+
+def say(**found: object) -> None:
+    """A line for the benchmark; it is out before the call returns, whatever happens next."""
+    import json
+
+    os.write(1, json.dumps(found).encode() + b"\n")
+
+
+def resident_bytes() -> int:
+    """What the process holds in memory."""
+    with open("/proc/self/statm", encoding="ascii") as file:  # noqa: PTH123
+        return int(file.read().split()[1]) * _PAGE_BYTES
+
+
+def start(make: Any, count: int) -> None:  # noqa: ARG001
+    """Imports, sets up and records one event; by the clock of the processor."""
+    began = time.process_time()
+    make().record(0)
+    say(start_seconds=time.process_time() - began)
+    os._exit(0)
+
+
+def leave(make: Any, count: int) -> None:
+    """Records and ends as the documentation asks."""
+    sdk = make()
+    for number in range(count):
+        sdk.record(number)
+    say(recorded_at=time.monotonic())
+    sdk.close()
+
+
+def terminate(make: Any, count: int) -> None:
+    """Records and is told to go at once."""
+    import signal
+
+    sdk = make()
+    for number in range(count):
+        sdk.record(number)
+    say(recorded_at=time.monotonic())
+    os.kill(os.getpid(), signal.SIGTERM)
+
+
+def abort(make: Any, count: int) -> None:
+    """Records and is gone."""
+    sdk = make()
+    for number in range(count):
+        sdk.record(number)
+    say(recorded_at=time.monotonic())
+    os._exit(0)
+
+
+def resume(make: Any, count: int) -> None:
+    """The next run: records later events, stays until it is told to end, ends as documented."""
+    sdk = make()
+    for number in range(count, 2 * count):
+        sdk.record(number)
+    sys.stdin.read()
+    say(recorded_at=time.monotonic())
+    sdk.close()
+
+
+def fork(make: Any, count: int) -> None:
+    """Records in a forked child of a process that has recorded before."""
+    sdk = make()
+    sdk.record(0)
+    child = os.fork()
+    if child == 0:
+        for number in range(1, count):
+            sdk.record(number)
+        sdk.close()
+        sys.exit(0)
+    hung = _wait([child], FORK_SECONDS)
+    say(recorded_at=time.monotonic(), hung=hung)
+    sdk.close()
+
+
+def busy(make: Any, count: int) -> None:
+    """Forks while other threads record, and with them hold whatever locks recording takes."""
+    import threading
+
+    sdk = make()
+    again = getattr(sdk, "again", lambda: sdk.record(0))
+    again()  # what only a first call does is over
+    done = threading.Event()
+
+    def work() -> None:
+        while not done.is_set():
+            again()
+
+    threads = [threading.Thread(target=work, daemon=True) for _ in range(BUSY_THREADS)]
+    for thread in threads:
+        thread.start()
+    children = []
+    began = time.monotonic()
+    for number in range(count):
+        time.sleep(0.005)
+        child = os.fork()
+        if child == 0:
+            sdk.record(number)
+            os._exit(0)
+        children.append(child)
+    took = time.monotonic() - began
+    done.set()
+    hung = _wait(children, HUNG_SECONDS)
+    say(hung=hung, forks=count, fork_seconds=took)
+    os._exit(0)
+
+
+def burst(make: Any, count: int) -> None:
+    """Times every one of many calls."""
+    _burst(make(), count)
+
+
+def burst_word(make: Any, count: int) -> None:
+    """The same for Deniable's reports of 1,024 bits."""
+    sdk = make()
+    sdk.again = lambda again=sdk.again: again("word")
+    _burst(sdk, count)
+
+
+def _burst(sdk: Any, count: int) -> None:
+    from array import array
+
+    again = getattr(sdk, "again", lambda: sdk.record(0))
+    times = array("q", bytes(8 * count))
+    again()
+    before = resident_bytes()
+    for index in range(count):
+        began = time.perf_counter_ns()
+        again()
+        times[index] = time.perf_counter_ns() - began
+    grown = resident_bytes() - before
+    ordered = sorted(times)
+    say(p50=ordered[count // 2] / 1e3, p99=ordered[count * 99 // 100] / 1e3, grown_bytes=grown)
+    os._exit(0)
+
+
+def _wait(children: list[int], seconds: float) -> int:
+    """Waits for children to end, and how many had to be killed."""
+    import signal
+
+    deadline = time.monotonic() + seconds
+    alive = set(children)
+    while alive and time.monotonic() < deadline:
+        alive -= {child for child in alive if os.waitpid(child, os.WNOHANG)[0]}
+        time.sleep(0.005)
+    for child in alive:
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+    return len(alive)
+
+
+ACTIONS = {
+    action.__name__: action
+    for action in (start, leave, terminate, abort, resume, fork, busy, burst, burst_word)
+}
+
+
+def main() -> None:
+    """Does what the arguments say."""
+    name, action, endpoint, directory, count = sys.argv[1:]
+    ACTIONS[action](lambda: ADAPTERS[name](endpoint, directory), int(count))
+
+
+if __name__ == "__main__":
+    main()
