@@ -208,15 +208,14 @@ def test_parts_that_two_servers_compact_at_once_are_counted_once(target):
         assert counted(one) == [0, 40, 0]
 
 
-def test_old_tallies_are_forgotten_and_no_others(target, monkeypatch):
-    monkeypatch.setattr("deniable_aggregator.store.tallies.FORGOTTEN_PARTS", 2)
+def test_old_tallies_are_forgotten_in_steps_and_no_others(target):
     with contextlib.closing(Store(target)) as store:
         register(store)
         append(store, [decoded(b"\x01", epoch=TODAY - day) for day in range(6)])
         append(store, [decoded(b"\x09", epoch=TODAY - 5)])  # cannot be counted
         fold(store)
         assert store.inbox.count_set_aside([THEME]) == 1
-        assert store.tallies.forget(TODAY - 1) == 4
+        assert [store.tallies.forget(TODAY - 1, most=3) for _ in range(3)] == [3, 1, 0]
         assert store.inbox.count_set_aside([THEME]) == 0
         days = [each.epoch for each in store.tallies.slices(THEME, CELLS, 0, TODAY)]
         assert days == [TODAY - 1, TODAY]

@@ -5,14 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 from deniable_aggregator.store.batch import Batch, Sum, TallyKey
-from deniable_aggregator.store.database import Database, Row
+from deniable_aggregator.store.database import Row
 from deniable_aggregator.store.errors import StoreError, StoreRefusedError, StoreUnavailableError
 from deniable_aggregator.store.inbox import Backlog, Inbox, Outcome
 from deniable_aggregator.store.keys import Keys, StoredKey
 from deniable_aggregator.store.metrics import Metrics, Registration
-from deniable_aggregator.store.postgresql import PostgresqlDatabase, is_url
+from deniable_aggregator.store.opening import open_database
+from deniable_aggregator.store.postgresql import is_url
 from deniable_aggregator.store.remote import RemoteDocuments
-from deniable_aggregator.store.sqlite import SqliteDatabase
 from deniable_aggregator.store.tallies import Slice, Tallies
 
 
@@ -54,13 +54,6 @@ class Store:
     def close(self) -> None:
         """Closes the store; everything acknowledged is in it already."""
         self._database.close()
-
-
-def open_database(target: str | Path) -> Database:
-    """The database of a store, opened; see `Store`."""
-    if is_url(target):
-        return PostgresqlDatabase(str(target))
-    return SqliteDatabase(Path(target))
 
 
 __all__ = [

@@ -131,10 +131,14 @@ def steps(ids: Sequence[int]) -> Iterator[Sequence[int]]:
 
 
 def added(parts: Iterable[tuple[int, bytes]], cells: int) -> Sum:
-    """The sum of parts, each with its number of reports and its cells as they are stored."""
+    """The sum of parts, each with its number of reports and its cells as they are stored.
+
+    Cells that a part does not have are zero there; those beyond `cells` are left out.
+    """
     reports = 0
     total = np.zeros(cells, np.int64)
     for part_reports, part_cells in parts:
         reports += part_reports
-        total += np.frombuffer(part_cells, CELL)
+        part = np.frombuffer(part_cells, CELL)[:cells]
+        total[: len(part)] += part
     return Sum(reports, total)

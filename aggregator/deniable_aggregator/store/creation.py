@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from sqlalchemy import insert, inspect, select
 
@@ -12,8 +12,8 @@ from deniable_aggregator.store.schema import REVISION, metadata, revision
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-FIRST_REVISION = "0001"
-BEFORE_REVISIONS = "schema_version"
+FIRST_REVISION: Final = "0001"
+BEFORE_REVISIONS: Final = "schema_version"
 """The table in which the first schema had its number."""
 
 
@@ -37,10 +37,15 @@ def create_or_check(connection: Connection, name: str) -> None:
             f"server, back the store up, and run: deniable store migrate --store {name}"
         )
     elif found != REVISION:
-        raise StoreRefusedError(
-            f"{name}: has schema {found}, this program works with {REVISION}. "
-            "Install the version of deniable that wrote it, or a later one."
-        )
+        raise newer(name, found)
+
+
+def newer(name: str, found: str) -> StoreRefusedError:
+    """The refusal of a store of a later version."""
+    return StoreRefusedError(
+        f"{name}: has schema {found}, this program works with {REVISION}. "
+        "Install the version of deniable that wrote it, or a later one."
+    )
 
 
 def revision_of(connection: Connection, name: str) -> str | None:

@@ -9,7 +9,6 @@ from sqlalchemy import URL, create_engine, event, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
-from deniable_aggregator.store.creation import create_or_check
 from deniable_aggregator.store.database import Appending, Database, new_epoch_key
 from deniable_aggregator.store.errors import StoreRefusedError, StoreUnavailableError
 
@@ -61,6 +60,7 @@ class PostgresqlDatabase(Database):
     Args:
         url: ``postgresql://USER:PASSWORD@HOST:PORT/DATABASE``; what libpq takes from its
             environment may be left out.
+        prepare: checks or changes the tables, see `open_database`.
 
     Raises:
         StoreRefusedError: if it is not a store of this version, or the driver is missing.
@@ -69,7 +69,7 @@ class PostgresqlDatabase(Database):
 
     locks_rows = True
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, prepare: Callable[[Connection, str], None]) -> None:
         parsed = parse(url)
         self.url = parsed
         self.name = masked(parsed)
@@ -86,7 +86,7 @@ class PostgresqlDatabase(Database):
         try:
             with self.write() as connection:
                 lock_schema(connection)
-                create_or_check(connection, self.name)
+                prepare(connection, self.name)
         except StoreUnavailableError as error:
             self.close()
             raise StoreUnavailableError(f"{self.name}: {error}") from error

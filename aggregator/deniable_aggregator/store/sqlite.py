@@ -14,7 +14,6 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from sqlalchemy.pool import QueuePool, StaticPool
 
-from deniable_aggregator.store.creation import create_or_check
 from deniable_aggregator.store.database import Appending, Database, new_epoch_key
 from deniable_aggregator.store.errors import StoreRefusedError, StoreUnavailableError
 
@@ -48,6 +47,7 @@ class SqliteDatabase(Database):
 
     Args:
         path: the file; created, readable by its owner only, if absent.
+        prepare: checks or changes the tables, see `open_database`.
 
     Raises:
         StoreRefusedError: if the file is not a store of this version, or is damaged.
@@ -55,7 +55,7 @@ class SqliteDatabase(Database):
 
     locks_rows = False
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, prepare: Callable[[Connection, str], None]) -> None:
         self.path = path
         self.name = str(path)
         self._lock = threading.Lock()
@@ -92,7 +92,7 @@ class SqliteDatabase(Database):
             with _translated():
                 _prepare(self._driver)
             with self.write() as connection:
-                create_or_check(connection, self.name)
+                prepare(connection, self.name)
         except StoreUnavailableError as error:
             self.close()
             raise StoreRefusedError(

@@ -22,7 +22,8 @@ FETCHED_ROWS: Final = 256
 MERGED_BYTES: Final = 64 << 20
 MERGED_PARTS: Final = 256
 FORGOTTEN_PARTS: Final = 100
-"""Old tallies are deleted in steps of this many, so that nobody waits long."""
+
+_part_length: Final = func.length(tallies.c.cells)
 
 
 class Slice(NamedTuple):
@@ -89,23 +90,27 @@ class Tallies:
         with self._database.read() as connection:
             return {digest: int(reports) for digest, reports in connection.execute(query)}
 
-    def compact(self, *, since: int, until: int, parts: int = 2) -> int:
+    def compact(self, *, since: int, until: int, parts: int = 2, most: int = 1_000) -> int:
         """Puts the parts of slices together, each slice in a transaction of its own.
+
+        Parts of different lengths stay apart: what the shorter ones do not hold was not counted.
 
         Args:
             since: the first day.
             until: the last day, inclusive.
             parts: slices in fewer parts are left as they are; at least 2.
+            most: so many slices are worked on.
 
         Returns:
             How many slices have fewer parts now.
         """
-        size = func.max(func.length(tallies.c.cells))
+        slice_ = (tallies.c.digest, tallies.c.epoch, tallies.c.key, _part_length)
         query = (
-            select(tallies.c.digest, tallies.c.epoch, tallies.c.key, size)
+            select(*slice_)
             .where(tallies.c.epoch.between(since, until))
-            .group_by(tallies.c.digest, tallies.c.epoch, tallies.c.key)
+            .group_by(*slice_)
             .having(func.count() >= parts)
+            .limit(most)
         )
         with self._database.read() as connection:
             found = connection.execute(query).all()
@@ -113,7 +118,10 @@ class Tallies:
 
     def _merge(self, where: TallyKey, length: int) -> bool:
         """Puts some parts of a slice together; False if somebody else was doing the same."""
-        here = and_(*(tallies.c[name] == value for name, value in where._asdict().items()))
+        here = and_(
+            *(tallies.c[name] == value for name, value in where._asdict().items()),
+            _part_length == length,
+        )
         query = (
             select(tallies.c.part, tallies.c.reports, tallies.c.cells)
             .where(here)
@@ -141,26 +149,21 @@ class Tallies:
             return False
         return True
 
-    def forget(self, before: int) -> int:
-        """Deletes the tallies of old days, and what was set aside of them, in steps.
+    def forget(self, before: int, *, most: int = FORGOTTEN_PARTS) -> int:
+        """Deletes some tallies of old days, and what was set aside of them, in one transaction.
 
         Args:
             before: the first day that is kept.
+            most: so many parts are deleted, so that nobody waits long.
 
         Returns:
-            How many parts were deleted.
+            How many parts were deleted; to be called again until there are none.
         """
+        name = tuple(tallies.c[name] for name in ("digest", "epoch", "key", "part"))
+        some = select(*name).where(tallies.c.epoch < before).limit(most)
         with self._database.write() as connection:
             connection.execute(delete(set_aside).where(set_aside.c.epoch < before))
-        name = tuple(tallies.c[name] for name in ("digest", "epoch", "key", "part"))
-        some = select(*name).where(tallies.c.epoch < before).limit(FORGOTTEN_PARTS)
-        forgotten = 0
-        while True:
-            with self._database.write() as connection:
-                deleted = connection.execute(delete(tallies).where(tuple_(*name).in_(some)))
-            if deleted.rowcount == 0:
-                return forgotten
-            forgotten += deleted.rowcount
+            return connection.execute(delete(tallies).where(tuple_(*name).in_(some))).rowcount
 
 
 class _MergedError(Exception):

@@ -1,0 +1,1 @@
+"""Revisions of the schema, for Alembic: they are added and never changed."""

@@ -1,0 +1,37 @@
+"""Which database a store is in, by its name."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from deniable_aggregator.store.creation import create_or_check
+from deniable_aggregator.store.postgresql import PostgresqlDatabase, is_url
+from deniable_aggregator.store.sqlite import SqliteDatabase
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from sqlalchemy import Connection
+
+    from deniable_aggregator.store.database import Database
+
+
+def open_database(
+    target: str | Path,
+    prepare: Callable[[Connection, str], None] = create_or_check,
+) -> Database:
+    """Opens the database of a store.
+
+    Args:
+        target: the path of an SQLite file, or a ``postgresql://`` URL.
+        prepare: checks or changes the tables, in a transaction that nobody else can be in; called
+            with the connection and the store's name.
+
+    Raises:
+        StoreRefusedError: if it is not what `prepare` wants, or is damaged.
+        StoreUnavailableError: if the database server cannot be reached.
+    """
+    if is_url(target):
+        return PostgresqlDatabase(str(target), prepare)
+    return SqliteDatabase(Path(target), prepare)
