@@ -184,6 +184,7 @@ class Remote:
         except (FileNotFoundError, NotADirectoryError):
             return
         except OSError as error:
+            self._seen = None  # it may be readable the next time
             self._journal.trouble("remote_unreadable", error.strerror or type(error).__name__)
         except (ValueError, KeyError, TypeError, RecursionError):
             self._refuse("the file is damaged")

@@ -172,7 +172,7 @@ class HttpTransport:
         limit_bytes: int,
     ) -> Iterator[HTTPResponse]:
         deadline = time.monotonic() + timeout_seconds
-        # What follows costs 30 ms to import, which a program without uploads never pays.
+        # What follows costs 20 ms to import, which a program without uploads never pays.
         from http.client import HTTPConnection, HTTPSConnection
 
         from deniable._connection import MAX_HEAD_BYTES, Bounded, connect, final_answer, find_proxy

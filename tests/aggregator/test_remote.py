@@ -127,6 +127,13 @@ def key(tmp_path):
     return path, registry.parse(REGISTRY + table).remote_key
 
 
+@pytest.mark.parametrize("command", [(), ("keygen",), ("sign",), ("publish",)])
+def test_every_command_explains_itself(command):
+    done = run(*command, "--help")
+    assert done.exit_code == 0
+    assert len(done.output.splitlines()) > 5
+
+
 def test_keygen_prints_a_table_for_the_registry_and_guards_the_private_key(key):
     path, public = key
     assert len(public) == 32

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import datetime
+import http.client
 import re
 import socket
 import ssl
@@ -289,6 +290,19 @@ def test_a_proxy_cannot_pose_as_the_aggregator(tls_server, ca_file, proxy):
     port = tls_server(issuer=trustme.CA(), names=("telemetry.example",))
     with pytest.raises(ssl.SSLCertVerificationError):
         send(port, host="telemetry.example", ca_file=ca_file, proxy=proxy.url)
+
+
+@pytest.mark.parametrize("said", [None, b"", b"HTTP/1.1 200", b"HTTP/1.1 200 OK\r\n\r\n"])
+def test_a_proxy_that_resets_raises_in_every_phase(raw_port, ca_file, said):
+    def talk(connection):
+        if said is not None:
+            connection.recv(65_536)
+            connection.sendall(said)
+            time.sleep(0.05)  # a reset overtakes what was sent just before it
+        reset(connection)
+
+    with pytest.raises((OSError, http.client.HTTPException)):
+        send(9, ca_file=ca_file, proxy=f"http://127.0.0.1:{raw_port(talk)}")
 
 
 def test_the_timeout_bounds_a_proxy_that_dribbles(raw_port, ca_file):
