@@ -159,7 +159,7 @@ except ImportError as error:
 
 
 def test_without_its_extra_the_command_says_how_to_install_it_in_one_line(light):
-    result = light.run("deniable")
+    result = light.run("deniable", "serve")
     assert result.returncode == 1
     assert result.stdout == ""
     assert result.stderr.startswith("deniable: ")
@@ -167,8 +167,34 @@ def test_without_its_extra_the_command_says_how_to_install_it_in_one_line(light)
     assert result.stderr.count("\n") == 1
 
 
+def test_the_light_install_shows_what_the_device_has_said(light):
+    code = """
+import pathlib, deniable
+pathlib.Path("shown.toml").write_text('''
+registry = 1
+application = "packaging"
+[budget]
+epsilon_per_day = 4.0
+epsilon_lifetime = 40.0
+[metrics.dark]
+type = "boolean"
+epsilon = 1.0
+''')
+with deniable.Client("shown.toml", endpoint="http://127.0.0.1:9", key="k",
+                     directory="shown", consent=True) as client:
+    print(client.record("dark", True))
+"""
+    assert light.evaluate(code) == "recorded"
+    shown = light.run("deniable", "show", "--directory", "shown")
+    assert (shown.returncode, shown.stderr) == (0, "")
+    assert "would have said so with probability 0.73 if it were true, 0.27 if not" in shown.stdout
+    assert "deniable show --directory DIR" in light.run("deniable", "--help").stdout
+
+
 def test_the_full_install_has_a_command_and_an_app(full):
-    assert "serve" in full.run("deniable", "--help").stdout
+    listed = full.run("deniable", "--help").stdout
+    assert "serve" in listed
+    assert "show" in listed
     code = "from deniable_aggregator import create_app; print(callable(create_app))"
     assert full.evaluate(code) == "True"
 

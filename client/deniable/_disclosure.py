@@ -38,12 +38,15 @@ _LEDGER, _SPOOL, _LOCK = "ledger.sqlite", "spool.sqlite", "lock"
 _REPORTS: Final = """
 SELECT digest, epoch, payload, 1 FROM report UNION ALL SELECT digest, epoch, payload, 0 FROM sent
 """
-_SPECS: Final = "SELECT digest, description FROM spec ORDER BY digest"
+_SPECS: Final = "SELECT digest, description FROM spec ORDER BY rowid DESC"
+"""The one that was described last comes first: it knows the budget that holds now."""
+
 _ACCOUNT: Final = "SELECT period, today, spent FROM entry WHERE metric = '' ORDER BY spent DESC"
 _LOST: Final = "Something that cannot be shown: what describes it is missing or damaged."
 
 NO_DIRECTORY: Final = "there is no such directory"
 NOTHING: Final = "nothing was ever recorded in this directory"
+IN_USE: Final = "the directory is in use just now, and could not be read"
 SPOOL_UNREADABLE: Final = "the stored answers cannot be read"
 LEDGER_UNREADABLE: Final = "what was spent cannot be read"
 
@@ -125,7 +128,11 @@ def disclosure(
                 problem = SPOOL_UNREADABLE
             (account,) = _fetched(path / _LEDGER, _ACCOUNT)
         latest, today, lifetime = account[0]
+        if not 0 <= today <= lifetime:
+            raise ValueError("a day costs no more than a life")
         spent = (0 if epoch_at(clock()) > latest else today) / NANO, lifetime / NANO
+    except BlockingIOError:
+        problem = IN_USE
     except (sqlite3.Error, OSError, LookupError, ValueError, TypeError):
         problem = LEDGER_UNREADABLE if problem is None else f"{problem}, and {LEDGER_UNREADABLE}"
     return _disclosed(reports, specs, spent, problem)

@@ -48,9 +48,11 @@ def paragraph(
 
 
 def percent(probability: float) -> str:
-    """A probability in percent, rounded up, so that it bounds what it stands for."""
-    whole = math.ceil(100 * probability)
-    return f"{whole}%" if whole < 100 else f"{math.ceil(1000 * probability) / 10:.1f}%"
+    """A probability below 1 in percent, rounded up, in as many digits as keep it below 100%."""
+    decimals = 0
+    while (scaled := math.ceil(probability * 10 ** (2 + decimals))) == 10 ** (2 + decimals):
+        decimals += 1
+    return f"{scaled / 10**decimals:.{decimals}f}%"
 
 
 def _counted(sent: int, pending: int, name: str) -> str:
@@ -71,32 +73,32 @@ def _certainty(
     mechanisms: Sequence[Mechanism], lifetime: float | None, *, several: bool
 ) -> list[str]:
     sentences = [
-        "Before an answer was written down, chance was mixed into it on this device; what is true "
-        "was not kept and not sent."
+        "Chance had a say in each before it was stored, so it may be true or not; the truth itself "
+        "was neither stored nor sent."
     ]
     if not mechanisms:
         return sentences
     one = posterior_from_even_odds(max(mechanism.epsilon for mechanism in mechanisms))
     sentences.append(
-        "Whoever reads an answer, and thought two possibilities equally likely before, can be at "
-        f"most {percent(one)} sure afterwards which of them is true."
+        "Somebody who thinks two possibilities equally likely, and then reads an answer, can be at "
+        f"most {percent(one)} sure of either."
     )
     if several and lifetime is not None:
         together = posterior_from_even_odds(lifetime)
         if together <= NEARLY_SURE:
             sentences.append(
-                "All answers that this device has ever given, put together, can make that at most "
-                f"{percent(together)}."
+                "All answers that this device has ever given, taken together, can raise that to "
+                f"{percent(together)} at most."
             )
         else:
             sentences.append(
-                "Somebody who could put all answers together that this device has ever given might "
-                "be surer than that; each is sent by itself, without a name or number of yours."
+                "All answers that this device has ever given, taken together, might make somebody "
+                "surer than that; each is sent by itself, and nothing in it names you."
             )
     if any(mechanism.epsilon_permanent is not None for mechanism in mechanisms):
         sentences.append(
-            "Some answers are the same chance used again and again while nothing changes; that "
-            "something has changed may show."
+            "To some questions the answer is drawn once and used again as long as nothing changes; "
+            "that something has changed may show."
         )
     delta = max(mechanism.delta for mechanism in mechanisms)
     if delta > 0:

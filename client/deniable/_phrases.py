@@ -1,4 +1,4 @@
-"""Small pieces of sentences: probabilities, shares, lists and numbers as people read them."""
+"""Small pieces of sentences: probabilities, lists and numbers as people read them."""
 
 from __future__ import annotations
 
@@ -46,16 +46,6 @@ def odds(probability: float) -> str:
 def likely(p: float, q: float) -> str:
     """How likely an answer was, if it is true (p) and if it is not (q)."""
     return f"would have said so with probability {odds(p)} if it were true, {odds(q)} if not"
-
-
-def share(part: float) -> str:
-    """A share of a whole: ``half``, ``1 in 17``, ``38%``."""
-    if part == 0.5:
-        return "half"
-    rounded = round(1 / part) if part else 0
-    if rounded > 1 and abs(rounded * part - 1) < 0.01:
-        return f"1 in {rounded:,}"
-    return f"{part:.0%}"
 
 
 def several(names: Sequence[str], word: str) -> str:

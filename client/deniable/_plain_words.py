@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, NamedTuple, cast
 
 from deniable import _plain_numbers
-from deniable._phrases import Chance, likely, odds, several, share
+from deniable._phrases import Chance, likely, odds, several
 from deniable._told import Manner, Told, bits_of, told
 from deniable_shared.mechanisms import Oracle, SampledAttribute, SampledCoefficients, Sketch
 
@@ -107,6 +107,7 @@ def _sketch(spec: Spec, report: bytes) -> tuple[str, tuple[Chance, ...]]:
     mechanism = cast("Sketch", spec.mechanism)
     it = told(mechanism.inner, report[2:])
     groups = mechanism.buckets
+    named = round(it.named * groups)
     rule = "by a rule that this device keeps" if mechanism.epsilon_permanent else "at random"
     start = f"all texts were sorted into {groups:,} groups {rule}; said"
     if it.manner is Manner.ITEM:
@@ -114,20 +115,19 @@ def _sketch(spec: Spec, report: bytes) -> tuple[str, tuple[Chance, ...]]:
         statement = f"its text is in group {group + 1:,}"
         return f"{start} {statement}; {likely(it.p, it.q)}", (Chance(statement, it.p, it.q),)
     if it.manner is Manner.LOT:
-        statement = f"its text is in {share(it.named)} of them, picked at random"
+        statement = f"its text is in one of about {named:,} of them, picked at random"
         return f"{start} {statement}; {likely(it.p, it.q)}", (Chance(statement, it.p, it.q),)
     if it.manner is Manner.SET:
-        statement = f"its text may be in {share(it.named)} of them"
+        statement = f"its text is in one of about {named:,} of them"
         end = (
             f"names its own with probability {odds(it.p)}, any other with probability {odds(it.q)}"
         )
         return f"{start} {statement}; {end}", (Chance(statement, it.p, it.q),)
-    yes = round(it.named * groups)
-    answer = f"yes to {yes:,} of them, no to the others" if yes else "no to all of them"
+    answer = f"yes to {named:,} of them, no to the others" if named else "no to all of them"
     return (
         f"{start} {answer}; says yes to its own with probability {odds(it.p)}, to any other with "
         f"probability {odds(it.q)}"
-    ), _yes_and_no(it.p, it.q, "its group" if yes else None, yes < groups)
+    ), _yes_and_no(it.p, it.q, "its group" if named else None, named < groups)
 
 
 def _rappor(spec: Spec, report: bytes) -> tuple[str, tuple[Chance, ...]]:

@@ -45,7 +45,7 @@ CREATE TABLE sent (
     epoch INTEGER NOT NULL,
     payload BLOB NOT NULL
 );
-CREATE TABLE spec (digest BLOB PRIMARY KEY, description TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE spec (digest BLOB NOT NULL UNIQUE, description TEXT NOT NULL);
 CREATE TABLE uploaded (spent INTEGER NOT NULL);
 INSERT INTO uploaded VALUES (0)
 """

@@ -10,7 +10,7 @@ from fractions import Fraction
 
 import pytest
 
-from deniable._phrases import likely, number, odds, several, share
+from deniable._phrases import likely, number, odds, several
 from deniable._plain_words import words_for
 from deniable._told import Manner, told
 from deniable.randomizers import randomizer_for
@@ -420,16 +420,10 @@ def test_probabilities_keep_what_tells_them_from_never_and_always():
     assert likely(0.5, 0.25).endswith("0.50 if it were true, 0.25 if not")
 
 
-def test_lists_and_shares_are_short():
+def test_lists_and_numbers_are_short():
     assert several(["a"], "or") == "a"
     assert several(["a", "b", "c"], "or") == "a, b or c"
     assert several([str(n) for n in range(30)], "and") == "0, 1, 2, 3 and 26 more"
     assert len(several(["x" * 500], "or")) == 40
-    assert [share(0.5), share(1 / 17), share(0.38), share(1.0)] == [
-        "half",
-        "1 in 17",
-        "38%",
-        "100%",
-    ]
     assert [number(0.5), number(12345.6), number(Fraction(1, 3))] == ["0.5", "12,350", "0.3333"]
     assert [number(-273.15), number(1e30), number(1234, 2)] == ["-273.1", "1e+30", "1,200"]

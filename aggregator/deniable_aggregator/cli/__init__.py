@@ -12,7 +12,7 @@ from deniable_aggregator.cli.metrics import metrics
 from deniable_aggregator.cli.plan import plan_command
 from deniable_aggregator.cli.remote import remote
 from deniable_aggregator.cli.serve import serve
-from deniable_shared import __version__
+from deniable_shared import __version__, command
 from deniable_shared.errors import DeniableError
 
 
@@ -52,11 +52,22 @@ def deniable() -> None:
     """  # noqa: D301  click reads the backslash as a sign
 
 
+@click.command(
+    context_settings={"ignore_unknown_options": True, "help_option_names": []},
+    short_help="Shows what this device has said to an application.",
+)
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+def show(arguments: tuple[str, ...]) -> None:
+    """Belongs to the client, and is there without the aggregator's extra."""
+    command.show(arguments)
+
+
 deniable.add_command(estimate)
 deniable.add_command(keys)
 deniable.add_command(metrics)
 deniable.add_command(plan_command)
 deniable.add_command(remote)
 deniable.add_command(serve)
+deniable.add_command(show)
 
 __all__ = ["deniable"]
