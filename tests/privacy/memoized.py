@@ -8,7 +8,6 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
-from scipy import stats
 
 from deniable.randomizers import randomizer_for
 from deniable_aggregator.tallies import tally_for
@@ -174,8 +173,3 @@ class MemoizedConformance(MechanismConformance):
     def once_and_for_all(cls, spec):
         """The one-time mechanism that the permanent answers are drawn by."""
         raise NotImplementedError
-
-
-def uniform(counts: Sequence[int]) -> float:
-    """The p-value of a chi-square test of equal probabilities."""
-    return float(stats.chisquare(counts).pvalue)

@@ -4,13 +4,23 @@ import math
 from dataclasses import replace
 from fractions import Fraction
 
+import numpy as np
 import pytest
+from scipy import stats
 
+from deniable.randomizers import randomizer_for
 from deniable_shared import registry
 from deniable_shared.errors import RegistryError
-from deniable_shared.mechanisms import SubsetSelection
-from tests.privacy.conformance import MechanismConformance
+from deniable_shared.mechanisms import MEMOIZED_ORACLES, Sketch, SubsetSelection
+from tests.privacy.conformance import (
+    REJECTION,
+    SAMPLES,
+    MechanismConformance,
+    secret_of,
+    seeded,
+)
 from tests.privacy.specs import sketch, string
+from tests.privacy.walk import distribution
 
 VALUES = ("ant", "bee", "cat", "dog", "eel")
 
@@ -25,17 +35,24 @@ class SketchConformance(MechanismConformance):
     population = ["ant"] * 100 + ["bee"] * 60 + ["cat"] * 30 + ["dog"] * 10
     items = ["ant", "bee", "dog", "nobody has this"]
 
+    small_buckets = 8
+
     def __init_subclass__(cls):
-        cls.small = [
-            (string(sketch(cls.inner, epsilon, rows=2, buckets=8)), Fraction(epsilon), VALUES)
-            for epsilon in ("0.5", "1", "2", "4")
-        ]
-        cls.spec = string(sketch(cls.inner, "2", rows=cls.rows, buckets=cls.buckets))
+        if cls.inner:
+            cls.small = [
+                (string(cls.sketched(each, 2, cls.small_buckets)), Fraction(each), VALUES)
+                for each in ("0.5", "1", "2", "4")
+            ]
+            cls.spec = string(cls.sketched("2", cls.rows, cls.buckets))
+
+    @classmethod
+    def sketched(cls, epsilon, rows, buckets):
+        return sketch(cls.inner, epsilon, rows=rows, buckets=buckets)
 
     @classmethod
     def with_noise(cls, mechanism, factor):
         epsilon = Fraction(mechanism.epsilon) / factor
-        return sketch(cls.inner, epsilon, rows=mechanism.rows, buckets=mechanism.buckets)
+        return cls.sketched(epsilon, mechanism.rows, mechanism.buckets)
 
     def out_of_range(self):
         width = self.spec.mechanism.inner.report_bytes
@@ -83,6 +100,71 @@ class TestLocalHashingWithAFiniteFamily(SketchConformance):
 
     __test__ = True
     inner = "grr"
+    rows = 16
+    buckets = 8
+
+
+class MemoizedSketchConformance(SketchConformance):
+    """A sketch whose devices keep their row and their answers; `permanent` is twice epsilon."""
+
+    __test__ = False
+    small_buckets = 4
+
+    @classmethod
+    def sketched(cls, epsilon, rows, buckets):
+        oracle = MEMOIZED_ORACLES[cls.inner]
+        inner = oracle.for_epsilons(buckets, Fraction(epsilon), 2 * Fraction(epsilon))
+        return Sketch(rows=rows, inner=inner)
+
+    @classmethod
+    def channel(cls, spec, value):
+        """Over rows and permanent answers, which a keyed hash makes look uniform."""
+        item = spec.encode(value)
+        return distribution(
+            lambda walk: randomizer_for(spec, walk, lambda *_: walk).report(item, secret_of(1))
+        )
+
+    def sampled(self, spec, value):
+        """Samples over devices, whose rows and permanent answers differ."""
+        randomizer, item = randomizer_for(spec, seeded("sampler")), spec.encode(value)
+        counts: dict[bytes, int] = {}
+        for device in range(SAMPLES):
+            report = randomizer.report(item, secret_of(device))
+            counts[report] = counts.get(report, 0) + 1
+        return counts
+
+    def test_a_device_keeps_its_row_and_devices_share_them_evenly(self):
+        """Chi-square over 64 or fewer rows, rejected below 1e-6."""
+        randomizer = randomizer_for(self.spec, seeded("rows"))
+        first = [randomizer.report(b"ant", secret_of(device))[:2] for device in range(6_400)]
+        again = [randomizer.report(b"bee", secret_of(device))[:2] for device in range(6_400)]
+        assert first == again
+        rows = np.bincount([int.from_bytes(row, "big") for row in first], minlength=self.rows)
+        assert rows.size == self.rows
+        assert stats.chisquare(rows).pvalue > REJECTION
+
+    def test_strings_of_one_bucket_share_a_permanent_answer(self):
+        """So a device has no more answers than buckets, however many strings it ever holds."""
+        randomizer = randomizer_for(self.spec, seeded("answers"))
+        seen = set()
+        inner = randomizer._inner
+        asked = type(inner).permanent
+        inner.permanent = lambda item, secret: seen.add(item) or asked(inner, item, secret)
+        for index in range(1_000):
+            randomizer.report(f"word{index}".encode(), secret_of(7))
+        assert len(seen) == self.spec.mechanism.memoized_values == self.buckets
+
+
+class TestSketchOverMemoizedUnaryEncoding(MemoizedSketchConformance):
+    __test__ = True
+    inner = "losue"
+
+
+class TestLoloha(MemoizedSketchConformance):
+    """With rows enough for the family's own error to show."""
+
+    __test__ = True
+    inner = "lgrr"
     rows = 16
     buckets = 8
 
