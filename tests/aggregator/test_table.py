@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import io
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -9,7 +10,9 @@ from rich.console import Console
 from deniable_aggregator.cli.table import IntervalBar, estimate_table, notes
 from deniable_aggregator.estimate import estimate
 from deniable_aggregator.options import Options
+from deniable_shared.mechanisms import MemoizedRandomizedResponse
 from tests.aggregator.test_estimate import counted, grr
+from tests.privacy.specs import category
 
 
 @pytest.fixture(scope="module")
@@ -87,3 +90,12 @@ def test_below_the_table_stands_what_the_numbers_mean():
     assert "Covariances of the items: exact" in first
     assert any("taken by itself" in line for line in rest)
     assert any("no interval belongs to it" in line for line in rest)
+
+
+def test_below_a_table_of_permanent_noise_stands_that_periods_do_not_average_out():
+    mechanism = MemoizedRandomizedResponse.for_epsilons(3, Fraction(1), Fraction(2))
+    spec = category("red green blue", mechanism)
+    answer = estimate([counted(spec, ["red"])]).as_dict()
+    (line,) = (each for each in notes(answer) if "permanent noise" in each)
+    assert line.startswith(mechanism.title)
+    assert "over several periods they are too small" in line
