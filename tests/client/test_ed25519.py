@@ -8,7 +8,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey,
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from deniable._ed25519 import _BASE, _ORDER, _P, _decode, _encode, _is_neutral, _times, verify
+from deniable._ed25519 import _BASE, _ORDER, _P, _add, _decode, _encode, _is_neutral, _times, verify
 
 RFC_8032 = [  # section 7.1: public key, message, signature
     (
@@ -142,3 +142,30 @@ def test_a_key_that_is_not_canonical_is_refused(key):
 def test_a_signature_with_another_commitment_is_refused(commitment):
     key, message, signature = signed()
     assert not verify(key, message, commitment + signature[32:])
+
+
+@pytest.mark.parametrize("small", SMALL, ids=bytes.hex)
+def test_keys_with_a_small_part_are_judged_as_cryptography_judges_them(small):
+    """Signatures under a multiple of the base plus a point of small order.
+
+    They hold for a part of the messages without the cofactor, and for all with it: the two sides
+    must agree on each, and both answers have to occur where the small point is not the neutral one.
+    """
+    secret, nonce = 12_345, 67_890
+    key = _encode(_add(_times(secret, _BASE), _decode(small)))
+    commitment = _encode(_times(nonce, _BASE))
+    answers = set()
+    for number in range(64):
+        message = bytes([number])
+        digest = hashlib.sha512(commitment + key + message).digest()
+        scalar = (nonce + int.from_bytes(digest, "little") * secret) % _ORDER
+        signature = commitment + scalar.to_bytes(32, "little")
+        try:
+            Ed25519PublicKey.from_public_bytes(key).verify(signature, message)
+        except InvalidSignature:
+            expected = False
+        else:
+            expected = True
+        assert verify(key, message, signature) is expected
+        answers.add(expected)
+    assert answers == ({True} if small == SMALL[0] else {True, False})
