@@ -146,15 +146,17 @@ class Journal:
             due = now >= self._logged_at.get(kind, -math.inf) + LOG_INTERVAL_SECONDS
             if due:
                 self._logged_at[kind] = now
-        if due:
+        if not due:
+            return
+        # The host's own handlers and filters may raise, an import may fail while the interpreter
+        # ends, and `record` never does.
+        with contextlib.suppress(Exception):
             import logging  # most programs never have a trouble
 
             logger = logging.getLogger("deniable")
             if not any(isinstance(handler, logging.NullHandler) for handler in logger.handlers):
                 logger.addHandler(logging.NullHandler())
-            # The host's own handlers and filters may raise, and `record` never does.
-            with contextlib.suppress(Exception):
-                logger.warning("%s: %s", kind, message)
+            logger.warning("%s: %s", kind, message)
 
     def outcomes(self) -> dict[str, int]:
         """Calls of `record` by outcome."""
