@@ -14,6 +14,7 @@ from deniable_aggregator.fold import Background, Folder
 from deniable_aggregator.keys import Keyring
 from deniable_aggregator.settings import Settings
 from deniable_aggregator.store import Store
+from deniable_aggregator.upkeep import Upkeep
 from deniable_aggregator.writer import Writer
 
 if TYPE_CHECKING:
@@ -91,13 +92,8 @@ def create_app(
         settings=settings,
         clock=clock,
     )
-    background = Background(
-        folder,
-        opened,
-        fold_seconds=settings.fold_seconds,
-        accept_days=settings.accept_days,
-        clock=clock,
-    )
+    upkeep = Upkeep(opened, accept_days=settings.accept_days, clock=clock)
+    background = Background(folder, upkeep, fold_seconds=settings.fold_seconds)
 
     app = Flask("deniable_aggregator", static_folder=None)
     app.config["MAX_CONTENT_LENGTH"] = settings.max_body_bytes

@@ -8,7 +8,6 @@ import time
 from typing import TYPE_CHECKING, Final
 
 from deniable_aggregator.store import Store, StoreUnavailableError, Sum
-from deniable_shared.periods import epoch_at
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -16,12 +15,13 @@ if TYPE_CHECKING:
     from deniable_aggregator.catalogue import Catalogue
     from deniable_aggregator.store import Batch, Row, TallyKey
     from deniable_aggregator.tallies import Tally
+    from deniable_aggregator.upkeep import Upkeep
 
 BATCH_BYTES: Final = 16 << 20
 BATCH_ROWS: Final = 20_000
 BUSY_SHARE: Final = 0.25
-"""In the background at most this share of the time goes into folding: rewriting a large tally for
-a few reports costs more than letting them wait."""
+"""In the background at most this share of the time goes into folding: a large tally for a few
+reports costs more than letting them wait."""
 
 BACKGROUND_SECONDS: Final = 5.0
 
@@ -118,31 +118,18 @@ def _count(tally: Tally, rows: list[Row]) -> Sum | None:
 
 
 class Background:
-    """A thread that folds, and closes epochs, as long as the server runs.
+    """A thread that folds, and looks after the store, as long as the server runs.
 
     Args:
         folder: what folds.
-        store: whose epochs are closed.
+        upkeep: what else is to be done.
         fold_seconds: the pause between two folds, at least.
-        accept_days: an epoch is closed this many days after its own.
-        clock: seconds since 1970.
     """
 
-    def __init__(
-        self,
-        folder: Folder,
-        store: Store,
-        *,
-        fold_seconds: float,
-        accept_days: int,
-        clock: Callable[[], float],
-    ) -> None:
+    def __init__(self, folder: Folder, upkeep: Upkeep, *, fold_seconds: float) -> None:
         self._folder = folder
-        self._store = store
+        self._upkeep = upkeep
         self._pause = fold_seconds
-        self._accept_days = accept_days
-        self._clock = clock
-        self._closed_before = -1
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name="deniable-fold", daemon=True)
         self._thread.start()
@@ -156,17 +143,15 @@ class Background:
         pause = self._pause
         while not self._stop.wait(pause):
             start = time.monotonic()
-            try:
-                self._folder.fold(seconds=BACKGROUND_SECONDS)
-                self._close_epochs()
-            except StoreUnavailableError as error:
-                log.error("folding, or closing days, will be tried again: %s", error)
-            except Exception as error:  # noqa: BLE001  this thread must outlive every failure
-                log.error("folding, or closing days, will be tried again: %s", type(error).__name__)
+            self._attempt(lambda: self._folder.fold(seconds=BACKGROUND_SECONDS))
+            # Days must be closed even where something cannot be counted.
+            self._attempt(lambda: self._upkeep.tend(self._stop.is_set))
             pause = max(self._pause, (time.monotonic() - start) / BUSY_SHARE)
 
-    def _close_epochs(self) -> None:
-        oldest_open = epoch_at(self._clock()) - self._accept_days
-        if oldest_open > self._closed_before:
-            self._store.inbox.close_epochs(oldest_open)
-            self._closed_before = oldest_open
+    def _attempt(self, work: Callable[[], None]) -> None:
+        try:
+            work()
+        except StoreUnavailableError as error:
+            log.error("folding, or closing days, will be tried again: %s", error)
+        except Exception as error:  # noqa: BLE001  this thread must outlive every failure
+            log.error("folding, or closing days, will be tried again: %s", type(error).__name__)
