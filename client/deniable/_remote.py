@@ -139,8 +139,9 @@ class Remote:
         self._ask(self._fetch)
         try:
             with self._device:
-                self._load()  # another process may have got a newer one meanwhile
-                self._keep(today)
+                # Another process may have got a newer one meanwhile, which must not be lost.
+                if self._load():
+                    self._keep(today)
         except STORAGE_ERRORS:
             pass  # the device has noted why; what was learnt holds in this process
         self._asked = today
@@ -166,32 +167,38 @@ class Remote:
     def _in_force(self) -> tuple[RemoteConfiguration | None, bytes]:
         return self._known[max(self._known)] if self._known else (None, b"")
 
-    def _load(self) -> None:
-        """Reads the file if it is not the one that was read last, and verifies it again."""
+    def _load(self) -> bool:
+        """Reads the file if it is not the one that was read last, and verifies it again.
+
+        Returns:
+            Whether nothing is in the file that is not known now.
+        """
         import json
 
         try:
             found = self._path.stat()
             seen = (found.st_ino, found.st_mtime_ns, found.st_size)
             if seen == self._seen:
-                return
+                return True
             self._seen = seen
             with self._path.open("rb") as file:
                 kept: Any = json.loads(file.read(_MAX_FILE_BYTES))
-            asked, document = kept["asked"], kept["document"]
-            if not (type(asked) is int and isinstance(document, str)):
+            asked, document = kept["asked"], kept["document"].encode()
+            if type(asked) is not int:
                 raise ValueError
         except (FileNotFoundError, NotADirectoryError):
-            return
+            return True
         except OSError as error:
             self._seen = None  # it may be readable the next time
             self._journal.trouble("remote_unreadable", error.strerror or type(error).__name__)
-        except (ValueError, KeyError, TypeError, RecursionError):
+            return False
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             self._refuse("the file is damaged")
         else:
             self._asked = asked
             if document:
-                self._take(document.encode())
+                self._take(document)
+        return True
 
     def _keep(self, asked: int) -> None:
         import json

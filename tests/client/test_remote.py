@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import stat
 import threading
 import time
 from base64 import b64decode, b64encode
+from pathlib import Path
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -425,6 +427,7 @@ def test_a_slowed_report_waits_longer(make, told, clock):
         b"{}",
         b'{"asked": "x", "document": ""}',
         b'{"asked": 1, "document": 2}',
+        b'{"asked": 1, "document": "\\ud800"}',
         b"\xff" * 100,
         b"[" * 20_000,
         b'{"asked": 1, "document": "' + b"x" * 20_000,
@@ -463,6 +466,39 @@ def test_a_file_that_cannot_be_read_is_noted_and_nothing_raises(make, directory)
     assert again.record("theme", "dark") is Outcome.RECORDED
     assert again.status().last_error == "remote_unreadable: Is a directory"
     assert again.flush().sent == 2
+
+
+def test_a_file_that_cannot_be_read_now_is_not_replaced_by_something_older(
+    told, make, clock, monkeypatch
+):
+    client, tell = told
+    tell(signed(5, disable=["theme"]))
+    client.close()
+    clock.forward(days=1)
+    again = make()
+    fetch = again._remote._fetch
+
+    def fetch_an_older_one(*arguments):
+        fetch(*arguments)
+        return 200, signed(4)
+
+    again._remote._fetch = fetch_an_older_one
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "open", open_all_but_the_configuration)
+        assert again.record("late", value=True) is Outcome.RECORDED
+        assert again.flush().sent == 1
+        assert again.status().remote_serial == 4
+    again.close()
+    assert make().status().remote_serial == 5
+
+
+OPEN = Path.open
+
+
+def open_all_but_the_configuration(path, *arguments, **options):
+    if path.name == FILE:
+        raise OSError(errno.EMFILE, "Too many open files")
+    return OPEN(path, *arguments, **options)
 
 
 def test_opting_out_keeps_the_configuration(told):
