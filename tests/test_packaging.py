@@ -187,7 +187,8 @@ with deniable.Client("shown.toml", endpoint="http://127.0.0.1:9", key="k",
     assert light.evaluate(code) == "recorded"
     shown = light.run("deniable", "show", "--directory", "shown")
     assert (shown.returncode, shown.stderr) == (0, "")
-    assert "would have said so with probability 0.73 if it were true, 0.27 if not" in shown.stdout
+    text = " ".join(shown.stdout.split())
+    assert "would have said so with probability 0.73 if it were true, 0.27 if not" in text
     assert "deniable show --directory DIR" in light.run("deniable", "--help").stdout
 
 

@@ -127,15 +127,35 @@ def disclosure(
             except (sqlite3.Error, OSError):
                 problem = SPOOL_UNREADABLE
             (account,) = _fetched(path / _LEDGER, _ACCOUNT)
-        latest, today, lifetime = account[0]
-        if not 0 <= today <= lifetime:
-            raise ValueError("a day costs no more than a life")
-        spent = (0 if epoch_at(clock()) > latest else today) / NANO, lifetime / NANO
+        spent = _spent(account, epoch_at(clock()))
     except BlockingIOError:
         problem = IN_USE
     except (sqlite3.Error, OSError, LookupError, ValueError, TypeError):
         problem = LEDGER_UNREADABLE if problem is None else f"{problem}, and {LEDGER_UNREADABLE}"
     return _disclosed(reports, specs, spent, problem)
+
+
+def in_memory(
+    spool: sqlite3.Connection, ledger: sqlite3.Connection, clock: Callable[[], float]
+) -> Disclosure:
+    """The same of a device that has no directory, as tests have.
+
+    Args:
+        spool: of the schema of `deniable._spool`.
+        ledger: of the schema of `deniable._ledger`.
+        clock: seconds since 1970-01-01.
+    """
+    reports, specs = (spool.execute(query).fetchall() for query in (_REPORTS, _SPECS))
+    spent = _spent(ledger.execute(_ACCOUNT).fetchall(), epoch_at(clock()))
+    return _disclosed(reports, specs, spent, None)
+
+
+def _spent(account: list[Any], epoch: int) -> tuple[float, float]:
+    """Nats of this day and of the lifetime."""
+    latest, today, lifetime = account[0]
+    if not 0 <= today <= lifetime:
+        raise ValueError("a day costs no more than a life")
+    return (0 if epoch > latest else today) / NANO, lifetime / NANO
 
 
 class _Described(NamedTuple):

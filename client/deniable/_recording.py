@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from deniable._disclosure import Disclosure
     from deniable._status import Journal
     from deniable_shared.registry import Registry
 
@@ -179,6 +180,13 @@ class RecordingClient(Client):
         if outcome is Outcome.RECORDED:
             self.recorded.append(Recorded(metric, kept))
         return outcome
+
+    def disclosure(self) -> Disclosure:
+        """What a page of the program's settings would show; see `Client.disclosure`."""
+        from deniable._disclosure import in_memory
+
+        with self._device as device:
+            return in_memory(device.spool._connection, device.ledger._connection, self._clock)
 
     def __repr__(self) -> str:
         return (

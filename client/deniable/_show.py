@@ -28,23 +28,26 @@ _PLAIN_BLOCKS: Final = "#", "."
 _STATES: Final = {True: "waiting", False: "sent"}
 
 _ABOUT: Final = """\
-Shows what this device has said to an application that uses Deniable: every answer of the last 30
-days, in words, and what it has cost in privacy so far. Nothing is changed, and nothing is sent.
+Shows what this device has said to an application that uses Deniable: every
+answer of the last 30 days, in words, and what it has cost in privacy so far.
+Nothing is changed, and nothing is sent.
 """
 _EXPLAINED: Final = """\
 how to read it:
-  An application asks for small facts, such as the colour theme in use. Before an answer is
-  written down or sent, this device throws dice over it. So each answer here may be true or not,
-  and two probabilities stand beside it: how likely the device was to say this if it is true, and
-  how likely if it is not. The closer the two are, the less the answer gives away. The truth is
-  written down nowhere, not even in this directory.
+  An application asks for small facts, such as the colour theme in use. Before
+  an answer is written down or sent, this device throws dice over it. So each
+  answer here may be true or not, and two probabilities stand beside it: how
+  likely the device was to say this if it is true, and how likely if it is not.
+  The closer the two are, the less the answer gives away. The truth is written
+  down nowhere, not even in this directory.
 
   waiting   still on this device; it will be sent at a random time
   sent      the application's server has it
 
-  The bars show how much of its budget of privacy the device has spent, in the unit that the
-  experts call epsilon. When a day's budget is used up, the device says nothing on that day that
-  would cost more; when that of its life is used up, never again.
+  The bars show how much of its budget of privacy the device has spent, in the
+  unit that the experts call epsilon. When a day's budget is used up, the device
+  says nothing on that day that would cost more; when that of its life is used
+  up, never again.
 
 example:
   deniable show --directory ~/.local/state/flightdeck/telemetry

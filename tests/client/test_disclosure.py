@@ -18,6 +18,7 @@ import pytest
 import deniable
 from deniable import _disclosure, _show
 from deniable._disclosure_sentence import percent
+from deniable.testing import RecordingClient
 from deniable_shared import command
 from deniable_shared.disclosure import posterior_from_even_odds
 from tests.client.conftest import DAY, NOON
@@ -137,6 +138,20 @@ def test_a_memoised_answer_says_that_a_change_may_show(make_client):
     client = make_client()
     record(client, "city")
     assert "that something has changed may show" in client.disclosure().sentence
+
+
+def test_the_recording_client_of_tests_discloses_what_a_real_one_would(registry, clock):
+    client = RecordingClient(registry, clock=clock)
+    record(client, "theme", "late")
+    assert client.flush().sent == 2
+    record(client, "emoji")
+    shown = client.disclosure()
+    assert [(said.metric, said.pending) for said in shown.said] == [
+        ("emoji", True),
+        ("late", False),
+        ("theme", False),
+    ]
+    assert (shown.epsilon_lifetime, shown.limit_lifetime, shown.problem) == (3.0, 40.0, None)
 
 
 def test_no_value_is_in_what_is_shown_of_a_text(make_client):
