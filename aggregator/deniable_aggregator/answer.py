@@ -189,6 +189,7 @@ def described(spec: Spec, reports: int) -> dict[str, Any]:
         "mechanism": spec.mechanism.described(),
         "epsilon": spec.mechanism.epsilon,
         "epsilon_permanent": spec.mechanism.epsilon_permanent,
+        "epsilon_total": spec.mechanism.epsilon_total,
         "reports": reports,
     }
     if spec.range is not None:

@@ -245,6 +245,7 @@ def _description(entry: Entry) -> dict[str, Any]:
         "mechanism": spec.mechanism.name,
         "epsilon": spec.mechanism.epsilon,
         "epsilon_permanent": spec.mechanism.epsilon_permanent,
+        "epsilon_total": spec.mechanism.epsilon_total,
         "delta": spec.mechanism.delta,
         "digest": spec.digest.hex(),
         "registered": _day(about.registered),

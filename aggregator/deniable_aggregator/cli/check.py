@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -12,13 +13,22 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
+from deniable_aggregator.planning.candidates import family_variance
 from deniable_shared.disclosure import (
+    Z,
     bits,
     devices_for_width,
     devices_to_see,
     posterior_from_even_odds,
 )
-from deniable_shared.mechanisms import GroupedBins, NumericMechanism, SampledAttribute, SquareWave
+from deniable_shared.mechanisms import (
+    GroupedBins,
+    NumericMechanism,
+    SampledAttribute,
+    Sketch,
+    SquareWave,
+)
+from deniable_shared.mechanisms.sketch import FAMILY_TO_NOISE
 from deniable_shared.registry import Metric, Registry, load
 
 if TYPE_CHECKING:
@@ -28,6 +38,9 @@ if TYPE_CHECKING:
 SEEN_SHARE: Final = 0.01
 MEAN_WIDTH: Final = 0.01
 """Half the width of a mean's interval, as a part of the range, that devices are counted for."""
+
+MAX_DAYS: Final = 10_000_000
+"""Longer than any budget of epsilons that a registry may name can last."""
 
 _PLACES: Final = (0.0, 0.5, 1.0)
 _OFTEN: Final = {
@@ -46,11 +59,12 @@ def check(file: Path, as_json: bool) -> None:
     """Checks FILE and says what each metric can reveal.
 
     For each metric: its mechanism; the exact epsilon of one report, in nats, and of all reports of
-    one unchanged value; how certain one report can make somebody who thought two values equally
-    likely, and how many bits it can reveal about anything; the size of a report; and how many
-    devices make an item visible that 1% of them hold (80% power, 5% false alarms), or bring a mean
-    to within 1% of its range (95% interval). Gaussian noise also has a delta, the probability that
-    a report reveals more than its epsilon.
+    one unchanged value, and of all reports ever where a device has only so many permanent answers;
+    how certain one report can make somebody who thought two values equally likely, and how many
+    bits it can reveal about anything; the size of a report; and how many devices make an item
+    visible that 1% of them hold (80% power, 5% false alarms), or bring a mean to within 1% of its
+    range (95% interval). Gaussian noise also has a delta, the probability that a report reveals
+    more than its epsilon.
 
     All problems of the file are listed at once, and the exit status is then 1.
     """
@@ -83,11 +97,14 @@ def describe(registry: Registry) -> dict[str, Any]:
                 "name": metric.spec.name,
                 "type": metric.spec.type,
                 "every": metric.spec.every,
+                "absent": metric.spec.absent,
                 "attributes": [each.canonical() for each in metric.spec.attributes],
                 "digest": metric.spec.digest.hex(),
                 "mechanism": metric.spec.mechanism.described(),
                 "epsilon": metric.spec.mechanism.epsilon,
                 "epsilon_permanent": metric.spec.mechanism.epsilon_permanent,
+                "epsilon_total": metric.spec.mechanism.epsilon_total,
+                "memoized_values": metric.spec.mechanism.memoized_values,
                 "posterior_from_even_odds": posterior_from_even_odds(metric.spec.mechanism.epsilon),
                 "bits": bits(metric.spec.mechanism.epsilon),
                 "report_bytes": metric.spec.mechanism.report_bytes,
@@ -105,12 +122,6 @@ def _block(metric: Metric) -> Table:
     if spec.attributes:
         kind = f"{len(spec.attributes)} {spec.type}"
     size = "1 byte" if mechanism.report_bytes == 1 else f"{mechanism.report_bytes} bytes"
-    permanent = mechanism.epsilon_permanent
-    lifetime = (
-        "every further report adds as much"
-        if permanent is None
-        else f"{permanent:.4f} for all reports of one unchanged value"
-    )
     table = Table.grid(padding=(0, 2, 0, 0))
     table.title = f"[bold]{spec.name}[/bold]: {kind}, {_OFTEN[spec.every]}"
     table.title_justify = "left"
@@ -127,8 +138,10 @@ def _block(metric: Metric) -> Table:
         table.add_row("  range", f"{low:g} to {high:g}{bins}; values outside count as its ends")
     if spec.attributes:
         table.add_row("  attributes", _attributes(spec))
+    if spec.absent is not None:
+        table.add_row("  absent", Text(f"{spec.absent!r} is reported where nothing was recorded"))
     table.add_row("  mechanism", f"{_shape(mechanism)}; reports of {size}")
-    table.add_row("  epsilon", f"{mechanism.epsilon:.4f} for one report; {lifetime}")
+    table.add_row("  epsilon", f"{mechanism.epsilon:.4f} for one report; {_lifetime(mechanism)}")
     table.add_row(
         "  one report",
         f"makes even odds at most {posterior_from_even_odds(mechanism.epsilon):.1%} sure; "
@@ -139,6 +152,8 @@ def _block(metric: Metric) -> Table:
             "  delta",
             f"{mechanism.delta:.3g}: the probability that a report reveals more than that",
         )
+    if mechanism.epsilon_permanent is not None:
+        table.add_row("  not hidden", _not_hidden(mechanism))
     if isinstance(mechanism, NumericMechanism):
         needed = _devices_for_mean(mechanism)
         table.add_row("  mean", f"within ± {MEAN_WIDTH:.0%} of the range with {needed:,} devices")
@@ -146,8 +161,33 @@ def _block(metric: Metric) -> Table:
         seen = "1% bin" if spec.range else "1% item"
         needed = devices_to_see(mechanism, SEEN_SHARE)
         table.add_row(f"  {seen}", f"visible with {needed:,} devices")
+    family = family_variance(mechanism)
+    if family > 1.5 * FAMILY_TO_NOISE * mechanism.variance(0.0, metric.expected_devices):
+        width = Z * math.sqrt(family)
+        text = f"add ± {width:.2%}, however many devices report, if popular items hold much"
+        table.add_row("  collisions", text)
     table.add_row("", "")
     return table
+
+
+def _lifetime(mechanism: Mechanism) -> str:
+    """What further reports add, in nats."""
+    permanent, total = mechanism.epsilon_permanent, mechanism.epsilon_total
+    if permanent is None:
+        return "every further report adds as much"
+    text = f"{permanent:.4f} for all reports of one unchanged value"
+    if total is not None:
+        text += f"; {total:.4f} for all reports ever, of {mechanism.memoized_values} such answers"
+    return text
+
+
+def _not_hidden(mechanism: Mechanism) -> str:
+    """What no epsilon of a mechanism that memoises is about."""
+    text = "when the value changes, from whoever can link a device's reports"
+    if isinstance(mechanism, Sketch) and mechanism.rows > 1:
+        bits_of_row = f"{math.log2(mechanism.rows):.2g} bits"
+        text += f"; which of {mechanism.rows} rows is the device's, {bits_of_row}"
+    return text
 
 
 def _privacy_and_need(spec: Spec) -> dict[str, Any]:
@@ -180,10 +220,15 @@ def _attributes(spec: Spec) -> str:
 
 
 def _shape(mechanism: Mechanism) -> str:
-    shape = [
-        f"{getattr(mechanism, name):,} {name}"
+    numbers = {
+        name: getattr(mechanism, name)
         for name in ("steps", "rows", "buckets", "bits", "hashes", "cohorts")
         if hasattr(mechanism, name)
+    }
+    one = {"steps": "step", "hashes": "hash"}
+    shape = [
+        f"{number:,} {one.get(name, name[:-1]) if number == 1 else name}"
+        for name, number in numbers.items()
     ]
     return ", ".join([f"{mechanism.title} ({mechanism.name})", *shape])
 
@@ -202,7 +247,7 @@ def _budget_lines(registry: Registry) -> list[str]:
     days = _lifetime_days(registry)
     if days is not None:
         lines.append(
-            f"If every metric reports whenever it may, the life's budget lasts {days} days."
+            f"If every metric reports whenever it may, the life's budget lasts {days:,} days."
         )
     return lines
 
@@ -212,17 +257,25 @@ def _busiest_day(registry: Registry) -> float:
 
 
 def _lifetime_days(registry: Registry) -> int | None:
-    """Days until the life's budget is spent; None if only one-time metrics spend it."""
-    daily = sum(
-        metric.spec.mechanism.epsilon / _DAYS[metric.spec.every]
-        for metric in registry.metrics.values()
-        if metric.spec.every in _DAYS
-    )
-    if not daily:
+    """Days until the life's budget is spent; None if it never is."""
+    low, high = 0, MAX_DAYS
+    if _spent(registry, high) <= registry.budget.epsilon_lifetime:
         return None
-    once = _busiest_day(registry) - sum(
-        metric.spec.mechanism.epsilon
+    while high - low > 1:
+        middle = (low + high) // 2
+        if _spent(registry, middle) <= registry.budget.epsilon_lifetime:
+            low = middle
+        else:
+            high = middle
+    return low
+
+
+def _spent(registry: Registry, days: int) -> float:
+    """What all metrics cost a device in so many days, in nats: each no more than its total."""
+    return sum(
+        min(
+            metric.spec.mechanism.epsilon * days / _DAYS.get(metric.spec.every, days or 1),
+            metric.spec.mechanism.epsilon_total or math.inf,
+        )
         for metric in registry.metrics.values()
-        if metric.spec.every in _DAYS
     )
-    return max(0, int((registry.budget.epsilon_lifetime - once) / daily))

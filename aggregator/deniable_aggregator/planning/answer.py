@@ -116,6 +116,7 @@ class Plan:
             "devices": self.devices,
             "epsilon": spec.mechanism.epsilon,
             "epsilon_permanent": spec.mechanism.epsilon_permanent,
+            "epsilon_total": spec.mechanism.epsilon_total,
             "mechanism": spec.mechanism.described(),
             "report_bytes": spec.mechanism.report_bytes,
             "candidates": [
