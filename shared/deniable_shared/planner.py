@@ -11,8 +11,17 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from deniable_shared.errors import ParameterError
-from deniable_shared.mechanisms import MEMOIZED_ORACLES, ORACLES, Oracle, Sketch
+from deniable_shared.mechanisms import (
+    MEMOIZED_ORACLES,
+    ORACLES,
+    MemoizedRandomizedResponse,
+    MemoizedUnaryEncoding,
+    Oracle,
+    Sketch,
+)
+from deniable_shared.mechanisms.grr import MAX_SIZE
 from deniable_shared.mechanisms.sketch import MAX_CELLS, MIN_ROWS, row_cells, rows_for
+from deniable_shared.rationals import exp_lower
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -153,6 +162,28 @@ def memoized_oracle_for(size: int, epsilon: Fraction, epsilon_permanent: Fractio
     alone, so both are what their one-time counterparts are at the same epsilon.
     """
     return _best(memoized_candidates(size, epsilon, epsilon_permanent), total_variance)
+
+
+def local_hashing_buckets(epsilon: Fraction) -> int:
+    """The buckets of a row in local hashing: round(e^epsilon) + 1, as many as L-GRR can have.
+
+    The integer with the least variance, to within 1% of 4 e^epsilon / (e^epsilon - 1)^2.
+    """
+    return min(1 + round(exp_lower(epsilon)), MAX_SIZE)
+
+
+def memoized_inner_candidates(epsilon: Fraction, epsilon_permanent: Fraction) -> list[Oracle]:
+    """What a sketch may have inside where reports are memoised: L-OSUE, or L-GRR as LOLOHA has it.
+
+    Args:
+        epsilon: privacy loss of one report, in nats.
+        epsilon_permanent: privacy loss of all reports of one value, in nats.
+    """
+    buckets = local_hashing_buckets(epsilon)
+    return [
+        MemoizedUnaryEncoding.for_epsilons(BUCKETS, epsilon, epsilon_permanent),
+        MemoizedRandomizedResponse.for_epsilons(buckets, epsilon, epsilon_permanent),
+    ]
 
 
 def inner_candidates(

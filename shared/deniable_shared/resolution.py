@@ -26,11 +26,10 @@ from deniable_shared.mechanisms import (
     SampledAttribute,
     SampledCoefficients,
     Sketch,
-    grr,
     rappor,
     sketch,
 )
-from deniable_shared.rationals import SCALE, ceil_divide, exp_lower
+from deniable_shared.rationals import SCALE, ceil_divide
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -230,7 +229,7 @@ def _memoized_sketch(
     if name == LOLOHA:
         inner = MemoizedRandomizedResponse.name
         if buckets is None:
-            buckets = min(1 + round(exp_lower(epsilon)), grr.MAX_SIZE)
+            buckets = planner.local_hashing_buckets(epsilon)
     kind = MEMOIZED_ORACLES[inner or MemoizedUnaryEncoding.name]
     try:
         oracle = kind.for_epsilons(buckets or planner.BUCKETS, epsilon, permanent)

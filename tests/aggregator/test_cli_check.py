@@ -72,6 +72,60 @@ def test_json_has_the_same_figures(tmp_path):
     assert data["budget"]["days_until_lifetime_is_spent"] == expected
 
 
+MEMOIZED = """
+registry = 1
+application = "flightdeck"
+[budget]
+epsilon_per_day = 4.0
+epsilon_lifetime = 30.0
+[metrics.theme]
+type = "category"
+values = ["light", "dark", "system"]
+absent = "nothing"
+repeat = "memoize"
+epsilon = 1.0
+epsilon_permanent = 2.0
+[metrics.word]
+type = "string"
+repeat = "memoize"
+epsilon = 1.0
+epsilon_permanent = 2.0
+mechanism = "loloha"
+"""
+
+
+def words(output):
+    """Without the line breaks and spaces of a table."""
+    return " ".join(output.split())
+
+
+def test_a_memoised_metric_says_what_all_reports_cost_and_what_is_not_hidden(tmp_path):
+    output = words(run(tmp_path, MEMOIZED).output)
+    for expected in (
+        "theme: category of 4",
+        "'nothing' is reported where nothing was recorded",
+        "1.0000 for one report; 2.0000 for all reports of one unchanged value; "
+        "8.0000 for all reports ever, of 4 such answers",
+        "when the value changes, from whoever can link a device's reports",
+        "which of 256 rows is the device's, 8 bits",
+        "add ± 1.58%, however many devices report",
+    ):
+        assert expected in output, output
+
+
+def test_a_memoised_metric_stops_spending_when_its_answers_are_paid_for(tmp_path):
+    """Two metrics of 8 nats each never spend 30, and 13 are spent after 6 days at 2 a day."""
+    data = json.loads(run(tmp_path, MEMOIZED, "--json").output)
+    theme, word = data["metrics"]
+    assert theme["epsilon_total"] == pytest.approx(8, abs=1e-6)
+    assert (theme["memoized_values"], word["memoized_values"]) == (4, 4)
+    assert theme["absent"] == "nothing"
+    assert data["budget"]["days_until_lifetime_is_spent"] is None
+    tight = MEMOIZED.replace("lifetime = 30.0", "lifetime = 13.0")
+    data = json.loads(run(tmp_path, tight, "--json").output)
+    assert data["budget"]["days_until_lifetime_is_spent"] == 6
+
+
 def test_a_budget_that_will_silence_metrics_is_pointed_out(tmp_path):
     assert "some metrics will not be recorded" in run(tmp_path, REGISTRY).output
     enough = REGISTRY.replace("epsilon_per_day = 2.0", "epsilon_per_day = 3.0")

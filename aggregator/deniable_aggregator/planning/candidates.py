@@ -68,21 +68,28 @@ def considered(spec: Spec, devices: int) -> tuple[Candidate, ...]:
     """
     mechanism, unit = spec.mechanism, unit_of(spec)
     epsilon = Fraction(mechanism.epsilon)
+    permanent = mechanism.epsilon_permanent
     found: list[tuple[float, Mechanism]] = [(1.0, mechanism)]
-    if isinstance(mechanism, Oracle) and not isinstance(mechanism, RandomizedResponse):
+    if isinstance(mechanism, Oracle) and spec.type == "category":
         # The devices are drawn from a population, as the optimum assumes.
         drawn, best = 1 - 1 / mechanism.size, planner.optimum(mechanism.size, mechanism.epsilon)
-        others = planner.candidates(mechanism.size, epsilon, _ORACLES)
+        others = (
+            planner.candidates(mechanism.size, epsilon, _ORACLES)
+            if permanent is None
+            else planner.memoized_candidates(mechanism.size, epsilon, Fraction(permanent))
+        )
         found = [
             ((planner.total_variance(oracle) + drawn) / best, oracle)
             for oracle in (mechanism, *_unlike(mechanism, others))
         ]
     elif spec.type == "string":
         best = planner.optimum_for_rare(mechanism.epsilon)
-        sketches = [
-            Sketch(rows=rows_for(inner, devices), inner=inner)
-            for inner in planner.inner_candidates(epsilon, names=_ORACLES)
-        ]
+        inners = (
+            planner.inner_candidates(epsilon, names=_ORACLES)
+            if permanent is None
+            else planner.memoized_inner_candidates(epsilon, Fraction(permanent))
+        )
+        sketches = [Sketch(rows=rows_for(inner, devices), inner=inner) for inner in inners]
         found = [
             (each.variance(0.0, 1) / best, each)
             for each in (mechanism, *_unlike(mechanism, sketches))
