@@ -7,33 +7,30 @@ lock that all processes share is held while rows are fetched, and no longer.
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import json
-import os
 import sqlite3
 import time
 from dataclasses import dataclass
 from datetime import date, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
-from urllib.parse import quote
 
 from deniable import _disclosure_sentence
+from deniable._looking import fetched, held
 from deniable._plain_words import words_for
 from deniable_shared.periods import epoch_at
 from deniable_shared.spec import Spec
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    import os
+    from collections.abc import Callable
 
     from deniable._phrases import Chance
 
 NANO: Final = 10**9
-_LOCK_WAIT_SECONDS: Final = 1.0
-_LOCK_POLL_SECONDS: Final = 0.001
 _DAY_ZERO: Final = date(1970, 1, 1)
 _LAST_EPOCH: Final = (date.max - _DAY_ZERO).days
-_LEDGER, _SPOOL, _LOCK = "ledger.sqlite", "spool.sqlite", "lock"
+_LEDGER, _SPOOL = "ledger.sqlite", "spool.sqlite"
 
 _REPORTS: Final = """
 SELECT digest, epoch, payload, 1 FROM report UNION ALL SELECT digest, epoch, payload, 0 FROM sent
@@ -121,12 +118,12 @@ def disclosure(
     specs: list[Any] = []
     spent = problem = None
     try:
-        with _held(path):
+        with held(path):
             try:
-                reports, specs = _fetched(path / _SPOOL, _REPORTS, _SPECS)
+                reports, specs = fetched(path / _SPOOL, _REPORTS, _SPECS)
             except (sqlite3.Error, OSError):
                 problem = SPOOL_UNREADABLE
-            (account,) = _fetched(path / _LEDGER, _ACCOUNT)
+            (account,) = fetched(path / _LEDGER, _ACCOUNT)
         spent = _spent(account, epoch_at(clock()))
     except BlockingIOError:
         problem = IN_USE
@@ -221,50 +218,3 @@ def _said(known: _Described | None, epoch: object, report: object, pending: obje
     except (LookupError, ValueError):
         sentence, chances = _LOST, ()
     return Said(known.spec.name, day, sentence, waits, chances, known.epsilon)
-
-
-@contextlib.contextmanager
-def _held(directory: Path) -> Iterator[None]:
-    """Holds the lock of the directory, if it has one: no process records meanwhile."""
-    try:
-        lock = os.open(directory / _LOCK, os.O_RDONLY)
-    except FileNotFoundError:
-        yield
-        return
-    try:
-        deadline = time.monotonic() + _LOCK_WAIT_SECONDS
-        while True:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                break
-            except BlockingIOError:
-                if time.monotonic() > deadline:
-                    raise
-                time.sleep(_LOCK_POLL_SECONDS)
-        try:
-            yield
-        finally:
-            # Not left to closing: a child that was forked meanwhile has the same lock.
-            fcntl.flock(lock, fcntl.LOCK_UN)
-    finally:
-        os.close(lock)
-
-
-def _fetched(path: Path, *queries: str) -> list[list[Any]]:
-    """The rows of a database that may be in use, without leaving a trace beside it.
-
-    Through SQLite even though it is only read: closing a file that was opened by other means would
-    release the locks that this process holds on it.
-    """
-    log, index = (path.with_name(path.name + suffix) for suffix in ("-wal", "-shm"))
-    if log.exists() and not index.exists():
-        raise sqlite3.OperationalError("the log has no index, and reading would make one")
-    # Without a log nobody has it open, and SQLite needs to be told so, or it begins one.
-    alone = "" if log.exists() else "&immutable=1"
-    connection = sqlite3.connect(
-        f"file://{quote(os.fsencode(path.absolute()))}?mode=ro{alone}", uri=True, timeout=1.0
-    )
-    try:
-        return [connection.execute(query).fetchall() for query in queries]
-    finally:
-        connection.close()
