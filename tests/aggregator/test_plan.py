@@ -154,6 +154,31 @@ def test_repeated_reports_add_up_until_the_budget_ends(registry):
     assert homepage["epsilon_of_an_unchanged_value"] == pytest.approx(4.394, abs=1e-3)
 
 
+def test_memoised_metrics_are_compared_with_memoised_ones_and_stop_spending(tmp_path):
+    """A flag's two answers and a city's four, of 2 nats each; the budget of 12 ends neither."""
+    file = tmp_path / "memoized.toml"
+    head = REGISTRY.split("[metrics", maxsplit=1)[0].replace("40.0", "12.0")
+    memoized = 'repeat = "memoize"\nepsilon = 1.0\nepsilon_permanent = 2.0\n'
+    file.write_text(
+        head
+        + '[metrics.late]\ntype = "boolean"\n'
+        + memoized
+        + '[metrics.city]\ntype = "string"\nmechanism = "loloha"\n'
+        + memoized
+        + '[metrics.theme]\ntype = "category"\nvalues = ["a", "b", "c"]\n'
+        + memoized
+    )
+    late, city, theme = json.loads(run(file, "--json").output)["plans"]
+    assert [each["collection"]["epsilon"] for each in (late, city)] == pytest.approx([4, 8])
+    assert [each["epsilon_total"] for each in (late, city)] == pytest.approx([4, 8])
+    assert late["collection"]["epsilon_of_an_unchanged_value"] == pytest.approx(2)
+    assert late["collection"]["budget_days"] is city["collection"]["budget_days"] is None
+    names = [{each["name"] for each in plan["candidates"]} for plan in (late, city, theme)]
+    assert names == [{"lgrr"}, {"sketch over lgrr", "sketch over losue"}, {"lgrr", "losue"}]
+    text = " ".join(run(file).output.split())
+    assert "365 reports in 365 days: epsilon 4 in all, 2 while the value stays the same" in text
+
+
 def test_a_sketch_for_more_devices_than_its_rows_serve_says_so():
     many = planned("--type", "string", "--epsilon", 4, "--devices", 10**8)
     assert many["family_error_over_noise"] > 1

@@ -90,10 +90,14 @@ def _collection(metric: Metric, days: int, budget: Budget | None) -> Collection:
     spec, mechanism = metric.spec, metric.spec.mechanism
     period = PERIOD_DAYS.get(spec.every)
     reports = 1 if period is None else math.ceil(days / period)
+    limit = mechanism.epsilon_total
     total = reports * mechanism.epsilon
+    if limit is not None:
+        total = min(total, limit)
     permanent = mechanism.epsilon_permanent
     spent = None
-    if budget is not None and period is not None:
+    endless = limit is not None and budget is not None and limit <= budget.epsilon_lifetime
+    if budget is not None and period is not None and not endless:
         spent = int(budget.epsilon_lifetime / mechanism.epsilon) * period
     return Collection(
         days=days,

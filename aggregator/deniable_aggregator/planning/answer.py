@@ -28,7 +28,8 @@ class Collection:
     Attributes:
         days: for how long.
         reports: how many reports that makes.
-        epsilon: their privacy loss together, in nats (sequential composition).
+        epsilon: their privacy loss together, in nats (sequential composition); no more than that of
+            all permanent answers of a device, where it has only so many.
         epsilon_unchanged: the same if the value never changes; smaller only where it is memoised.
         budget_days: after how many days the lifetime budget would be spent by this metric alone;
             None without a budget, or if it is never.

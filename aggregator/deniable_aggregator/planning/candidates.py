@@ -95,7 +95,8 @@ def considered(spec: Spec, devices: int) -> tuple[Candidate, ...]:
             for each in (mechanism, *_unlike(mechanism, sketches))
         ]
     elif spec.type == "number":
-        means = [kind.for_epsilon(epsilon) for kind in MEANS.values()]
+        kinds = MEANS.values() if permanent is None else ()
+        means = [kind.for_epsilon(epsilon) for kind in kinds]
         every = (mechanism, *_unlike(mechanism, means))
         best = min(map(worst_variance, every))
         found = [(worst_variance(each) / best, each) for each in every]
