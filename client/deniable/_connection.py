@@ -139,7 +139,11 @@ def final_answer(stream: Bounded, method: str) -> HTTPResponse:
 
     while True:
         response = HTTPResponse(stream, method=method)  # type: ignore[arg-type]
-        response.begin()
+        try:
+            response.begin()
+        except BaseException:
+            response.close()
+            raise
         if not 100 <= response.status < 200:
             return response
         response.fp = None  # type: ignore[assignment]  # it must not close what the next one reads

@@ -190,7 +190,8 @@ class HttpTransport:
             stream = Bounded(sock, deadline, MAX_HEAD_BYTES + 2 * limit_bytes)
             request.sock = stream
             request.request(method, self._base + path, body, headers)
-            yield final_answer(stream, method)
+            with final_answer(stream, method) as response:
+                yield response
         finally:
             sock.close()
 

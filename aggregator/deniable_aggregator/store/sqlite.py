@@ -168,6 +168,7 @@ class SqliteDatabase(Database):
             with self._exclusively():
                 self._readers.dispose()
                 self._writer.dispose()
+                self._driver.close()  # the engine has not met it if opening failed early
             os.close(self._side_file)
             self._side_file = -1
 
