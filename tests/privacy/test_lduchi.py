@@ -143,8 +143,9 @@ def test_four_nats_at_one_a_report_are_reached_within_ten_reports():
     assert losses == pytest.approx([1.0, 1.95, 3.74, 4.0], abs=0.01)
 
 
-@pytest.mark.parametrize("steps", [1, 2, 4])
-@pytest.mark.parametrize("permanent", ["0.5", "2", "6"])
+@pytest.mark.parametrize(
+    ("steps", "permanent"), [(1, "0.5"), (1, "6"), (2, "2"), (2, "6"), (4, "2")]
+)
 def test_all_bits_of_a_device_cost_the_total_and_no_more(steps, permanent):
     """Over all histories that visit every grid point once, in any order."""
     spec = memoised(permanent, permanent, steps)
