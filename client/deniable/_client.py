@@ -121,7 +121,7 @@ class Client:
             attentive=self._recorder.attentive,
             background=background,
         )
-        self._engine = self._recorder.engine = Engine(
+        self._engine = Engine(
             self._device, self._uploader, self._consent, self._journal, self._randomness
         )
         if consent:
@@ -149,7 +149,11 @@ class Client:
         """
         problem = ""
         try:
-            outcome = self._recorder.record(metric, value)
+            if self._engine.closed:
+                raise RecordError(Outcome.CLOSED, "the client was closed")
+            outcome, wake = self._recorder.record(metric, value)
+            if wake is not None:
+                self._uploader.wake(wake)
         except RecordError as error:
             outcome, problem = Outcome(error.outcome), error.problem
         except STORAGE_ERRORS:

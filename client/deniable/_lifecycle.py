@@ -47,6 +47,7 @@ class Engine:
         self.journal = journal
         self.randomness = randomness
         self.closed = False
+        uploader.owner = weakref.ref(self)
         with _engines_lock:
             _engines.add(self)
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import TYPE_CHECKING, Final
 
+from deniable._device import STORAGE_ERRORS
 from deniable._ledger import SecretReplacedError, limit_nano_nats
 from deniable._plan import Plan
 from deniable._status import Outcome
@@ -17,7 +19,6 @@ if TYPE_CHECKING:
 
     from deniable._consent import Consent
     from deniable._device import Device
-    from deniable._lifecycle import Engine
     from deniable._randomness import Randomness
     from deniable._remote import Remote
     from deniable._status import Journal
@@ -42,11 +43,8 @@ class Recorder:
         delay_seconds: the longest random delay of a report.
 
     Attributes:
-        engine: what the recorder wakes; set right after construction.
         limits: nano-nats of one day and of a lifetime.
     """
-
-    engine: Engine
 
     def __init__(
         self,
@@ -92,19 +90,21 @@ class Recorder:
         hold = _LONGEST_PERIOD_DAYS * SECONDS_PER_EPOCH if self._owing else 0
         return self._remote.slowed_at_most(self._delay_seconds) + hold
 
-    def record(self, metric: object, value: object) -> Outcome:
+    def record(self, metric: object, value: object) -> tuple[Outcome, float | None]:
         """Records a value, see `Client.record`.
+
+        Returns:
+            The outcome, and in how many seconds the uploader has something to do, or None.
 
         Raises:
             RecordError: if it was refused for a mistake of the programmer, in words for them.
             StorageError, LedgerError, sqlite3.Error, OSError: if the storage cannot be used.
         """
-        if self.engine.closed:
-            raise RecordError(Outcome.CLOSED, "the client was closed")
         if not self._consent.given:
-            if self._consent.owed:
+            with contextlib.suppress(*STORAGE_ERRORS):  # then it stays owed
                 self._consent.settle()
-            return Outcome.DO_NOT_TRACK if self._consent.do_not_track else Outcome.NO_CONSENT
+            refused = self._consent.do_not_track
+            return (Outcome.DO_NOT_TRACK if refused else Outcome.NO_CONSENT), None
         plan = self._plans.get(metric) if isinstance(metric, str) else None
         if plan is None:
             plan = self._plan(metric)
@@ -114,12 +114,11 @@ class Recorder:
             raise RecordError(Outcome.EXPIRED, f"{plan.charge.metric} has expired")
         item = self._encode(plan, value)
         if self._remote.disables(plan.charge.metric):
-            return Outcome.DISABLED
-        if self._owing:
-            self.report_absences()
+            return Outcome.DISABLED, None
+        wake = 0.0 if self._owing and self.report_absences() else None
         current = period(plan.spec.every, epoch)
         if current <= plan.reported:
-            return Outcome.ALREADY_REPORTED
+            return Outcome.ALREADY_REPORTED, wake
         if self._consent.owed:
             self._consent.settle()
         day, since = epoch, now
@@ -133,9 +132,9 @@ class Recorder:
         if outcome in _MARKED:
             # Marks never go back, so the next call today need not ask the ledger.
             plan.reported = current
-        if outcome is Outcome.RECORDED:
-            self.engine.uploader.wake(due - now)
-        return outcome
+        if outcome is Outcome.RECORDED and wake is None:
+            wake = due - now
+        return outcome, wake
 
     def prepare(self) -> bool:
         """What is to be done before anything is sent: wiping that is owed, reports of absence.
@@ -152,11 +151,14 @@ class Recorder:
         self.report_absences()
         return True
 
-    def report_absences(self) -> None:
+    def report_absences(self) -> bool:
         """Reports, for metrics that count absence, that the last period passed without a value.
 
         Every device that has agreed then reports every period, so its silence tells nothing. The
         first time only notes that the device takes part from this period on.
+
+        Returns:
+            Whether a report was stored.
 
         Raises:
             StorageError, LedgerError, sqlite3.Error, OSError: if the storage cannot be used.
@@ -164,12 +166,12 @@ class Recorder:
         epoch = epoch_at(self._clock())
         looked = (epoch, self._consent.withdrawals)
         if looked == self._looked or not self._owing or self._consent.owed:
-            return
+            return False
         plans = [self._plan(name) for name in self._owing]
         recorded = False
         with self._device as device:
             if not self._consent.given:
-                return
+                return False
             for plan in plans:
                 if self._remote.disables(plan.charge.metric):
                     device.ledger.excuse(plan.charge)
@@ -183,8 +185,7 @@ class Recorder:
                 outcome, _ = self._store(plan, absent, current - 1, epoch, day, since)
                 recorded = recorded or outcome is Outcome.RECORDED
             self._looked = looked
-        if recorded:
-            self.engine.uploader.wake(0.0)
+        return recorded
 
     def _store_if_agreed(
         self, plan: Plan, item: object, current: int, epoch: int, day: int, since: float

@@ -63,7 +63,12 @@ class Uploader:
         attentive: whether `prepare` has something to do even when no report is waiting; then the
             thread stays, and calls it at least every `MAX_WAIT_SECONDS`.
         background: whether there is a thread outside of `flush`.
+
+    Attributes:
+        owner: what a running thread keeps alive, so that forks and exits know of it.
     """
+
+    owner: Callable[[], object] = staticmethod(lambda: None)
 
     def __init__(
         self,
@@ -162,7 +167,9 @@ class Uploader:
         return thread
 
     def _start(self) -> None:
-        thread = threading.Thread(target=self._run, name="deniable-uploader", daemon=True)
+        thread = threading.Thread(
+            target=self._run, args=(self.owner(),), name="deniable-uploader", daemon=True
+        )
         self._thread = thread
         try:
             thread.start()
@@ -170,7 +177,7 @@ class Uploader:
             self._thread = None
             self._journal.trouble("no_thread", str(error))
 
-    def _run(self) -> None:
+    def _run(self, _owner: object) -> None:
         try:
             self._work()
         finally:
