@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, Final
 
 from sqlalchemy import URL, create_engine, event, make_url
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
     from sqlalchemy import Connection, Engine
+    from sqlalchemy.engine import ExceptionContext
 
     from deniable_aggregator.store.database import Answer, Name, Row
 
@@ -278,7 +279,16 @@ def _engine(url: URL, **options: Any) -> Engine:
             f"PostgreSQL needs {missing.name}: pip install 'deniable[postgresql]'"
         ) from None
     event.listen(engine, "connect", _prepare)
+    event.listen(engine, "handle_error", _close_cursor)
     return engine
+
+
+def _close_cursor(failure: ExceptionContext) -> None:
+    # SQLAlchemy leaves it open where the connection was lost, which the driver warns about.
+    running = failure.execution_context
+    if running is not None:
+        with suppress(Exception):
+            running.cursor.close()
 
 
 def _prepare(connection: Any, _: object) -> None:
