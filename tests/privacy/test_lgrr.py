@@ -158,3 +158,6 @@ def test_no_bound_covers_values_that_alternate():
     assert loss == pytest.approx(4.10, abs=0.005)
     assert loss > each.epsilon_total > 1.99
     assert loss > 8 * each.epsilon
+    second_round = math.log(each.own / each.other)
+    assert second_round == pytest.approx(1.18, abs=0.005)
+    assert loss < 8 * second_round
