@@ -1,6 +1,8 @@
 """A desktop program: a loop that draws sixty frames a second and must never miss one.
 
-python -m examples.desktop
+::
+
+    python -m examples.desktop
 """
 
 from __future__ import annotations
@@ -47,6 +49,10 @@ class Program:
                 self.telemetry.record("theme", theme)  # in the frame: it takes microseconds
             case _:
                 pass  # most frames
+
+    def explanation(self) -> str:
+        """What stands below the box in the settings."""
+        return self.telemetry.disclosure().sentence
 
     def run(self, frames: Iterable[str]) -> float:
         """Draws a frame for each event, which may be empty, and closes.

@@ -1,6 +1,8 @@
 """A job worker that forks: Celery with its prefork pool, whose children are replaced all the time.
 
-celery --app examples.job_worker worker --pool prefork --max-tasks-per-child 50
+::
+
+    celery --app examples.job_worker worker --pool prefork --max-tasks-per-child 50
 """
 
 from __future__ import annotations

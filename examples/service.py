@@ -1,6 +1,8 @@
 """A service on asyncio: it answers lines of text, and records which format was asked for.
 
-python -m examples.service 8080
+::
+
+    python -m examples.service 8080
 """
 
 from __future__ import annotations

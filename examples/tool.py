@@ -1,9 +1,12 @@
 """A command line tool, to be frozen into one folder with PyInstaller.
 
-pyinstaller --onedir --name flightdeck --add-data examples/metrics.toml:. examples/tool.py
+::
 
-flightdeck telemetry on
-flightdeck export pdf
+    pyinstaller --onedir --name flightdeck --add-data examples/metrics.toml:. examples/tool.py
+
+    flightdeck telemetry on
+    flightdeck export pdf
+    flightdeck telemetry show
 """
 
 from __future__ import annotations
@@ -14,7 +17,7 @@ from pathlib import Path
 
 import deniable
 
-USAGE = "usage: flightdeck export FORMAT | flightdeck telemetry on|off"
+USAGE = "usage: flightdeck export FORMAT | flightdeck telemetry on|off|show"
 
 
 def telemetry(state: Path) -> deniable.Client:
@@ -56,6 +59,8 @@ def main(arguments: list[str]) -> int:
                 export(client, file_format)
             case ["telemetry", ("on" | "off") as answer]:
                 choose(client, state, answer == "on")
+            case ["telemetry", "show"]:
+                sys.stdout.write(f"{client.disclosure().sentence}\n")
             case _:
                 sys.stderr.write(f"{USAGE}\n")
                 return 2

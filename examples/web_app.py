@@ -1,6 +1,8 @@
 """A Flask app that people host themselves, under gunicorn with preloading and several workers.
 
-gunicorn --config examples/gunicorn_settings.py examples.web_app:app
+::
+
+    gunicorn --config examples/gunicorn_settings.py examples.web_app:app
 """
 
 from __future__ import annotations

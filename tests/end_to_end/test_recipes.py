@@ -259,7 +259,8 @@ def test_a_frozen_tool_records_and_a_later_run_delivers(aggregator, state, tmp_p
             [frozen, *arguments], cwd=tmp_path, env=env, capture_output=True, text=True,
             timeout=60, check=False,
         )  # fmt: skip
-        assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+        assert (done.returncode, done.stderr) == (0, "")
+        return done.stdout
 
     run(nowhere, "export", "pdf")
     assert not (state / "telemetry").exists()  # nobody has agreed yet
@@ -269,6 +270,7 @@ def test_a_frozen_tool_records_and_a_later_run_delivers(aggregator, state, tmp_p
     assert aggregator.counted("export") == 0
     run(somewhere, "export", "csv")
     assert aggregator.counted("export") == 1
+    assert "flightdeck" in run(somewhere, "telemetry", "show")
     run(somewhere, "telemetry", "off")
     run(somewhere, "export", "csv")
     assert aggregator.counted("export") == 1
@@ -286,6 +288,7 @@ def test_a_server_that_hangs_costs_a_desktop_program_no_frame(monkeypatch, state
     status = program.telemetry.status()
     assert status.outcomes == {"no_consent": 1, "recorded": 1, "already_reported": 1}
     assert status.pending == 1
+    assert "flightdeck" in program.explanation()
 
 
 @pytest.mark.slow
