@@ -19,6 +19,7 @@ class Consent:
         device: what a withdrawal wipes.
 
     Attributes:
+        given: whether values may be recorded.
         do_not_track: whether the environment refuses for the user, whatever the application says.
         withdrawals: how often the user has said no.
         owed: whether the device still has to be wiped; until then nothing is recorded or sent.
@@ -26,23 +27,18 @@ class Consent:
 
     def __init__(self, device: Device) -> None:
         self._device = device
-        self._given = False
+        self.given = False
         self.do_not_track = os.environ.get(DO_NOT_TRACK, "") not in ("", "0")
         self.withdrawals = 0
         self.owed = False
 
-    @property
-    def given(self) -> bool:
-        """Whether values may be recorded."""
-        return self._given
-
     def grant(self) -> None:
         """The user agrees; without effect under `do_not_track`."""
-        self._given = not self.do_not_track
+        self.given = not self.do_not_track
 
     def withdraw(self) -> None:
         """The user does not agree, or no longer does: all that was stored is to be wiped."""
-        self._given = False
+        self.given = False
         self.withdrawals += 1
         self.owed = True
 

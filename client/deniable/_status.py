@@ -120,7 +120,7 @@ class Journal:
     def outcome(self, outcome: Outcome) -> None:
         """Counts one call of `record`."""
         with self._lock:
-            self._outcomes[outcome.value] += 1
+            self._outcomes[outcome._value_] += 1
 
     def drop(self, reason: str, count: int = 1) -> None:
         """Counts reports that were given up."""

@@ -5,6 +5,7 @@ import shutil
 import subprocess
 import sys
 import threading
+import time
 
 import pytest
 
@@ -192,6 +193,16 @@ def test_a_ledger_that_is_taken_away_from_a_running_client_fails_closed(make_cli
     (used / "ledger.sqlite").unlink()
     assert client.record("emoji", "x") == "storage_unavailable"
     assert "ledger is missing" in client.status().last_error
+
+
+def test_a_ledger_that_is_replaced_long_after_it_was_opened_is_noticed(make_client, used):
+    client = make_client()
+    yesterday = time.time() - 86_400
+    os.utime(used, (yesterday, yesterday))  # nothing has changed in the directory since
+    assert client.record("late", value=True) == "recorded"
+    assert client.record("emoji", "x") == "recorded"
+    (used / "ledger.sqlite").unlink()
+    assert client.record("city", "Bergen") == "storage_unavailable"
 
 
 def test_a_spool_that_another_process_set_aside_is_left_by_all(make_client, used):
