@@ -133,12 +133,16 @@ def delivery_rows(
             seconds = {column: end.seconds for column, end in ends.items()}
             killed = {column: f"> {limit_seconds:.0f}" for column in columns if ends[column].killed}
             rows.append(Row(f"{name}: exit takes", "s", seconds, shown=killed))
-    return rows
+    again = {
+        column: float(sum(end.duplicates for (sdk, _), end in found.items() if sdk == column))
+        for column in columns
+    }
+    return [*rows, Row("arrived more than once, in all of these", "", again)]
 
 
 def cost_rows(environments: Mapping[str, Environment], *, quick: bool) -> list[Row]:
     """What recording, starting and installing cost, one process at a time."""
-    calls, rounds, forks, starts = (4_000, 1, 15, 5) if quick else (20_000, 3, 30, 15)
+    calls, rounds, forks, starts = (4_000, 1, 40, 5) if quick else (20_000, 3, 100, 15)
     ours = environments[OURS[0]].python
     hung, bursts, ready, imports = {}, {}, {}, {}
     for sdk, found in environments.items():

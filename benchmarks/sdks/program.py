@@ -114,11 +114,11 @@ def busy(make: Any, count: int) -> None:
         thread.start()
     children = []
     began = time.monotonic()
-    for number in range(count):
+    for _ in range(count):
         time.sleep(0.005)
         child = os.fork()
         if child == 0:
-            sdk.record(number)
+            again()
             os._exit(0)
         children.append(child)
     took = time.monotonic() - began
