@@ -8,7 +8,7 @@ one of them and for a device that holds neither.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
@@ -17,6 +17,8 @@ from deniable_shared.mechanisms import (
     GeneralizedRandomizedResponse,
     HadamardResponse,
     Mechanism,
+    MemoizedRandomizedResponse,
+    MemoizedUnaryEncoding,
     OptimizedLocalHashing,
     ProjectiveGeometryResponse,
     RandomizedResponse,
@@ -45,6 +47,10 @@ class Together(NamedTuple):
 
 
 NEVER = Together(0.0, 0.0)
+ONE_ITEM: Final = (GeneralizedRandomizedResponse, MemoizedRandomizedResponse, RandomizedResponse)
+"""Oracles whose reports support one item each."""
+
+INDEPENDENT: Final = (MemoizedUnaryEncoding, OptimizedLocalHashing, UnaryEncoding)
 
 
 def together(mechanism: Mechanism) -> Together | None:
@@ -53,10 +59,10 @@ def together(mechanism: Mechanism) -> Together | None:
     They are the same for any two items, but for projective geometry response: there they depend on
     which points lie on a line, and the average is returned.
     """
-    if isinstance(mechanism, GeneralizedRandomizedResponse | RandomizedResponse):
+    if isinstance(mechanism, ONE_ITEM):
         return NEVER
-    if isinstance(mechanism, UnaryEncoding | OptimizedLocalHashing):
-        # Independent bits; or an independent hash function for every report.
+    if isinstance(mechanism, INDEPENDENT):
+        # Independent bits, in both rounds; or an independent hash function for every report.
         p, q = mechanism.support.p, mechanism.support.q
         return Together(p * q, q * q)
     if isinstance(mechanism, SubsetSelection):

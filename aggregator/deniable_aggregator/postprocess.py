@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Final, Literal, get_args
 
 import numpy as np
 
+from deniable_aggregator.covariance import ONE_ITEM
 from deniable_aggregator.intervals import detect
 from deniable_shared.errors import ParameterError
-from deniable_shared.mechanisms import GeneralizedRandomizedResponse, RandomizedResponse
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -93,9 +93,7 @@ def process(method: Postprocess, combined: Combination) -> NDArray[np.float64]:
 
 def meaning(method: Postprocess, combined: Combination) -> str:
     """What a method does, in a sentence."""
-    likelihood = isinstance(
-        combined.parts[0].spec.mechanism, GeneralizedRandomizedResponse | RandomizedResponse
-    )
+    likelihood = isinstance(combined.parts[0].spec.mechanism, ONE_ITEM)
     if method == "ibu" and not likelihood:
         return QUASI_LIKELIHOOD
     return MEANINGS[method]

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from base64 import b64encode
 from contextlib import suppress
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
@@ -13,8 +15,8 @@ from hypothesis import strategies as st
 
 from deniable_shared import registry
 from deniable_shared.attributes import Attribute
-from deniable_shared.errors import DeniableError, RegistryError
-from deniable_shared.spec import TYPES
+from deniable_shared.errors import DeniableError, ParameterError, RegistryError
+from deniable_shared.spec import TYPES, Spec
 
 KINDS = ", ".join(TYPES)
 
@@ -382,7 +384,11 @@ LITERALS = [
     st.lists(
         st.tuples(
             st.sampled_from(["budget", "metrics", "metrics.m", "metrics.n"]),
-            st.sampled_from(sorted({*FIELDS, "attributes", "mechanism", "epsilon_permanent"})),
+            st.sampled_from(
+                sorted(
+                    {*FIELDS, "attributes", "mechanism", "epsilon_permanent", "repeat", "absent"}
+                )
+            ),
             st.sampled_from(LITERALS),
         ),
         max_size=6,
@@ -449,3 +455,82 @@ epsilon = 2
 """
     with pytest.raises(RegistryError, match=r"metrics.flag.epsilon must be at most 1, the budget"):
         registry.parse(text)
+
+
+ABSENT = """
+[metrics.theme]
+type = "category"
+values = ["light", "dark"]
+epsilon = 1
+"""
+
+
+@pytest.mark.parametrize(
+    ("fields", "values", "other", "absent"),
+    [
+        ("", ("light", "dark"), None, None),
+        ('absent = "none"', ("light", "dark", "none"), None, "none"),
+        ('absent = "dark"', ("light", "dark"), None, "dark"),
+        (
+            'absent = "none"\nother = "rest"',
+            ("light", "dark", "rest", "none"),
+            "rest",
+            "none",
+        ),
+        ('absent = "rest"\nother = "rest"', ("light", "dark", "rest"), "rest", "rest"),
+        ('absent = "cafe\u0301"', ("light", "dark", "caf\u00e9"), None, "caf\u00e9"),
+    ],
+)
+def test_absence_is_one_of_the_categories(fields, values, other, absent):
+    spec = registry.parse(HEAD + ABSENT + fields).metrics["theme"].spec
+    assert (spec.values, spec.other, spec.absent) == (values, other, absent)
+    assert spec.mechanism.size == len(values)
+    assert Spec.from_canonical(spec.canonical()) == spec
+    assert ("absent" in spec.canonical()) == (absent is not None)
+
+
+def test_only_a_category_can_count_absence():
+    text = HEAD + '[metrics.late]\ntype = "boolean"\nepsilon = 1\nabsent = "none"'
+    with pytest.raises(RegistryError, match="late.absent must be left out: no such field"):
+        registry.parse(text)
+
+
+def test_absence_outside_the_values_is_refused_in_a_spec():
+    spec = registry.parse(HEAD + ABSENT).metrics["theme"].spec
+    with pytest.raises(ParameterError, match="absent must be one of the values, got 'none'"):
+        replace(spec, absent="none")
+
+
+def test_the_key_of_remote_settings_is_an_ed25519_public_key():
+    key = bytes(range(32))
+    text = HEAD + f'[remote]\nkey = "{b64encode(key).decode()}"\n' + ABSENT
+    assert registry.parse(text).remote_key == key
+    assert registry.parse(HEAD + ABSENT).remote_key is None
+
+
+@pytest.mark.parametrize(
+    ("remote", "problem"),
+    [
+        (
+            "[remote]",
+            "remote.key must be the base64 of an Ed25519 public key, 32 bytes, got nothing",
+        ),
+        ("[remote]\nkey = 3", "remote.key must be the base64 of an Ed25519 public key"),
+        (f'[remote]\nkey = "{"A" * 42}=="', "remote.key must be the base64 of"),
+        (f'[remote]\nkey = "{"A" * 43}"', "remote.key must be the base64 of"),
+        (f'[remote]\nkey = "{"A" * 43}=\\n"', "remote.key must be the base64 of"),
+        (f'[remote]\nkey = "*{"A" * 42}="', "remote.key must be the base64 of"),
+        (f'[remote]\nkey = "{"A" * 43}="\nurl = "x"', "remote.url must be left out: no such field"),
+    ],
+)
+def test_a_bad_key_is_refused(remote, problem):
+    with pytest.raises(RegistryError) as caught:
+        registry.parse(f"{HEAD}{remote}\n{ABSENT}")
+    (only,) = caught.value.problems
+    assert problem in only
+
+
+@pytest.mark.parametrize("remote", ["3", '"key"', "[]"])
+def test_a_remote_that_is_no_table_is_refused(remote):
+    with pytest.raises(RegistryError, match=r"remote must be a table \[remote\]"):
+        registry.parse(f"remote = {remote}\n{HEAD}{ABSENT}")
