@@ -63,6 +63,15 @@ def start(home: Path, agreed: bool) -> deniable.Client:
     )
 
 
+def start_over_http(home: Path) -> deniable.Client:
+    return deniable.Client(
+        home / "metrics.toml",
+        endpoint="https://telemetry.example.org",
+        key="key",
+        directory=str(home),
+    )
+
+
 def use(client: deniable.Client) -> None:
     with client as same:
         assert_type(same, deniable.Client)
@@ -79,6 +88,9 @@ def use(client: deniable.Client) -> None:
         status = same.status()
         assert_type(status, deniable.Status)
         assert_type(status.last_error, str | None)
+        disclosed = same.disclosure()
+        assert_type(disclosed, deniable.Disclosure)
+        assert_type([said.sentence for said in disclosed.said], list[str])
         for reason, count in status.dropped.items():
             print(reason, count + 1)
 
