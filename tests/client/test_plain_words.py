@@ -10,7 +10,7 @@ from fractions import Fraction
 
 import pytest
 
-from deniable._phrases import likely, number, odds, several
+from deniable._phrases import number, odds
 from deniable._plain_words import words_for
 from deniable._told import Manner, told
 from deniable.randomizers import randomizer_for
@@ -399,31 +399,3 @@ def test_any_bytes_of_the_right_width_are_explained_or_refused(spec):
             continue
         assert sentence.endswith(".")
         assert all(0 <= each.if_not <= each.if_true <= 1 for each in chances)
-
-
-def test_the_sentence_of_a_category_is_the_one_that_the_documentation_shows():
-    spec = category("light dark system", GeneralizedRandomizedResponse.for_epsilon(3, ONE))
-    assert words_for(spec, b"\x01").sentence == (
-        "Said 'dark'; would have said so with probability 0.58 if it were true, 0.21 if not."
-    )
-
-
-def test_probabilities_keep_what_tells_them_from_never_and_always():
-    assert [odds(p) for p in (0.5, 0.0123, 0.00012, 0.993307, 0.999967, 1.0)] == [
-        "0.50",
-        "0.01",
-        "0.00012",
-        "0.9933",
-        "0.999967",
-        "1.00",
-    ]
-    assert likely(0.5, 0.25).endswith("0.50 if it were true, 0.25 if not")
-
-
-def test_lists_and_numbers_are_short():
-    assert several(["a"], "or") == "a"
-    assert several(["a", "b", "c"], "or") == "a, b or c"
-    assert several([str(n) for n in range(30)], "and") == "0, 1, 2, 3 and 26 more"
-    assert len(several(["x" * 500], "or")) == 40
-    assert [number(0.5), number(12345.6), number(Fraction(1, 3))] == ["0.5", "12,350", "0.3333"]
-    assert [number(-273.15), number(1e30), number(1234, 2)] == ["-273.1", "1e+30", "1,200"]
