@@ -67,6 +67,12 @@ class Clock:
         self.now += days * DAY
 
 
+@pytest.fixture(autouse=True)
+def _tracking_allowed(monkeypatch):
+    """Whoever runs these tests may have refused, for all programs, to be tracked."""
+    monkeypatch.delenv("DO_NOT_TRACK", raising=False)
+
+
 @pytest.fixture
 def clock():
     return Clock()

@@ -7,7 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deniable import _database
-from deniable._ledger import Charge, Ledger, LedgerError, cost_nano_nats, limit_nano_nats
+from deniable._ledger import (
+    Charge,
+    Ledger,
+    LedgerError,
+    SecretReplacedError,
+    cost_nano_nats,
+    limit_nano_nats,
+)
 from deniable._status import Outcome
 
 LIMITS = (4_000_000_000, 10_000_000_000)
@@ -62,6 +69,86 @@ def test_a_clock_that_goes_back_frees_neither_period_nor_budget(ledger):
 def test_a_metric_that_becomes_weekly_is_not_locked_out(ledger):
     assert debit(ledger, period=20_000, epoch=20_000) is Outcome.RECORDED
     assert debit(ledger, period=2_858, epoch=20_001, every="week") is Outcome.RECORDED
+
+
+def memoized(period, cost=ONE, digest=b"one", total=5 * ONE // 2):
+    return Charge("flag", "day", cost, digest, total), period, period, LIMITS
+
+
+def test_a_memoised_metric_is_charged_up_to_its_total(ledger):
+    for day in range(1, 6):
+        assert ledger.debit(*memoized(day)) is Outcome.RECORDED
+    assert ledger.spent(5) == (0, 5 * ONE // 2)
+
+
+def test_the_last_part_of_a_total_is_charged_exactly(ledger):
+    spent = []
+    for day in range(1, 5):
+        ledger.debit(*memoized(day))
+        spent.append(ledger.spent(day)[0])
+    assert spent == [ONE, ONE, ONE // 2, 0]
+
+
+def test_another_digest_is_charged_from_the_beginning(ledger):
+    for day in range(1, 6):
+        ledger.debit(*memoized(day))
+    ledger.debit(*memoized(6, digest=b"two"))
+    assert ledger.spent(6)[0] == ONE
+
+
+def test_a_total_that_is_paid_lets_a_metric_report_on_an_empty_account(ledger):
+    for day in range(1, 4):
+        ledger.debit(*memoized(day))
+    for day in range(4, 11):
+        debit(ledger, period=day, epoch=day)
+    assert debit(ledger, period=11, epoch=11) is Outcome.OVER_BUDGET
+    assert ledger.debit(*memoized(11)) is Outcome.RECORDED
+
+
+def test_another_secret_makes_the_total_be_paid_again_and_leaves_what_was_spent(ledger):
+    ledger.bind(b"a" * 32)
+    for day in range(1, 6):
+        ledger.debit(*memoized(day))
+    ledger.bind(b"a" * 32)
+    assert ledger.debit(*memoized(6)) is Outcome.RECORDED
+    assert ledger.spent(6) == (0, 5 * ONE // 2)
+    ledger.bind(b"b" * 32)
+    assert ledger.debit(*memoized(6)) is Outcome.ALREADY_REPORTED
+    assert ledger.debit(*memoized(7)) is Outcome.RECORDED
+    assert ledger.spent(7) == (ONE, 7 * ONE // 2)
+
+
+def test_a_ledger_that_was_bound_to_another_secret_says_so(ledger, tmp_path):
+    ledger.bind(b"a" * 32)
+    other = Ledger(tmp_path / "ledger.sqlite", new=False)
+    other.bind(b"b" * 32)
+    other.close()
+    with pytest.raises(SecretReplacedError):
+        debit(ledger)
+
+
+def test_the_secret_is_not_in_the_ledger(ledger, tmp_path):
+    secret = bytes(range(32))
+    ledger.bind(secret)
+    ledger.close()
+    content = b"".join(path.read_bytes() for path in tmp_path.iterdir())
+    assert secret not in content
+    assert secret.hex().encode() not in content
+
+
+def test_enrolling_marks_the_periods_before_and_costs_nothing(ledger):
+    charge = Charge("theme", "day", ONE)
+    ledger.enrol(charge, 100)
+    assert ledger.debit(charge, 99, 100, LIMITS) is Outcome.ALREADY_REPORTED
+    assert ledger.spent(100) == (0, 0)
+    ledger.enrol(charge, 105)  # it takes part already
+    assert ledger.debit(charge, 104, 105, LIMITS) is Outcome.RECORDED
+
+
+def test_enrolling_moves_no_mark_back(ledger):
+    debit(ledger, period=200, epoch=200)
+    ledger.enrol(Charge("theme", "day", ONE), 150)
+    assert debit(ledger, period=200, epoch=200) is Outcome.ALREADY_REPORTED
 
 
 def test_a_debit_survives_reopening(ledger, tmp_path):

@@ -127,28 +127,34 @@ def test_a_directory_without_the_right_to_write_never_raises(run):  # noqa: F811
     assert run(READ_ONLY) == [["storage_unavailable", 0, 0]]
 
 
-def test_a_lock_that_a_thread_holds_at_a_fork_does_not_hang_the_child(run):  # noqa: F811
-    """Where clients hang for ever, this one waits a second and leaves what was held behind."""
-    ((outcome, pending),) = run("""
+def test_locks_that_a_thread_holds_at_a_fork_do_not_hang_the_child(run):  # noqa: F811
+    """Where others hang for ever, the child is refused until the parent lets go of the files."""
+    results = run("""
+from deniable import _device
+_device.REOPEN_SECONDS = 0.0
 client.record("theme", "dark")
 inside, leave = threading.Event(), threading.Event()
 def sit():
     with client._device, client._journal._lock, client._uploader._condition:
         inside.set()
         leave.wait(60)
-thread = threading.Thread(target=sit, daemon=True)
+thread = threading.Thread(target=sit)
 thread.start()
 inside.wait()
-if os.fork() == 0:
-    client._device._journal.trouble("test", "the logger works")
-    # The lock over the directory is the other process's as well, until that one lets go.
-    os.close(client._device._lock_file) if client._device._lock_file else None
-    say("alive", 0)
+told, tell = os.pipe()
+child = os.fork()
+if child == 0:
+    say(client.record("late", True), client.flush(timeout_seconds=0.1).sent)
+    os.read(told, 1)
+    say(client.record("late", True), client.flush(timeout_seconds=0.1).sent)
     os._exit(0)
-os.wait()
+time.sleep(2.5)  # while the child tries, for a second each time
 leave.set()
+thread.join()
+os.write(tell, b"x")
+os.waitpid(child, 0)
 """)
-    assert (outcome, pending) == ("alive", 0)
+    assert results == [["storage_unavailable", 0], ["recorded", 0]]
 
 
 PRELOAD = """
