@@ -12,6 +12,8 @@ from deniable_shared import planner, registry
 from deniable_shared.errors import ParameterError, RegistryError
 from deniable_shared.mechanisms import (
     GeneralizedRandomizedResponse,
+    MemoizedDBitFlip,
+    MemoizedOneBitMean,
     MemoizedRandomizedResponse,
     MemoizedUnaryEncoding,
     OptimizedUnaryEncoding,
@@ -20,7 +22,7 @@ from deniable_shared.mechanisms import (
     Sketch,
 )
 from deniable_shared.mechanisms.sketch import MAX_PERMANENT_ROWS, MAX_ROWS, rows_for
-from deniable_shared.rationals import exp_lower
+from deniable_shared.rationals import SCALE, exp_lower, log_upper
 from deniable_shared.spec import Spec
 
 HEAD = """\
@@ -35,6 +37,7 @@ repeat = "memoize"
 SIZES = (2, 3, 4, 5, 8, 16, 30, 64, 100, 1_024)
 EPSILONS = tuple(map(Fraction, ("0.05", "0.2", "0.5", "0.7", "1", "2", "3", "4", "6", "8")))
 PERMANENT = tuple(map(Fraction, ("0.1", "0.5", "1", "2", "3", "4", "6", "8", "12", "16")))
+TINY = Fraction(1, 10**9)
 GRID = [
     (size, epsilon, permanent)
     for size, epsilon, permanent in itertools.product(SIZES, EPSILONS, PERMANENT)
@@ -86,6 +89,62 @@ def test_a_budget_that_adds_up_epsilons_charges_no_sequence_of_reports_too_littl
         for count in range(2, reports + 1):
             assert oracle.odds(count) <= one**count, (oracle, count)
             assert oracle.odds(count) < exp_lower(Fraction(oracle.epsilon_permanent))
+
+
+def flipped_twice(first: int, kept: int, lost: int, count: int) -> Fraction:
+    """The ratio of so many equal bits, from a permanent bit that is a lie with weight `first`.
+
+    Args:
+        first: weight of the permanent lie.
+        kept: weight of the reported bit if the permanent one is the same.
+        lost: the same if it is not.
+        count: how many reports.
+    """
+    told, lied = kept**count, lost**count
+    return Fraction((SCALE - first) * told + first * lied, first * told + (SCALE - first) * lied)
+
+
+def bits_of(permanent: Fraction, epsilon: Fraction):
+    """Every mechanism of permanent bits, and what it costs by number of reports."""
+    number = MemoizedOneBitMean.for_epsilons(epsilon, permanent, 4)
+    yield (
+        number,
+        lambda count: flipped_twice(number.permanent, SCALE - number.flip, number.flip, count),
+    )
+    for buckets in (1, 3):
+        bins = MemoizedDBitFlip.for_epsilons(5, epsilon, permanent, buckets)
+        yield (
+            bins,
+            lambda count, bins=bins: (
+                flipped_twice(bins.permanent, SCALE - bins.flip, bins.flip, count) ** bins.differing
+            ),
+        )
+    symmetric = Rappor.for_epsilons(epsilon, permanent)
+    lopsided = Rappor(
+        bits=8, hashes=1, cohorts=1, flip=symmetric.flip, p=SCALE // 8, q=SCALE * 3 // 4
+    )
+    for strings in (symmetric, lopsided):
+        yield (
+            strings,
+            lambda count, strings=strings: (
+                (
+                    flipped_twice(strings.flip, strings.q, strings.p, count)
+                    * flipped_twice(strings.flip, SCALE - strings.p, SCALE - strings.q, count)
+                )
+                ** strings.hashes
+            ),
+        )
+
+
+def test_the_same_holds_for_permanent_bits_of_numbers_and_strings():
+    pairs = {(permanent, epsilon) for _, epsilon, permanent in GRID if permanent <= 8}
+    for permanent, epsilon in pairs:
+        for mechanism, cost in bits_of(permanent, epsilon):
+            one = cost(1)
+            assert log_upper(one) == pytest.approx(mechanism.epsilon, abs=1e-9)
+            for count in (2, 3, 7, 30):
+                assert cost(count) <= one**count
+                assert cost(count) < exp_lower(Fraction(mechanism.epsilon_permanent) + TINY)
 
 
 def test_what_is_refused_would_be_charged_too_little_and_nothing_else_is():
