@@ -12,7 +12,7 @@ from sqlalchemy import insert
 
 from deniable_aggregator.store.creation import FIRST_REVISION, newer, revision_of
 from deniable_aggregator.store.errors import StoreRefusedError
-from deniable_aggregator.store.opening import open_database
+from deniable_aggregator.store.opening import existing, open_database
 from deniable_aggregator.store.schema import REVISION, revision
 
 if TYPE_CHECKING:
@@ -43,6 +43,7 @@ def migrate(target: str | Path) -> Migrated:
         StoreRefusedError: if it is not a store, or one of a later version.
         StoreUnavailableError: if it cannot be written; then nothing has changed.
     """
+    existing(target)
     found: list[str] = []
 
     def prepare(connection: Connection, name: str) -> None:

@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from deniable_aggregator.store.creation import create_or_check
-from deniable_aggregator.store.postgresql import PostgresqlDatabase, is_url
+from deniable_aggregator.store.errors import StoreRefusedError
+from deniable_aggregator.store.postgresql import PostgresqlDatabase, is_url, masked, parse
 from deniable_aggregator.store.sqlite import SqliteDatabase
 
 if TYPE_CHECKING:
@@ -35,3 +36,18 @@ def open_database(
     if is_url(target):
         return PostgresqlDatabase(str(target), prepare)
     return SqliteDatabase(Path(target), prepare)
+
+
+def existing(target: str | Path) -> None:
+    """Refuses the path of a file that is not there, which opening would create.
+
+    Raises:
+        StoreRefusedError: naming the path.
+    """
+    if not is_url(target) and not Path(target).exists():
+        raise StoreRefusedError(f"{target}: there is no such store")
+
+
+def shown(target: str | Path) -> str:
+    """The name of a store for people: a path, or a URL without its password."""
+    return masked(parse(str(target))) if is_url(target) else str(target)

@@ -1,0 +1,181 @@
+"""``deniable store``: looks after the store itself, beside a running server or without one."""
+
+from __future__ import annotations
+
+import json
+import time
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+from rich.table import Table
+from rich.text import Text
+
+from deniable_aggregator.store.backup import backup, restore
+from deniable_aggregator.store.opening import shown
+from deniable_aggregator.store.summary import summary
+from deniable_aggregator.store.transfer import export_store, import_store
+from deniable_shared.periods import SECONDS_PER_EPOCH, epoch_at
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+_STORE = click.option(
+    "--store",
+    "target",
+    metavar="STORE",
+    required=True,
+    envvar="DENIABLE_STORE",
+    help="The SQLite file, or postgresql://USER:PASSWORD@HOST:PORT/DATABASE. Better from "
+    "DENIABLE_STORE: other users of a machine can see options.",
+)
+_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+_NEW_FILE = click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
+_FILE = click.argument("file", type=click.Path(path_type=Path, dir_okay=False, exists=True))
+
+
+@click.group()
+def store() -> None:
+    """Looks after the store: its schema, backups, and moving it.
+
+    A store is an SQLite file or a PostgreSQL database.
+    """
+
+
+@store.command()
+@_STORE
+@_JSON
+def info(target: str, as_json: bool) -> None:
+    """Shows how large the store is, and what is in it."""
+    found = summary(target, epoch_at(time.time()))
+    days = found["days"]
+    days.update({name: _day(days[name]) for name in ("first", "last")})
+    if as_json:
+        click.echo(json.dumps(found, indent=4))
+        return
+    table = Table(show_header=False)
+    table.add_row("store", Text(found["store"]))
+    table.add_row("schema", f"{found['schema']}, {found['database']}")
+    table.add_row("size", f"{found['bytes']:,} bytes")
+    table.add_row("reports", f"{found['reports']:,} counted, in {found['slices']:,} slices")
+    if days["first"] is not None:
+        table.add_row("days", f"{days['first']} to {days['last']}")
+    table.add_row("", f"{days['open']} open, {days['closed']} closed")
+    table.add_row("keys", ", ".join(f"{number} {name}" for name, number in found["keys"].items()))
+    for name, number in found["rows"].items():
+        table.add_row(f"rows of {name}", f"{number:,}")
+    Console().print(table)
+
+
+@store.command("migrate")
+@_STORE
+@_JSON
+def migrate_store(target: str, as_json: bool) -> None:
+    """Brings a store of an earlier version of deniable to this one's schema.
+
+    Stop the servers and make a backup first. It is one transaction: it is done whole, or nothing
+    has changed.
+    """
+    from deniable_aggregator.store.migration import migrate  # Alembic, for this command alone
+
+    done = migrate(target)
+    if as_json:
+        click.echo(json.dumps({"store": shown(target), **done._asdict()}, indent=4))
+    elif done.before == done.after:
+        click.echo(f"{shown(target)} has the newest schema, {done.after}, already")
+    else:
+        click.echo(f"migrated {shown(target)} from schema {done.before} to {done.after}")
+
+
+@store.command("backup")
+@_STORE
+@_NEW_FILE
+@_JSON
+def backup_store(target: str, file: Path, as_json: bool) -> None:
+    """Copies the store into FILE, as it is at one moment, while the server runs.
+
+    Of an SQLite file this is a copy, which is checked; of PostgreSQL it is an archive of pg_dump.
+    It holds the keys of the days that are open: delete backups once they are of no more use.
+    """
+    with _progress("backing up") as progress:
+        backup(target, file, progress)
+    _tell(as_json, "backed up", target, file)
+
+
+@store.command("restore")
+@_STORE
+@_FILE
+@_JSON
+def restore_store(target: str, file: Path, as_json: bool) -> None:
+    """Makes a store of the backup in FILE.
+
+    The store must not exist, a PostgreSQL database must be empty: nothing is overwritten. What was
+    accepted after the backup is lost.
+    """
+    with _progress("restoring") as progress:
+        restore(file, target, progress)
+    _tell(as_json, "restored", target, file)
+
+
+@store.command("export")
+@_STORE
+@_NEW_FILE
+@_JSON
+def export(target: str, file: Path, as_json: bool) -> None:
+    """Copies the store, of whatever kind, into FILE, which is a store in an SQLite file.
+
+    To move a store to another kind of database: stop the servers, export, import, and start them
+    on the new store. Uploads that are sent again count once all the same.
+    """
+    with _progress("exporting") as progress:
+        rows = export_store(target, file, progress)
+    _tell(as_json, "exported", target, file, rows=rows)
+
+
+@store.command("import")
+@_STORE
+@_FILE
+@_JSON
+def import_(target: str, file: Path, as_json: bool) -> None:
+    """Copies the store in the SQLite file FILE into an empty store, of whatever kind.
+
+    A store that has any content is refused. It is one transaction: all of it arrives, or nothing.
+    """
+    with _progress("importing") as progress:
+        rows = import_store(file, target, progress)
+    _tell(as_json, "imported", target, file, rows=rows)
+
+
+@contextmanager
+def _progress(label: str) -> Iterator[Callable[[int, int], None]]:
+    """A bar on the error output, if that is a terminal."""
+    console = Console(stderr=True)
+    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn())
+    with Progress(
+        *columns,
+        TimeRemainingColumn(),
+        console=console,
+        transient=True,
+        disable=not console.is_terminal,
+    ) as bar:
+        task = bar.add_task(label, total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
+def _tell(as_json: bool, what: str, target: str, file: Path, **more: Any) -> None:
+    if as_json:
+        done = {"store": shown(target), "file": str(file), "bytes": file.stat().st_size, **more}
+        click.echo(json.dumps({"done": what, **done}, indent=4))
+        return
+    words = "from" if what in {"restored", "imported"} else "to"
+    click.echo(f"{what} {shown(target)} {words} {file}")
+
+
+def _day(epoch: int | None) -> str | None:
+    if epoch is None:
+        return None
+    return datetime.fromtimestamp(epoch * SECONDS_PER_EPOCH, UTC).date().isoformat()

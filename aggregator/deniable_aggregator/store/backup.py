@@ -1,0 +1,163 @@
+"""Backups: a consistent copy of a store while it is in use, and the way back."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sqlite3
+import subprocess
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from sqlalchemy import URL
+
+from deniable_aggregator.store.creation import revision_of
+from deniable_aggregator.store.errors import StoreRefusedError, StoreUnavailableError
+from deniable_aggregator.store.opening import existing, open_database
+from deniable_aggregator.store.postgresql import is_url, parse
+from deniable_aggregator.store.schema import metadata
+from deniable_aggregator.store.whole import whole_file
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from sqlalchemy import Connection
+
+STEP_PAGES: Final = 1_000
+
+
+def backup(target: str | Path, file: Path, progress: Callable[[int, int], None]) -> None:
+    """Copies a store into a file, as it is at one moment, whoever is using it.
+
+    Args:
+        target: the store, of this or an earlier version.
+        file: must not exist. It is a copy of the file, or of a database server an archive of
+            pg_dump.
+        progress: called with the pages that are copied, and how many there are.
+
+    Raises:
+        StoreRefusedError: if the store or the file is not what it must be, or pg_dump is missing.
+        StoreUnavailableError: if something failed; then the file is not there.
+    """
+    existing(target)
+    schema: list[str] = []
+
+    def check(connection: Connection, name: str) -> None:
+        if revision_of(connection, name) is None:
+            raise StoreRefusedError(f"{name}: is empty; there is nothing to back up")
+        if is_url(target):
+            schema.append(connection.exec_driver_sql("SELECT current_schema()").scalar_one())
+
+    with closing(open_database(target, check)), whole_file(file) as part:
+        if is_url(target):
+            # Tables without their schema: a dump of those can be restored into an empty schema.
+            tables = [f'--table="{schema[0]}".{name}' for name in metadata.tables]
+            options = ["--format=custom", "--no-owner", "--no-privileges", *tables]
+            _run("pg_dump", parse(str(target)), [*options, f"--file={part}"])
+        else:
+            _copy(Path(target), part, progress)
+
+
+def restore(file: Path, target: str | Path, progress: Callable[[int, int], None]) -> None:
+    """Makes a store of a backup.
+
+    Args:
+        file: made by `backup`.
+        target: must not exist; of a database server, it must be empty.
+        progress: called with the pages that are copied, and how many there are.
+
+    Raises:
+        StoreRefusedError: if the file is not a backup of a store, or the target is not empty.
+        StoreUnavailableError: if something failed; then nothing was restored.
+    """
+    if not file.is_file():
+        raise StoreRefusedError(f"{file}: there is no such file")
+    if is_url(target):
+        open_database(target, _empty).close()
+        url = parse(str(target))
+        options = ["--single-transaction", "--exit-on-error", "--no-owner", "--no-privileges"]
+        _run("pg_restore", url, [*options, str(file)])
+        return
+    path = Path(target)
+
+    def check(connection: Connection, _: str) -> None:
+        if revision_of(connection, str(file)) is None:
+            raise StoreRefusedError(f"{file}: is empty, and not a backup of a store")
+
+    with whole_file(path) as part:
+        _copy(file, part, progress)
+        open_database(part, check).close()
+
+
+def _empty(connection: Connection, name: str) -> None:
+    if revision_of(connection, name) is not None:
+        raise StoreRefusedError(f"{name}: must be empty. Name a new database.")
+
+
+def _copy(source: Path, part: Path, progress: Callable[[int, int], None]) -> None:
+    """Copies an SQLite file as it is at one moment, and checks the copy.
+
+    Raises:
+        StoreUnavailableError: if it cannot be read, or the copy is damaged.
+    """
+    url = f"{source.absolute().as_uri()}?mode=ro"
+    try:
+        with (
+            closing(sqlite3.connect(url, uri=True, isolation_level=None)) as reading,
+            closing(sqlite3.connect(part, isolation_level=None)) as writing,
+        ):
+            # Without a transaction of its own, the copy would begin anew with every commit.
+            reading.execute("BEGIN")
+            reading.execute("SELECT count(*) FROM sqlite_schema").fetchone()
+            reading.backup(
+                writing,
+                pages=STEP_PAGES,
+                progress=lambda _, remaining, total: progress(total - remaining, total),
+            )
+            writing.execute("PRAGMA journal_mode = DELETE")
+            found = writing.execute("PRAGMA integrity_check").fetchall()
+    except sqlite3.Error as error:
+        raise StoreUnavailableError(f"{source}: cannot be copied: {error}") from error
+    if found != [("ok",)]:
+        raise StoreUnavailableError(
+            f"{source}: is damaged; the copy was not kept. Use an earlier backup."
+        )
+
+
+def _run(program: str, url: URL, options: list[str]) -> None:
+    """Runs one of PostgreSQL's programs; the password goes through its environment.
+
+    Raises:
+        StoreRefusedError: if it is not installed.
+        StoreUnavailableError: if it fails.
+    """
+    found = _find(program)
+    if found is None:
+        raise StoreRefusedError(
+            f"this needs {program}: install PostgreSQL's client programs (Debian: "
+            "postgresql-client), of the server's version or later"
+        )
+    password = url.query.get("password", url.password)
+    environment = {**os.environ, **({} if password is None else {"PGPASSWORD": str(password)})}
+    # Arguments can be seen by every user of the machine.
+    bare = URL.create("postgresql", url.username, None, url.host, url.port, url.database, url.query)
+    shown = bare.difference_update_query(["password"]).render_as_string(hide_password=False)
+    command = [found, f"--dbname={shown}", "--no-password"]
+    done = subprocess.run(  # noqa: S603  a program of PostgreSQL's, with arguments made here
+        [*command, *options], env=environment, capture_output=True, text=True, check=False
+    )
+    if done.returncode:
+        # The first line says what went wrong; those after it may quote rows.
+        reason = next(iter(done.stderr.splitlines()), f"status {done.returncode}")
+        raise StoreUnavailableError(f"{program} failed: {reason}")
+
+
+def _find(program: str) -> str | None:
+    debian = sorted(
+        Path("/usr/lib/postgresql").glob(f"*/bin/{program}"),
+        key=lambda path: [
+            int(part) for part in path.parents[1].name.split(".") if part.isdecimal()
+        ],
+    )
+    return str(debian[-1]) if debian else shutil.which(program)
