@@ -163,6 +163,7 @@ def cost_rows(environments: Mapping[str, Environment], *, quick: bool) -> list[R
         Row(f"{name}: one call, p50", "µs", _of(bursts, "p50")),
         Row(f"{name}: one call, p99", "µs", _of(bursts, "p99")),
         Row(f"{name}: memory growth", "MB", _of(bursts, "grown_bytes", 1e-6)),
+        Row("memory before that, beyond Python's own", "MB", _of(bursts, "ready_bytes", 1e-6)),
         Row(f"{name}: 1,024 bits, p50", "µs", _of(word, "p50")),
         Row(f"{name}: 1,024 bits, p99", "µs", _of(word, "p99")),
         Row("the guide's imports", "ms", imports),
@@ -177,7 +178,7 @@ def _burst(sdk: str, python: Path, action: str, calls: int, rounds: int) -> dict
     found = [observe(sdk, python, action, "refusing", calls) for _ in range(rounds)]
     return {
         name: min(figures[name] for figures in found if name in figures)
-        for name in ("p50", "p99", "grown_bytes")
+        for name in ("p50", "p99", "ready_bytes", "grown_bytes")
         if any(name in figures for figures in found)
     }
 
