@@ -20,7 +20,7 @@ from tests.client.test_processes import (  # noqa: F401  fixtures
 
 KILLS = 40
 LONGEST_START_SECONDS = 0.4
-"""Every other kill comes at any time from before the interpreter has started."""
+"""Every other kill comes at any time in so long, from before the interpreter has started."""
 
 LONGEST_LIFE_SECONDS = 0.1
 """The others come at any time in so long after the first report."""
@@ -77,3 +77,43 @@ def test_forty_kills_lose_nothing_and_damage_nothing(command, run, collector, di
     assert len(bodies) == len(set(collector.ids()))
     assert acknowledged <= len(bodies) <= debits
     assert acknowledged >= KILLS // 2
+
+
+OPT_OUT_AND_IN = """
+while True:
+    clock.now += 86400
+    if client.record("theme", "dark") == "recorded":
+        os.write(1, b".")
+    client.consent = False
+    client.consent = True
+"""
+GO_ON = """
+outcome = client.record("theme", "dark")
+say(outcome, client.status().last_error, client.status().pending)
+"""
+
+
+@pytest.mark.slow
+def test_twenty_kills_while_the_user_opts_out_leave_a_device_that_works(
+    command,  # noqa: F811
+    run,  # noqa: F811
+    directory,
+):
+    debits, secrets = 0, set()
+    for _ in range(KILLS // 2):
+        process = subprocess.Popen(
+            command(f"clock.now += {2 * debits + 2} * 86400" + OPT_OUT_AND_IN),
+            stdout=subprocess.PIPE,
+        )
+        with process:
+            process.stdout.read(1)
+            time.sleep(random.uniform(0.0, LONGEST_START_SECONDS))
+            process.send_signal(signal.SIGKILL)
+        _, debits = stored(directory)
+        ((outcome, trouble, pending),) = run(f"clock.now += {2 * debits + 2} * 86400" + GO_ON)
+        assert (outcome, trouble) == ("recorded", None)
+        assert pending >= 1
+        secrets.add((directory / "secret").read_bytes())
+        assert {len(secret) for secret in secrets} == {32}
+    assert len(secrets) >= KILLS // 8  # the test is worth something only if some did opt out
+    assert not (directory / "spool.sqlite.corrupt").exists()

@@ -7,10 +7,11 @@ import threading
 
 import pytest
 
-from deniable import FlushResult, Outcome, _device, _directory, _ledger
+from deniable import FlushResult, Outcome, _device, _directory, _ledger, _uploader
 from deniable._ledger import NANO
 from deniable_shared.registry import parse
 from tests.client.conftest import DAY
+from tests.client.test_uploader import wait_until
 
 TEXT = """
 registry = 1
@@ -218,6 +219,25 @@ def test_opting_out_is_owed_until_the_storage_can_be_used(
     assert client.record("late", value=True) is Outcome.RECORDED
     assert (directory / "secret").read_bytes() != secret
     assert client.status().pending == 1
+
+
+def test_what_is_owed_is_done_by_the_thread_if_nobody_else_does(
+    make_client, monkeypatch, directory
+):
+    monkeypatch.setattr(_device, "REOPEN_SECONDS", 0.0)
+    monkeypatch.setattr(_uploader, "STORAGE_BACKOFF_SECONDS", 0.01)
+    client = make_client()
+    client.record("theme", "dark")
+    secret = (directory / "secret").read_bytes()
+
+    def refuse(*_):
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(_device, "overwrite", refuse)
+        client.consent = False
+    wait_until(lambda: not client._consent.owed)
+    assert (directory / "secret").read_bytes() != secret
 
 
 def test_what_is_owed_is_done_at_the_latest_when_the_client_is_closed(
