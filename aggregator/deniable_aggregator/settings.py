@@ -1,56 +1,182 @@
-"""What an operator may set; every default is the one that was measured or argued for."""
+"""What an operator may set; every default is the one that was measured or argued for.
+
+A setting is one field of `Settings`, and nothing else: its name in a file, in the environment and
+as an option, its entry in ``deniable config example``, its check and its help all come from here.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Final
+from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING, Any, Final
 
+from deniable_aggregator.masking import masked
+from deniable_aggregator.rules import Rule
 from deniable_shared.errors import ParameterError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
 
 MAX_SECONDS: Final = 10_000_000
 """Threads cannot wait for much longer: what they wait with overflows."""
 
+MAX_BYTES: Final = 1 << 40
+
+_RULE: Final = "rule"
+
+
+_SERVER: Final = "Where it listens and what it keeps"
+_LIMITS: Final = "Limits"
+_WORK: Final = "Days and background work"
+_WATCH: Final = "What operators see"
+
+
+def _setting(default: Any, meaning: str, group: str, **bounds: Any) -> Any:
+    rule = Rule(meaning, group, **bounds)
+    return field(default=default, repr=not rule.secret, metadata={_RULE: rule})
+
 
 @dataclass(frozen=True)
 class Settings:
-    """Limits of the aggregator.
+    """All settings; ``deniable config example`` prints them with what they mean.
 
-    Attributes:
-        accept_days: reports of a day are accepted until this many days later; in [0, 365]. Devices
-            that were offline for longer lose theirs; upload ids are kept for exactly as long.
-        max_body_bytes: the largest upload; at least 4,096.
-        queue_bytes: uploads waiting for the disk; beyond it the server answers 429.
-        queue_seconds: the longest wait for a commit, above 0; beyond it the server answers 429.
-        enough_uploads: so many waiting uploads are committed at once; at least 1. Fewer wait for
-            up to three milliseconds for others. `serve` sets it to three quarters of its threads,
-            which was measured to be best: one group is on the disk while the next comes together.
-        fold_seconds: how often waiting reports are counted, above 0. Reading counts first what is
-            waiting, so this only decides how large the inbox grows in between.
-        max_candidates: the longest candidate list of one question.
-        max_candidates_bytes: the largest question.
+    Raises:
+        ParameterError: if one of them is not what it must be.
     """
 
-    accept_days: int = 14
-    max_body_bytes: int = 8 << 20
-    queue_bytes: int = 64 << 20
-    queue_seconds: float = 5.0
-    enough_uploads: int = 24
-    fold_seconds: float = 10.0
-    max_candidates: int = 5_000_000
-    max_candidates_bytes: int = 256 << 20
+    store: str = _setting(
+        "",
+        "The SQLite file, created if absent, or postgresql://USER:PASSWORD@HOST:PORT/DATABASE. "
+        "Passwords belong into a file or the environment: other users of a machine can see "
+        "options.",
+        _SERVER,
+        secret=True,
+        optional=True,
+    )
+    host: str = _setting(
+        "127.0.0.1",
+        "The address to listen on. Beyond 127.0.0.1, put a buffering reverse proxy in front: TLS "
+        "is its business.",
+        _SERVER,
+    )
+    port: int = _setting(8_787, "The TCP port to listen on.", _SERVER, least=1, most=65_535)
+    threads: int = _setting(
+        32,
+        "Requests that are worked on at a time; the default was measured.",
+        _SERVER,
+        least=1,
+        most=512,
+    )
+    max_body_bytes: int = _setting(
+        8 << 20, "The largest upload.", _LIMITS, least=4_096, most=MAX_BYTES
+    )
+    queue_bytes: int = _setting(
+        64 << 20,
+        "Uploads waiting for the disk, at least max_body_bytes; beyond it the server answers 429.",
+        _LIMITS,
+        least=4_096,
+        most=MAX_BYTES,
+    )
+    queue_seconds: float = _setting(
+        5.0,
+        "The longest wait for a commit; beyond it the server answers 429.",
+        _LIMITS,
+        above=0,
+        most=MAX_SECONDS,
+    )
+    enough_uploads: int = _setting(
+        24,
+        "So many waiting uploads are committed at once; fewer wait for up to three milliseconds "
+        "for others.",
+        _LIMITS,
+        least=1,
+        most=1_000_000,
+    )
+    max_candidates: int = _setting(
+        5_000_000,
+        "The longest candidate list of one question.",
+        _LIMITS,
+        least=1,
+        most=MAX_BYTES,
+    )
+    max_candidates_bytes: int = _setting(
+        256 << 20, "The largest question.", _LIMITS, least=1, most=MAX_BYTES
+    )
+    accept_days: int = _setting(
+        14,
+        "Reports of a day are accepted until so many days later. Devices that were offline for "
+        "longer lose theirs; hashes of upload ids are kept for exactly as long.",
+        _WORK,
+        least=0,
+        most=365,
+    )
+    retention_days: int = _setting(
+        0,
+        "Tallies of a day are deleted so many days later, at least accept_days; 0 keeps them for "
+        "ever.",
+        _WORK,
+        least=0,
+        most=36_500,
+    )
+    fold_seconds: float = _setting(
+        10.0,
+        "How often waiting reports are counted. A question counts first what is waiting, so this "
+        "only decides how large the inbox grows in between.",
+        _WORK,
+        above=0,
+        most=MAX_SECONDS,
+    )
+    log_format: str = _setting(
+        "text", "How lines are logged to the error output.", _WATCH, choices=("text", "json")
+    )
+    log_level: str = _setting(
+        "info",
+        "The least important lines that are logged.",
+        _WATCH,
+        choices=("debug", "info", "warning", "error"),
+    )
+    metrics_host: str = _setting(
+        "127.0.0.1", "The address on which Prometheus is answered, without a key.", _WATCH
+    )
+    metrics_port: int = _setting(
+        0,
+        "The TCP port on which Prometheus is answered at /metrics; 0 answers nowhere.",
+        _WATCH,
+        least=0,
+        most=65_535,
+    )
 
     def __post_init__(self) -> None:
-        if not 0 <= self.accept_days <= 365:
-            raise ParameterError("accept_days", "in [0, 365]", self.accept_days)
-        if not self.max_body_bytes >= 4_096:
-            raise ParameterError("max_body_bytes", "at least 4096", self.max_body_bytes)
-        if not self.queue_bytes >= self.max_body_bytes:
-            raise ParameterError("queue_bytes", "at least max_body_bytes", self.queue_bytes)
-        for name in ("queue_seconds", "fold_seconds"):
-            if not 0 < getattr(self, name) <= MAX_SECONDS:
-                raise ParameterError(
-                    name, f"above 0 and at most {MAX_SECONDS:,}", getattr(self, name)
-                )
-        for name in ("enough_uploads", "max_candidates", "max_candidates_bytes"):
-            if not getattr(self, name) >= 1:
-                raise ParameterError(name, "at least 1", getattr(self, name))
+        values = {name: getattr(self, name) for name in RULES}
+        for name, constraint in violations(values):
+            raise ParameterError(name, constraint, shown(name, values[name]))
+
+
+RULES: Final[Mapping[str, Rule]] = {each.name: each.metadata[_RULE] for each in fields(Settings)}
+"""Every setting in the order of the file."""
+
+DEFAULTS: Final[Mapping[str, Any]] = {each.name: each.default for each in fields(Settings)}
+
+KINDS: Final[Mapping[str, type]] = {name: type(default) for name, default in DEFAULTS.items()}
+"""Of each setting: int, float or str."""
+
+
+def violations(values: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Each setting that is not what it must be, and what that is.
+
+    Args:
+        values: a value for every setting, of whatever type.
+    """
+    wrong = set()
+    for name, rule in RULES.items():
+        if not rule.allows(KINDS[name], values[name]):
+            wrong.add(name)
+            yield name, rule.constraint(KINDS[name])
+    for name, other in (("queue_bytes", "max_body_bytes"), ("retention_days", "accept_days")):
+        unlimited = name == "retention_days" and values[name] == 0
+        if not wrong & {name, other} and not unlimited and not values[name] >= values[other]:
+            yield name, f"at least {other}, which is {values[other]:,}"
+
+
+def shown(name: str, value: object) -> object:
+    """The value of a setting for people: a URL without its password."""
+    return masked(value) if RULES[name].secret else value

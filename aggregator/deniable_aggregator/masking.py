@@ -1,0 +1,33 @@
+"""Secrets in what people are shown."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+HIDDEN: Final = "***"
+
+_SCHEME: Final = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
+_USER: Final = re.compile(r"[^:/?#]*")
+_SECRET_FIELDS: Final = re.compile(r"([?&;](?:password|passwd|sslpassword|token)=)[^&;#]*", re.I)
+
+
+def masked(value: object) -> object:
+    """A value without the password that it may hold.
+
+    A URL keeps scheme, user, host, port and path, also if its password has signs that should have
+    been written as %XX: all from the first colon after the user to the last @ is hidden.
+
+    Args:
+        value: what was configured, of whatever type.
+    """
+    if not isinstance(value, str) or (scheme := _SCHEME.match(value)) is None:
+        return value
+    rest = value[scheme.end() :]
+    before, at, after = rest.rpartition("@")
+    if at:
+        user = _USER.match(before)
+        assert user is not None
+        name = user[0]
+        rest = f"{name}{f':{HIDDEN}' if name != before else ''}@{after}"
+    return scheme[0] + _SECRET_FIELDS.sub(rf"\1{HIDDEN}", rest)

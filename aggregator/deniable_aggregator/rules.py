@@ -1,0 +1,70 @@
+"""What a setting means, and what it must be."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+NOUNS: Final = {int: "an integer", float: "a number", str: "text that is not empty"}
+
+
+@dataclass(frozen=True)
+class Rule:
+    """What a setting means, and what it must be.
+
+    Attributes:
+        meaning: for people, in a sentence or two.
+        group: the heading under which it is shown.
+        least: the smallest value, or None.
+        above: what the value must be greater than, or None; goes with `most`.
+        most: the largest value, or None.
+        choices: the only values, or none for any.
+        optional: whether text may be empty.
+        secret: whether it may hold a password: it is never shown as it is.
+    """
+
+    meaning: str
+    group: str
+    least: float | None = None
+    above: float | None = None
+    most: float | None = None
+    choices: tuple[str, ...] = ()
+    optional: bool = False
+    secret: bool = False
+
+    def constraint(self, kind: type) -> str:
+        """What a value must be, in words.
+
+        Args:
+            kind: int, float or str.
+        """
+        if self.choices:
+            return f"one of {', '.join(self.choices)}"
+        if kind is str and self.optional:
+            return "text"
+        noun = NOUNS[kind]
+        if self.least is not None and self.most is not None:
+            return f"{noun} in [{self.least:,}, {self.most:,}]"
+        if self.above is not None:
+            return f"{noun} above {self.above:,} and at most {self.most:,}"
+        return noun
+
+    def allows(self, kind: type, value: object) -> bool:
+        """Whether a value is of this kind and within its bounds.
+
+        Args:
+            kind: int, float or str.
+            value: of whatever type.
+        """
+        if kind is str:
+            if not isinstance(value, str) or "\0" in value:
+                return False
+            return value in self.choices if self.choices else bool(value) or self.optional
+        if isinstance(value, bool) or not isinstance(value, (int, kind)):
+            return False
+        assert isinstance(value, (int, float))
+        return (
+            (self.least is None or value >= self.least)
+            and (self.above is None or value > self.above)
+            and (self.most is None or value <= self.most)
+        )
