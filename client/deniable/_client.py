@@ -8,9 +8,9 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Final, Self
 
+from deniable._charge import NANO
 from deniable._consent import Consent
 from deniable._device import STORAGE_ERRORS, Device
-from deniable._ledger import NANO
 from deniable._lifecycle import Engine, close
 from deniable._randomness import Randomness
 from deniable._recorder import Recorder

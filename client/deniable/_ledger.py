@@ -11,10 +11,8 @@ and is free. Which answers were given is not written down: that would be the tru
 from __future__ import annotations
 
 import hashlib
-import math
 import os
-from fractions import Fraction
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 from deniable import _database
 from deniable._status import Outcome
@@ -22,10 +20,9 @@ from deniable._status import Outcome
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from deniable_shared.spec import Spec
+    from deniable._charge import Charge
 
 VERSION: Final = 2
-NANO: Final = 10**9
 _FINGERPRINT_DIGITS: Final = 32
 _SCHEMA: Final = """
 CREATE TABLE entry (
@@ -64,43 +61,6 @@ _WRITE_MEMOIZED: Final = """
 REPLACE INTO entry VALUES ('', ?, ?, ?, ?, NULL), (?, ?, ?, NULL, ?, ?)
 """
 _ACCOUNT: Final = "SELECT every, period, today, spent FROM entry WHERE metric = ''"
-
-
-def cost_nano_nats(epsilon: float) -> int:
-    """What a report of this epsilon costs, rounded up."""
-    return math.ceil(Fraction(epsilon) * NANO)
-
-
-def limit_nano_nats(epsilon: float) -> int:
-    """A limit that a registry states in decimal digits, to the nearest nano-nat."""
-    return round(epsilon * NANO)
-
-
-class Charge(NamedTuple):
-    """What the reports of one metric cost; see `charge_of`.
-
-    Attributes:
-        metric: the metric's name.
-        every: the kind of its periods, since periods of different kinds are not comparable.
-        cost: of one report, in nano-nats.
-        digest: of the spec if its mechanism memoises a bounded number of answers, or None.
-        total: what all reports of this spec can ever cost, in nano-nats; 0 without a digest.
-    """
-
-    metric: str
-    every: str
-    cost: int
-    digest: bytes | None = None
-    total: int = 0
-
-
-def charge_of(spec: Spec) -> Charge:
-    """What the reports of a spec cost, rounded up."""
-    cost = cost_nano_nats(spec.mechanism.epsilon)
-    total = spec.mechanism.epsilon_total
-    if total is None:
-        return Charge(spec.name, spec.every, cost)
-    return Charge(spec.name, spec.every, cost, spec.digest, cost_nano_nats(total))
 
 
 class LedgerError(Exception):

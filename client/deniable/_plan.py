@@ -6,7 +6,7 @@ import json
 import math
 from typing import TYPE_CHECKING, Final
 
-from deniable._ledger import charge_of
+from deniable._charge import charge_of
 from deniable.randomizers import randomizer_for
 from deniable_shared.periods import SECONDS_PER_EPOCH, period
 

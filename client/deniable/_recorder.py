@@ -5,8 +5,9 @@ from __future__ import annotations
 import contextlib
 from typing import TYPE_CHECKING, Final
 
+from deniable._charge import limit_nano_nats
 from deniable._device import STORAGE_ERRORS
-from deniable._ledger import SecretReplacedError, limit_nano_nats
+from deniable._ledger import SecretReplacedError
 from deniable._plan import Plan
 from deniable._status import Outcome
 from deniable_shared.errors import DomainError, RecordError

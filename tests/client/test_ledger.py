@@ -7,14 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deniable import _database
-from deniable._ledger import (
-    Charge,
-    Ledger,
-    LedgerError,
-    SecretReplacedError,
-    cost_nano_nats,
-    limit_nano_nats,
-)
+from deniable._charge import Charge, cost_nano_nats, limit_nano_nats
+from deniable._ledger import Ledger, LedgerError, SecretReplacedError
 from deniable._status import Outcome
 
 LIMITS = (4_000_000_000, 10_000_000_000)

@@ -8,7 +8,7 @@ import threading
 import pytest
 
 from deniable import FlushResult, Outcome, _device, _directory, _ledger, _uploader
-from deniable._ledger import NANO
+from deniable._charge import NANO
 from deniable_shared.registry import parse
 from tests.client.conftest import DAY
 from tests.client.test_uploader import wait_until
