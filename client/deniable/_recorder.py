@@ -170,23 +170,26 @@ class Recorder:
             return False
         plans = [self._plan(name) for name in self._owing]
         recorded = False
-        with self._device as device:
+        with contextlib.suppress(SecretReplacedError), self._device as device:
             if not self._consent.given:
                 return False
             for plan in plans:
                 if self._remote.disables(plan.charge.metric):
                     device.ledger.excuse(plan.charge)
-                    continue
-                current = period(plan.spec.every, epoch)
-                device.ledger.enrol(plan.charge, current)
-                day, since = plan.closing(current - 1, epoch)
-                if period(plan.spec.every, day) < current - 1:
-                    continue  # it had expired before that period
-                absent = plan.spec.encode(plan.spec.absent)
-                outcome, _ = self._store(plan, absent, current - 1, epoch, day, since)
-                recorded = recorded or outcome is Outcome.RECORDED
-            self._looked = looked
+                else:
+                    recorded = self._report_absence(plan, epoch) or recorded
+            self._looked = looked  # not if the secret was replaced: then the next look is due
         return recorded
+
+    def _report_absence(self, plan: Plan, epoch: int) -> bool:
+        current = period(plan.spec.every, epoch)
+        self._device.ledger.enrol(plan.charge, current)
+        day, since = plan.closing(current - 1, epoch)
+        if period(plan.spec.every, day) < current - 1:
+            return False  # it had expired before that period
+        absent = plan.spec.encode(plan.spec.absent)
+        outcome, _ = self._store(plan, absent, current - 1, epoch, day, since)
+        return outcome is Outcome.RECORDED
 
     def _store_if_agreed(
         self, plan: Plan, item: object, current: int, epoch: int, day: int, since: float

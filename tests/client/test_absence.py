@@ -194,6 +194,15 @@ def test_two_processes_report_an_absence_once(attentive, clock):
     assert len(stored(one)) == 1
 
 
+def test_opting_out_elsewhere_ends_what_is_owed_here(attentive, clock):
+    one, two = attentive(), attentive()
+    clock.forward(days=1)
+    two.consent = False
+    assert one.record("late", value=True) is Outcome.RECORDED
+    assert [report.epoch for report in stored(one)] == [TODAY + 1]
+    assert one.status().dropped == {}
+
+
 def test_a_directory_that_cannot_be_used_never_raises(attentive, tmp_path):
     (tmp_path / "file").touch()
     client = attentive(directory=tmp_path / "file" / "device")
