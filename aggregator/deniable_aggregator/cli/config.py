@@ -1,0 +1,48 @@
+"""``deniable config``: what the settings are, and where they come from."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import click
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from deniable_aggregator import configuration
+from deniable_aggregator.cli.settings import settings_options
+
+if TYPE_CHECKING:
+    from deniable_aggregator.configuration import Configuration
+
+
+@click.group()
+def config() -> None:
+    """Shows settings, and where they come from.
+
+    A setting is an option of deniable serve (--accept-days), a variable (DENIABLE_ACCEPT_DAYS) or
+    a line of a TOML file (accept_days = 14); the first of these that is there holds.
+    """
+
+
+@config.command()
+@settings_options()
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def show(loaded: Configuration, as_json: bool) -> None:
+    """Prints the settings that deniable serve would have here, without passwords."""
+    found = list(configuration.rows(loaded))
+    if as_json:
+        settings = {name: {"value": value, "from": origin} for name, value, origin in found}
+        click.echo(json.dumps(settings, indent=4))
+        return
+    table = Table("setting", "value", "from")
+    for name, value, origin in found:
+        table.add_row(name, Text(str(value)), Text(origin))
+    Console().print(table)
+
+
+@config.command()
+def example() -> None:
+    """Prints a file with every setting, its default and what it means."""
+    click.echo(configuration.example(), nl=False)
