@@ -29,7 +29,7 @@ OUTPUT: Final = ROOT / "build" / "client_sdk.json"
 OURS: Final = ("deniable", "deniable-flush")
 """Two columns for one SDK: programs that end with `close`, and with `flush` before it."""
 
-WORKING_LANES, WAITING_LANES, RESUMING_LANES = 2, 6, 12
+WORKING_LANES, WAITING_LANES, RESUMING_LANES = 2, 6, 24
 """How many programs run at a time, where they work, where they wait, and in untimed next runs."""
 
 LIMIT_SECONDS, QUICK_LIMIT_SECONDS = 16.0, 6.0
