@@ -41,7 +41,7 @@ def summary(target: str | Path, today: int) -> dict[str, Any]:
                 "store": database.name,
                 "database": connection.dialect.name,
                 "schema": REVISION,
-                "bytes": _size(database, connection),
+                "bytes": size_bytes(database, connection),
                 "rows": {
                     table.name: connection.execute(
                         select(func.count()).select_from(table)
@@ -58,7 +58,7 @@ def summary(target: str | Path, today: int) -> dict[str, Any]:
         database.close()
 
 
-def _size(database: Database, connection: Connection) -> int:
+def size_bytes(database: Database, connection: Connection) -> int:
     """What the store takes on disk, in bytes."""
     if connection.dialect.name == "postgresql":
         tables = (func.pg_total_relation_size(cast(name, REGCLASS)) for name in metadata.tables)

@@ -1,0 +1,42 @@
+"""How full a store is: what operators watch all the time, and so what must be cheap to ask."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from sqlalchemy import func, select
+
+from deniable_aggregator.store.schema import inbox, set_aside
+from deniable_aggregator.store.summary import size_bytes
+
+if TYPE_CHECKING:
+    from deniable_aggregator.store.database import Database
+
+
+class Levels(NamedTuple):
+    """How full a store is.
+
+    Attributes:
+        inbox_rows: rows that wait to be counted.
+        inbox_bytes: bytes of reports in them.
+        set_aside_rows: rows that could not be counted.
+        size_bytes: what the store takes on disk.
+    """
+
+    inbox_rows: int
+    inbox_bytes: int
+    set_aside_rows: int
+    size_bytes: int
+
+
+def levels(database: Database) -> Levels:
+    """How full a store is.
+
+    Raises:
+        StoreUnavailableError: if it cannot be read.
+    """
+    waiting = select(func.count(), func.coalesce(func.sum(func.length(inbox.c.payload)), 0))
+    with database.read() as connection:
+        rows, payloads = connection.execute(waiting.select_from(inbox)).one()
+        aside = connection.execute(select(func.count()).select_from(set_aside)).scalar_one()
+        return Levels(rows, int(payloads), aside, size_bytes(database, connection))
