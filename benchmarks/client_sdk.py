@@ -32,7 +32,7 @@ OURS: Final = ("deniable", "deniable-flush")
 WORKING_LANES, WAITING_LANES, RESUMING_LANES = 2, 6, 24
 """How many programs run at a time, where they work, where they wait, and in untimed next runs."""
 
-LIMIT_SECONDS, QUICK_LIMIT_SECONDS = 16.0, 6.0
+LIMIT_SECONDS, QUICK_LIMIT_SECONDS = 16.0, 5.0
 """A program that has not ended by then is killed."""
 
 EQUAL_SECONDS: Final = 0.1
@@ -142,7 +142,7 @@ def delivery_rows(
 
 def cost_rows(environments: Mapping[str, Environment], *, quick: bool) -> list[Row]:
     """What recording, starting and installing cost, one process at a time."""
-    calls, rounds, forks, starts = (4_000, 1, 40, 5) if quick else (20_000, 3, 100, 15)
+    calls, rounds, forks, starts = (4_000, 1, 40, 3) if quick else (20_000, 3, 100, 15)
     ours = environments[OURS[0]].python
     hung, bursts, ready, imports = {}, {}, {}, {}
     for sdk, found in environments.items():
