@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 from flask import request
 
+from deniable_aggregator.days import day
+from deniable_aggregator.keys import ExpiredKeyError
 from deniable_aggregator.problems import ProblemError
 
 if TYPE_CHECKING:
@@ -21,10 +23,18 @@ def authenticated(keyring: Keyring, authorization: str, *scopes: str) -> Key:
         scopes: what the key must allow: one of these.
 
     Raises:
-        ProblemError: ``unknown_key`` or ``wrong_scope``.
+        ProblemError: ``unknown_key``, ``expired_key`` or ``wrong_scope``.
     """
     kind, _, token = authorization.partition(" ")
-    key = keyring.verify(token.strip()) if kind.lower() == "bearer" else None
+    try:
+        key = keyring.verify(token.strip()) if kind.lower() == "bearer" else None
+    except ExpiredKeyError as error:
+        raise ProblemError(
+            "expired_key",
+            f"It was valid until {day(error.expired)}. Use the key that took its place; "
+            "deniable keys create makes one.",
+            headers={"WWW-Authenticate": "Bearer"},
+        ) from None
     if key is None:
         raise ProblemError(
             "unknown_key",

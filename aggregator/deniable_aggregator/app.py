@@ -72,7 +72,7 @@ def create_app(
     settings = Settings() if settings is None else settings
     owned = not isinstance(store, Store)
     opened = store if isinstance(store, Store) else Store(store)
-    keyring = Keyring(opened)
+    keyring = Keyring(opened, clock=clock)
     catalogue = Catalogue(opened)
     folder = Folder(opened, catalogue)
     writer = Writer(
@@ -92,7 +92,7 @@ def create_app(
         settings=settings,
         clock=clock,
     )
-    upkeep = Upkeep(opened, accept_days=settings.accept_days, clock=clock)
+    upkeep = Upkeep(opened, accept_days=settings.accept_days, clock=clock, keyring=keyring)
     background = Background(folder, upkeep, fold_seconds=settings.fold_seconds)
 
     app = Flask("deniable_aggregator", static_folder=None)
@@ -103,8 +103,8 @@ def create_app(
     problems.install(app)
     ingest.install(app, receiving)
     app.register_blueprint(reading.blueprint(answering, keyring, settings))
-    app.register_blueprint(administration.blueprint(catalogue, keyring, clock))
-    app.register_blueprint(remote.blueprint(opened, keyring))
+    app.register_blueprint(administration.blueprint(opened, catalogue, keyring, clock))
+    app.register_blueprint(remote.blueprint(opened, keyring, clock))
     app.add_url_rule("/healthz", view_func=_healthz)
     app.extensions[EXTENSION] = Running(opened, folder, writer, background, owned=owned)
     return app

@@ -64,9 +64,9 @@ class Catalogue:
         self.read()
         return [e for e in self._entries.values() if e.spec.application == application]
 
-    def register(self, metrics: Iterable[Metric], today: int) -> list[Spec]:
-        """Registers metrics, and says which specs are new."""
-        new = self._store.metrics.register(metrics, today)
+    def register(self, metrics: Iterable[Metric], today: int, actor: str) -> list[Spec]:
+        """Registers metrics on behalf of a key, and says which specs are new."""
+        new = self._store.metrics.register(metrics, today, actor)
         self.read()
         return new
 

@@ -25,11 +25,14 @@ CODES: Final[Mapping[str, tuple[int, str]]] = {
     "malformed_question": (400, "The question is malformed"),
     "malformed_request": (400, "The request is malformed"),
     "unknown_key": (401, "The key is missing, unknown or revoked"),
+    "expired_key": (401, "The key has expired"),
     "wrong_scope": (403, "The key does not allow this"),
     "not_found": (404, "There is nothing here"),
+    "no_such_key": (404, "There is no such key"),
     "unknown_metric": (404, "No such metric is registered"),
     "no_reports": (404, "There are no reports in this period"),
     "method_not_allowed": (405, "This method is not allowed here"),
+    "key_refused": (409, "The key is not in a state for this"),
     "unknown_digest": (409, "The metric is not registered in this form"),
     "epoch_future": (409, "The day of a report is in the future"),
     "epoch_closed": (410, "The day of a report is closed"),
@@ -129,7 +132,7 @@ _OF_STATUS: Final = {
     404: (
         "not_found",
         "Check the path: /v1/reports, /v1/metrics, /v1/metrics/NAME/estimate, /v1/status, "
-        "/v1/remote, /healthz.",
+        "/v1/remote, /v1/keys, /healthz.",
     ),
     405: ("method_not_allowed", "The header Allow lists the methods of this path."),
     413: ("upload_too_large", "Send less in one request."),

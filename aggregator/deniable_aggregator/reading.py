@@ -161,11 +161,15 @@ class Reading:
                 f"{name} counts strings of an open domain: POST the same path with "
                 '{"candidates": ["...", ...]}, or use deniable estimate --candidates FILE.',
             )
+        digests = [entry.spec.digest for entry in entries]
+        excluded = self._store.tallies.excluded(digests, first, last)
         if not tallies:
-            raise ProblemError(
-                "no_reports",
-                f"{name} has no reports in these days. Widen since and until, or wait for devices.",
+            detail = (
+                f"{name} has no reports in these days. Widen since and until, or wait for devices."
             )
+            if excluded:
+                detail += f" {excluded:,} reports are left out: their keys are excluded."
+            raise ProblemError("no_reports", detail, excluded_reports=excluded)
         try:
             _refuse_mixed(specs)
             if specs[0].range is not None:
@@ -189,6 +193,7 @@ class Reading:
             "since": None if since is None else since.isoformat(),
             "until": None if until is None else until.isoformat(),
             "pending_reports": sum(self._pending(entries).values()),
+            "excluded_reports": excluded,
             **found,
         }
 

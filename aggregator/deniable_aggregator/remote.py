@@ -6,24 +6,29 @@ so whoever owns the server can withhold a configuration and cannot make one.
 
 from __future__ import annotations
 
+import hashlib
 from typing import TYPE_CHECKING, Any, Final
 
 from flask import Blueprint, Response, request
 
 from deniable_aggregator.access import administrator, authenticated
+from deniable_aggregator.audit import Act, Record
 from deniable_aggregator.keys import SCOPES
 from deniable_aggregator.problems import ProblemError
 from deniable_shared.errors import ParameterError
+from deniable_shared.periods import epoch_at
 from deniable_shared.remote import MAX_DOCUMENT_BYTES, PATH, RemoteConfiguration, parse, unseal
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from deniable_aggregator.keys import Keyring
     from deniable_aggregator.store import Store
 
 MEDIA_TYPE: Final = "application/json"
 
 
-def blueprint(store: Store, keyring: Keyring) -> Blueprint:
+def blueprint(store: Store, keyring: Keyring, clock: Callable[[], float]) -> Blueprint:
     """The routes."""
     routes = Blueprint("remote", __name__)
 
@@ -50,13 +55,19 @@ def blueprint(store: Store, keyring: Keyring) -> Blueprint:
 
         def check(published: str) -> None:
             serial = _read(published.encode()).serial
-            if configuration.serial <= serial and published.encode() != document:
+            if configuration.serial <= serial:
                 raise ProblemError(
                     "remote_refused",
                     f"Sign it with a serial above {serial}: devices never go back.",
                 )
 
-        store.remote.replace(key.application, document.decode(), check)
+        details = {
+            "application": key.application,
+            "serial": configuration.serial,
+            "sha256": hashlib.sha256(document).hexdigest(),
+        }
+        record = Record(epoch_at(clock()), key.id, Act.REMOTE_PUBLISH, details)
+        store.remote.replace(key.application, document.decode(), check, record)
         return {"application": configuration.application, "serial": configuration.serial}
 
     routes.add_url_rule(PATH, view_func=hand_out, methods=["GET"])

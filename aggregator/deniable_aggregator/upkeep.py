@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from deniable_aggregator.audit import SERVER, Act, Record
 from deniable_shared.periods import epoch_at
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from deniable_aggregator.keys import Keyring
     from deniable_aggregator.store import Store
 
 OPEN_PARTS: Final = 16
@@ -31,6 +33,7 @@ class Upkeep:
         accept_days: a day is closed so many days after itself.
         retain_days: tallies are kept for so many days after theirs; None keeps them for ever.
         clock: seconds since 1970.
+        keyring: knows which keys were used, which is written down by the day; None if nobody's.
     """
 
     def __init__(
@@ -40,11 +43,14 @@ class Upkeep:
         accept_days: int,
         retain_days: int | None = None,
         clock: Callable[[], float],
+        keyring: Keyring | None = None,
     ) -> None:
         self._store = store
         self._accept_days = accept_days
         self._retain_days = retain_days
         self._clock = clock
+        self._keyring = keyring
+        self._retention_noted = False
         self._closed_before = -1
         self._tidied_before = -1
         self._forgotten_before = -1
@@ -59,6 +65,9 @@ class Upkeep:
             StoreUnavailableError: if the store failed; to be called again.
         """
         today = epoch_at(self._clock())
+        self._note_retention(today)
+        if self._keyring is not None:
+            self._keyring.note_used()
         oldest_open = today - self._accept_days
         if oldest_open > self._closed_before:
             self._store.inbox.close_epochs(oldest_open)
@@ -70,6 +79,13 @@ class Upkeep:
                 self._tidied_before = oldest_open
         if self._retain_days is not None:
             self._forget(min(today - self._retain_days, oldest_open), stopped)
+
+    def _note_retention(self, today: int) -> None:
+        """Puts into the audit log for how long days are open and kept, if that has changed."""
+        if not self._retention_noted:
+            days = {"accept_days": self._accept_days, "retain_days": self._retain_days}
+            self._store.audit.note(Record(today, SERVER, Act.RETENTION_SET, days))
+            self._retention_noted = True
 
     def _compact(self, since: int, until: int, parts: int, stopped: Callable[[], bool]) -> None:
         tallies = self._store.tallies

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from deniable_aggregator.audit import COMMAND_LINE, Act, Record
 from deniable_aggregator.catalogue import Catalogue
+from deniable_aggregator.custody import Custodian
 from deniable_aggregator.fold import Folder
+from deniable_aggregator.store import StoredKey
 from deniable_shared import registry, wire
 from tests.aggregator.service import REGISTRY, SPECS, TODAY, upload
 
@@ -37,6 +40,17 @@ def waiting(store: Store) -> list[Row]:
 def register(store: Store) -> None:
     """Registers the metrics of `REGISTRY`."""
     store.metrics.register(registry.parse(REGISTRY).metrics.values(), TODAY)
+
+
+def add_key(store: Store, key_id: str) -> None:
+    """Adds a write key under an id of the test's choice."""
+    key = StoredKey(key_id, bytes(32), "write", "flightdeck", "", TODAY, None)
+    store.keys.add(key, Record(TODAY, COMMAND_LINE, Act.KEY_CREATE, {"key": key_id}))
+
+
+def custodian(store: Store, day: int = TODAY) -> Custodian:
+    """Somebody at the command line."""
+    return Custodian(store, actor=COMMAND_LINE, today=day)
 
 
 def fold(store: Store) -> None:

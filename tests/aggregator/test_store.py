@@ -8,20 +8,17 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from deniable_aggregator import Store
-from deniable_aggregator.store import (
-    Outcome,
-    StoredKey,
-    StoreRefusedError,
-    StoreUnavailableError,
-)
+from deniable_aggregator.store import Outcome, StoreRefusedError, StoreUnavailableError
 from deniable_aggregator.store.schema import NO_KEY, REVISION
 from deniable_shared import wire
 from tests.aggregator.service import TODAY
 from tests.aggregator.stored import (
     CELLS,
     THEME,
+    add_key,
     append,
     counted,
+    custodian,
     decoded,
     execute,
     fold,
@@ -136,32 +133,31 @@ def test_the_keys_of_one_group_are_told_apart(target):
         ]
 
 
-def test_an_excluded_key_is_left_out_until_it_is_readmitted(target):
+def test_an_excluded_key_is_left_out_until_it_is_included(target):
     with contextlib.closing(Store(target)) as store:
         register(store)
         for name in ("good", "poisoned"):
-            store.keys.add(StoredKey(name, bytes(32), "write", "flightdeck", "", TODAY, None))
+            add_key(store, name)
             append(store, [decoded(b"\x00")], name)
         append(store, [decoded(b"\x01")], NO_KEY)
         fold(store)
-        assert store.keys.exclude("poisoned", TODAY)
-        assert not store.keys.exclude("poisoned", TODAY + 1)
-        assert not store.keys.exclude("unknown", TODAY)
+        custodian(store).exclude("poisoned")
         append(store, [decoded(b"\x00")], "poisoned")
         fold(store)
         assert counted(store) == [1, 1, 0]
         assert store.tallies.reports([THEME]) == {THEME: 2}
         assert {each.key for each in store.tallies.slices(THEME, CELLS, 0, TODAY)} == {"", "good"}
-        assert store.keys.find("poisoned").excluded == TODAY
-        assert store.keys.readmit("poisoned")
-        assert not store.keys.readmit("poisoned")
+        assert store.tallies.excluded([THEME], TODAY, TODAY) == 2
+        assert store.tallies.excluded([THEME], 0, TODAY - 1) == 0
+        custodian(store).include("poisoned")
         assert counted(store) == [3, 1, 0]
+        assert store.tallies.excluded([THEME], 0, TODAY) == 0
 
 
 def test_the_last_day_of_a_keys_use_is_noted(target):
     with contextlib.closing(Store(target)) as store:
         for name in ("one", "two"):
-            store.keys.add(StoredKey(name, bytes(32), "read", "flightdeck", "", TODAY, None))
+            add_key(store, name)
         store.keys.used(["one"], TODAY)
         store.keys.used(["one"], TODAY - 1)
         assert [key.last_used for key in store.keys.all()] == [TODAY, None]

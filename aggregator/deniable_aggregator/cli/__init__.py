@@ -6,8 +6,9 @@ from typing import Any
 
 import click
 
+from deniable_aggregator.cli.audit import audit_log
 from deniable_aggregator.cli.estimate import estimate
-from deniable_aggregator.cli.keys import keys
+from deniable_aggregator.cli.keys import keys_group
 from deniable_aggregator.cli.metrics import metrics
 from deniable_aggregator.cli.plan import plan_command
 from deniable_aggregator.cli.remote import remote
@@ -63,8 +64,9 @@ def show(arguments: tuple[str, ...]) -> None:
     command.show(arguments)
 
 
+deniable.add_command(audit_log)
 deniable.add_command(estimate)
-deniable.add_command(keys)
+deniable.add_command(keys_group)
 deniable.add_command(metrics)
 deniable.add_command(plan_command)
 deniable.add_command(remote)

@@ -173,6 +173,8 @@ def estimate(
         console.print(line)
     if answer["pending_reports"]:
         console.print(f"{answer['pending_reports']:,} more reports are waiting to be counted.")
+    if answer["excluded_reports"]:
+        console.print(f"{answer['excluded_reports']:,} reports of excluded keys are left out.")
 
 
 def _lines(path: Path) -> list[str]:

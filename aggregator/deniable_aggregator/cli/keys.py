@@ -2,85 +2,234 @@
 
 from __future__ import annotations
 
+import json
 import time
-from contextlib import closing
-from datetime import UTC, datetime
-from pathlib import Path
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
 
 import click
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from deniable_aggregator.keys import SCOPES, create
-from deniable_aggregator.store import Store
-from deniable_shared.periods import SECONDS_PER_EPOCH, epoch_at
-
-_STORE = click.option(
-    "--store",
-    type=click.Path(path_type=Path, dir_okay=False),
-    required=True,
-    envvar="DENIABLE_STORE",
-    help="The server's SQLite file. Also from DENIABLE_STORE.",
+from deniable_aggregator.audit import COMMAND_LINE
+from deniable_aggregator.cli.target import store_option
+from deniable_aggregator.custody import (
+    DEFAULT_OVERLAP_DAYS,
+    MAX_OVERLAP_DAYS,
+    Custodian,
+    described,
 )
+from deniable_aggregator.days import day, parse_day
+from deniable_aggregator.keys import SCOPES
+from deniable_aggregator.store import Store
+from deniable_aggregator.store.opening import existing
+from deniable_shared.periods import epoch_at
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from deniable_aggregator.keys import Issued
+    from deniable_aggregator.store import StoredKey
+
+_SHOWN_ONCE = "This token is shown once and kept nowhere:"
 
 
-@click.group()
-def keys() -> None:
-    """Creates, lists and revokes keys.
+def _parse_day(text: str) -> int:
+    try:
+        return parse_day(text)
+    except ValueError:
+        raise click.BadParameter(f"{text!r} is not a day such as 2026-01-31") from None
+
+
+_json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+_expires_option = click.option(
+    "--expires", type=_parse_day, metavar="DAY", help="The last day on which it is valid."
+)
+_key_id = click.argument("key_id", metavar="ID")
+
+
+@click.group("keys")
+def keys_group() -> None:
+    """Creates, lists, rotates, revokes and excludes keys.
 
     A key belongs to one application and has one scope: write (devices and relays send reports),
-    read (analysts ask for estimates) or admin (registers metrics, and reads).
+    read (analysts ask for estimates) or admin (registers metrics, looks after the application's
+    keys, and reads). Its token is shown once; the store keeps a hash. Every change is in the audit
+    log, see deniable audit-log.
     """
 
 
-@keys.command("create")
-@_STORE
+@keys_group.command("create")
+@store_option
 @click.option("--scope", type=click.Choice(SCOPES), required=True)
 @click.option("--application", required=True, help="The application's name in its registry.")
 @click.option("--label", default="", help="A note for the list.")
-def create_key(store: Path, scope: str, application: str, label: str) -> None:
-    """Makes a key and prints its token, which is shown only now."""
-    with closing(Store(store)) as opened:
-        token = create(
-            opened, scope=scope, application=application, label=label, today=epoch_at(time.time())
+@_expires_option
+@_json_option
+def create_key(
+    store: str, scope: str, application: str, label: str, expires: int | None, as_json: bool
+) -> None:
+    """Makes a key and prints its token, which is shown only now.
+
+    Without --expires it is valid until it is revoked. A key that ships with an application should
+    be one of these, as devices that are never updated go on using it.
+    """
+    with _custodian(store, new=True) as custodian:
+        issued = custodian.create(
+            scope=scope, application=application, label=label, expires=expires
         )
-    click.echo("This token is shown once and kept nowhere:", err=True)
-    click.echo(token)
+    if as_json:
+        _print({"key": _described(issued.key), "token": issued.token})
+        return
+    click.echo(_SHOWN_ONCE, err=True)
+    click.echo(issued.token)
 
 
-@keys.command("list")
-@_STORE
-def list_keys(store: Path) -> None:
-    """Lists all keys, without their tokens."""
-    table = Table("id", "scope", "application", "label", "created", "revoked")
-    with closing(_existing(store)) as opened:
-        for key in opened.keys.all():
-            revoked = "" if key.revoked is None else _day(key.revoked)
-            label = Text(key.label)  # as it is: brackets and colons are not for rich to read
-            table.add_row(key.id, key.scope, key.application, label, _day(key.created), revoked)
+@keys_group.command("list")
+@store_option
+@click.option("--application", help="Only the keys of this one.")
+@_json_option
+def list_keys(store: str, application: str | None, as_json: bool) -> None:
+    """Lists all keys, those of the past too, without their tokens.
+
+    Last used is noted by the day, and never finer.
+    """
+    with _custodian(store, application=application) as custodian:
+        listed = [_described(key) for key in custodian.all()]
+    if as_json:
+        _print({"keys": listed})
+        return
+    table = Table("id", "scope", "application", "label", "created", "last used", "state")
+    for key in listed:
+        label = Text(key["label"])  # as it is: brackets and colons are not for rich to read
+        names = (key["id"], key["scope"], key["application"], label, key["created"])
+        table.add_row(*names, key["last_used"] or "", _state(key))
     Console().print(table)
 
 
-@keys.command("revoke")
-@_STORE
-@click.argument("key_id", metavar="ID")
-def revoke_key(store: Path, key_id: str) -> None:
-    """Revokes the key with this ID, see deniable keys list.
+@keys_group.command("rotate")
+@store_option
+@_key_id
+@click.option(
+    "--overlap-days",
+    type=click.IntRange(0, MAX_OVERLAP_DAYS),
+    default=DEFAULT_OVERLAP_DAYS,
+    show_default=True,
+    help="For how many days the old key is still valid; today at least.",
+)
+@_expires_option
+@_json_option
+def rotate_key(
+    store: str, key_id: str, overlap_days: int, expires: int | None, as_json: bool
+) -> None:
+    """Makes a key of the same scope, application and label in the place of the key with this ID.
 
-    A running server stops accepting it within two seconds.
+    The old one ends after the overlap. Give its holders the new token before. If the old one has an
+    end already, say with --expires when the new one ends.
+
+    If a token has leaked, revoke its key instead.
     """
-    with closing(_existing(store)) as opened:
-        if not opened.keys.revoke(key_id, epoch_at(time.time())):
-            raise click.ClickException(f"there is no key {key_id} that is not revoked already")
-    click.echo(f"revoked {key_id}")
+    with _custodian(store) as custodian:
+        issued, old = custodian.rotate(key_id, overlap_days=overlap_days, expires=expires)
+    if as_json:
+        _print({"key": _described(issued.key), "token": issued.token, "old": _described(old)})
+        return
+    assert old.expires is not None
+    click.echo(f"key {old.id} is valid until {day(old.expires)}, {_successor(issued)}", err=True)
+    click.echo(_SHOWN_ONCE, err=True)
+    click.echo(issued.token)
 
 
-def _existing(path: Path) -> Store:
-    if not path.exists():
-        raise click.ClickException(f"there is no store {path}")
-    return Store(path)
+@keys_group.command("revoke")
+@store_option
+@_key_id
+@_json_option
+def revoke_key(store: str, key_id: str, as_json: bool) -> None:
+    """Revokes the key with this ID, see deniable keys list; for good.
+
+    A running server stops accepting it within two seconds. What it has brought stays counted;
+    deniable keys exclude leaves that out of estimates.
+    """
+    with _custodian(store) as custodian:
+        key = custodian.revoke(key_id)
+    _tell(key, as_json, f"revoked {key.id}")
 
 
-def _day(epoch: int) -> str:
-    return datetime.fromtimestamp(epoch * SECONDS_PER_EPOCH, UTC).date().isoformat()
+@keys_group.command("exclude")
+@store_option
+@_key_id
+@_json_option
+def exclude_key(store: str, key_id: str, as_json: bool) -> None:
+    """Leaves all reports of the write key with this ID out of every estimate.
+
+    For a key that brings poisoned reports. They are kept, and deniable keys include takes them
+    back. The key goes on being accepted, and what it brings is left out too, until it is revoked.
+    """
+    with _custodian(store) as custodian:
+        key = custodian.exclude(key_id)
+    _tell(key, as_json, f"excluded {key.id}: no estimate has its reports any more")
+
+
+@keys_group.command("include")
+@store_option
+@_key_id
+@_json_option
+def include_key(store: str, key_id: str, as_json: bool) -> None:
+    """Takes the reports of an excluded key back into estimates; none of them was lost."""
+    with _custodian(store) as custodian:
+        key = custodian.include(key_id)
+    _tell(key, as_json, f"included {key.id}: estimates have its reports again")
+
+
+@contextmanager
+def _custodian(
+    store: str, *, application: str | None = None, new: bool = False
+) -> Iterator[Custodian]:
+    """Somebody at the command line, who may do everything."""
+    if not new:
+        existing(store)
+    opened = Store(store)
+    try:
+        yield Custodian(opened, actor=COMMAND_LINE, today=_today(), application=application)
+    finally:
+        opened.close()
+
+
+def _state(key: dict[str, Any]) -> str:
+    """What has become of a key, in words."""
+    states = []
+    if key["revoked"] is not None:
+        states.append(f"revoked {key['revoked']}")
+    elif not key["valid"]:
+        states.append(f"expired {key['expires']}")
+    else:
+        states.append("valid" if key["expires"] is None else f"valid until {key['expires']}")
+    if key["excluded"] is not None:
+        states.append(f"excluded {key['excluded']}")
+    return ", ".join(states)
+
+
+def _successor(issued: Issued) -> str:
+    key = issued.key
+    end = "without an end" if key.expires is None else f"until {day(key.expires)}"
+    return f"its successor {key.id} {end}"
+
+
+def _tell(key: StoredKey, as_json: bool, words: str) -> None:
+    if as_json:
+        _print({"key": _described(key)})
+    else:
+        click.echo(words)
+
+
+def _described(key: StoredKey) -> dict[str, Any]:
+    return described(key, _today())
+
+
+def _print(data: dict[str, Any]) -> None:
+    click.echo(json.dumps(data, indent=4))
+
+
+def _today() -> int:
+    return epoch_at(time.time())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from deniable_aggregator.store.audit import Audit
 from deniable_aggregator.store.batch import Batch, Sum, TallyKey
 from deniable_aggregator.store.database import Row
 from deniable_aggregator.store.errors import StoreError, StoreRefusedError, StoreUnavailableError
@@ -32,6 +33,7 @@ class Store:
         metrics: the registered metrics.
         keys: who may write and read.
         remote: signed remote configurations.
+        audit: what administrators did.
 
     Raises:
         StoreRefusedError: if it is not a store of this version, or is damaged.
@@ -47,6 +49,7 @@ class Store:
         self.metrics = Metrics(self._database)
         self.keys = Keys(self._database)
         self.remote = RemoteDocuments(self._database)
+        self.audit = Audit(self._database)
 
     def __repr__(self) -> str:
         return f"Store({self.name!r})"
@@ -57,6 +60,7 @@ class Store:
 
 
 __all__ = [
+    "Audit",
     "Backlog",
     "Batch",
     "Inbox",

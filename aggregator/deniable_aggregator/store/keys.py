@@ -6,11 +6,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from sqlalchemy import insert, or_, select, update
 
+from deniable_aggregator.store.audit import append
 from deniable_aggregator.store.schema import keys
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Callable, Collection, Mapping
 
+    from deniable_aggregator.audit import Record
     from deniable_aggregator.store.database import Database
 
 
@@ -42,16 +44,31 @@ class StoredKey(NamedTuple):
     excluded: int | None = None
 
 
+class Change(NamedTuple):
+    """What is to become of a key.
+
+    Attributes:
+        values: by attribute of `StoredKey`.
+        record: what the audit log says of it.
+        successor: a key to be added, or None.
+    """
+
+    values: Mapping[str, int | None]
+    record: Record
+    successor: StoredKey | None = None
+
+
 class Keys:
     """Keys by id; a revoked one stays, so that its id is never given out again."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def add(self, key: StoredKey) -> None:
-        """Adds a key."""
+    def add(self, key: StoredKey, record: Record) -> None:
+        """Adds a key, and an entry to the audit log."""
         with self._database.write() as connection:
             connection.execute(insert(keys).values(**key._asdict()))
+            append(connection, record)
 
     def find(self, key_id: str) -> StoredKey | None:
         """The key with this id, revoked or not."""
@@ -65,12 +82,29 @@ class Keys:
         with self._database.read() as connection:
             return [StoredKey(*row) for row in connection.execute(query)]
 
-    def revoke(self, key_id: str, today: int) -> bool:
-        """Revokes a key; False if there is no such key, or it was revoked before."""
-        here = (keys.c.id == key_id, keys.c.revoked.is_(None))
+    def change(self, key_id: str, decide: Callable[[StoredKey], Change]) -> StoredKey | None:
+        """Changes a key, and adds an entry to the audit log, in one transaction.
+
+        Args:
+            key_id: which key.
+            decide: called with the key, which nobody else can change meanwhile; raises if it is to
+                stay as it is.
+
+        Returns:
+            The key as it is now, or None if there is no such key.
+        """
+        here = keys.c.id == key_id
         with self._database.write() as connection:
-            result = connection.execute(update(keys).where(*here).values(revoked=today))
-            return result.rowcount == 1
+            row = connection.execute(select(keys).where(here).with_for_update()).one_or_none()
+            if row is None:
+                return None
+            found = StoredKey(*row)
+            change = decide(found)
+            connection.execute(update(keys).where(here).values(**change.values))
+            if change.successor is not None:
+                connection.execute(insert(keys).values(**change.successor._asdict()))
+            append(connection, change.record)
+        return StoredKey(**{**found._asdict(), **change.values})
 
     def used(self, key_ids: Collection[str], today: int) -> None:
         """Notes that keys were used on a day; an earlier day changes nothing."""
@@ -79,24 +113,3 @@ class Keys:
             connection.execute(
                 update(keys).where(keys.c.id.in_(key_ids), earlier).values(last_used=today)
             )
-
-    def exclude(self, key_id: str, today: int) -> bool:
-        """Leaves the reports of a key out of every estimate, those it has brought and will bring.
-
-        Returns:
-            False if there is no such key, or it is excluded already.
-        """
-        here = (keys.c.id == key_id, keys.c.excluded.is_(None))
-        with self._database.write() as connection:
-            result = connection.execute(update(keys).where(*here).values(excluded=today))
-            return result.rowcount == 1
-
-    def readmit(self, key_id: str) -> bool:
-        """Takes the reports of an excluded key back into estimates; nothing of them was lost.
-
-        Returns:
-            False if there is no such key, or it is not excluded.
-        """
-        here = (keys.c.id == key_id, keys.c.excluded.is_not(None))
-        with self._database.write() as connection:
-            return connection.execute(update(keys).where(*here).values(excluded=None)).rowcount == 1

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import insert, select, update
 
+from deniable_aggregator.audit import COMMAND_LINE, Act, Record
+from deniable_aggregator.store.audit import append
 from deniable_aggregator.store.errors import StoreUnavailableError
 from deniable_aggregator.store.schema import metrics
 from deniable_shared.spec import Spec
@@ -16,7 +18,7 @@ from deniable_shared.spec import Spec
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from sqlalchemy import Row
+    from sqlalchemy import Connection, Row
 
     from deniable_aggregator.store.database import Database
     from deniable_shared.registry import Metric
@@ -47,15 +49,23 @@ class Metrics:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def register(self, registrations: Iterable[Metric], today: int) -> list[Spec]:
+    def register(
+        self, registrations: Iterable[Metric], today: int, actor: str = COMMAND_LINE
+    ) -> list[Spec]:
         """Adds metrics, and updates description, owners and expiry of those that exist.
+
+        Args:
+            registrations: metrics of a registry.
+            today: days since 1970-01-01.
+            actor: who registers, for the audit log, which says what is new or changed.
 
         Returns:
             The specs that are new.
         """
         new: list[Spec] = []
+        touched: list[dict[str, Any]] = []
         with self._database.write() as connection:
-            known = set(connection.execute(select(metrics.c.digest)).scalars())
+            known = _known(connection)
             for metric in registrations:
                 spec = metric.spec
                 about = {
@@ -63,6 +73,16 @@ class Metrics:
                     "owners": json.dumps(metric.owners),
                     "expires": None if metric.expires is None else metric.expires.isoformat(),
                 }
+                if known.get(spec.digest) == about:
+                    continue
+                touched.append(
+                    {
+                        "application": spec.application,
+                        "name": spec.name,
+                        "digest": spec.digest.hex(),
+                        "new": spec.digest not in known,
+                    }
+                )
                 if spec.digest in known:
                     here = metrics.c.digest == spec.digest
                     connection.execute(update(metrics).where(here).values(**about))
@@ -79,6 +99,9 @@ class Metrics:
                     )
                 )
                 new.append(spec)
+            if touched:
+                record = Record(today, actor, Act.METRICS_REGISTER, {"metrics": touched})
+                append(connection, record)
         return new
 
     def all(self) -> list[Registration]:
@@ -90,6 +113,13 @@ class Metrics:
         with self._database.read() as connection:
             rows = connection.execute(select(metrics).order_by(metrics.c.name)).all()
         return [_registration(row) for row in rows]
+
+
+def _known(connection: Connection) -> dict[bytes, dict[str, Any]]:
+    """By digest, what people are told of each metric."""
+    about = metrics.c.description, metrics.c.owners, metrics.c.expires
+    rows = connection.execute(select(metrics.c.digest, *about)).mappings()
+    return {row["digest"]: {column.name: row[column.name] for column in about} for row in rows}
 
 
 def _registration(row: Row[Any]) -> Registration:

@@ -90,6 +90,22 @@ class Tallies:
         with self._database.read() as connection:
             return {digest: int(reports) for digest, reports in connection.execute(query)}
 
+    def excluded(self, digests: Collection[bytes], since: int, until: int) -> int:
+        """How many reports of these specs were counted and are left out of answers.
+
+        Args:
+            digests: the specs' digests.
+            since: the first day.
+            until: the last day, inclusive.
+        """
+        query = select(func.coalesce(func.sum(tallies.c.reports), 0)).where(
+            tallies.c.digest.in_(digests),
+            tallies.c.epoch.between(since, until),
+            ~_not_excluded(),
+        )
+        with self._database.read() as connection:
+            return int(connection.execute(query).scalar_one())
+
     def compact(self, *, since: int, until: int, parts: int = 2, most: int = 1_000) -> int:
         """Puts the parts of slices together, each slice in a transaction of its own.
 

@@ -1,0 +1,84 @@
+"""The audit log at rest. Entries are added, and never changed or deleted."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Final
+
+from sqlalchemy import insert, select, type_coerce
+from sqlalchemy.types import NullType
+
+from deniable_aggregator.audit import Entry, Record, following
+from deniable_aggregator.store.schema import audit
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from sqlalchemy import Connection, Select
+
+    from deniable_aggregator.store.database import Database
+
+FETCHED_ROWS: Final = 256
+
+
+class Audit:
+    """What administrators did, in its order."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def entries(self, after: int = 0) -> Iterator[Entry]:
+        """The entries whose sequence is above a number, by sequence, one at a time."""
+        query = _entries().where(audit.c.sequence > after).order_by(audit.c.sequence)
+        with self._database.read() as connection:
+            for row in connection.execute(query.execution_options(yield_per=FETCHED_ROWS)):
+                yield Entry(*row)
+
+    def last(self, entries: int) -> list[Entry]:
+        """The last entries, by sequence.
+
+        Args:
+            entries: at most so many; at least 1.
+        """
+        query = _entries().order_by(audit.c.sequence.desc()).limit(entries)
+        with self._database.read() as connection:
+            return [Entry(*row) for row in connection.execute(query)][::-1]
+
+    def note(self, record: Record) -> bool:
+        """Records a state, such as a setting, unless it is what the last entry of its act says.
+
+        Returns:
+            Whether it was recorded.
+        """
+        query = select(audit.c.details).where(audit.c.act == record.act.value)
+        query = query.order_by(audit.c.sequence.desc()).limit(1)
+        with self._database.read() as connection:
+            found = connection.execute(query).scalar_one_or_none()
+        if found is not None and json.loads(found) == record.details:
+            return False
+        with self._database.write() as connection:
+            append(connection, record)
+        return True
+
+
+def append(connection: Connection, record: Record) -> None:
+    """Records an act in its own transaction: both are there in the end, or neither.
+
+    Args:
+        connection: in a transaction of which this is the last step, as nobody else can record
+            anything until it ends.
+        record: what is recorded.
+    """
+    # A transaction that writes to SQLite is alone anyway.
+    if connection.dialect.name == "postgresql":
+        connection.exec_driver_sql("LOCK TABLE audit IN SHARE ROW EXCLUSIVE MODE")
+    last = connection.execute(_entries().order_by(audit.c.sequence.desc()).limit(1)).one_or_none()
+    entry = following(None if last is None else Entry(*last), record)
+    connection.execute(insert(audit).values(entry._asdict()))
+
+
+def _entries() -> Select[Any]:
+    # The hash as it is: what somebody put there past this program is to be found, not to fail on.
+    columns = (audit.c[name] for name in Entry._fields if name != "hash")
+    return select(*columns, type_coerce(audit.c.hash, NullType()).label("hash"))
