@@ -268,7 +268,7 @@ def test_migrating_says_what_it_did(target):
 @pytest.mark.parametrize("command", ["info", "migrate", "backup", "export"])
 def test_a_store_that_is_not_there_is_not_made(command, tmp_path):
     file = [tmp_path / "file"] if command in ("backup", "export") else []
-    assert "no such store" in refused(command, "--store", tmp_path / "none.db", *file)
+    assert "there is no store" in refused(command, "--store", tmp_path / "none.db", *file)
     assert list(tmp_path.iterdir()) == []
 
 

@@ -13,7 +13,7 @@ from deniable_aggregator.cli.metrics import metrics
 from deniable_aggregator.cli.plan import plan_command
 from deniable_aggregator.cli.remote import remote
 from deniable_aggregator.cli.serve import serve
-from deniable_aggregator.cli.store import store
+from deniable_aggregator.cli.store import store_group
 from deniable_shared import __version__, command
 from deniable_shared.errors import DeniableError
 
@@ -72,6 +72,6 @@ deniable.add_command(plan_command)
 deniable.add_command(remote)
 deniable.add_command(serve)
 deniable.add_command(show)
-deniable.add_command(store)
+deniable.add_command(store_group)
 
 __all__ = ["deniable"]

@@ -15,6 +15,7 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
+from deniable_aggregator.cli.target import store_option
 from deniable_aggregator.store.backup import backup, restore
 from deniable_aggregator.store.opening import shown
 from deniable_aggregator.store.summary import summary
@@ -24,34 +25,25 @@ from deniable_shared.periods import SECONDS_PER_EPOCH, epoch_at
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-_STORE = click.option(
-    "--store",
-    "target",
-    metavar="STORE",
-    required=True,
-    envvar="DENIABLE_STORE",
-    help="The SQLite file, or postgresql://USER:PASSWORD@HOST:PORT/DATABASE. Better from "
-    "DENIABLE_STORE: other users of a machine can see options.",
-)
 _JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 _NEW_FILE = click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
 _FILE = click.argument("file", type=click.Path(path_type=Path, dir_okay=False, exists=True))
 
 
-@click.group()
-def store() -> None:
+@click.group("store")
+def store_group() -> None:
     """Looks after the store: its schema, backups, and moving it.
 
     A store is an SQLite file or a PostgreSQL database.
     """
 
 
-@store.command()
-@_STORE
+@store_group.command()
+@store_option
 @_JSON
-def info(target: str, as_json: bool) -> None:
+def info(store: str, as_json: bool) -> None:
     """Shows how large the store is, and what is in it."""
-    found = summary(target, epoch_at(time.time()))
+    found = summary(store, epoch_at(time.time()))
     days = found["days"]
     days.update({name: _day(days[name]) for name in ("first", "last")})
     if as_json:
@@ -71,10 +63,10 @@ def info(target: str, as_json: bool) -> None:
     Console().print(table)
 
 
-@store.command("migrate")
-@_STORE
+@store_group.command("migrate")
+@store_option
 @_JSON
-def migrate_store(target: str, as_json: bool) -> None:
+def migrate_store(store: str, as_json: bool) -> None:
     """Brings a store of an earlier version of deniable to this one's schema.
 
     Stop the servers and make a backup first. It is one transaction: it is done whole, or nothing
@@ -82,72 +74,72 @@ def migrate_store(target: str, as_json: bool) -> None:
     """
     from deniable_aggregator.store.migration import migrate  # Alembic, for this command alone
 
-    done = migrate(target)
+    done = migrate(store)
     if as_json:
-        click.echo(json.dumps({"store": shown(target), **done._asdict()}, indent=4))
+        click.echo(json.dumps({"store": shown(store), **done._asdict()}, indent=4))
     elif done.before == done.after:
-        click.echo(f"{shown(target)} has the newest schema, {done.after}, already")
+        click.echo(f"{shown(store)} has the newest schema, {done.after}, already")
     else:
-        click.echo(f"migrated {shown(target)} from schema {done.before} to {done.after}")
+        click.echo(f"migrated {shown(store)} from schema {done.before} to {done.after}")
 
 
-@store.command("backup")
-@_STORE
+@store_group.command("backup")
+@store_option
 @_NEW_FILE
 @_JSON
-def backup_store(target: str, file: Path, as_json: bool) -> None:
+def backup_store(store: str, file: Path, as_json: bool) -> None:
     """Copies the store into FILE, as it is at one moment, while the server runs.
 
     Of an SQLite file this is a copy, which is checked; of PostgreSQL it is an archive of pg_dump.
     It holds the keys of the days that are open: delete backups once they are of no more use.
     """
     with _progress("backing up") as progress:
-        backup(target, file, progress)
-    _tell(as_json, "backed up", target, file)
+        backup(store, file, progress)
+    _tell(as_json, "backed up", store, file)
 
 
-@store.command("restore")
-@_STORE
+@store_group.command("restore")
+@store_option
 @_FILE
 @_JSON
-def restore_store(target: str, file: Path, as_json: bool) -> None:
+def restore_store(store: str, file: Path, as_json: bool) -> None:
     """Makes a store of the backup in FILE.
 
     The store must not exist, a PostgreSQL database must be empty: nothing is overwritten. What was
     accepted after the backup is lost.
     """
     with _progress("restoring") as progress:
-        restore(file, target, progress)
-    _tell(as_json, "restored", target, file)
+        restore(file, store, progress)
+    _tell(as_json, "restored", store, file)
 
 
-@store.command("export")
-@_STORE
+@store_group.command("export")
+@store_option
 @_NEW_FILE
 @_JSON
-def export(target: str, file: Path, as_json: bool) -> None:
+def export(store: str, file: Path, as_json: bool) -> None:
     """Copies the store, of whatever kind, into FILE, which is a store in an SQLite file.
 
     To move a store to another kind of database: stop the servers, export, import, and start them
     on the new store. Uploads that are sent again count once all the same.
     """
     with _progress("exporting") as progress:
-        rows = export_store(target, file, progress)
-    _tell(as_json, "exported", target, file, rows=rows)
+        rows = export_store(store, file, progress)
+    _tell(as_json, "exported", store, file, rows=rows)
 
 
-@store.command("import")
-@_STORE
+@store_group.command("import")
+@store_option
 @_FILE
 @_JSON
-def import_(target: str, file: Path, as_json: bool) -> None:
+def import_(store: str, file: Path, as_json: bool) -> None:
     """Copies the store in the SQLite file FILE into an empty store, of whatever kind.
 
     A store that has any content is refused. It is one transaction: all of it arrives, or nothing.
     """
     with _progress("importing") as progress:
-        rows = import_store(file, target, progress)
-    _tell(as_json, "imported", target, file, rows=rows)
+        rows = import_store(file, store, progress)
+    _tell(as_json, "imported", store, file, rows=rows)
 
 
 @contextmanager

@@ -45,7 +45,7 @@ def existing(target: str | Path) -> None:
         StoreRefusedError: naming the path.
     """
     if not is_url(target) and not Path(target).exists():
-        raise StoreRefusedError(f"{target}: there is no such store")
+        raise StoreRefusedError(f"there is no store {target}")
 
 
 def shown(target: str | Path) -> str:
