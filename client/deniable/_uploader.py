@@ -9,6 +9,7 @@ the aggregator recognises by the upload's id.
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import threading
 import time
@@ -103,7 +104,7 @@ class Uploader:
         self._condition = threading.Condition()
         self._sending = threading.Lock()
         self._thread: threading.Thread | None = None
-        self._news = False
+        self._news_at = math.inf
         self._next_look = 0.0
         self._requested = self._served = 0
         self._flush_until = 0.0
@@ -116,10 +117,11 @@ class Uploader:
         if not self._background:
             return
         with self._condition:
-            self._news = True
+            due = time.monotonic() + in_seconds
+            self._news_at = min(self._news_at, due)
             if self._thread is None:
                 self._start()
-            elif time.monotonic() + in_seconds < self._next_look:
+            elif max(due, self._hold_until) < self._next_look:
                 self._condition.notify_all()
 
     def flush(self, timeout_seconds: float) -> FlushResult:
@@ -188,7 +190,7 @@ class Uploader:
         me = threading.current_thread()
         while self._thread is me:
             with self._condition:
-                self._news = False
+                self._news_at = math.inf
                 ticket = self._requested
                 flushing = self._served < ticket
             try:
@@ -203,13 +205,20 @@ class Uploader:
                     self._condition.notify_all()
                 if self._thread is not me:
                     return
-                if self._news or self._served < self._requested:
+                if self._served < self._requested:
                     continue
+                now = time.monotonic()
+                if self._news_at < math.inf:
+                    # The round may have looked too early to see it; while the aggregator cannot be
+                    # reached, there is no use in looking again for every report.
+                    news = max(self._news_at, self._hold_until) - now
+                    wait = news if wait is None else min(wait, news)
                 if wait is None:
                     self._thread = None
                     return
-                self._next_look = time.monotonic() + wait
-                self._condition.wait(wait)
+                if wait > 0:
+                    self._next_look = now + wait
+                    self._condition.wait(wait)
 
     def _round(self, me: threading.Thread, *, flushing: bool) -> float | None:
         """Sends what is to be sent now.

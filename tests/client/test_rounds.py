@@ -1,0 +1,62 @@
+"""How often the background thread runs: a client must cost nothing while nothing can be sent."""
+
+from __future__ import annotations
+
+import pytest
+
+from deniable import Response
+from tests.client.test_uploader import wait_until
+
+RECORDS = 300
+REGISTRY = """
+registry = 1
+application = "flightdeck"
+[budget]
+epsilon_per_day = 4.0
+epsilon_lifetime = 40.0
+[metrics.late]
+type = "boolean"
+epsilon = 0.1
+"""
+
+
+class Unwilling:
+    """Asks to be left alone for the better part of an hour."""
+
+    tries = 0
+
+    def send(self, body, timeout_seconds):  # noqa: ARG002
+        self.tries += 1
+        return Response(503, retry_after_seconds=3_000)
+
+    def close(self):
+        pass
+
+
+@pytest.fixture
+def registry(tmp_path):
+    path = tmp_path / "metrics.toml"
+    path.write_text(REGISTRY, encoding="utf-8")
+    return path
+
+
+def test_while_nothing_may_be_sent_the_thread_sleeps_however_much_is_recorded(make_client, clock):
+    transport = Unwilling()
+    client = make_client(transport=transport, clock=clock, upload_delay_seconds=0)
+    client.record("late", value=True)
+    wait_until(lambda: client._uploader._hold_until)
+    rounds = []
+    one_round = client._uploader._round
+
+    def counted(*arguments, **options):
+        rounds.append(arguments)
+        return one_round(*arguments, **options)
+
+    client._uploader._round = counted
+    for _ in range(RECORDS):
+        clock.forward(days=1)
+        assert client.record("late", value=True) == "recorded"
+    # One that was under way, and one for what came meanwhile: not one for each report.
+    assert len(rounds) <= 2
+    assert transport.tries == 1
+    assert client.status().pending == RECORDS + 1
