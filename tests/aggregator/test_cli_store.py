@@ -16,7 +16,7 @@ from deniable_aggregator import Store
 from deniable_aggregator.cli import deniable
 from deniable_aggregator.keys import Keyring, create
 from deniable_aggregator.store import Outcome
-from deniable_aggregator.store.schema import audit
+from deniable_aggregator.store.schema import audit, remote
 from tests.aggregator.service import TODAY
 from tests.aggregator.stored import (
     CELLS,
@@ -64,10 +64,10 @@ def filled(target):
         fold(store)
         append(store, [late := decoded(b"\x02")], "relay")
         store.inbox.close_epochs(TODAY - 14)
-        store.remote.replace("flightdeck", '{"é": 1}', lambda _: None)
         entry = {"day": TODAY, "actor": "é", "act": "create", "details": "{}", "hash": bytes(32)}
         with store._database.write() as connection:
-            connection.execute(insert(audit).values(sequence=1, **entry))
+            connection.execute(insert(audit).values(sequence=10, **entry))
+            connection.execute(insert(remote).values(application="flightdeck", document="{}"))
     return target, token, [*known, late]
 
 

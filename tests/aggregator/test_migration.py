@@ -142,8 +142,11 @@ def test_a_store_of_a_later_version_is_not_migrated(target):
 
 
 def test_what_is_empty_or_something_else_is_not_migrated(fresh_target):
+    empty = fresh_target()
+    if isinstance(empty, Path):
+        empty.touch()
     with pytest.raises(StoreRefusedError, match="is empty"):
-        migrate(fresh_target())
+        migrate(empty)
     other = fresh_target()
 
     def prepare(connection, _name):
