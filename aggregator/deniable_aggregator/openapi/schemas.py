@@ -1,0 +1,219 @@
+"""What requests carry and answers hold, as JSON Schema.
+
+Answers may have more fields than are said here: clients leave alone what they do not know.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from deniable_aggregator.combination import ABOUT
+from deniable_aggregator.intervals import CORRECTIONS, INTERVALS
+from deniable_aggregator.keys import SCOPES
+from deniable_aggregator.postprocess import POSTPROCESS
+from deniable_aggregator.problems import CODES
+from deniable_aggregator.reconstruction import RECONSTRUCTIONS
+from deniable_shared.spec import TYPES
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from deniable_aggregator.openapi.operation import Schema
+
+TEXT: Final[Schema] = {"type": "string"}
+NUMBER: Final[Schema] = {"type": "number"}
+COUNT: Final[Schema] = {"type": "integer", "minimum": 0}
+FLAG: Final[Schema] = {"type": "boolean"}
+DAY: Final[Schema] = {"type": "string", "format": "date"}
+DIGEST: Final[Schema] = {"type": "string", "pattern": "^[0-9a-f]{64}$"}
+
+
+def choice(values: Sequence[str]) -> Schema:
+    """One of some words."""
+    return {"type": "string", "enum": list(values)}
+
+
+def optional(schema: Schema) -> Schema:
+    """The same, or null."""
+    return {"anyOf": [schema, {"type": "null"}]}
+
+
+def array(schema: Schema, **bounds: Any) -> Schema:
+    """A list."""
+    return {"type": "array", "items": schema, **bounds}
+
+
+def record(
+    fields: Mapping[str, Schema], optional_fields: Mapping[str, Schema] | None = None
+) -> Schema:
+    """An object with at least these fields."""
+    return {
+        "type": "object",
+        "properties": {**fields, **(optional_fields or {})},
+        "required": list(fields),
+    }
+
+
+def closed(schema: Schema) -> Schema:
+    """An object that may have no other fields."""
+    return {**schema, "additionalProperties": False}
+
+
+def reference(name: str) -> Schema:
+    """One of `COMPONENTS`."""
+    return {"$ref": f"#/components/schemas/{name}"}
+
+
+INTERVAL: Final = {"low": NUMBER, "high": NUMBER}
+
+QUERY: Final[Mapping[str, Schema]] = {
+    "since": DAY,
+    "until": DAY,
+    "top": {"type": "integer", "minimum": 1, "maximum": 999_999_999},
+    "detected": FLAG,
+    "about": choice(ABOUT),
+    "interval": choice(INTERVALS),
+    "correction": choice(CORRECTIONS),
+    "postprocess": choice(POSTPROCESS),
+    "reconstruction": choice(RECONSTRUCTIONS),
+}
+"""What goes with a question."""
+
+QUESTION: Final = {
+    **closed(
+        record(
+            {},
+            {
+                "candidates": array(TEXT, minItems=1),
+                "sum": array(TEXT, minItems=1),
+                "range": array(TEXT, minItems=2, maxItems=2),
+            },
+        )
+    ),
+    "minProperties": 1,
+    "not": {"required": ["sum", "range"]},
+}
+
+_SPEC: Final = record(
+    {
+        "digest": DIGEST,
+        "title": TEXT,
+        "mechanism": {"type": "object"},
+        "epsilon": NUMBER,
+        "epsilon_permanent": optional(NUMBER),
+        "epsilon_total": optional(NUMBER),
+        "reports": COUNT,
+    }
+)
+
+_ANSWER: Final[Mapping[str, Schema]] = {
+    "application": TEXT,
+    "metric": TEXT,
+    "since": optional(DAY),
+    "until": optional(DAY),
+    "reports": COUNT,
+    "pending_reports": COUNT,
+    "about": choice(ABOUT),
+    "unit": TEXT,
+    "specs": array(reference("Spec")),
+}
+
+_METRIC: Final = record(
+    {
+        "name": TEXT,
+        "type": choice(TYPES),
+        "description": TEXT,
+        "owners": array(TEXT),
+        "expires": optional(DAY),
+        "every": TEXT,
+        "mechanism": TEXT,
+        "epsilon": NUMBER,
+        "epsilon_permanent": optional(NUMBER),
+        "epsilon_total": optional(NUMBER),
+        "delta": NUMBER,
+        "digest": DIGEST,
+        "registered": DAY,
+        "reports": COUNT,
+        "pending_reports": COUNT,
+    }
+)
+
+_SHARE: Final = record(
+    {
+        "item": TEXT,
+        "share": NUMBER,
+        "standard_error": NUMBER,
+        **INTERVAL,
+        "method": choice(("normal", "exact")),
+        "detected": FLAG,
+    },
+    {"processed": NUMBER},
+)
+
+_KEY: Final = record(
+    {
+        "id": TEXT,
+        "application": TEXT,
+        "scope": choice(SCOPES),
+        "label": TEXT,
+        "valid": FLAG,
+        **{name: optional(DAY) for name in ("created", "expires", "last_used", "revoked")},
+        "excluded": optional(DAY),
+    }
+)
+
+COMPONENTS: Final[dict[str, Any]] = {
+    "Problem": record(
+        {
+            "type": TEXT,
+            "title": TEXT,
+            "status": {"type": "integer"},
+            "detail": TEXT,
+            "code": choice(list(CODES)),
+        }
+    ),
+    "Spec": _SPEC,
+    "Metric": _METRIC,
+    "Key": _KEY,
+    "Shares": record(
+        {
+            **_ANSWER,
+            "interval": record({"kind": choice(INTERVALS), "level": NUMBER, "meaning": TEXT}),
+            "detection": record(
+                {"alpha": NUMBER, "correction": choice(CORRECTIONS), "meaning": TEXT}
+            ),
+            "items_asked_for": COUNT,
+            "estimates": array(_SHARE),
+        },
+        {
+            "combined": TEXT,
+            "postprocess": record({"method": choice(POSTPROCESS), "meaning": TEXT}),
+            "sum": record({"share": NUMBER, "standard_error": NUMBER, **INTERVAL}),
+        },
+    ),
+    "Mean": record(
+        {
+            **_ANSWER,
+            "type": {"const": "number"},
+            "interval": record({"level": NUMBER, "meaning": TEXT}),
+            "mean": NUMBER,
+            "standard_error": NUMBER,
+            **INTERVAL,
+        }
+    ),
+    "Distribution": record(
+        {
+            **_ANSWER,
+            "type": {"const": "distribution"},
+            "reports_left_out": COUNT,
+            "method": TEXT,
+            "label": choice(("raw", "post-processed")),
+            "meaning": TEXT,
+            "interval": record({"level": NUMBER, "meaning": TEXT}),
+            "mean": record({"value": NUMBER, **INTERVAL}),
+            "quantiles": array(record({"quantile": NUMBER, "value": NUMBER, **INTERVAL})),
+            "bins": array(record({"from": NUMBER, "to": NUMBER, "share": NUMBER, **INTERVAL})),
+        }
+    ),
+    "Estimate": {"anyOf": [reference(name) for name in ("Shares", "Mean", "Distribution")]},
+}
