@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Final
 from flask import Flask
 from flask.json.provider import DefaultJSONProvider
 
-from deniable_aggregator import administration, ingest, problems, reading, remote
+from deniable_aggregator import administration, health, ingest, openapi, problems, reading, remote
 from deniable_aggregator.catalogue import Catalogue
 from deniable_aggregator.fold import Background, Folder
 from deniable_aggregator.keys import Keyring
+from deniable_aggregator.rates import RateLimiter
 from deniable_aggregator.settings import Settings
 from deniable_aggregator.store import Store
 from deniable_aggregator.upkeep import Upkeep
@@ -30,20 +31,39 @@ class Running:
     Attributes:
         store: the store.
         folder: counts what is pending: ``folder.fold(seconds=...)``.
+        writer: makes uploads durable.
+        keyring: verifies tokens.
+        limiter: how often a key may send.
+        ingest: checks and counts uploads.
+        health: whether the server should be given work.
     """
 
     def __init__(
-        self, store: Store, folder: Folder, writer: Writer, background: Background, *, owned: bool
+        self,
+        *,
+        store: Store,
+        folder: Folder,
+        writer: Writer,
+        background: Background,
+        keyring: Keyring,
+        limiter: RateLimiter,
+        ingest: ingest.Ingest,
+        health: health.Health,
+        owned: bool,
     ) -> None:
         self.store = store
         self.folder = folder
-        self._writer = writer
+        self.writer = writer
+        self.keyring = keyring
+        self.limiter = limiter
+        self.ingest = ingest
+        self.health = health
         self._background = background
         self._owned = owned
 
     def close(self) -> None:
         """Commits what is waiting, ends the threads, and closes the store if it was opened here."""
-        self._writer.close()
+        self.writer.close()
         self._background.close()
         if self._owned:
             self.store.close()
@@ -77,12 +97,18 @@ def create_app(
     folder = Folder(opened, catalogue)
     writer = Writer(
         opened,
+        queue_uploads=settings.queue_uploads,
         queue_bytes=settings.queue_bytes,
         queue_seconds=settings.queue_seconds,
-        enough_uploads=settings.enough_uploads,
     )
+    limiter = RateLimiter(settings.rate_limit, settings.rate_limit_store)
     receiving = ingest.Ingest(
-        keyring=keyring, catalogue=catalogue, writer=writer, settings=settings, clock=clock
+        keyring=keyring,
+        catalogue=catalogue,
+        writer=writer,
+        limiter=limiter,
+        settings=settings,
+        clock=clock,
     )
     answering = reading.Reading(
         store=opened,
@@ -95,6 +121,10 @@ def create_app(
     upkeep = Upkeep(opened, accept_days=settings.accept_days, clock=clock, keyring=keyring)
     background = Background(folder, upkeep, fold_seconds=settings.fold_seconds)
 
+    watching = health.Health(
+        store=opened, writer=writer, lag_seconds=folder.lag_seconds, settings=settings
+    )
+
     app = Flask("deniable_aggregator", static_folder=None)
     app.config["MAX_CONTENT_LENGTH"] = settings.max_body_bytes
     provider = DefaultJSONProvider(app)
@@ -105,10 +135,17 @@ def create_app(
     app.register_blueprint(reading.blueprint(answering, keyring, settings))
     app.register_blueprint(administration.blueprint(opened, catalogue, keyring, clock))
     app.register_blueprint(remote.blueprint(opened, keyring, clock))
-    app.add_url_rule("/healthz", view_func=_healthz)
-    app.extensions[EXTENSION] = Running(opened, folder, writer, background, owned=owned)
+    app.register_blueprint(health.blueprint(watching))
+    openapi.install(app)
+    app.extensions[EXTENSION] = Running(
+        store=opened,
+        folder=folder,
+        writer=writer,
+        background=background,
+        keyring=keyring,
+        limiter=limiter,
+        ingest=receiving,
+        health=watching,
+        owned=owned,
+    )
     return app
-
-
-def _healthz() -> dict[str, str]:
-    return {"status": "ok"}

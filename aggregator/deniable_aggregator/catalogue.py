@@ -59,6 +59,10 @@ class Catalogue:
             entry = self._entries.get(digest)
         return entry
 
+    def holds(self, digest: bytes) -> bool:
+        """Whether this metric is known without asking the store."""
+        return digest in self._entries
+
     def of(self, application: str) -> list[Entry]:
         """All metrics of an application, by name, as the store has them now."""
         self.read()

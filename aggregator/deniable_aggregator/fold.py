@@ -43,6 +43,11 @@ class Folder:
         self._catalogue = catalogue
         # Two threads of this process would only do the same work twice.
         self._lock = threading.Lock()
+        self._caught_up = time.monotonic()
+
+    def lag_seconds(self) -> float:
+        """How long ago all that waited was counted, or found to be in another server's hands."""
+        return time.monotonic() - self._caught_up
 
     def fold(self, *, seconds: float) -> None:
         """Counts what is waiting.
@@ -60,6 +65,8 @@ class Folder:
             full = True
             while full and time.monotonic() < deadline:
                 full = self._fold_batch()
+            if not full:
+                self._caught_up = time.monotonic()
         finally:
             self._lock.release()
 

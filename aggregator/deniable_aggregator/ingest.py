@@ -10,7 +10,8 @@ from flask import request
 
 from deniable_aggregator import problems
 from deniable_aggregator.access import authenticated
-from deniable_aggregator.problems import ProblemError, unavailable
+from deniable_aggregator.histogram import SECONDS, Histogram
+from deniable_aggregator.problems import ProblemError, overloaded, unavailable
 from deniable_aggregator.store import Outcome, StoreUnavailableError
 from deniable_aggregator.writer import OverloadedError
 from deniable_shared import wire
@@ -24,7 +25,8 @@ if TYPE_CHECKING:
     from flask import Flask
 
     from deniable_aggregator.catalogue import Catalogue
-    from deniable_aggregator.keys import Keyring
+    from deniable_aggregator.keys import Key, Keyring
+    from deniable_aggregator.rates import RateLimiter
     from deniable_aggregator.settings import Settings
     from deniable_aggregator.writer import Writer
 
@@ -32,7 +34,7 @@ PATH: Final = "/v1/reports"
 FUTURE_DAYS: Final = 1
 """A device's clock may be a day ahead."""
 
-RETRY_SECONDS: Final = 2
+COUNTED: Final = {Outcome.STORED: "accepted", Outcome.DUPLICATE: "duplicate"}
 
 UNKNOWN: Final = ""
 """Refusals of requests without a valid key belong to no application."""
@@ -47,8 +49,12 @@ class Ingest:
         keyring: verifies write keys.
         catalogue: the registered metrics.
         writer: makes uploads durable.
+        limiter: how often a key may send.
         settings: limits.
         clock: seconds since 1970.
+
+    Attributes:
+        seconds: how long uploads took, from headers to answer.
     """
 
     def __init__(
@@ -57,21 +63,29 @@ class Ingest:
         keyring: Keyring,
         catalogue: Catalogue,
         writer: Writer,
+        limiter: RateLimiter,
         settings: Settings,
         clock: Callable[[], float],
     ) -> None:
         self._keyring = keyring
         self._catalogue = catalogue
         self._writer = writer
+        self._limiter = limiter
         self._settings = settings
         self._clock = clock
         self._lock = threading.Lock()
         self._counts: Counter[tuple[str, str]] = Counter()
+        self.seconds = Histogram(SECONDS)
 
     def counts(self, application: str) -> Mapping[str, int]:
         """How many uploads of an application were accepted, duplicates, or refused, by code."""
         with self._lock:
             return {what: n for (whose, what), n in self._counts.items() if whose == application}
+
+    def all_counts(self) -> Mapping[tuple[str, str], int]:
+        """The same for all applications, each count by application and what became of uploads."""
+        with self._lock:
+            return dict(self._counts)
 
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         """A WSGI application that takes uploads, whatever the path."""
@@ -83,28 +97,99 @@ class Ingest:
         return []
 
     def receive(self, environ: WSGIEnvironment) -> None:
-        """Takes the upload of a request; durable, or known to be, when this returns.
+        """Takes the upload of a WSGI request; durable, or known to be, when this returns.
 
         Raises:
             ProblemError: if the upload is refused; it was counted and nothing was stored.
         """
-        application = UNKNOWN
+        whose = UNKNOWN
         try:
-            key = authenticated(self._keyring, environ.get("HTTP_AUTHORIZATION", ""), "write")
-            application = key.application
-            outcome = self._store(self._checked(application, environ), key.id)
+            key = self.authenticate(environ.get("HTTP_AUTHORIZATION", ""))
+            whose = key.application
+            self.admit(
+                key,
+                content_type=environ.get("CONTENT_TYPE", ""),
+                content_encoding=environ.get("HTTP_CONTENT_ENCODING", ""),
+                length=_announced(environ),
+            )
+            body = read_body(environ, self._settings.max_body_bytes)
+            if body is None:
+                raise self.too_large()
+            upload = self.decode(body)
+            self.check(whose, upload)
+            outcome = self.settled(lambda: self._writer.write(upload, key.id))
         except ProblemError as problem:
-            self._count(application, problem.code)
+            self.count(whose, problem.code)
             raise
-        self._count(application, "duplicate" if outcome is Outcome.DUPLICATE else "accepted")
-
-    def _checked(self, application: str, environ: WSGIEnvironment) -> wire.Upload:
-        try:
-            upload = wire.decode(self._body(environ))
         except WireError as error:
+            self.count(whose, "malformed_upload")
+            raise malformed(error) from None
+        self.count(whose, COUNTED[outcome])
+
+    def remembered(self, authorization: str) -> Key | None:
+        """The key of a request, if it is a write key that is known without asking the store."""
+        kind, _, token = authorization.partition(" ")
+        key = self._keyring.remembered(token.strip()) if kind.lower() == "bearer" else None
+        return key if key is not None and key.scope == "write" else None
+
+    def authenticate(self, authorization: str) -> Key:
+        """The write key of a request.
+
+        Raises:
+            ProblemError: ``unknown_key`` or ``wrong_scope``.
+            StoreUnavailableError: if the store cannot be asked.
+        """
+        return authenticated(self._keyring, authorization, "write")
+
+    def admit(
+        self, key: Key, *, content_type: str, content_encoding: str, length: int | None
+    ) -> None:
+        """Whether the body of a request may be read.
+
+        Args:
+            key: the request's key.
+            content_type: the header of that name.
+            content_encoding: the header of that name.
+            length: the length that is announced, in bytes; None if none is.
+
+        Raises:
+            ProblemError: if the upload is refused whatever its body is.
+        """
+        self._limiter.hit(key.id)
+        if content_encoding:
             raise ProblemError(
-                "malformed_upload", f"{error}. Sending it again is useless."
-            ) from None
+                "unsupported_media_type",
+                "Send the upload without Content-Encoding: noise does not compress.",
+            )
+        if content_type.partition(";")[0].strip().lower() != wire.CONTENT_TYPE:
+            raise ProblemError(
+                "unsupported_media_type", f"Send the upload as Content-Type: {wire.CONTENT_TYPE}."
+            )
+        if length is not None and length > self._settings.max_body_bytes:
+            raise self.too_large()
+
+    def decode(self, body: bytes) -> wire.Upload:
+        """The upload in a body.
+
+        Raises:
+            ProblemError: ``malformed_upload``.
+        """
+        try:
+            return wire.decode(body)
+        except WireError as error:
+            raise malformed(error) from None
+
+    def knows(self, upload: wire.Upload) -> bool:
+        """Whether an upload can be checked without asking the store for its metrics."""
+        return all(self._catalogue.holds(part.digest) for part in upload.parts)
+
+    def check(self, application: str, upload: wire.Upload) -> None:
+        """Checks every part of an upload.
+
+        Raises:
+            ProblemError: if a part cannot be accepted.
+            StoreUnavailableError: if a metric is not known and the store cannot be asked.
+        """
         today = epoch_at(self._clock())
         for digest, epoch, payload in upload.parts:
             entry = self._catalogue.find(digest)
@@ -127,40 +212,34 @@ class Ingest:
                 )
             if epoch < today - self._settings.accept_days:
                 raise self._closed()
-        return upload
 
-    def _body(self, environ: WSGIEnvironment) -> bytes:
-        if environ.get("HTTP_CONTENT_ENCODING"):
-            raise ProblemError(
-                "unsupported_media_type",
-                "Send the upload without Content-Encoding: noise does not compress.",
-            )
-        if environ.get("CONTENT_TYPE", "").partition(";")[0].strip().lower() != wire.CONTENT_TYPE:
-            raise ProblemError(
-                "unsupported_media_type", f"Send the upload as Content-Type: {wire.CONTENT_TYPE}."
-            )
-        limit = self._settings.max_body_bytes
-        body = read_body(environ, limit)
-        if body is None:
-            raise ProblemError(
-                "upload_too_large", f"Split the upload: at most {limit} bytes.", max_bytes=limit
-            )
-        return body
+    def settled(self, outcome: Callable[[], Outcome]) -> Outcome:
+        """What became of an upload.
 
-    def _store(self, upload: wire.Upload, key_id: str) -> Outcome:
+        Args:
+            outcome: asks the writer.
+
+        Raises:
+            ProblemError: if it was not stored.
+        """
         try:
-            outcome = self._writer.write(upload, key_id)
-        except OverloadedError:
-            raise ProblemError(
-                "overloaded",
-                "Send the same bytes again later; if they were stored, they count once.",
-                headers={"Retry-After": str(RETRY_SECONDS)},
-            ) from None
-        except StoreUnavailableError:
-            raise unavailable() from None
-        if outcome is Outcome.CLOSED:
+            found = outcome()
+        except (OverloadedError, StoreUnavailableError) as error:
+            raise self.unstored(error) from None
+        if found is Outcome.CLOSED:
             raise self._closed()
-        return outcome
+        return found
+
+    def unstored(self, error: Exception) -> ProblemError:
+        """The problem of an upload that the writer did not take, or could not store."""
+        return overloaded() if isinstance(error, OverloadedError) else unavailable()
+
+    def too_large(self) -> ProblemError:
+        """The problem of a body above the limit."""
+        limit = self._settings.max_body_bytes
+        return ProblemError(
+            "upload_too_large", f"Split the upload: at most {limit} bytes.", max_bytes=limit
+        )
 
     def _closed(self) -> ProblemError:
         days = self._settings.accept_days
@@ -168,9 +247,20 @@ class Ingest:
             "epoch_closed", f"Drop it: reports are accepted for {days} days.", accept_days=days
         )
 
-    def _count(self, application: str, what: str) -> None:
+    def count(self, application: str, what: str) -> None:
+        """Counts an upload under what became of it: accepted, duplicate or a problem's code."""
         with self._lock:
             self._counts[application, what] += 1
+
+
+def malformed(error: WireError) -> ProblemError:
+    """The problem of a body that is no upload."""
+    return ProblemError("malformed_upload", f"{error}. Sending it again is useless.")
+
+
+def _announced(environ: WSGIEnvironment) -> int | None:
+    announced = environ.get("CONTENT_LENGTH") or ""
+    return int(announced) if announced.isdecimal() else None
 
 
 def read_body(environ: WSGIEnvironment, limit: int) -> bytes | None:
@@ -179,8 +269,7 @@ def read_body(environ: WSGIEnvironment, limit: int) -> bytes | None:
     Raises:
         WireError: if the body ends before its announced end.
     """
-    announced = environ.get("CONTENT_LENGTH") or ""
-    length = int(announced) if announced.isdecimal() else None
+    length = _announced(environ)
     if length is None and not environ.get("wsgi.input_terminated"):
         length = 0
     if length is not None and length > limit:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 MEDIA_TYPE: Final = "application/problem+json"
 RETRY_SECONDS: Final = 5
+OVERLOADED_SECONDS: Final = 2
 
 log = logging.getLogger("deniable_aggregator")
 
@@ -32,6 +33,7 @@ CODES: Final[Mapping[str, tuple[int, str]]] = {
     "unknown_metric": (404, "No such metric is registered"),
     "no_reports": (404, "There are no reports in this period"),
     "method_not_allowed": (405, "This method is not allowed here"),
+    "body_too_slow": (408, "The body did not arrive in time"),
     "key_refused": (409, "The key is not in a state for this"),
     "unknown_digest": (409, "The metric is not registered in this form"),
     "epoch_future": (409, "The day of a report is in the future"),
@@ -44,8 +46,10 @@ CODES: Final[Mapping[str, tuple[int, str]]] = {
     "registry_refused": (422, "The registry has problems"),
     "remote_refused": (422, "The remote configuration was refused"),
     "overloaded": (429, "The server is behind"),
+    "rate_limited": (429, "The key sends more than it may"),
     "request_refused": (400, "The request was refused"),
     "internal_error": (500, "The server failed"),
+    "not_ready": (503, "The server should not be given work"),
     "store_unavailable": (503, "The store cannot be reached or written"),
 }
 """Every code with its HTTP status and title."""
@@ -101,6 +105,15 @@ def unavailable() -> ProblemError:
     )
 
 
+def overloaded() -> ProblemError:
+    """The problem of a server that has more to do than it can."""
+    return ProblemError(
+        "overloaded",
+        "Send the same bytes again later; if they were stored, they count once.",
+        headers={"Retry-After": str(OVERLOADED_SECONDS)},
+    )
+
+
 def install(app: Flask) -> None:
     """Makes every error of an application a problem document, those of Flask included."""
     app.register_error_handler(Exception, document)
@@ -132,7 +145,7 @@ _OF_STATUS: Final = {
     404: (
         "not_found",
         "Check the path: /v1/reports, /v1/metrics, /v1/metrics/NAME/estimate, /v1/status, "
-        "/v1/remote, /v1/keys, /healthz.",
+        "/v1/remote, /v1/keys, /healthz, /readyz.",
     ),
     405: ("method_not_allowed", "The header Allow lists the methods of this path."),
     413: ("upload_too_large", "Send less in one request."),

@@ -2,37 +2,45 @@
 
 from __future__ import annotations
 
+import asyncio
 import errno
+import math
 import os
 import signal
 import socket
 import threading
 import time
 from contextlib import closing
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from granian.constants import Interfaces
+from granian.constants import HTTPModes, Interfaces, Loops
+from granian.http import HTTP1Settings
 from granian.log import LogLevels
 from granian.server import MPServer
 
-from deniable_aggregator.app import create_app
+from deniable_aggregator.app import EXTENSION, create_app
+from deniable_aggregator.asgi import Application
 from deniable_aggregator.catalogue import Catalogue
+from deniable_aggregator.rates import RateLimiter
 from deniable_aggregator.store import Store
 from deniable_shared.errors import DeniableError
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
-    from flask import Flask
-
+    from deniable_aggregator.app import Running
     from deniable_aggregator.settings import Settings
 
-DEFAULT_HOST: Final = "127.0.0.1"
-DEFAULT_PORT: Final = 8787
-DEFAULT_THREADS: Final = 32
-BACKPRESSURE: Final = 1_024
+CONNECTIONS: Final = 1_024
+"""More wait until one of these is closed. Each has one request at a time, so this also bounds how
+much waits for the event loop."""
+
+BUFFER_BYTES: Final = 64 << 10
+"""What is read of a connection before anybody asks for it."""
+
+WSGI_THREADS: Final = 32
+QUESTION_SECONDS: Final = 10.0
+"""For answers that are being worked out when the server is told to end."""
+
 PORT_SECONDS: Final = 3.0
 POLL_SECONDS: Final = 0.25
 RESPAWN_SECONDS: Final = 0.5
@@ -42,38 +50,30 @@ class ServingError(DeniableError):
     """The server cannot listen where it was told to."""
 
 
-def serve(
-    *,
-    store: Path,
-    settings: Settings,
-    host: str = DEFAULT_HOST,
-    port: int = DEFAULT_PORT,
-    threads: int = DEFAULT_THREADS,
-) -> None:
+def serve(settings: Settings) -> None:
     """Serves until a signal ends it: one worker process, started again whenever it dies.
 
+    SIGTERM is an orderly end: the server says that it is not ready, goes on for `drain_seconds`,
+    stops accepting, answers what it has begun, commits and closes. SIGINT leaves out the wait.
+
     Args:
-        store: the store's file; created if absent.
-        settings: limits.
-        host: the address to listen on. Beyond 127.0.0.1, put a buffering reverse proxy in front:
-            TLS and slow clients are its business.
-        port: the TCP port.
-        threads: requests that are worked on at a time.
+        settings: all of them; `store` must be set.
 
     Raises:
-        StoreError: if the path does not hold a store that this version can work with.
+        StoreError: if it is not a store that this version can work with.
+        ParameterError: if uploads cannot be counted where `rate_limit_store` says.
         ServingError: if another program listens at this address.
     """
-    _await_port(host, port)
+    _await_port(settings.host, settings.port)
     # Opened here first, so that a store that cannot be used is told once and clearly, and not by
     # a worker that is started again and again.
-    with closing(Store(store)) as opened:
+    with closing(Store(settings.store)) as opened:
         Catalogue(opened)
+    RateLimiter(settings.rate_limit, settings.rate_limit_store)
     # The worker counts on one core beside ingest: threads of a BLAS would only fight for it.
     os.environ.setdefault("OMP_NUM_THREADS", "1")
-    settings = replace(settings, enough_uploads=max(1, threads * 3 // 4))
-    loader = partial(_worker, os.getpid(), store=store, settings=settings)
-    server(host, port, threads).serve(target_loader=loader, wrap_loader=False)
+    loader = partial(_worker, os.getpid(), settings)
+    server(settings, Interfaces.ASGI).serve(target_loader=loader, wrap_loader=False)
 
 
 def _await_port(host: str, port: int) -> None:
@@ -101,34 +101,60 @@ def _family(host: str) -> socket.AddressFamily:
     return socket.AF_INET6 if ":" in host else socket.AF_INET
 
 
-def _worker(parent: int, *, store: Path, settings: Settings) -> Flask:
+def _worker(parent: int, settings: Settings) -> Application:
     """The application in a worker process, which ends when its parent is gone."""
     threading.Thread(target=_end_with, args=(parent,), name="deniable-parent", daemon=True).start()
-    return create_app(store=store, settings=settings)
+    app = create_app(store=settings.store, settings=settings)
+    running: Running = app.extensions[EXTENSION]
+    return Application(app, settings, started=partial(_drain_first, running, settings))
+
+
+def _drain_first(running: Running, settings: Settings) -> None:
+    """Makes SIGTERM say first that the server is not ready, and end it a while later."""
+    loop = asyncio.get_running_loop()
+
+    def drain() -> None:
+        running.health.draining = True
+        # The web server has a handler for this one too, which stops accepting.
+        loop.call_later(settings.drain_seconds, os.kill, os.getpid(), signal.SIGINT)
+
+    loop.add_signal_handler(signal.SIGTERM, drain)
 
 
 def _end_with(parent: int) -> None:
     while os.getppid() == parent:
         time.sleep(POLL_SECONDS)
-    os.kill(os.getpid(), signal.SIGTERM)
+    os.kill(os.getpid(), signal.SIGINT)
 
 
-def server(host: str, port: int, threads: int) -> MPServer:
+def server(settings: Settings, interface: Interfaces) -> MPServer:
     """The web server as it was measured; it calls the loader that its `serve` is given.
 
     One worker, because a second one on the same SQLite file was measured to be slower.
+
+    Args:
+        settings: where to listen, and how long to wait for what.
+        interface: how it talks to the application.
     """
+    patience = settings.body_seconds + settings.queue_seconds + QUESTION_SECONDS
     return MPServer(
-        "deniable_aggregator.app:create_app",
-        address=host,
-        port=port,
-        interface=Interfaces.WSGI,
+        "deniable_aggregator.asgi:Application",
+        address=settings.host,
+        port=settings.port,
+        interface=interface,
         workers=1,
-        blocking_threads=threads,
-        backpressure=BACKPRESSURE,
+        blocking_threads=WSGI_THREADS if interface == Interfaces.WSGI else 1,
+        loop=Loops.asyncio,
+        backpressure=CONNECTIONS,
+        http=HTTPModes.http1,
+        http1_settings=HTTP1Settings(
+            header_read_timeout=int(settings.header_seconds * 1_000),
+            max_buffer_size=BUFFER_BYTES,
+        ),
         websockets=False,
         log_level=LogLevels.error,
         log_access=False,  # an access log is a list of addresses and times
         respawn_failed_workers=True,
         respawn_interval=RESPAWN_SECONDS,
+        workers_kill_timeout=math.ceil(settings.drain_seconds + patience),
     )

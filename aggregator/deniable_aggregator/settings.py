@@ -60,20 +60,60 @@ class Settings:
     )
     port: int = _setting(8_787, "The TCP port to listen on.", _SERVER, least=1, most=65_535)
     threads: int = _setting(
-        32,
-        "Requests that are worked on at a time; the default was measured.",
+        8,
+        "Questions and acts of administration that are worked on at a time. Uploads need no "
+        "threads.",
         _SERVER,
         least=1,
         most=512,
     )
+    drain_seconds: float = _setting(
+        1.0,
+        "How long requests are still accepted after the server was told to end and says that it "
+        "is not ready, so that a load balancer can notice.",
+        _SERVER,
+        least=0,
+        most=3_600,
+    )
     max_body_bytes: int = _setting(
         8 << 20, "The largest upload.", _LIMITS, least=4_096, most=MAX_BYTES
     )
-    queue_bytes: int = _setting(
+    header_seconds: float = _setting(
+        10.0,
+        "How long a client may take to send the headers of a request, and how long a connection "
+        "without a request is kept.",
+        _LIMITS,
+        least=1,
+        most=60,
+    )
+    body_seconds: float = _setting(
+        10.0,
+        "How long a client may take to send a whole body.",
+        _LIMITS,
+        above=0,
+        most=MAX_SECONDS,
+    )
+    in_flight_bytes: int = _setting(
         64 << 20,
-        "Uploads waiting for the disk, at least max_body_bytes; beyond it the server answers 429.",
+        "Bodies of uploads in memory over all connections, from their first byte until they are "
+        "answered, at least max_body_bytes; beyond it the server answers 429.",
         _LIMITS,
         least=4_096,
+        most=MAX_BYTES,
+    )
+    queue_uploads: int = _setting(
+        512,
+        "Uploads that may wait for the next commit; beyond it the server answers 429, so that "
+        "nobody waits for more than two commits.",
+        _LIMITS,
+        least=1,
+        most=1_000_000,
+    )
+    queue_bytes: int = _setting(
+        4 << 20,
+        "What these may take in memory. One upload of whatever size may always wait.",
+        _LIMITS,
+        least=65_536,
         most=MAX_BYTES,
     )
     queue_seconds: float = _setting(
@@ -83,13 +123,19 @@ class Settings:
         above=0,
         most=MAX_SECONDS,
     )
-    enough_uploads: int = _setting(
-        24,
-        "So many waiting uploads are committed at once; fewer wait for up to three milliseconds "
-        "for others.",
+    rate_limit: str = _setting(
+        "",
+        "How many uploads one write key may bring, such as 10000/minute; empty for no limit. A "
+        "key is that of all devices with one build of an application, or of a relay.",
         _LIMITS,
-        least=1,
-        most=1_000_000,
+        optional=True,
+    )
+    rate_limit_store: str = _setting(
+        "memory://",
+        "Where they are counted: memory:// counts in each server for itself, redis://HOST:PORT in "
+        "all of them together.",
+        _LIMITS,
+        secret=True,
     )
     max_candidates: int = _setting(
         5_000_000,
@@ -124,6 +170,20 @@ class Settings:
         _WORK,
         above=0,
         most=MAX_SECONDS,
+    )
+    max_fold_lag_seconds: float = _setting(
+        900.0,
+        "A server that has not counted all that waits for so long is not ready.",
+        _WATCH,
+        above=0,
+        most=MAX_SECONDS,
+    )
+    min_free_bytes: int = _setting(
+        256 << 20,
+        "A server with less free space on the disk of its store's file is not ready.",
+        _WATCH,
+        least=0,
+        most=MAX_BYTES,
     )
     log_format: str = _setting(
         "text", "How lines are logged to the error output.", _WATCH, choices=("text", "json")
@@ -171,7 +231,7 @@ def violations(values: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         if not rule.allows(KINDS[name], values[name]):
             wrong.add(name)
             yield name, rule.constraint(KINDS[name])
-    for name, other in (("queue_bytes", "max_body_bytes"), ("retention_days", "accept_days")):
+    for name, other in (("in_flight_bytes", "max_body_bytes"), ("retention_days", "accept_days")):
         unlimited = name == "retention_days" and values[name] == 0
         if not wrong & {name, other} and not unlimited and not values[name] >= values[other]:
             yield name, f"at least {other}, which is {values[other]:,}"

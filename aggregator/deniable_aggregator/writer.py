@@ -4,21 +4,26 @@ from __future__ import annotations
 
 import logging
 import threading
-from typing import TYPE_CHECKING, Final
+import time
+from collections import defaultdict
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from deniable_aggregator.histogram import SECONDS, SIZES, Histogram
 from deniable_aggregator.store import Outcome, Store, StoreUnavailableError
 
 if TYPE_CHECKING:
-    from deniable_shared.wire import Upload
+    from collections.abc import Callable, Sequence
 
-GROUP_UPLOADS: Final = 1_000
-"""The most uploads of one commit."""
+    from deniable_shared.wire import Upload
 
 GATHER_SECONDS: Final = 0.003
 """How long the first upload of a group waits for others, at most."""
 
+MOST_AWAITED: Final = 64
+"""A larger group is not waited for: what a commit costs is shared by enough of them."""
+
 UPLOAD_OVERHEAD_BYTES: Final = 1_024
-"""What an upload takes in memory beside its payload, roughly; it bounds their number too."""
+"""What an upload takes in memory beside its payload, roughly."""
 
 CLOSE_SECONDS: Final = 5.0
 
@@ -29,50 +34,136 @@ class OverloadedError(Exception):
     """The queue is full, or the disk did not answer in time. Sending again is always safe."""
 
 
-class _Waiting:
-    """An upload on its way to the disk.
+class Load(NamedTuple):
+    """How the writer is doing.
 
-    The lock is held until the outcome is known: the cheapest way to wait for another thread.
+    Attributes:
+        queued_uploads: uploads that wait for the next commit.
+        queued_bytes: what they take in memory, roughly.
+        commits: commits since the start.
+        uploads: uploads in them.
+        seconds: how long they took together.
+        failing: whether the last commit failed.
     """
 
-    __slots__ = ("abandoned", "done", "key_id", "outcome", "size", "upload")
+    queued_uploads: int
+    queued_bytes: int
+    commits: int
+    uploads: int
+    seconds: float
+    failing: bool
 
-    def __init__(self, upload: Upload, key_id: str) -> None:
+
+class Pending:
+    """An upload on its way to the disk.
+
+    Args:
+        upload: the upload.
+        key_id: the id of the write key that it came with.
+        tell: called once it is known what became of this upload, and of others with the same
+            `tell` at once; from the writer's thread.
+        ticket: whatever the caller wants to find again.
+
+    Attributes:
+        abandoned: set by a caller who waits no longer; it is not written, if that is not too late.
+    """
+
+    __slots__ = ("_outcome", "abandoned", "key_id", "size", "tell", "ticket", "upload")
+
+    def __init__(
+        self,
+        upload: Upload,
+        key_id: str,
+        tell: Callable[[Sequence[Pending]], object],
+        ticket: Any = None,
+    ) -> None:
         self.upload = upload
         self.key_id = key_id
+        self.tell = tell
+        self.ticket = ticket
         self.size = UPLOAD_OVERHEAD_BYTES + sum(len(part.payload) for part in upload.parts)
-        self.outcome: Outcome | None = None
         self.abandoned = False
-        self.done = threading.Lock()
-        self.done.acquire()
+        self._outcome: Outcome | None = None
+
+    def outcome(self) -> Outcome:
+        """What became of it, once `tell` was called.
+
+        Raises:
+            StoreUnavailableError: if the store failed; nothing was stored.
+        """
+        if self._outcome is None:
+            raise StoreUnavailableError("the commit failed")
+        return self._outcome
+
+    def settle(self, outcome: Outcome) -> None:
+        """Notes what became of it."""
+        self._outcome = outcome
 
 
 class Writer:
     """One thread that commits whatever has come together.
 
-    It waits for a moment, unless enough uploads wait already: a commit costs the same for one
-    upload as for many, so a few milliseconds of patience are what makes ingest fast.
+    A commit takes all that waits, and so little may wait that nobody waits for more than the
+    commit that is under way and the next. What does not fit is refused at once: a device that
+    tries again later is served better than one that waits.
+
+    A commit costs nearly the same for one upload as for many. So the thread waits a moment until as
+    many have come as were in the group before: callers who were answered together tend to come back
+    together.
 
     Args:
         store: where uploads go.
-        queue_bytes: uploads that may wait, in bytes.
-        queue_seconds: how long one may wait.
-        enough_uploads: so many are committed without waiting for more.
+        queue_uploads: uploads that may wait.
+        queue_bytes: what they may take in memory. One upload may always wait, whatever its size.
+        queue_seconds: how long a caller of `write` waits.
+
+    Attributes:
+        commit_seconds: how long commits took.
+        commit_uploads: how many uploads they had.
+        commits_failed: how many failed.
     """
 
     def __init__(
-        self, store: Store, *, queue_bytes: int, queue_seconds: float, enough_uploads: int
+        self, store: Store, *, queue_uploads: int, queue_bytes: int, queue_seconds: float
     ) -> None:
         self._store = store
-        self._enough = enough_uploads
-        self._limit = queue_bytes
+        self._most_uploads = queue_uploads
+        self._most_bytes = queue_bytes
         self._seconds = queue_seconds
         self._change = threading.Condition(threading.Lock())
-        self._queue: list[_Waiting] = []
+        self._queue: list[Pending] = []
         self._size = 0
+        self._awaited = 1
         self._closed = False
+        self._commits = 0
+        self._uploads = 0
+        self._spent = 0.0
+        self._failing = False
+        self.commit_seconds = Histogram(SECONDS)
+        self.commit_uploads = Histogram(SIZES)
+        self.commits_failed = 0
         self._thread = threading.Thread(target=self._run, name="deniable-writer", daemon=True)
         self._thread.start()
+
+    def submit(self, pending: Pending) -> None:
+        """Hands an upload over without waiting for it.
+
+        Raises:
+            OverloadedError: if the queue is full.
+            StoreUnavailableError: if the writer is closed.
+        """
+        with self._change:
+            if self._closed:
+                raise StoreUnavailableError("the server is shutting down")
+            queue = self._queue
+            if queue and (
+                len(queue) >= self._most_uploads or self._size + pending.size > self._most_bytes
+            ):
+                raise OverloadedError
+            self._size += pending.size
+            queue.append(pending)
+            if len(queue) in (1, self._awaited):
+                self._change.notify()
 
     def write(self, upload: Upload, key_id: str) -> Outcome:
         """Hands an upload over and waits until it is durable.
@@ -86,22 +177,27 @@ class Writer:
                 the upload may still be stored; sent again, it is a duplicate.
             StoreUnavailableError: if the store failed; nothing was stored.
         """
-        waiting = _Waiting(upload, key_id)
-        with self._change:
-            if self._closed:
-                raise StoreUnavailableError("the server is shutting down")
-            if self._size + waiting.size > self._limit:
-                raise OverloadedError
-            self._size += waiting.size
-            self._queue.append(waiting)
-            if len(self._queue) in (1, self._enough):
-                self._change.notify()
-        if not waiting.done.acquire(timeout=self._seconds):
-            waiting.abandoned = True
+        # Held until the outcome is known: the cheapest way to wait for another thread.
+        done = threading.Lock()
+        done.acquire()
+        pending = Pending(upload, key_id, lambda _: done.release())
+        self.submit(pending)
+        if not done.acquire(timeout=self._seconds):
+            pending.abandoned = True
             raise OverloadedError
-        if waiting.outcome is None:
-            raise StoreUnavailableError("the commit failed")
-        return waiting.outcome
+        return pending.outcome()
+
+    def load(self) -> Load:
+        """How the writer is doing."""
+        with self._change:
+            return Load(
+                len(self._queue),
+                self._size,
+                self._commits,
+                self._uploads,
+                self._spent,
+                self._failing,
+            )
 
     def close(self) -> None:
         """Commits what is waiting and ends the thread."""
@@ -112,35 +208,46 @@ class Writer:
 
     def _run(self) -> None:
         while group := self._gather():
-            self._commit([waiting for waiting in group if not waiting.abandoned])
-            with self._change:
-                self._size -= sum(waiting.size for waiting in group)
-            for waiting in group:
-                waiting.done.release()
+            self._commit([pending for pending in group if not pending.abandoned])
+            told = defaultdict(list)
+            for pending in group:
+                told[pending.tell].append(pending)
+            for tell, pendings in told.items():
+                tell(pendings)
 
-    def _gather(self) -> list[_Waiting]:
+    def _gather(self) -> list[Pending]:
         """The uploads of the next commit; none when the writer is closed and all are written."""
         with self._change:
             self._change.wait_for(lambda: self._queue or self._closed)
             self._change.wait_for(
-                lambda: len(self._queue) >= self._enough or self._closed, GATHER_SECONDS
+                lambda: len(self._queue) >= self._awaited or self._closed, GATHER_SECONDS
             )
-            group = self._queue[:GROUP_UPLOADS]
-            del self._queue[:GROUP_UPLOADS]
+            group, self._queue, self._size = self._queue, [], 0
+            self._awaited = max(1, min(len(group), MOST_AWAITED))
         return group
 
-    def _commit(self, group: list[_Waiting]) -> None:
+    def _commit(self, group: list[Pending]) -> None:
         if not group:
             return
+        self._failing, start = True, time.monotonic()
         try:
             outcomes = self._store.inbox.append(
-                [waiting.upload for waiting in group], [waiting.key_id for waiting in group]
+                [pending.upload for pending in group], [pending.key_id for pending in group]
             )
         except StoreUnavailableError as error:
+            self.commits_failed += 1
             log.error("a group of %d uploads was not stored: %s", len(group), error)
             return
         except Exception as error:  # noqa: BLE001  this thread must outlive every failure
+            self.commits_failed += 1
             log.error("a group of %d uploads failed: %s", len(group), type(error).__name__)
             return
-        for waiting, outcome in zip(group, outcomes, strict=True):
-            waiting.outcome = outcome
+        for pending, outcome in zip(group, outcomes, strict=True):
+            pending.settle(outcome)
+        seconds = time.monotonic() - start
+        self._failing = False
+        self._commits += 1
+        self._uploads += len(group)
+        self._spent += seconds
+        self.commit_seconds.note(seconds)
+        self.commit_uploads.note(len(group))

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from deniable_aggregator.store.audit import Audit
 from deniable_aggregator.store.batch import Batch, Sum, TallyKey
+from deniable_aggregator.store.creation import check
 from deniable_aggregator.store.database import Row
 from deniable_aggregator.store.errors import StoreError, StoreRefusedError, StoreUnavailableError
 from deniable_aggregator.store.inbox import Backlog, Inbox, Outcome
@@ -53,6 +54,16 @@ class Store:
 
     def __repr__(self) -> str:
         return f"Store({self.name!r})"
+
+    def check_schema(self) -> None:
+        """Looks whether another program has changed the schema since the store was opened.
+
+        Raises:
+            StoreRefusedError: if it has.
+            StoreUnavailableError: if the store cannot be read.
+        """
+        with self._database.read() as connection:
+            check(connection, self.name)
 
     def close(self) -> None:
         """Closes the store; everything acknowledged is in it already."""

@@ -27,11 +27,24 @@ def create_or_check(connection: Connection, name: str) -> None:
     Raises:
         StoreRefusedError: if it holds something else, or a store of another revision.
     """
-    found = revision_of(connection, name)
-    if found is None:
+    if revision_of(connection, name) is None:
         metadata.create_all(connection)
         connection.execute(insert(revision).values(version_num=REVISION))
-    elif found < REVISION:
+    check(connection, name)
+
+
+def check(connection: Connection, name: str) -> None:
+    """Checks the revision of a store.
+
+    Args:
+        connection: of whatever kind.
+        name: how people know the database.
+
+    Raises:
+        StoreRefusedError: if it is not a store of this revision.
+    """
+    found = revision_of(connection, name) or "none"
+    if found < REVISION:
         raise StoreRefusedError(
             f"{name}: has the older schema {found}, this program works with {REVISION}. Stop the "
             f"server, back the store up, and run: deniable store migrate --store {name}"

@@ -1,0 +1,132 @@
+"""``/healthz``: the process answers. ``/readyz``: it can do its work, or why it cannot."""
+
+from __future__ import annotations
+
+import shutil
+import threading
+import time
+from typing import TYPE_CHECKING, Any, Final
+
+from flask import Blueprint
+
+from deniable_aggregator.problems import RETRY_SECONDS, ProblemError
+from deniable_aggregator.store import StoreRefusedError, StoreUnavailableError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from deniable_aggregator.settings import Settings
+    from deniable_aggregator.store import Store
+    from deniable_aggregator.writer import Writer
+
+PATHS: Final = ("/healthz", "/readyz")
+CACHE_SECONDS: Final = 1.0
+
+OK: Final = "ok"
+
+
+class Health:
+    """Whether a server should be given work.
+
+    Args:
+        store: must be there, writable and of this version's schema.
+        writer: must not fail.
+        lag_seconds: how long ago all that waited had been counted.
+        settings: limits.
+        monotonic: a clock in seconds.
+
+    Attributes:
+        draining: set when the server was told to end.
+    """
+
+    def __init__(
+        self,
+        *,
+        store: Store,
+        writer: Writer,
+        lag_seconds: Callable[[], float],
+        settings: Settings,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.draining = False
+        self._store = store
+        self._writer = writer
+        self._lag_seconds = lag_seconds
+        self._settings = settings
+        self._monotonic = monotonic
+        self._lock = threading.Lock()
+        self._checked: tuple[float, Mapping[str, str]] | None = None
+
+    def checks(self) -> Mapping[str, str]:
+        """Each thing that was looked at: ``ok``, or what is wrong; at most a second old."""
+        draining = "the server was told to end" if self.draining else OK
+        with self._lock:
+            now = self._monotonic()
+            if self._checked is None or now >= self._checked[0]:
+                self._checked = (now + CACHE_SECONDS, self._check())
+            return {"draining": draining, **self._checked[1]}
+
+    def _check(self) -> Mapping[str, str]:
+        return {
+            "database": self._database(),
+            "migrations": self._migrations(),
+            "disk": self._disk(),
+            "fold": self._fold(),
+        }
+
+    def _database(self) -> str:
+        if self._writer.load().failing:
+            return "the last commit failed; the server's log says why"
+        try:
+            # A write transaction like any other, though it finds nothing to change.
+            self._store.keys.used((), 0)
+        except StoreUnavailableError:
+            return "it cannot be written; the server's log says why"
+        return OK
+
+    def _migrations(self) -> str:
+        try:
+            self._store.check_schema()
+        except StoreRefusedError as error:
+            return str(error)
+        except StoreUnavailableError:
+            return "the schema cannot be read"
+        return OK
+
+    def _disk(self) -> str:
+        if self._store.path is None:
+            return OK
+        try:
+            free = shutil.disk_usage(self._store.path.absolute().parent).free
+        except OSError:
+            return "the store's directory cannot be looked at"
+        least = self._settings.min_free_bytes
+        return OK if free >= least else f"{free:,} bytes are free, min_free_bytes is {least:,}"
+
+    def _fold(self) -> str:
+        lag = self._lag_seconds()
+        most = self._settings.max_fold_lag_seconds + self._settings.fold_seconds
+        return OK if lag <= most else f"reports have waited to be counted for {lag:,.0f} seconds"
+
+
+def blueprint(health: Health) -> Blueprint:
+    """The routes."""
+    routes = Blueprint("health", __name__)
+
+    def alive() -> dict[str, str]:
+        return {"status": OK}
+
+    def ready() -> dict[str, Any]:
+        checks = health.checks()
+        if any(said != OK for said in checks.values()):
+            raise ProblemError(
+                "not_ready",
+                "; ".join(f"{name}: {said}" for name, said in checks.items() if said != OK),
+                headers={"Retry-After": str(RETRY_SECONDS)},
+                checks=dict(checks),
+            )
+        return {"status": OK, "checks": dict(checks)}
+
+    routes.add_url_rule("/healthz", view_func=alive)
+    routes.add_url_rule("/readyz", view_func=ready)
+    return routes
