@@ -1,0 +1,122 @@
+from __future__ import annotations
+
+import re
+import socket
+import time
+
+import httpx
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+
+from deniable_aggregator.histogram import Histogram
+from deniable_aggregator.store import StoreUnavailableError
+from deniable_aggregator.telemetry import Telemetry
+from tests.aggregator.service import upload
+
+
+@pytest.fixture
+def telemetry(service):
+    made = Telemetry(service.running, in_flight_bytes=lambda: 7)
+    yield made
+    made.close()
+
+
+def values(text):
+    return {
+        (sample.name, *sample.labels.values()): sample.value
+        for family in text_string_to_metric_families(text)
+        for sample in family.samples
+    }
+
+
+def test_uploads_are_counted_by_application_and_outcome(service, telemetry):
+    first = upload()
+    for body, key in ((first, None), (first, None), (upload(b"\x07"), None), (first, "no key")):
+        service.send(body, key=key)
+    found = values(telemetry.text())
+    uploads = {key[1:]: value for key, value in found.items() if key[0] == "deniable_uploads_total"}
+    assert uploads == {
+        ("flightdeck", "accepted"): 1,
+        ("flightdeck", "duplicate"): 1,
+        ("flightdeck", "malformed_report"): 1,
+        ("", "unknown_key"): 1,
+    }
+
+
+def test_commits_the_inbox_and_the_fold_are_measured(service, telemetry):
+    service.send(upload(b"\x01\x02"))
+    found = values(telemetry.text())
+    assert found["deniable_commit_seconds_count",] == 1
+    assert found["deniable_commit_uploads_bucket", "1"] == 1
+    assert found["deniable_inbox_rows",] == 1
+    assert found["deniable_inbox_bytes",] == 2
+    assert found["deniable_reports_folded_total",] == 0
+    assert found["deniable_in_flight_bytes",] == 7
+    assert found["deniable_store_bytes",] > 4_096
+    assert service.counts() == [0, 1, 1]
+    found = values(telemetry.text())
+    assert found["deniable_reports_folded_total",] == 2
+    assert found["deniable_inbox_rows",] == 0
+
+
+def test_a_store_that_fails_is_shown_and_the_rest_is_there(service, telemetry, monkeypatch):
+    def fail(*_args, **_options):
+        raise StoreUnavailableError("gone")
+
+    monkeypatch.setattr(service.store.inbox, "append", fail)
+    monkeypatch.setattr(service.store, "levels", fail)
+    monkeypatch.setattr(service.store.keys, "used", fail)
+    assert service.send(upload()).status_code == 503
+    found = values(telemetry.text())
+    assert found["deniable_ready", "database"] == 0
+    assert found["deniable_ready", "draining"] == 1
+    assert found["deniable_commits_failed_total",] == 1
+    assert found["deniable_uploads_total", "flightdeck", "store_unavailable"] == 1
+    assert ("deniable_inbox_rows",) not in found
+
+
+def test_no_label_is_made_up_by_a_sender(service, telemetry):
+    for key in ("deniable_write_000000000000_" + "A" * 43, "X" * 50):
+        service.send(upload(), key=key, headers={"User-Agent": "odd/1", "X-Forwarded-For": "odd"})
+        service.http.get("/odd", headers={"Authorization": f"Bearer {key}"})
+    text = telemetry.text()
+    assert "odd" not in text
+    assert "XXXX" not in text
+    assert "AAAA" not in text
+
+
+def test_nothing_tells_a_time_of_day(service, telemetry):
+    service.send(upload())
+    now = time.time()
+    found = values(telemetry.text())
+    assert not [name for name, value in found.items() if abs(value - now) < 86_400]
+    assert not [name for name in found if "created" in name[0] or "start" in name[0]]
+
+
+def test_every_measure_is_documented_with_what_it_means(telemetry):
+    for line in telemetry.text().splitlines():
+        if line.startswith("# HELP deniable"):
+            assert re.fullmatch(r"# HELP deniable\w* [A-Z1].{10,}\.", line)
+
+
+def test_it_is_answered_on_a_port_of_its_own(telemetry):
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    telemetry.listen("127.0.0.1", port)
+    answer = httpx.get(f"http://127.0.0.1:{port}/metrics")
+    assert answer.status_code == 200
+    assert "deniable_ready" in answer.text
+
+
+def test_a_taken_port_is_told_and_nothing_else_happens(telemetry, caplog):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        telemetry.listen("127.0.0.1", taken.getsockname()[1])
+    assert "Address already in use" in caplog.text
+
+
+def test_a_histogram_counts_each_value_once():
+    histogram = Histogram((1.0, 2.0))
+    for value in (0.5, 1.0, 1.5, 9.0):
+        histogram.note(value)
+    assert histogram.read() == ([2, 1, 1], 12.0)
