@@ -1,0 +1,91 @@
+from __future__ import annotations
+
+import json
+import logging
+import logging.config
+import sys
+
+import pytest
+
+from deniable_aggregator.logs import OURS, JsonLines, TextLines, dictconfig
+from tests.aggregator.service import Clock
+
+SECRET = "203.0.113.77"
+
+
+def record(name=OURS, level=logging.ERROR, message="%d rows", args=(3,), failure=None):
+    return logging.LogRecord(name, level, "/somewhere/module.py", 7, message, args, failure)
+
+
+def failed():
+    try:
+        raise ValueError(SECRET)
+    except ValueError:
+        return sys.exc_info()
+
+
+def test_a_line_for_people_says_who_speaks_and_how_bad_it_is():
+    lines = TextLines()
+    assert lines.format(record()) == "deniable: error: 3 rows"
+    assert lines.format(record(level=logging.INFO)) == "deniable: 3 rows"
+
+
+def test_a_line_of_json_has_the_day_and_nothing_finer():
+    line = JsonLines(clock=Clock(20_000)).format(record(message="a\nb", args=()))
+    assert json.loads(line) == {
+        "day": "2024-10-04",
+        "level": "error",
+        "logger": OURS,
+        "message": "a\nb",
+    }
+    assert "\n" not in line
+
+
+@pytest.mark.parametrize("lines", [TextLines(), JsonLines()])
+def test_an_exception_shows_its_type_and_place_and_not_its_message(lines):
+    text = lines.format(record(failure=failed()))
+    assert "ValueError" in text
+    assert "test_logs.py" in text
+    assert SECRET not in text
+
+
+@pytest.mark.parametrize("lines", [TextLines(), JsonLines()])
+def test_what_a_library_quotes_is_not_repeated(lines):
+    for message, args in ((f"request from {SECRET}", ()), ("request from %s", (SECRET,))):
+        text = lines.format(record("asyncio", message=message, args=args))
+        assert SECRET not in text
+        assert "asyncio logged at module:7" in text
+
+
+@pytest.fixture
+def configured(capsys):
+    """Configures logging as the server does, in this test only."""
+    names = ("", OURS, "_granian", "granian.access")
+    before = [(logging.getLogger(name), dict(vars(logging.getLogger(name)))) for name in names]
+
+    def configure(format_, level):
+        logging.config.dictConfig(dictconfig(format_, level))
+        return capsys
+
+    yield configure
+    for logger, state in before:
+        vars(logger).update(state)
+        logger.setLevel(state["level"])  # forgets which levels it has looked up
+
+
+@pytest.mark.parametrize(
+    ("level", "printed"),
+    [
+        ("debug", ["debug", "info", "warning", "error"]),
+        ("info", ["info", "warning", "error"]),
+        ("error", ["error"]),
+    ],
+)
+def test_less_important_lines_are_left_out(configured, level, printed):
+    output = configured("json", level)
+    ours = logging.getLogger(OURS)
+    for each in ("debug", "info", "warning", "error"):
+        getattr(ours, each)("said")
+        logging.getLogger("granian.access").log(logging.INFO, "somebody asked")
+    lines = output.readouterr().err.splitlines()
+    assert [json.loads(line)["level"] for line in lines] == printed
