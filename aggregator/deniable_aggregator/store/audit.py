@@ -31,8 +31,9 @@ class Audit:
     def entries(self, after: int = 0) -> Iterator[Entry]:
         """The entries whose sequence is above a number, by sequence, one at a time."""
         query = _entries().where(audit.c.sequence > after).order_by(audit.c.sequence)
-        with self._database.read() as connection:
-            for row in connection.execute(query.execution_options(yield_per=FETCHED_ROWS)):
+        query = query.execution_options(yield_per=FETCHED_ROWS)
+        with self._database.read() as connection, connection.execute(query) as found:
+            for row in found:
                 yield Entry(*row)
 
     def last(self, entries: int) -> list[Entry]:
