@@ -171,8 +171,8 @@ def _detection_meaning(correction: Correction) -> str:
 
 
 REPEATED: Final = (
-    "the reports of a device share its permanent noise, which does not average out, but errors and "
-    "intervals take every report for another device's; over several periods they are too small"
+    "the reports of a device share its permanent noise, which does not average out; over several "
+    "periods, errors and intervals allow for the same devices having reported in all of them"
 )
 
 

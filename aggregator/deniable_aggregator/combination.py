@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple, get_args
 
@@ -9,12 +10,14 @@ import numpy as np
 
 from deniable_aggregator import exact
 from deniable_aggregator.intervals import score_limits, z_of
+from deniable_aggregator.repeats import Repeats, met_apart
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
+    from deniable_aggregator.repeats import Periods
     from deniable_aggregator.tallies import Shares
     from deniable_shared.spec import Spec
 
@@ -33,7 +36,9 @@ class Part(NamedTuple):
         counts: int64, (cells,): its tally.
         reports: how many of its reports were counted; at least 1.
         known: int64, (known,): the positions of the items it says something about.
-        shares: about those.
+        shares: about those, as if every report were another device's.
+        repeats: what it adds that they may not be.
+        periods: how many reports there are of each period, if of several.
     """
 
     spec: Spec
@@ -41,6 +46,8 @@ class Part(NamedTuple):
     reports: int
     known: NDArray[np.int64]
     shares: Shares
+    repeats: Repeats = Repeats()
+    periods: Periods | None = None
 
 
 class Limits(NamedTuple):
@@ -72,6 +79,7 @@ class Combination:
         scores: float64, (items,): of the test that nobody holds it, as z-scores.
         weights: float64, (parts, items): each spec's weight; an item's sum to 1, or are NaN if no
             spec knows it.
+        between: float64, (items,): the part of the variance that the specs have in common.
     """
 
     parts: Sequence[Part]
@@ -81,6 +89,7 @@ class Combination:
     null_variance: NDArray[np.float64]
     scores: NDArray[np.float64]
     weights: NDArray[np.float64]
+    between: NDArray[np.float64]
 
     def limits(self, chosen: NDArray[np.int64], alpha: float) -> Limits:
         """Intervals for some of the items.
@@ -93,7 +102,8 @@ class Combination:
             chosen: int64, (items,): their positions.
             alpha: the probability that a single one may miss, in (0, 1).
         """
-        down, up = np.zeros(chosen.size), np.zeros(chosen.size)
+        down = z_of(alpha) ** 2 * self.between[chosen]
+        up = down.copy()
         is_exact = np.zeros(chosen.size, bool)
         for part, weights in zip(self.parts, self.weights, strict=True):
             places = np.full(self.share.size, -1)
@@ -115,7 +125,7 @@ def combine(parts: Sequence[Part], size: int, about: About) -> Combination:
     """Combines what the specs say about `size` items."""
     precision = np.zeros((len(parts), size))
     for row, part in zip(precision, parts, strict=True):
-        row[part.known] = 1 / np.maximum(part.shares.null_variance, LEAST_VARIANCE)
+        row[part.known] = 1 / _null_variance(part)
     total = precision.sum(axis=0)
     known = total > 0
     weights = np.divide(precision, total, out=np.full_like(precision, np.nan), where=known)
@@ -128,21 +138,49 @@ def combine(parts: Sequence[Part], size: int, about: About) -> Combination:
         own = _variance(part, part.shares, share[mine], about)
         variance[mine] += row[mine] ** 2 * own
         counted = part.shares.counted
-        null = np.sqrt(np.maximum(part.shares.null_variance, LEAST_VARIANCE))
-        score = part.shares.share / null if counted is None else exact.null_scores(counted)
+        if counted is None:
+            score = part.shares.share / np.sqrt(_null_variance(part))
+        else:
+            score = exact.null_scores(counted, part.repeats.noise(0.0))
         scores[mine] += np.sqrt(row[mine]) * score  # Stouffer: the squares of the roots add to 1
+    between = np.zeros(size)
+    if about == "population":
+        held = np.clip(share, 0.0, 1.0)
+        between = _between(parts, np.nan_to_num(weights)) * held * (1 - held)
     null_variance = np.divide(1, total, out=np.full(size, np.nan), where=known)
-    return Combination(parts, about, share, variance, null_variance, scores, weights)
+    variance += between
+    return Combination(parts, about, share, variance, null_variance, scores, weights, between)
+
+
+def _null_variance(part: Part) -> NDArray[np.float64]:
+    null = part.shares.null_variance + part.repeats.noise(0.0)
+    return np.asarray(np.maximum(null, LEAST_VARIANCE))
+
+
+def _between(parts: Sequence[Part], weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    """What devices that used several specs, one after the other, add to an average over them.
+
+    Permanent answers are not the same under two specs, but what the devices hold may be.
+    """
+    factor = np.zeros(weights.shape[1])
+    for one, other in itertools.combinations(range(len(parts)), 2):
+        first, second = parts[one], parts[other]
+        if first.spec == second.spec or first.periods is None or second.periods is None:
+            continue
+        pairs = met_apart(first.periods, second.periods) / (first.reports * second.reports)
+        factor += 2 * pairs * weights[one] * weights[other]
+    return factor
 
 
 def _variance(
     part: Part, shares: Shares, share: NDArray[np.float64], about: About
 ) -> NDArray[np.float64]:
     """A spec's variance; about the population, its devices are a sample too."""
-    if about == "devices":
-        return shares.variance
-    held = np.clip(share, 0.0, 1.0)
-    return np.asarray(shares.variance + held * (1 - held) / part.reports)
+    held, population = np.clip(share, 0.0, 1.0), about == "population"
+    added = part.repeats.variance(held, population=population)
+    if population:
+        added = added + held * (1 - held) / part.reports
+    return np.asarray(shares.variance + added)
 
 
 def _distances(
@@ -163,12 +201,15 @@ def _distances(
             z=z,
             family=counted.family,
             population=sampled,
+            repeats=part.repeats,
         )
         below, above = shares.share - low, high - shares.share
         return np.maximum(below, 0.0), np.maximum(above, 0.0), False
     limits = exact.population_limits if sampled else exact.device_limits
     low, high = limits(counted, alpha)
-    family = z**2 * counted.family
-    below = np.sqrt(np.maximum(shares.share - low, 0.0) ** 2 + family)
-    above = np.sqrt(np.maximum(high - shares.share, 0.0) ** 2 + family)
-    return below, above, True
+    held = np.clip(share, 0.0, 1.0)
+    repeated = part.repeats.variance(held, population=about == "population")
+    added = z**2 * (counted.family + repeated)
+    below = np.sqrt(np.maximum(shares.share - low, 0.0) ** 2 + added)
+    above = np.sqrt(np.maximum(high - shares.share, 0.0) ** 2 + added)
+    return below, above, not np.any(repeated)

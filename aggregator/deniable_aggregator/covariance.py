@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
+from deniable_aggregator.repeats import permanent_support
 from deniable_aggregator.tallies import oracle_tally_for
 from deniable_shared.mechanisms import (
     GeneralizedRandomizedResponse,
@@ -74,6 +75,21 @@ def together(mechanism: Mechanism) -> Together | None:
     if isinstance(mechanism, Sketch):
         return _sketch(mechanism)
     return None
+
+
+def permanent_together(mechanism: Mechanism) -> Together | None:
+    """The same for permanent answers; None where there are none."""
+    permanent = permanent_support(mechanism)
+    if permanent is None:
+        return None
+    if isinstance(mechanism, Sketch):
+        inner, support = permanent_together(mechanism.inner), permanent_support(mechanism.inner)
+        if inner is None or support is None:
+            return None
+        return _in_buckets(mechanism.buckets, inner, support)
+    if isinstance(mechanism, ONE_ITEM):
+        return NEVER
+    return Together(permanent.p * permanent.q, permanent.q**2)
 
 
 def sum_variance(held: Any, size: int, support: Support, pairs: Together, reports: int) -> Any:
@@ -174,9 +190,12 @@ def _sketch(mechanism: Sketch) -> Together | None:
     inner = together(mechanism.inner)
     if inner is None:
         return None
-    same = 1 / mechanism.buckets
+    return _in_buckets(mechanism.buckets, inner, mechanism.inner.support)
+
+
+def _in_buckets(buckets: int, inner: Together, support: Support) -> Together:
+    """Two items of a sketch, from two items of the oracle inside."""
+    same = 1 / buckets
     third = 2 * same * inner.own + (1 - 2 * same) * inner.other
-    return Together(
-        same * mechanism.inner.support.p + (1 - same) * inner.own,
-        same * mechanism.support.q + (1 - same) * third,
-    )
+    either = support.q + (support.p - support.q) * same
+    return Together(same * support.p + (1 - same) * inner.own, same * either + (1 - same) * third)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
@@ -9,10 +10,11 @@ import numpy as np
 
 from deniable_aggregator.answer import described
 from deniable_aggregator.intervals import DEFAULT_LEVEL, z_value
-from deniable_aggregator.numbers import mean_weight
+from deniable_aggregator.numbers import MeanPart, mean_variance, mean_weight
 from deniable_aggregator.postprocess import norm_sub
 from deniable_aggregator.quantiles import Interval, inverted, normal, quantiles_of
 from deniable_aggregator.reconstruction import RECONSTRUCTIONS, Reconstruction, channel, reconstruct
+from deniable_aggregator.repeats import met_apart, repeats_of
 from deniable_aggregator.tallies import tally_for, with_reports
 from deniable_shared.errors import ParameterError
 from deniable_shared.mechanisms import GroupedBins, SquareWave
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from deniable_aggregator.repeats import PeriodsBySpec
     from deniable_aggregator.tallies import Reported
     from deniable_aggregator.tallies.dbitflip import DBitFlipTally
     from deniable_aggregator.tallies.numbers import NumberTally
@@ -115,6 +118,7 @@ def estimate_distribution(
     *,
     method: Reconstruction = "em",
     level: float = DEFAULT_LEVEL,
+    periods: PeriodsBySpec | None = None,
 ) -> DistributionEstimate:
     """Estimates a ``distribution`` from its tallies.
 
@@ -126,6 +130,8 @@ def estimate_distribution(
         tallies: one entry per spec: the spec, and its counts as int64, (cells,).
         method: how reports of Square Wave are turned into a histogram.
         level: of the intervals, in (0, 1).
+        periods: how many of the reports there are in each of the metric's periods, by the specs'
+            digests. None for a single period.
 
     Raises:
         ParameterError: if there is no report, or an argument is out of range.
@@ -136,9 +142,9 @@ def estimate_distribution(
     counted = with_reports(tallies)
     alike = _most_reports(counted)
     if isinstance(alike[0][0].mechanism, GroupedBins):
-        method_used, found = "unbiased", _from_bits(alike, level)
+        method_used, found = "unbiased", _from_bits(alike, level, periods or {})
     else:
-        method_used, found = method, _from_waves(alike, method, level)
+        method_used, found = method, _from_waves(alike, method, level, periods or {})
     first = alike[0][0]
     low, high = (float(end) for end in cast("Range", first.range))
     width = high - low
@@ -178,7 +184,9 @@ def _most_reports(counted: Sequence[Reported]) -> list[Reported]:
     return max(groups.values(), key=lambda group: sum(reports for _, _, reports in group))
 
 
-def _from_waves(counted: Sequence[Reported], method: Reconstruction, level: float) -> _Found:
+def _from_waves(
+    counted: Sequence[Reported], method: Reconstruction, level: float, periods: PeriodsBySpec
+) -> _Found:
     """Reconstruction, and a percentile bootstrap.
 
     Replicates draw the reports again from the histogram that was found. Drawing them from the
@@ -188,8 +196,9 @@ def _from_waves(counted: Sequence[Reported], method: Reconstruction, level: floa
     mechanisms = [cast("SquareWave", spec.mechanism) for spec, _, _ in counted]
     histogram = reconstruct(mechanisms, [counts[None] for _, counts, _ in counted], method=method)
     drawn = [
-        random.multinomial(reports, channel(mechanism) @ histogram[0], size=REPLICATES)
-        for mechanism, (_, _, reports) in zip(mechanisms, counted, strict=True)
+        _drawn(random, mechanism, histogram[0], reports, repeats_of(spec, reports, within).extra)
+        for mechanism, (spec, _, reports) in zip(mechanisms, counted, strict=True)
+        for within in (periods.get(spec.digest),)
     ]
     replicates = reconstruct(mechanisms, drawn, method=method)
     tails = (1 - level) / 2, (1 + level) / 2
@@ -198,7 +207,11 @@ def _from_waves(counted: Sequence[Reported], method: Reconstruction, level: floa
     means = [cast("NumberTally", tally_for(spec)).mean(counts) for spec, counts, _ in counted]
     weights = np.array([mean_weight(spec, reports) for spec, _, reports in counted])
     weights /= weights.sum()
-    variance = float(weights**2 @ [mean.variance for mean in means])
+    parts = [
+        MeanPart(spec, reports, weight, mean)
+        for (spec, _, reports), weight, mean in zip(counted, weights.tolist(), means, strict=True)
+    ]
+    variance = mean_variance(parts, periods)
     mean = normal(float(weights @ [mean.mean for mean in means]), variance, level)
     ends = {q: np.quantile(quantiles_of(replicates, q), tails) for q in QUANTILES}
     quantiles = {
@@ -208,7 +221,30 @@ def _from_waves(counted: Sequence[Reported], method: Reconstruction, level: floa
     return _Found(mean, tuple(Interval(*bar) for bar in shares), quantiles)
 
 
-def _from_bits(counted: Sequence[Reported], level: float) -> _Found:
+def _drawn(
+    random: np.random.Generator,
+    mechanism: SquareWave,
+    histogram: NDArray[np.float64],
+    reports: int,
+    extra: float,
+) -> NDArray[np.int64]:
+    """Reports drawn again: int64, (replicates, outcomes).
+
+    Where devices may have reported again, as many fewer of them are drawn, and each one's reports
+    have fresh noise.
+    """
+    if not extra:
+        return random.multinomial(reports, channel(mechanism) @ histogram, size=REPLICATES)
+    devices = max(1, round(reports / (1 + extra * reports)))
+    held = random.multinomial(devices, histogram / histogram.sum(), size=REPLICATES)
+    again = np.rint(held * (reports / devices)).astype(np.int64)
+    drawn = np.zeros((REPLICATES, channel(mechanism).shape[0]), np.int64)
+    for count, column in zip(again.T, channel(mechanism).T, strict=True):
+        drawn += random.multinomial(count, column)
+    return drawn
+
+
+def _from_bits(counted: Sequence[Reported], level: float, periods: PeriodsBySpec) -> _Found:
     """Unbiased shares with normal intervals."""
     found = [cast("DBitFlipTally", tally_for(spec)).shares(counts) for spec, counts, _ in counted]
     precision = np.sum([1 / shares.null_variance for shares in found], axis=0)
@@ -220,9 +256,17 @@ def _from_bits(counted: Sequence[Reported], level: float) -> _Found:
     weights = [null_variance / shares.null_variance for shares in found]
     share = np.sum([w * shares.share for w, shares in zip(weights, found, strict=True)], axis=0)
     held, covariance = norm_sub(share), np.zeros((share.size, share.size))
-    for weight, (spec, counts, _) in zip(weights, counted, strict=True):
+    for weight, (spec, counts, reports) in zip(weights, counted, strict=True):
         tally = cast("DBitFlipTally", tally_for(spec))
-        covariance += np.outer(weight, weight) * tally.covariance(counts, held)
+        again = repeats_of(spec, reports, periods.get(spec.digest)).extra * reports
+        covariance += np.outer(weight, weight) * tally.covariance(counts, held, again)
+    for one, other in itertools.combinations(range(len(counted)), 2):
+        (first, _, reports), (second, _, more) = counted[one], counted[other]
+        within, beside = periods.get(first.digest), periods.get(second.digest)
+        if within is not None and beside is not None:
+            pairs = met_apart(within, beside) / (reports * more)
+            same = pairs * np.outer(weights[one], weights[other])
+            covariance += (same + same.T) * (np.diag(held) - np.outer(held, held))
     # Raw shares need not add up to 1: against the middle of the range that adds no noise.
     arms = (np.arange(share.size) + 0.5) / share.size - 0.5
     bars = zip(share.tolist(), np.diag(covariance).tolist(), strict=True)

@@ -11,8 +11,14 @@ from deniable_aggregator.answer import DETECTION_ALPHA, Estimate, Processed
 from deniable_aggregator.combination import Combination, Part, combine
 from deniable_aggregator.intervals import alpha_of, detect
 from deniable_aggregator.options import Options
+from deniable_aggregator.repeats import repeats_of
 from deniable_aggregator.sums import Sum, add_up
-from deniable_aggregator.tallies import SampledAttributeTally, share_tally_for, with_reports
+from deniable_aggregator.tallies import (
+    RapporTally,
+    SampledAttributeTally,
+    share_tally_for,
+    with_reports,
+)
 from deniable_shared.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -21,7 +27,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from deniable_aggregator.postprocess import Postprocess
-    from deniable_aggregator.tallies import Shares
+    from deniable_aggregator.repeats import Periods, PeriodsBySpec
     from deniable_shared.spec import Spec
 
 _FLAG = ("false", "true")
@@ -56,6 +62,7 @@ def estimate(
     options: Options | None = None,
     *,
     add: Sequence[str] | None = None,
+    periods: PeriodsBySpec | None = None,
 ) -> Estimate:
     """Estimates the shares of items from the tallies of one metric.
 
@@ -67,6 +74,8 @@ def estimate(
         items: what is asked for; None for all items of a known domain, or for those of the sum.
         options: how to answer.
         add: items whose share together is asked for.
+        periods: how many of the reports there are in each of the metric's periods, by the specs'
+            digests: the same devices may have reported in all of them. None for a single period.
 
     Raises:
         ParameterError: if there is no report, items are missing for a string metric, an item is
@@ -80,7 +89,11 @@ def estimate(
     domain = _domain(specs, asked, add)
     alone = domain is asked and add is None  # a million candidates need no dictionary
     position = {} if alone else {item: index for index, item in enumerate(domain)}
-    parts = [part for each in counted for part in _parts(*each, domain, position)]
+    parts = [
+        part
+        for each in counted
+        for part in _parts(*each, domain, position, (periods or {}).get(each[0].digest))
+    ]
     combined = combine(parts, len(domain), options.about)
     wanted = np.arange(len(domain))
     if not alone:
@@ -137,6 +150,7 @@ def _parts(
     reports: int,
     domain: Sequence[str],
     position: dict[str, int],
+    periods: Periods | None,
 ) -> Iterator[Part]:
     own = _FLAG if spec.type == "boolean" else default_items([spec])
     if own is None:
@@ -145,26 +159,26 @@ def _parts(
         known = np.array([position[item] for item in own], np.int64)
     items = domain if own is None else own
     tally = share_tally_for(spec)
-    if not isinstance(tally, SampledAttributeTally):
-        yield _part(spec, counts, reports, known, tally.shares(counts, items))
-        return
-    for places in tally.attributes(items):
-        mine = [items[place] for place in places.tolist()]
-        yield _part(spec, counts, reports, known[places], tally.shares(counts, mine))
+    repeats = repeats_of(spec, reports, periods)
+    if isinstance(tally, RapporTally):
+        found = [(known, tally.shares(counts, items, repeats.extra * reports))]
+    elif isinstance(tally, SampledAttributeTally):
+        found = [
+            (known[places], tally.shares(counts, [items[place] for place in places.tolist()]))
+            for places in tally.attributes(items)
+        ]
+    else:
+        found = [(known, tally.shares(counts, items))]
+    for mine, shares in found:
+        yield _informative(Part(spec, counts, reports, mine, shares, repeats, periods))
 
 
-def _part(
-    spec: Spec,
-    counts: NDArray[np.int64],
-    reports: int,
-    known: NDArray[np.int64],
-    shares: Shares,
-) -> Part:
+def _informative(part: Part) -> Part:
     """What a spec says, without the items that none of its reports is about."""
-    if not np.isfinite(shares.null_variance).all():
-        informed = np.flatnonzero(np.isfinite(shares.null_variance))
-        known, shares = known[informed], shares.of(informed)
-    return Part(spec, counts, reports, known, shares)
+    informed = np.flatnonzero(np.isfinite(part.shares.null_variance))
+    if informed.size == part.known.size:
+        return part
+    return part._replace(known=part.known[informed], shares=part.shares.of(informed))
 
 
 def _informed(

@@ -105,11 +105,15 @@ def device_limits(
     return ends[0][where], ends[1][where]
 
 
-def null_scores(counted: Counted) -> NDArray[np.float64]:
+def null_scores(counted: Counted, repeated: float = 0.0) -> NDArray[np.float64]:
     """How surprising each count would be if nobody held the item, as a z-score.
 
     The exact binomial tail P(Bin(n, q) >= count), turned into the normal quantile with the same
     tail and shrunk by the error of a hash family, if there is one.
+
+    Args:
+        counted: the counts.
+        repeated: the variance that reports of the same devices add; they shrink it, too.
 
     Returns:
         float64, (items,), in [-5, 37].
@@ -123,7 +127,7 @@ def null_scores(counted: Counted) -> NDArray[np.float64]:
     )  # without the cancellation
     scores = np.clip(-special.ndtri(tail), _LOWEST_SCORE, _HIGHEST_SCORE)
     noise = support.variance(0.0, reports)
-    return np.asarray((scores * np.sqrt(noise / (noise + counted.family)))[where])
+    return np.asarray((scores * np.sqrt(noise / (noise + counted.family + repeated)))[where])
 
 
 def _cdf(count: Any, trials: Any, probability: float) -> NDArray[np.float64]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final, Literal, get_args
 import numpy as np
 from scipy import special
 
+from deniable_aggregator.repeats import Repeats
 from deniable_shared.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ Interval = Literal["item", "simultaneous", "selected"]
 CORRECTIONS: Final[tuple[str, ...]] = get_args(Correction)
 INTERVALS: Final[tuple[str, ...]] = get_args(Interval)
 DEFAULT_LEVEL: Final = 0.95
+ONCE: Final = Repeats()
 
 
 def alpha_of(interval: Interval, *, level: float, asked: int, shown: int) -> float:
@@ -71,6 +73,7 @@ def score_limits(
     z: float,
     family: float = 0.0,
     population: bool = False,
+    repeats: Repeats = ONCE,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """The ends of score intervals for estimates of the support lemma (Wilson 1927).
 
@@ -85,13 +88,14 @@ def score_limits(
         z: the width, in standard errors.
         family: the variance that a hash family adds, whatever the share.
         population: whether the devices are a sample, which adds f (1 - f) / n.
+        repeats: what reports of the same devices add.
 
     Returns:
         Two float64, (items,): the lower and the upper ends.
     """
-    constant = support.variance(0.0, reports) + family
-    slope = support.variance(1.0, reports) + family - constant
-    curvature = 1 / reports if population else 0.0
+    constant = support.variance(0.0, reports) + family + repeats.noise(0.0)
+    slope = support.variance(1.0, reports) + family + repeats.noise(1.0) - constant
+    curvature = 1 / reports + repeats.extra if population else 0.0
     slope += curvature
     leading = 1 + z**2 * curvature
     middle = share + z**2 * slope / 2

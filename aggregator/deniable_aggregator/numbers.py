@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from deniable_aggregator.answer import described
 from deniable_aggregator.intervals import DEFAULT_LEVEL, z_value
+from deniable_aggregator.repeats import met_apart, repeats_of
 from deniable_aggregator.tallies import tally_for, with_reports
+from deniable_shared.mechanisms import MemoizedOneBitMean, OneBitMean
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,7 +19,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from deniable_aggregator.tallies.numbers import NumberTally
+    from deniable_aggregator.repeats import PeriodsBySpec
+    from deniable_aggregator.tallies.numbers import Mean, NumberTally
     from deniable_shared.numbers import Range
     from deniable_shared.spec import Spec
 
@@ -71,7 +75,10 @@ class MeanEstimate:
 
 
 def estimate_mean(
-    tallies: Sequence[tuple[Spec, NDArray[np.int64]]], *, level: float = DEFAULT_LEVEL
+    tallies: Sequence[tuple[Spec, NDArray[np.int64]]],
+    *,
+    level: float = DEFAULT_LEVEL,
+    periods: PeriodsBySpec | None = None,
 ) -> MeanEstimate:
     """Estimates the mean of a ``number`` from its tallies.
 
@@ -81,21 +88,24 @@ def estimate_mean(
     Args:
         tallies: one entry per spec: the spec, and its counts as int64, (cells,).
         level: of the interval, in (0, 1).
+        periods: how many of the reports there are in each of the metric's periods, by the specs'
+            digests. None for a single period.
 
     Raises:
         ParameterError: if there is no report, or the level is out of range.
     """
     half_width = z_value(level)
     counted = with_reports(tallies)
-    total = mean = variance = 0.0
+    total = mean = 0.0
+    parts = []
     for spec, counts, reports in counted:
         low, high = (float(end) for end in cast("Range", spec.range))
         found = cast("NumberTally", tally_for(spec)).mean(counts)
         weight = mean_weight(spec, reports)
         total += weight
         mean += weight * (low + found.mean * (high - low))
-        variance += weight**2 * found.variance * (high - low) ** 2
-    mean, error = mean / total, math.sqrt(variance) / total
+        parts.append(MeanPart(spec, reports, weight * (high - low), found))
+    mean, error = mean / total, math.sqrt(mean_variance(parts, periods or {})) / total
     return MeanEstimate(
         metric=counted[0][0].name,
         mean=mean,
@@ -106,6 +116,60 @@ def estimate_mean(
         reports=sum(reports for _, _, reports in counted),
         specs=tuple((spec, reports) for spec, _, reports in counted),
     )
+
+
+class MeanPart(NamedTuple):
+    """One spec's part in a mean.
+
+    Attributes:
+        spec: the spec.
+        reports: how many there are.
+        weight: of its mean, in the unit of the result, for one width of its range.
+        found: its mean, in widths of its range.
+    """
+
+    spec: Spec
+    reports: int
+    weight: float
+    found: Mean
+
+
+def mean_variance(parts: Sequence[MeanPart], periods: PeriodsBySpec) -> float:
+    """The variance of an average of means, if the same devices reported in all periods.
+
+    What the reports of a device share is its permanent bit, if it has one, and its value: that
+    values y of a mean m differ by m (1 - m) at most is all that is known of their spread.
+
+    Args:
+        parts: what is averaged.
+        periods: how many reports there are of each period, by the specs' digests.
+    """
+    total = 0.0
+    for spec, reports, weight, found in parts:
+        repeats = repeats_of(spec, reports, periods.get(spec.digest))
+        total += weight**2 * (found.variance + repeats.extra * _shared(spec, found))
+    for one, other in itertools.combinations(parts, 2):
+        first, second = (periods.get(part.spec.digest) for part in (one, other))
+        if first is not None and second is not None:
+            pairs = met_apart(first, second) / (one.reports * other.reports)
+            spread = math.sqrt(_spread(one.found) * _spread(other.found))
+            total += 2 * one.weight * other.weight * pairs * spread
+    return total
+
+
+def _shared(spec: Spec, found: Mean) -> float:
+    """The largest variance that all reports of a device can have in common."""
+    if isinstance(spec.mechanism, MemoizedOneBitMean):
+        return OneBitMean(flip=spec.mechanism.permanent).variance(_inside(found), 1)
+    return _spread(found)
+
+
+def _spread(found: Mean) -> float:
+    return _inside(found) * (1 - _inside(found))
+
+
+def _inside(found: Mean) -> float:
+    return min(max(found.mean, 0.0), 1.0)
 
 
 def mean_weight(spec: Spec, reports: int) -> float:

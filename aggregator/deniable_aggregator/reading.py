@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from dataclasses import replace
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
 from flask import Blueprint, request
@@ -13,6 +13,7 @@ from deniable_aggregator import questions
 from deniable_aggregator.access import reader
 from deniable_aggregator.distributions import DistributionEstimate, estimate_distribution
 from deniable_aggregator.estimate import default_items, estimate, items_between
+from deniable_aggregator.gathering import Gathered, gather
 from deniable_aggregator.ingest import UNKNOWN
 from deniable_aggregator.numbers import MeanEstimate, estimate_mean
 from deniable_aggregator.problems import ProblemError
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from deniable_aggregator.keys import Keyring
     from deniable_aggregator.options import Options
     from deniable_aggregator.reconstruction import Reconstruction
+    from deniable_aggregator.repeats import PeriodsBySpec
     from deniable_aggregator.settings import Settings
     from deniable_aggregator.store import Store
     from deniable_shared.spec import Spec
@@ -136,6 +138,48 @@ class Reading:
         Raises:
             ProblemError: if it is unknown, has no reports or cannot be estimated.
         """
+        entries = self.counted(application, name)
+        gathered = self.gather(entries, since or FIRST_DAY, until or LAST_DAY)
+        tallies, periods = gathered.tallies, gathered.periods
+        specs = gathered.specs or [entry.spec for entry in entries]
+        if asked == Asked() and any(spec.type == "string" for spec in specs):
+            raise ProblemError(
+                "candidates_needed",
+                f"{name} counts strings of an open domain: POST the same path with "
+                '{"candidates": ["...", ...]}, or use deniable estimate --candidates FILE.',
+            )
+        self.require_reports(name, gathered)
+        try:
+            refuse_mixed(specs)
+            if specs[0].range is not None:
+                _refuse_items(specs[0].type, asked, options)
+                found = _number(tallies, reconstruction, periods).as_dict()
+            else:
+                answer = estimate(
+                    tallies,
+                    asked.candidates,
+                    _bounded(options, asked, specs),
+                    add=asked.sum if asked.range is None else items_between(specs, *asked.range),
+                    periods=periods,
+                )
+                found = {"items_asked_for": answer.asked, **answer.as_dict()}
+        except ParameterError as error:
+            raise refusal(error) from None
+        return {
+            "application": application,
+            "since": None if since is None else since.isoformat(),
+            "until": None if until is None else until.isoformat(),
+            "pending_reports": self.pending(entries),
+            "excluded_reports": gathered.excluded,
+            **found,
+        }
+
+    def counted(self, application: str, name: str) -> list[Entry]:
+        """The forms of a metric, after counting what is pending.
+
+        Raises:
+            ProblemError: if there is no such metric.
+        """
         entries = [e for e in self._catalogue.of(application) if e.spec.name == name]
         if not entries:
             raise ProblemError("unknown_metric", "GET /v1/metrics lists the metrics of this key.")
@@ -144,58 +188,38 @@ class Reading:
         except StoreUnavailableError as error:
             # A full disk stops counting, not reading: the answer says what is pending.
             log.error("not everything was counted before an answer: %s", error)
-        first, last = _epoch(since or FIRST_DAY), _epoch(until or LAST_DAY)
-        sums = [
-            (
-                entry.spec,
-                self._store.tallies.total(entry.spec.digest, entry.tally.cells, first, last),
-            )
+        return entries
+
+    def gather(self, entries: Sequence[Entry], since: date, until: date) -> Gathered:
+        """What was counted of a metric's forms over some days."""
+        return gather(self._store, entries, _epoch(since), _epoch(until))
+
+    def days(self, entries: Sequence[Entry], since: date, until: date) -> list[date]:
+        """The days of which something was counted, in their order."""
+        first, last = _epoch(since), _epoch(until)
+        found = {
+            epoch
             for entry in entries
-        ]
-        # What a metric was before, it need not be in these days.
-        tallies = [(spec, sum_.cells) for spec, sum_ in sums if sum_.reports]
-        specs = [spec for spec, _ in tallies or sums]
-        if asked == Asked() and any(spec.type == "string" for spec in specs):
-            raise ProblemError(
-                "candidates_needed",
-                f"{name} counts strings of an open domain: POST the same path with "
-                '{"candidates": ["...", ...]}, or use deniable estimate --candidates FILE.',
-            )
-        digests = [entry.spec.digest for entry in entries]
-        excluded = self._store.tallies.excluded(digests, first, last)
-        if not tallies:
-            detail = (
-                f"{name} has no reports in these days. Widen since and until, or wait for devices."
-            )
-            if excluded:
-                detail += f" {excluded:,} reports are left out: their keys are excluded."
-            raise ProblemError("no_reports", detail, excluded_reports=excluded)
-        try:
-            _refuse_mixed(specs)
-            if specs[0].range is not None:
-                _refuse_items(specs[0].type, asked, options)
-                found = _number(tallies, reconstruction).as_dict()
-            else:
-                answer = estimate(
-                    tallies,
-                    asked.candidates,
-                    _bounded(options, asked, specs),
-                    add=asked.sum if asked.range is None else items_between(specs, *asked.range),
-                )
-                found = {"items_asked_for": answer.asked, **answer.as_dict()}
-        except ParameterError as error:
-            detail = str(error)  # with what was asked for in it, however long that is
-            if len(detail) > LONGEST_REASON:
-                detail = f"{detail[:LONGEST_REASON]}..."
-            raise ProblemError("estimate_refused", detail) from None
-        return {
-            "application": application,
-            "since": None if since is None else since.isoformat(),
-            "until": None if until is None else until.isoformat(),
-            "pending_reports": sum(self._pending(entries).values()),
-            "excluded_reports": excluded,
-            **found,
+            for epoch in self._store.tallies.by_epoch(entry.spec.digest, first, last)
         }
+        return [FIRST_DAY + timedelta(epoch) for epoch in sorted(found)]
+
+    def pending(self, entries: Sequence[Entry]) -> int:
+        """How many reports of a metric's forms wait to be counted."""
+        return sum(self._pending(entries).values())
+
+    def require_reports(self, name: str, gathered: Gathered) -> None:
+        """Refuses to say anything about days without reports.
+
+        Raises:
+            ProblemError: saying whether excluding keys has left none.
+        """
+        if gathered.tallies:
+            return
+        detail = f"{name} has no reports in these days. Widen since and until, or wait for devices."
+        if gathered.excluded:
+            detail += f" {gathered.excluded:,} reports are left out: their keys are excluded."
+        raise ProblemError("no_reports", detail, excluded_reports=gathered.excluded)
 
     def _pending(self, entries: Sequence[Entry]) -> dict[bytes, int]:
         widths = {entry.spec.digest: entry.spec.mechanism.report_bytes for entry in entries}
@@ -258,14 +282,24 @@ def _description(entry: Entry) -> dict[str, Any]:
 
 
 def _number(
-    tallies: Sequence[tuple[Spec, NDArray[np.int64]]], reconstruction: Reconstruction
+    tallies: Sequence[tuple[Spec, NDArray[np.int64]]],
+    reconstruction: Reconstruction,
+    periods: PeriodsBySpec,
 ) -> MeanEstimate | DistributionEstimate:
     if tallies[0][0].type == "number":
-        return estimate_mean(tallies)
-    return estimate_distribution(tallies, method=reconstruction)
+        return estimate_mean(tallies, periods=periods)
+    return estimate_distribution(tallies, method=reconstruction, periods=periods)
 
 
-def _refuse_mixed(specs: Sequence[Spec]) -> None:
+def refusal(error: ParameterError) -> ProblemError:
+    """The problem that a question cannot be answered, with the reason."""
+    detail = str(error)  # with what was asked for in it, however long that is
+    if len(detail) > LONGEST_REASON:
+        detail = f"{detail[:LONGEST_REASON]}..."
+    return ProblemError("estimate_refused", detail)
+
+
+def refuse_mixed(specs: Sequence[Spec]) -> None:
     """Refuses reports of different types together.
 
     Raises:

@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from deniable_aggregator.combination import About, Combination, Part, combine
-from deniable_aggregator.covariance import NEVER, geometry_sum_variance, sum_variance, together
+from deniable_aggregator.covariance import (
+    NEVER,
+    geometry_sum_variance,
+    permanent_together,
+    sum_variance,
+    together,
+)
 from deniable_aggregator.tallies import Counted, Shares
 from deniable_shared.errors import ParameterError
 from deniable_shared.mechanisms import Mechanism, ProjectiveGeometryResponse, Sketch, Support
@@ -17,6 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
+
+    from deniable_aggregator.repeats import Repeats
 
 
 @dataclass(frozen=True)
@@ -79,7 +87,8 @@ def add_up(
         if all(position in place for position in positions):
             chosen = np.array([place[position] for position in positions], np.int64)
             shares, note = _sum(part, chosen)
-            sums.append(part._replace(known=np.zeros(1, np.int64), shares=shares))
+            together = part._replace(known=np.zeros(1, np.int64), shares=shares)
+            sums.append(_with_repeats(together, part.repeats, chosen.size))
             notes.append(note)
     if not sums:
         raise ParameterError("sum", "items that one spec has together", list(items))
@@ -128,6 +137,27 @@ def _sum(part: Part, chosen: NDArray[np.int64]) -> tuple[Shares, str]:
         either = Support(support.p + (size - 1) * support.q, size * support.q)
         single = Counted(counted.supporting.sum(keepdims=True), counted.reports, either)
     return Shares(share, variance, null_variance, single), "exact"
+
+
+def _with_repeats(total: Part, repeats: Repeats, size: int) -> Part:
+    """The sum of items as a single one, with what permanent answers add to its variance."""
+    mechanism, permanent = total.spec.mechanism, repeats.permanent
+    pairs = permanent_together(mechanism)
+    if size == 1 or permanent is None or pairs is None:
+        return total
+    if total.shares.counted is not None:
+        either = Support(permanent.p + (size - 1) * permanent.q, size * permanent.q)
+        return total._replace(repeats=repeats._replace(permanent=either))
+    held = np.clip(total.shares.share, 0.0, 1.0)
+    null_variance, variance = (
+        before + repeats.extra * sum_variance(each, size, permanent, pairs, 1)
+        for before, each in (
+            (total.shares.null_variance, np.zeros(1)),
+            (total.shares.variance, held),
+        )
+    )
+    shares = total.shares._replace(variance=variance, null_variance=null_variance)
+    return total._replace(shares=shares, repeats=repeats._replace(permanent=None))
 
 
 def _bounded(share: NDArray[np.float64], shares: Shares) -> tuple[Shares, str]:

@@ -112,7 +112,7 @@ def test_delta_is_disclosed_with_every_gaussian_answer():
 def test_answers_from_permanent_noise_say_that_periods_do_not_average_out():
     memoised = seconds(MemoizedOneBitMean.for_epsilons(Fraction(1), Fraction(2)))
     answer = estimate_mean([counted(memoised, [3.0]), counted(bits("1"), [3.0])]).as_dict()
-    assert "over several periods they are too small" in answer["specs"][0]["repeated"]
+    assert "the same devices having reported in all" in answer["specs"][0]["repeated"]
     assert "repeated" not in answer["specs"][1]
     lines = [line for line in number_notes(answer) if line.startswith("memoised one-bit mean: the")]
     assert len(lines) == 1

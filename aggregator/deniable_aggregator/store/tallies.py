@@ -106,6 +106,26 @@ class Tallies:
         with self._database.read() as connection:
             return int(connection.execute(query).scalar_one())
 
+    def by_epoch(self, digest: bytes, since: int, until: int) -> dict[int, int]:
+        """How many reports of a spec were counted of each day, without those of excluded keys.
+
+        Args:
+            digest: the spec's digest.
+            since: the first day.
+            until: the last day, inclusive.
+        """
+        query = (
+            select(tallies.c.epoch, func.sum(tallies.c.reports))
+            .where(
+                tallies.c.digest == digest,
+                tallies.c.epoch.between(since, until),
+                _not_excluded(),
+            )
+            .group_by(tallies.c.epoch)
+        )
+        with self._database.read() as connection:
+            return {epoch: int(reports) for epoch, reports in connection.execute(query)}
+
     def compact(self, *, since: int, until: int, parts: int = 2, most: int = 1_000) -> int:
         """Puts the parts of slices together, each slice in a transaction of its own.
 

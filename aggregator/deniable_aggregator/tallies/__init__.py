@@ -99,6 +99,7 @@ def with_reports(tallies: Sequence[tuple[Spec, NDArray[np.int64]]]) -> list[Repo
 
 __all__ = [
     "Counted",
+    "RapporTally",
     "SampledAttributeTally",
     "ShareTally",
     "Shares",

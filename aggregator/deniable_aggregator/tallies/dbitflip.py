@@ -8,6 +8,8 @@ import numpy as np
 
 from deniable_aggregator.tallies.base import Shares, Tally, parts
 from deniable_shared.errors import WireError
+from deniable_shared.mechanisms import MemoizedDBitFlip, Support
+from deniable_shared.rationals import SCALE
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -75,7 +77,7 @@ class DBitFlipTally(Tally):
         return Shares(share, null + sampled / asked, null)
 
     def covariance(
-        self, counts: NDArray[np.int64], held: NDArray[np.float64]
+        self, counts: NDArray[np.int64], held: NDArray[np.float64], repeated: float = 0.0
     ) -> NDArray[np.float64]:
         """How the shares vary about the population that the devices are a sample of.
 
@@ -86,6 +88,8 @@ class DBitFlipTally(Tally):
         Args:
             counts: int64, (cells,).
             held: float64, (bins,): the true shares.
+            repeated: how often a device, with its bins, its value and its permanent bits, may have
+                reported again.
 
         Returns:
             float64, (bins, bins).
@@ -96,8 +100,12 @@ class DBitFlipTally(Tally):
         overlap = np.maximum(buckets - apart, 0) + np.maximum(buckets - (size - apart), 0)
         both = self.reports(counts) * overlap / size
         covariance: NDArray[np.float64] = -np.outer(held / asked, held / asked) * both
+        covariance *= 1 + repeated
         noise = self._mechanism.support.variance(0.0, 1)
-        np.fill_diagonal(covariance, (noise + held * (1 - held)) / asked)
+        if isinstance(self._mechanism, MemoizedDBitFlip):
+            lie = self._mechanism.permanent / SCALE
+            noise += repeated * Support(1 - lie, lie).variance(0.0, 1)
+        np.fill_diagonal(covariance, (noise + (1 + repeated) * held * (1 - held)) / asked)
         return covariance
 
     def _checked(self, payload: bytes) -> NDArray[Any]:

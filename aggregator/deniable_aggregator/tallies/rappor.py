@@ -13,6 +13,8 @@ from deniable_aggregator.tallies.grouped import GroupedTally
 from deniable_aggregator.tallies.oracle import BitsTally
 from deniable_shared.errors import ParameterError
 from deniable_shared.hashing import key
+from deniable_shared.mechanisms import Support
+from deniable_shared.rationals import SCALE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -38,11 +40,18 @@ class RapporTally(GroupedTally):
         self._bits = self._mechanism.bits
         super().__init__(spec, self._mechanism.cohorts, BitsTally(self._mechanism.filter))
 
-    def shares(self, counts: NDArray[np.int64], items: Sequence[str]) -> Shares:
+    def shares(
+        self, counts: NDArray[np.int64], items: Sequence[str], repeated: float = 0.0
+    ) -> Shares:
         """Regression of the debiased bits on the candidates' filters.
 
         Standard errors come from the exact variance of the bits at the fitted shares, widened
         where the residuals are larger than that: they carry collisions and unlisted values too.
+
+        Args:
+            counts: int64, (cells,), of at least one report.
+            items: the candidates.
+            repeated: how often a device may have reported its permanent bits again.
 
         Raises:
             ParameterError: if there are more candidates than the bits of all cohorts can tell
@@ -62,7 +71,9 @@ class RapporTally(GroupedTally):
         inverse = linalg.pinvh((design.T @ weighted).toarray())
         fitted_shares = inverse @ (weighted.T @ observed)
         fitted = design @ fitted_shares
-        bit_variance = np.asarray(support.variance(np.clip(fitted, 0.0, 1.0), 1)) / weights
+        set_bits, lie = np.clip(fitted, 0.0, 1.0), self._mechanism.flip / SCALE
+        permanent = Support(1 - lie, lie).variance(set_bits, 1)
+        bit_variance = (support.variance(set_bits, 1) + repeated * permanent) / weights
         freedom = weights.size - design.shape[1]
         misfit = float(((observed - fitted) ** 2 / bit_variance).sum()) / max(freedom, 1)
         spread = weighted.T @ weighted.multiply(bit_variance[:, None])
