@@ -292,3 +292,27 @@ def test_a_missing_pg_dump_is_named_with_what_to_install(postgresql, monkeypatch
     monkeypatch.setattr("deniable_aggregator.store.backup._find", lambda _: None)
     assert "postgresql-client" in refused("backup", "--store", url, tmp_path / "backup")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_database_with_several_hosts_is_used_and_backed_up(postgresql, tmp_path):
+    login, database = f"deniable:{postgresql.password}", postgresql.fresh_database()
+    name = database.rpartition("/")[2]
+    hosts = f"host=127.0.0.1:1&host=127.0.0.1:{postgresql.port}"
+    url = f"postgresql://{login}@/{name}?{hosts}&target_session_attrs=read-write"
+    with contextlib.closing(Store(url)) as store:
+        append(store, [decoded()])
+    succeed("backup", "--store", url, tmp_path / "backup")
+    assert (tmp_path / "backup").stat().st_size > 1_000
+
+
+def test_what_pg_dump_is_told_shows_no_password(postgresql, tmp_path, monkeypatch):
+    program = tmp_path / "pg_dump"
+    program.write_text('#!/bin/sh\necho "$@" >"$0.told"\nenv >>"$0.told"\nexit 1\n')
+    program.chmod(0o700)
+    url = postgresql.fresh_schema()
+    Store(url).close()
+    monkeypatch.setattr("deniable_aggregator.store.backup._find", lambda _: str(program))
+    assert "pg_dump failed: status 1" in refused("backup", "--store", url, tmp_path / "backup")
+    told = (tmp_path / "pg_dump.told").read_text()
+    assert "--format=custom" in told
+    assert postgresql.password not in told

@@ -6,11 +6,10 @@ import os
 import shutil
 import sqlite3
 import subprocess
+import tempfile
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
-
-from sqlalchemy import URL
 
 from deniable_aggregator.store.creation import revision_of
 from deniable_aggregator.store.errors import StoreRefusedError, StoreUnavailableError
@@ -22,7 +21,7 @@ from deniable_aggregator.store.whole import whole_file
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from sqlalchemy import Connection
+    from sqlalchemy import URL, Connection
 
 STEP_PAGES: Final = 1_000
 
@@ -126,7 +125,7 @@ def _copy(source: Path, part: Path, progress: Callable[[int, int], None]) -> Non
 
 
 def _run(program: str, url: URL, options: list[str]) -> None:
-    """Runs one of PostgreSQL's programs; the password goes through its environment.
+    """Runs one of PostgreSQL's programs on a database.
 
     Raises:
         StoreRefusedError: if it is not installed.
@@ -138,15 +137,20 @@ def _run(program: str, url: URL, options: list[str]) -> None:
             f"this needs {program}: install PostgreSQL's client programs (Debian: "
             "postgresql-client), of the server's version or later"
         )
-    password = url.query.get("password", url.password)
-    environment = {**os.environ, **({} if password is None else {"PGPASSWORD": str(password)})}
-    # Arguments can be seen by every user of the machine.
-    bare = URL.create("postgresql", url.username, None, url.host, url.port, url.database, url.query)
-    shown = bare.difference_update_query(["password"]).render_as_string(hide_password=False)
-    command = [found, f"--dbname={shown}", "--no-password"]
-    done = subprocess.run(  # noqa: S603  a program of PostgreSQL's, with arguments made here
-        [*command, *options], env=environment, capture_output=True, text=True, check=False
-    )
+    _, parameters = url.get_dialect()().create_connect_args(url)
+    with tempfile.TemporaryDirectory() as folder:
+        # Arguments can be seen by every user of the machine; this file by its owner only.
+        service = Path(folder, "service.conf")
+        lines = (f"{name}={value}" for name, value in parameters.items())
+        service.touch(mode=0o600)
+        service.write_text("\n".join(["[deniable]", *lines, ""]), encoding="utf-8")
+        done = subprocess.run(  # noqa: S603  a program of PostgreSQL's, with arguments made here
+            [found, "--dbname=service=deniable", "--no-password", *options],
+            env={**os.environ, "PGSERVICEFILE": str(service)},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
     if done.returncode:
         # The first line says what went wrong; those after it may quote rows.
         reason = next(iter(done.stderr.splitlines()), f"status {done.returncode}")

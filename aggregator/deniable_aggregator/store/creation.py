@@ -49,7 +49,7 @@ def check(connection: Connection, name: str) -> None:
             f"{name}: has the older schema {found}, this program works with {REVISION}. Stop the "
             f"server, back the store up, and run: deniable store migrate --store {name}"
         )
-    elif found != REVISION:
+    if found != REVISION:
         raise newer(name, found)
 
 
