@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import quote
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
 PAGE_BYTES: Final = 1_024
@@ -35,17 +36,18 @@ def create(path: Path) -> None:
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, _PRIVATE_FILE))
 
 
-def connect(path: Path) -> sqlite3.Connection:
+def connect(path: Path, mode: str = "rw") -> sqlite3.Connection:
     """A connection in autocommit mode to a file that exists.
 
     Args:
         path: absolute.
+        mode: "rw", or "ro" for one that only reads.
 
     Raises:
         sqlite3.Error: if there is no such file, or it cannot be opened.
     """
     return sqlite3.connect(
-        f"file://{quote(os.fsencode(path))}?mode=rw",
+        f"file://{quote(os.fsencode(path))}?mode={mode}",
         uri=True,
         timeout=BUSY_SECONDS,
         isolation_level=None,
@@ -69,6 +71,23 @@ def log_ahead(connection: sqlite3.Connection) -> None:
     """Switches to write-ahead logging for everything that follows."""
     connection.execute("PRAGMA journal_mode = WAL")
     connection.execute("PRAGMA synchronous = NORMAL")
+
+
+@contextlib.contextmanager
+def logs_kept(*paths: Path) -> Iterator[None]:
+    """What is closed inside leaves its log for the next one to open the file; nothing is synced.
+
+    The last connection to a file copies the log into it, and waits for the disk, unless it cannot
+    lock all others out. One that only reads cannot, so it is made the last.
+
+    Args:
+        paths: of the files that will be closed.
+    """
+    with contextlib.ExitStack() as readers:
+        with contextlib.suppress(sqlite3.Error):  # then it takes longer
+            for path in paths:
+                version(readers.enter_context(contextlib.closing(connect(path, "ro"))))
+        yield
 
 
 def is_corrupt(error: BaseException) -> bool:

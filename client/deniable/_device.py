@@ -160,7 +160,7 @@ class Device:
     def close(self) -> None:
         """Closes the files; the next use opens them again."""
         if self._acquire(_LOCK_WAIT_SECONDS / 4):  # the host wants to exit
-            self._close_files()
+            self._close_alone(_LOCK_WAIT_SECONDS / 4)
             self._release()
 
     def suspend(self) -> None:
@@ -169,8 +169,11 @@ class Device:
         SQLite connections must not cross a fork, not even to be closed on the other side.
         """
         self._suspended = self._acquire(_LOCK_WAIT_SECONDS)
-        if self._suspended:
-            self._close_files()
+        if self._suspended and self._lock_file is not None:
+            # The host waits for this, and for whoever records next.
+            ledger, spool = self.directory / _LEDGER, self.directory / _SPOOL
+            with _database.logs_kept(ledger, spool):
+                self._close_alone(_LOCK_WAIT_SECONDS)
 
     def resume(self) -> None:
         """After a fork, in the parent."""
@@ -187,7 +190,7 @@ class Device:
         self._inside = False
 
     def __del__(self) -> None:
-        self._close_files()
+        self._close_alone(0.0)
 
     def _acquire(self, timeout_seconds: float) -> bool:
         if not self._lock.acquire(timeout=timeout_seconds):
@@ -274,6 +277,17 @@ class Device:
         self._retry_at = time.monotonic() + REOPEN_SECONDS
         self._journal.trouble("storage_unavailable", self._refusal)
 
+    def _close_alone(self, wait_seconds: float) -> None:
+        """Closes the files under the directory's lock, since the last one to close moves the log.
+
+        Does it without, if another process is stuck with the lock: then SQLite's own must do.
+        """
+        lock_file = self._lock_file
+        if lock_file is not None:
+            with contextlib.suppress(StorageError, OSError):
+                _seize(lock_file, wait_seconds)
+        self._close_files()
+
     def _close_files(self) -> None:
         for name in ("spool", "ledger"):
             file = self.__dict__.pop(name, None)
@@ -285,7 +299,7 @@ class Device:
             self._lock_file = None
 
 
-def _seize(lock_file: int) -> None:
+def _seize(lock_file: int, wait_seconds: float = _LOCK_WAIT_SECONDS) -> None:
     """Takes the lock that processes sharing the directory respect."""
     deadline = None
     while True:
@@ -293,8 +307,8 @@ def _seize(lock_file: int) -> None:
             fcntl.flock(lock_file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             now = time.monotonic()
-            deadline = deadline or now + _LOCK_WAIT_SECONDS
-            if now > deadline:
+            deadline = deadline or now + wait_seconds
+            if now >= deadline:
                 raise StorageError("another process holds the directory's lock") from None
             time.sleep(_LOCK_POLL_SECONDS)
         else:

@@ -6,6 +6,7 @@ so that the user can be shown what this device has said.
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
 
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
     from deniable._status import Journal
 
-VERSION: Final = 3
+VERSION: Final = 4
 MAX_REPORTS: Final = 10_000
 MAX_SENT: Final = 2_000
 """So many delivered reports are remembered at most, the latest ones."""
@@ -37,7 +38,8 @@ CREATE TABLE report (
     payload BLOB NOT NULL,
     spent INTEGER NOT NULL,
     due REAL NOT NULL,
-    tries INTEGER NOT NULL
+    tries INTEGER NOT NULL,
+    claimant INTEGER NOT NULL
 );
 CREATE TABLE sent (
     number INTEGER PRIMARY KEY,
@@ -51,8 +53,8 @@ INSERT INTO uploaded VALUES (0)
 """
 # A report whose spec is not described is not added: another process may have cleared the file.
 _ADD: Final = """
-INSERT INTO report (upload_id, digest, epoch, payload, spent, due, tries)
-SELECT ?, digest, ?, ?, ?, ?, 0 FROM spec WHERE digest = ?
+INSERT INTO report (upload_id, digest, epoch, payload, spent, due, tries, claimant)
+SELECT ?, digest, ?, ?, ?, ?, 0, 0 FROM spec WHERE digest = ?
 """
 _DROP_OLDEST: Final = """
 DELETE FROM report WHERE number IN (SELECT number FROM report ORDER BY number LIMIT ?)
@@ -74,6 +76,7 @@ class Pending(NamedTuple):
         spent: nano-nats that the ledger had ever spent once this report was paid for.
         due: when it is to be sent, in seconds since 1970-01-01.
         tries: how often it was tried.
+        claimant: the process that is trying it, or has died at it; 0 for none.
     """
 
     number: int
@@ -84,6 +87,7 @@ class Pending(NamedTuple):
     spent: int
     due: float
     tries: int
+    claimant: int
 
     def body(self) -> bytes:
         """The upload: the same bytes at every try."""
@@ -191,13 +195,13 @@ class Spool:
         Returns:
             False if it was sent, dropped or claimed by somebody else in the meantime.
         """
-        query = "UPDATE report SET due = ?, tries = tries + 1 WHERE number = ? AND due = ?"
-        row = (due, report.number, report.due)
+        query = "UPDATE report SET due = ?, tries = ?, claimant = ? WHERE number = ? AND due = ?"
+        row = (due, report.tries + 1, os.getpid(), report.number, report.due)
         return self._healing(lambda: self._connection.execute(query, row).rowcount == 1)
 
     def postpone(self, report: Pending, due: float) -> None:
         """Writes down when a report may be tried again."""
-        query = "UPDATE report SET due = ? WHERE number = ? AND upload_id = ?"
+        query = "UPDATE report SET due = ?, claimant = 0 WHERE number = ? AND upload_id = ?"
         row = (due, report.number, report.upload_id)
         self._healing(lambda: self._connection.execute(query, row))
 

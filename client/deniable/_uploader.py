@@ -31,7 +31,8 @@ if TYPE_CHECKING:
 
 SEND_TIMEOUT_SECONDS: Final = 10.0
 CLAIM_SECONDS: Final = 15.0
-"""How long a claimed report is nobody else's: longer than a try can take."""
+"""How long a claimed report is nobody else's: longer than a try can take. As long waits, at most,
+what a process was trying when it was killed; a flush takes it at once."""
 
 FIRST_BACKOFF_SECONDS: Final = 2.0
 MAX_BACKOFF_SECONDS: Final = 3_600.0
@@ -268,6 +269,8 @@ class Uploader:
                     return
                 if report.epoch > today:
                     continue  # the aggregator would refuse it for good
+                if _claimed_elsewhere(report, self._clock()):
+                    continue  # it is being sent
                 if not self._try(report):
                     return
             after = reports[-1].number
@@ -330,3 +333,20 @@ class Uploader:
         if wait > self._horizon_seconds:
             wait = 0.0
         return min(max(wait, self._hold_until - time.monotonic(), 0.0), MAX_WAIT_SECONDS)
+
+
+def _claimed_elsewhere(report: Pending, now: float) -> bool:
+    """Whether another process is sending a report at this moment.
+
+    One that shares the directory from another container cannot be seen, or be mistaken for this
+    process; then a report may be sent twice, and is counted once.
+    """
+    if report.claimant in (0, os.getpid()) or not now < report.due <= now + CLAIM_SECONDS:
+        return False
+    try:
+        os.kill(report.claimant, 0)  # asks only whether it lives
+    except ProcessLookupError:
+        return False
+    except OSError:
+        pass  # it lives, and is somebody else's
+    return True
