@@ -233,3 +233,22 @@ def test_who_acts_is_a_key_the_command_line_or_the_server(service):
     custodian(service.store).exclude(id_of(service.write))
     actors = {entry.actor for entry in service.store.audit.entries()}
     assert actors == {id_of(service.admin), COMMAND_LINE}
+
+
+def test_a_server_needs_no_right_to_change_entries(postgresql):
+    """So a database's owner can take it away from the role that servers use."""
+    target = postgresql.fresh_schema()
+    schema = target.rpartition("%3D")[2]
+    with contextlib.closing(Store(target)) as store:
+        execute(store, "CREATE ROLE serving LOGIN PASSWORD 'open'")
+        execute(store, f"GRANT USAGE ON SCHEMA {schema} TO serving")
+        execute(store, f"GRANT ALL ON ALL TABLES IN SCHEMA {schema} TO serving")
+        execute(store, "REVOKE UPDATE, DELETE, TRUNCATE ON audit FROM serving")
+    limited = target.replace("deniable:", "serving:").replace(postgresql.password, "open")
+    with contextlib.closing(Store(limited)) as store:
+        for _ in range(2):
+            create(store, scope="write", application="a", label="", today=TODAY)
+        assert verify(store.audit.entries()).entries == 2
+        for statement in ("UPDATE audit SET day = 0", "DELETE FROM audit"):
+            with pytest.raises(StoreUnavailableError, match="permission denied"):
+                execute(store, statement)

@@ -21,6 +21,10 @@ if TYPE_CHECKING:
 
 FETCHED_ROWS: Final = 256
 
+# Not a lock on the table, which needs rights that a role which may only add entries has not. There
+# is one for each table of this name: the tables of two stores may be in one database.
+_ALONE: Final = f"SELECT pg_advisory_xact_lock({0x61756474}, 'audit'::regclass::oid::int)"
+
 
 class Audit:
     """What administrators did, in its order."""
@@ -73,7 +77,7 @@ def append(connection: Connection, record: Record) -> None:
     """
     # A transaction that writes to SQLite is alone anyway.
     if connection.dialect.name == "postgresql":
-        connection.exec_driver_sql("LOCK TABLE audit IN SHARE ROW EXCLUSIVE MODE")
+        connection.exec_driver_sql(_ALONE)
     last = connection.execute(_entries().order_by(audit.c.sequence.desc()).limit(1)).one_or_none()
     entry = following(None if last is None else Entry(*last), record)
     connection.execute(insert(audit).values(entry._asdict()))
