@@ -9,7 +9,7 @@ which metric is inside.
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import msgpack
 
@@ -85,6 +85,7 @@ def decode(body: bytes) -> Upload:
     Raises:
         WireError: if the body is not exactly one well-formed upload.
     """
+    allowance = _Allowance()
     try:
         message = msgpack.unpackb(
             body,
@@ -93,6 +94,8 @@ def decode(body: bytes) -> Upload:
             max_str_len=16,
             max_ext_len=0,
             strict_map_key=True,
+            list_hook=allowance,
+            object_hook=allowance,
         )
     except Exception as error:  # noqa: BLE001  msgpack raises many unrelated types on bad input
         raise WireError(f"body must be one msgpack upload: {type(error).__name__}") from None
@@ -108,6 +111,25 @@ def decode(body: bytes) -> Upload:
     if type(reports) is not list or not reports:
         raise WireError("reports must be a list of at least one [digest, epoch, payload]")
     return Upload(message["id"], tuple(_part(index, part) for index, part in enumerate(reports)))
+
+
+class _Allowance:
+    """Counts what lists and maps hold while they are read, and refuses more than an upload has.
+
+    Nothing else bounds it: nested lists of empty maps take 60 times the memory of their bytes.
+    """
+
+    __slots__ = ("_left",)
+
+    def __init__(self) -> None:
+        part = 2 + len(Part._fields)  # as an item, as a list, and its items
+        self._left = MAX_PARTS * part + 1 + 1 + len(_KEYS)
+
+    def __call__(self, container: Any) -> Any:
+        self._left -= 1 + len(container)
+        if self._left < 0:
+            raise ValueError
+        return container
 
 
 def _part(index: int, part: object) -> Part:
