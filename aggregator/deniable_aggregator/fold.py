@@ -36,6 +36,9 @@ class Folder:
     rows; on SQLite a batch is counted outside any lock, and if one of its rows is gone, another
     process has counted it, and nothing changes. A crash repeats a batch or not, but never counts
     it twice.
+
+    Attributes:
+        folded: reports that it has counted.
     """
 
     def __init__(self, store: Store, catalogue: Catalogue) -> None:
@@ -44,6 +47,7 @@ class Folder:
         # Two threads of this process would only do the same work twice.
         self._lock = threading.Lock()
         self._caught_up = time.monotonic()
+        self.folded = 0
 
     def lag_seconds(self) -> float:
         """How long ago all that waited was counted, or found to be in another server's hands."""
@@ -93,7 +97,8 @@ class Folder:
             rows = _without_bad_rows(batch, entry.tally, rows)
             counted = _count(entry.tally, rows) if rows else None
         if counted is not None:
-            batch.count(where, counted, rows)
+            done = batch.count(where, counted, rows)
+            self.folded += counted.reports if done else 0
 
 
 def _without_bad_rows(batch: Batch, tally: Tally, rows: list[Row]) -> list[Row]:

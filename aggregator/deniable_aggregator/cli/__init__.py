@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from deniable_aggregator.cli.audit import audit_log
+from deniable_aggregator.cli.config import config
 from deniable_aggregator.cli.estimate import estimate
 from deniable_aggregator.cli.keys import keys_group
 from deniable_aggregator.cli.metrics import metrics
@@ -65,6 +66,7 @@ def show(arguments: tuple[str, ...]) -> None:
 
 
 deniable.add_command(audit_log)
+deniable.add_command(config)
 deniable.add_command(estimate)
 deniable.add_command(keys_group)
 deniable.add_command(metrics)

@@ -11,6 +11,7 @@ from deniable_aggregator.store.database import Row
 from deniable_aggregator.store.errors import StoreError, StoreRefusedError, StoreUnavailableError
 from deniable_aggregator.store.inbox import Backlog, Inbox, Outcome
 from deniable_aggregator.store.keys import Keys, StoredKey
+from deniable_aggregator.store.levels import Levels, levels
 from deniable_aggregator.store.metrics import Metrics, Registration
 from deniable_aggregator.store.opening import open_database
 from deniable_aggregator.store.postgresql import is_url
@@ -65,6 +66,14 @@ class Store:
         with self._database.read() as connection:
             check(connection, self.name)
 
+    def levels(self) -> Levels:
+        """How full the store is.
+
+        Raises:
+            StoreUnavailableError: if it cannot be read.
+        """
+        return levels(self._database)
+
     def close(self) -> None:
         """Closes the store; everything acknowledged is in it already."""
         self._database.close()
@@ -76,6 +85,7 @@ __all__ = [
     "Batch",
     "Inbox",
     "Keys",
+    "Levels",
     "Metrics",
     "Outcome",
     "Registration",
