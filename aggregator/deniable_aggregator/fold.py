@@ -120,13 +120,13 @@ def _count(tally: Tally, rows: list[Row]) -> Sum | None:
     not stop the others from being counted.
     """
     try:
-        cells = tally.count(b"".join(row.payload for row in rows))
+        reports, cells = tally.fold(b"".join(row.payload for row in rows))
     except MemoryError:
         raise
     except Exception as error:  # noqa: BLE001  see above
         log.error("counting failed: %s", type(error).__name__)
         return None
-    return Sum(tally.reports(cells), cells)
+    return Sum(reports, cells)
 
 
 class Background:

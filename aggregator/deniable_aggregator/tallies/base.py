@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
+from deniable_aggregator.tallies.structure import structure_of
 from deniable_shared.errors import WireError
 
 if TYPE_CHECKING:
@@ -76,10 +77,15 @@ class Tally(ABC):
 
     Args:
         spec: the metric.
+
+    Attributes:
+        spec: the metric.
+        structure: what is counted beside the tally to make fake reports visible, or None.
     """
 
     def __init__(self, spec: Spec) -> None:
         self.spec = spec
+        self.structure = structure_of(spec.mechanism)
         self._width = spec.mechanism.report_bytes
 
     @property
@@ -109,6 +115,31 @@ class Tally(ABC):
     @abstractmethod
     def reports(self, counts: NDArray[np.int64]) -> int:
         """How many reports a tally holds."""
+
+    @property
+    def stored_cells(self) -> int:
+        """How many integers are stored: those of the tally, then those of its structure."""
+        return self.cells + (0 if self.structure is None else self.structure.cells)
+
+    def fold(self, payload: bytes) -> tuple[int, NDArray[np.int64]]:
+        """What is stored of a payload.
+
+        Returns:
+            How many reports it has. The tally's counts and those of its structure: int64,
+            (stored_cells,).
+
+        Raises:
+            WireError: as `check` does.
+        """
+        counts = self.count(payload)
+        reports = self.reports(counts)
+        if self.structure is not None:
+            rows = np.frombuffer(payload, np.uint8).reshape(-1, self._width)
+            structure = np.zeros(self.structure.cells, np.int64)
+            for part in parts(rows):
+                structure += self.structure.count(part)
+            counts = np.concatenate([counts, structure])
+        return reports, counts
 
     def _check_width(self, payload: bytes) -> None:
         if not payload or len(payload) % self._width:

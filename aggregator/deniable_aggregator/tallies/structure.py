@@ -1,0 +1,249 @@
+"""What is counted beside a tally: how reports are made, whatever they say about any item.
+
+A fake report that is possible cannot be told from an honest one, but many fakes can be told from
+many honest reports, whose noise has a known distribution: how many ones they have, which ones come
+together, which seeds they draw. The counters that show it are appended to the tally's own, add up
+as these do, and no estimate reads them. Their layout follows from the mechanism alone and is part
+of what is stored: it never changes.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from math import isqrt
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from deniable_shared.mechanisms import (
+    GroupedBins,
+    Mechanism,
+    MemoizedUnaryEncoding,
+    OptimizedLocalHashing,
+    Rappor,
+    SampledAttribute,
+    Sketch,
+)
+from deniable_shared.mechanisms.olh import SEED_BYTES
+from deniable_shared.mechanisms.unary import UnaryEncoding
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from deniable_shared.mechanisms import Support
+
+MOST_GROUPS: Final = 64
+"""Pairs are counted between at most so many runs of neighbouring bits."""
+
+MOST_SIZES: Final = 64
+SEED_BINS: Final = 64
+SEED_SHIFT: Final = 26
+GROUP_BYTES: Final = 2
+_STEP: Final = 1 << 14
+_EXACT: Final = 1 << 24
+"""Integers up to this are exact in float32."""
+
+
+class Structure(ABC):
+    """Counters of how reports are made.
+
+    The first `size_cells` of them add up to the number of reports that were counted here.
+
+    Attributes:
+        cells: how many integers there are.
+        size_cells: how many of them, from the first on, add up to the number of reports.
+    """
+
+    cells: int
+    size_cells: int
+
+    @abstractmethod
+    def count(self, rows: NDArray[np.uint8]) -> NDArray[np.int64]:
+        """Counts checked reports.
+
+        Args:
+            rows: uint8, (reports, bytes).
+
+        Returns:
+            int64, (cells,).
+        """
+
+    def reports(self, counts: NDArray[np.int64]) -> int:
+        """How many reports were counted."""
+        return int(counts[: self.size_cells].sum())
+
+
+class Sizes(Structure):
+    """How many reports have how many ones, in bins of up to 64 sizes or ranges of sizes.
+
+    Args:
+        bits: how many bits a report has.
+        support: with which probabilities they are ones; decides where the bins are.
+        skip: how many bytes stand before the bits.
+
+    Attributes:
+        first: the largest number of ones in the first bin.
+        width: how many numbers of ones each bin but the two at the ends has.
+    """
+
+    def __init__(self, bits: int, support: Support, skip: int = 0) -> None:
+        self.bits = bits
+        self.skip = skip
+        p, q = support.p, support.q
+        mean = int(p + (bits - 1) * q)
+        self.width = 1 + isqrt(int(p * (1 - p) + (bits - 1) * q * (1 - q))) // 4
+        self.first = max(0, mean - self.width * MOST_SIZES // 2)
+        self.cells = self.size_cells = min(bits + 1, MOST_SIZES)
+
+    def bin_of(self, ones: NDArray[Any]) -> NDArray[np.int64]:
+        """The bin of every number of ones."""
+        steps = (np.asarray(ones, np.int64) - self.first + self.width - 1) // self.width
+        return np.clip(steps, 0, self.cells - 1)
+
+    def count(self, rows: NDArray[np.uint8]) -> NDArray[np.int64]:
+        """One population count per report."""
+        words = as_words(rows[:, self.skip : self.skip + (self.bits + 7) // 8])
+        ones = np.bitwise_count(words).sum(axis=1, dtype=np.int64)
+        return np.bincount(self.bin_of(ones), minlength=self.cells)
+
+
+class Pairs(Structure):
+    """For every two runs of bits the sum over the reports of the product of their ones.
+
+    Up to 64 bits are runs of one each; more are taken in runs of whole bytes.
+
+    Args:
+        bits: how many bits a report has.
+
+    Attributes:
+        lengths: int64, (runs,): how many bits each run has.
+        rows: int64, (cells,): the first run of each pair.
+        columns: int64, (cells,): the second; never before the first, and where runs are single
+            bits, not the same.
+    """
+
+    def __init__(self, bits: int) -> None:
+        self.bits = bits
+        single = bits <= MOST_GROUPS
+        self.run_bytes = next(b for b in (1, 2, 4, 8) if (bits + 7) // 8 <= b * MOST_GROUPS)
+        run = 1 if single else 8 * self.run_bytes
+        starts = np.arange(0, bits, run)
+        self.lengths = np.minimum(bits - starts, run)
+        self.rows, self.columns = np.triu_indices(starts.size, k=1 if single else 0)
+        self.cells, self.size_cells = self.rows.size, 0
+
+    def count(self, rows: NDArray[np.uint8]) -> NDArray[np.int64]:
+        """One matrix product per portion of reports, small enough to be exact in float32."""
+        size, longest = self.lengths.size, int(self.lengths.max())
+        step = min(_STEP, _EXACT // longest**2)
+        products = np.zeros((size, size), np.int64)
+        for start in range(0, len(rows), step):
+            ones = self._ones(rows[start : start + step]).astype(np.float32)
+            products += (ones.T @ ones).astype(np.int64)
+        return products[self.rows, self.columns]
+
+    def _ones(self, rows: NDArray[np.uint8]) -> NDArray[np.uint8]:
+        """How many ones each run of each report has: uint8, (reports, runs)."""
+        if self.bits <= MOST_GROUPS:
+            return np.unpackbits(rows, axis=1, count=self.bits)
+        padded = np.zeros((len(rows), self.lengths.size * self.run_bytes), np.uint8)
+        padded[:, : rows.shape[1]] = rows
+        return np.asarray(np.bitwise_count(padded.view(f"u{self.run_bytes}")))
+
+
+class Seeds(Structure):
+    """How many reports have a seed in each of 64 equal ranges."""
+
+    cells = size_cells = SEED_BINS
+
+    def count(self, rows: NDArray[np.uint8]) -> NDArray[np.int64]:
+        """The upper six bits of the seed."""
+        seeds = np.ascontiguousarray(rows[:, :SEED_BYTES]).view(">u4").ravel()
+        return np.bincount((seeds >> SEED_SHIFT).astype(np.int64), minlength=SEED_BINS)
+
+
+class Groups(Structure):
+    """How many reports come from each public group of two bytes.
+
+    Args:
+        groups: how many groups there are.
+    """
+
+    def __init__(self, groups: int) -> None:
+        self.cells = self.size_cells = groups
+
+    def count(self, rows: NDArray[np.uint8]) -> NDArray[np.int64]:
+        """The first two bytes."""
+        groups = np.ascontiguousarray(rows[:, :GROUP_BYTES]).view(">u2").ravel()
+        return np.bincount(groups.astype(np.int64), minlength=self.cells)
+
+
+class Joined(Structure):
+    """Several structures of the same reports, one after the other.
+
+    Args:
+        parts: the structures; the first says how many reports there are.
+    """
+
+    def __init__(self, *parts: Structure) -> None:
+        self.parts = parts
+        self.cells = sum(part.cells for part in parts)
+        self.size_cells = parts[0].size_cells
+
+    def count(self, rows: NDArray[np.uint8]) -> NDArray[np.int64]:
+        """Each counts all of the reports."""
+        return np.concatenate([part.count(rows) for part in self.parts])
+
+
+class ByAttribute(Structure):
+    """The structure of each attribute's reports; attributes without one have only their number.
+
+    Args:
+        mechanism: has the oracles.
+
+    Attributes:
+        inner: the structure of each attribute's reports, or None.
+    """
+
+    def __init__(self, mechanism: SampledAttribute) -> None:
+        self._widths = [oracle.report_bytes for oracle in mechanism.inner]
+        self.inner = [structure_of(oracle) for oracle in mechanism.inner]
+        self.size_cells = len(self.inner)
+        self.cells = self.size_cells + sum(each.cells for each in self.inner if each is not None)
+
+    def count(self, rows: NDArray[np.uint8]) -> NDArray[np.int64]:
+        """Attributes first, then what stands in their reports."""
+        counted = [np.bincount(rows[:, 0], minlength=self.size_cells)]
+        for number, (inner, width) in enumerate(zip(self.inner, self._widths, strict=True)):
+            if inner is not None:
+                counted.append(inner.count(rows[rows[:, 0] == number, 1 : 1 + width]))
+        return np.concatenate(counted)
+
+
+def structure_of(mechanism: Mechanism) -> Structure | None:
+    """What is counted beside the tally of a mechanism's reports, or None."""
+    if isinstance(mechanism, UnaryEncoding | MemoizedUnaryEncoding):
+        return Joined(Sizes(mechanism.size, mechanism.support), Pairs(mechanism.size))
+    if isinstance(mechanism, OptimizedLocalHashing):
+        return Seeds()
+    if isinstance(mechanism, Sketch):
+        inner = mechanism.inner
+        if isinstance(inner, UnaryEncoding | MemoizedUnaryEncoding):
+            return Sizes(inner.size, inner.support, skip=GROUP_BYTES)
+        return None
+    if isinstance(mechanism, Rappor):
+        return Sizes(mechanism.bits, mechanism.support, skip=GROUP_BYTES)
+    if isinstance(mechanism, GroupedBins):
+        sizes = Sizes(mechanism.buckets, mechanism.support, skip=GROUP_BYTES)
+        return Joined(Groups(mechanism.size), sizes)
+    if isinstance(mechanism, SampledAttribute):
+        found = ByAttribute(mechanism)
+        return found if found.cells > found.size_cells else None
+    return None
+
+
+def as_words(rows: NDArray[np.uint8]) -> NDArray[Any]:
+    """The same bytes in the widest integers that they fill."""
+    width = rows.shape[1]
+    size = next(size for size in (8, 4, 2, 1) if width % size == 0)
+    return np.ascontiguousarray(rows).view(f"u{size}")
