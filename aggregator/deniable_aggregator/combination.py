@@ -91,6 +91,22 @@ class Combination:
     weights: NDArray[np.float64]
     between: NDArray[np.float64]
 
+    def variance_at(self, share: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The variance of the estimates if these were the true shares.
+
+        Args:
+            share: float64, (items,).
+        """
+        held = np.clip(share, 0.0, 1.0)
+        variance = np.zeros(self.share.size)
+        for part, weights in zip(self.parts, self.weights, strict=True):
+            mine, shares, counted = part.known, part.shares, part.shares.counted
+            if counted is not None and not counted.sampled:
+                noise = counted.support.variance(held[mine], counted.reports) + counted.family
+                shares = shares._replace(variance=noise)
+            variance[mine] += weights[mine] ** 2 * _variance(part, shares, held[mine], self.about)
+        return variance + self.between
+
     def limits(self, chosen: NDArray[np.int64], alpha: float) -> Limits:
         """Intervals for some of the items.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from deniable_aggregator.combination import About
     from deniable_aggregator.postprocess import Postprocess
     from deniable_aggregator.repeats import Periods, PeriodsBySpec
     from deniable_shared.spec import Spec
@@ -82,9 +83,48 @@ def estimate(
             in no spec's domain or comes twice, or an option does not fit the metric.
     """
     options = options or Options()
+    specs = [spec for spec, _, _ in with_reports(tallies)]
+    _check_sum(specs, add)
+    found = combination_of(tallies, items, options.about, add=add, periods=periods)
+    domain, combined, wanted = found.domain, found.combined, found.wanted
+    total = None
+    if add is not None:
+        position = {item: index for index, item in enumerate(domain)}
+        single = 1 - options.level
+        places = [position[item] for item in add]
+        total = add_up(combined.parts, places, add, options.about, single)
+    return _answer(specs[0].name, domain, combined, wanted, options, items is None, total)
+
+
+class Read(NamedTuple):
+    """What tallies say, before it is put into an answer.
+
+    Attributes:
+        domain: all that was estimated.
+        combined: the estimates of it.
+        wanted: int64: the positions of what was asked for.
+    """
+
+    domain: tuple[str, ...]
+    combined: Combination
+    wanted: NDArray[np.int64]
+
+
+def combination_of(
+    tallies: Sequence[tuple[Spec, NDArray[np.int64]]],
+    items: Sequence[str] | None,
+    about: About,
+    *,
+    add: Sequence[str] | None = None,
+    periods: PeriodsBySpec | None = None,
+) -> Read:
+    """The estimates of a metric's items from all of its specs; arguments as of `estimate`.
+
+    Raises:
+        ParameterError: as `estimate` does.
+    """
     counted = with_reports(tallies)
     specs = [spec for spec, _, _ in counted]
-    _check_sum(specs, add)
     asked = _asked(specs, items, add)
     domain = _domain(specs, asked, add)
     alone = domain is asked and add is None  # a million candidates need no dictionary
@@ -94,16 +134,12 @@ def estimate(
         for each in counted
         for part in _parts(*each, domain, position, (periods or {}).get(each[0].digest))
     ]
-    combined = combine(parts, len(domain), options.about)
+    combined = combine(parts, len(domain), about)
     wanted = np.arange(len(domain))
     if not alone:
         wanted = np.fromiter((position[item] for item in asked), np.int64, len(asked))
     wanted = _informed(specs[0], combined, asked, wanted, named=items is not None)
-    total = None
-    if add is not None:
-        single = 1 - options.level
-        total = add_up(parts, [position[item] for item in add], add, options.about, single)
-    return _answer(specs[0].name, domain, combined, wanted, options, items is None, total)
+    return Read(domain, combined, wanted)
 
 
 def _asked(
