@@ -118,12 +118,16 @@ def create_app(
         settings=settings,
         clock=clock,
     )
-    upkeep = Upkeep(opened, accept_days=settings.accept_days, clock=clock, keyring=keyring)
+    upkeep = Upkeep(
+        opened,
+        accept_days=settings.accept_days,
+        retain_days=settings.retention_days or None,
+        clock=clock,
+        keyring=keyring,
+    )
     background = Background(folder, upkeep, fold_seconds=settings.fold_seconds)
 
-    watching = health.Health(
-        store=opened, writer=writer, lag_seconds=folder.lag_seconds, settings=settings
-    )
+    watching = health.Health(store=opened, lag_seconds=folder.lag_seconds, settings=settings)
 
     app = Flask("deniable_aggregator", static_folder=None)
     app.config["MAX_CONTENT_LENGTH"] = settings.max_body_bytes

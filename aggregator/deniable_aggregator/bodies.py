@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from deniable_aggregator.problems import ProblemError, overloaded
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, MutableMapping
+    from granian._granian import RSGIHTTPProtocol as HTTPProtocol
 
     from deniable_aggregator.deadlines import Deadlines
 
-    Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
+WHOLE_BYTES: Final = 64 << 10
+"""A body of announced length is read at once up to this size, larger ones piece by piece."""
 
 CUT_OFF: Final = "body ended before its announced end"
 
@@ -24,7 +25,8 @@ class CutOffError(Exception):
 class Budget:
     """Memory that the bodies of all connections share. Belongs to one event loop.
 
-    What counts is what has arrived, not what was announced: announcing costs nothing.
+    What counts of large bodies is what has arrived, not what was announced: announcing costs
+    nothing.
 
     Args:
         limit: in bytes.
@@ -56,12 +58,12 @@ class Body:
         self._size = 0
 
     async def read(
-        self, receive: Receive, *, length: int | None, limit: int, deadlines: Deadlines
+        self, protocol: HTTPProtocol, *, length: int | None, limit: int, deadlines: Deadlines
     ) -> bytes | None:
         """Reads it.
 
         Args:
-            receive: as ASGI has it.
+            protocol: where it comes from.
             length: what was announced, at most `limit`; None if nothing was.
             limit: the most to read, in bytes.
             deadlines: for the whole of it.
@@ -85,7 +87,9 @@ class Body:
 
         deadline = deadlines.begin(pass_deadline)
         try:
-            return await self._collect(receive, limit)
+            if length is not None and length <= WHOLE_BYTES:
+                return await self._at_once(protocol, length)
+            return await self._by_pieces(protocol, length, limit)
         except asyncio.CancelledError:
             if not slow or task.uncancel():
                 raise
@@ -97,23 +101,31 @@ class Body:
         finally:
             deadline.over = True
 
-    async def _collect(self, receive: Receive, limit: int) -> bytes | None:
-        chunks: list[bytes] = []
-        more = True
-        while more:
-            message = await receive()
-            if message["type"] == "http.disconnect":
-                raise CutOffError(CUT_OFF)
-            chunk: bytes = message.get("body", b"")
-            more = message.get("more_body", False)
-            self._size += len(chunk)
-            self._budget.used += len(chunk)
+    async def _at_once(self, protocol: HTTPProtocol, length: int) -> bytes:
+        self._take(length)
+        data = await protocol()
+        if len(data) != length:
+            raise CutOffError(CUT_OFF)
+        return data
+
+    async def _by_pieces(
+        self, protocol: HTTPProtocol, length: int | None, limit: int
+    ) -> bytes | None:
+        pieces: list[bytes] = []
+        async for piece in protocol:
+            self._take(len(piece))
             if self._size > limit:
                 return None
-            if more and not self._budget.has_room(0):
+            pieces.append(piece)
+            if not self._budget.has_room(0):
                 raise overloaded()
-            chunks.append(chunk)
-        return chunks[0] if len(chunks) == 1 else b"".join(chunks)
+        if length is not None and self._size != length:
+            raise CutOffError(CUT_OFF)
+        return b"".join(pieces)
+
+    def _take(self, size: int) -> None:
+        self._size += size
+        self._budget.used += size
 
     def release(self) -> None:
         """Gives the memory back."""

@@ -1,4 +1,4 @@
-"""A WSGI application behind ASGI: the body is read in the event loop, and then a thread works.
+"""A WSGI application behind RSGI: the body is read in the event loop, and then a thread works.
 
 So a slow client costs no thread. Answers are sent whole: those of this server are in memory anyway.
 The client's address is left out of what the application gets to see.
@@ -11,10 +11,9 @@ import sys
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import MutableMapping
     from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
-    Scope = MutableMapping[str, Any]
+    from granian.rsgi import Scope
 
 _NAMED: Final = {"content-type": "CONTENT_TYPE", "content-length": "CONTENT_LENGTH"}
 
@@ -29,7 +28,7 @@ class Response(NamedTuple):
     """
 
     status: int
-    headers: list[tuple[bytes, bytes]]
+    headers: list[tuple[str, str]]
     body: bytes
 
 
@@ -38,7 +37,7 @@ def call(app: WSGIApplication, scope: Scope, body: bytes) -> Response:
 
     Args:
         app: the application.
-        scope: the request as ASGI has it.
+        scope: the request as RSGI has it.
         body: its body.
     """
     begun: list[tuple[str, list[tuple[str, str]]]] = []
@@ -59,30 +58,29 @@ def call(app: WSGIApplication, scope: Scope, body: bytes) -> Response:
     ((status, headers),) = begun
     return Response(
         int(status.partition(" ")[0]),
-        [(name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in headers],
+        [(name.lower(), value) for name, value in headers],
         b"".join(written),
     )
 
 
 def _environ(scope: Scope, body: bytes) -> WSGIEnvironment:
     environ: WSGIEnvironment = {
-        "REQUEST_METHOD": scope["method"],
+        "REQUEST_METHOD": scope.method,
         "SCRIPT_NAME": "",
-        "PATH_INFO": scope["path"].encode().decode("latin-1"),
-        "QUERY_STRING": scope["query_string"].decode("latin-1"),
+        "PATH_INFO": scope.path.encode().decode("latin-1"),
+        "QUERY_STRING": scope.query_string,
         "SERVER_NAME": "localhost",
         "SERVER_PORT": "80",
-        "SERVER_PROTOCOL": f"HTTP/{scope['http_version']}",
+        "SERVER_PROTOCOL": f"HTTP/{scope.http_version}",
         "wsgi.version": (1, 0),
-        "wsgi.url_scheme": scope.get("scheme", "http"),
+        "wsgi.url_scheme": scope.scheme,
         "wsgi.input": io.BytesIO(body),
         "wsgi.errors": sys.stderr,
         "wsgi.multithread": True,
         "wsgi.multiprocess": True,
         "wsgi.run_once": False,
     }
-    for raw_name, raw_value in scope["headers"]:
-        name, value = raw_name.decode("latin-1"), raw_value.decode("latin-1")
+    for name, value in scope.headers.items():
         key = _NAMED.get(name) or f"HTTP_{name.upper().replace('-', '_')}"
         environ[key] = f"{environ[key]},{value}" if key in environ else value
     environ["CONTENT_LENGTH"] = str(len(body))

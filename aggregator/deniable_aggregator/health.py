@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
     from deniable_aggregator.settings import Settings
     from deniable_aggregator.store import Store
-    from deniable_aggregator.writer import Writer
 
 PATHS: Final = ("/healthz", "/readyz")
 CACHE_SECONDS: Final = 1.0
@@ -30,7 +29,6 @@ class Health:
 
     Args:
         store: must be there, writable and of this version's schema.
-        writer: must not fail.
         lag_seconds: how long ago all that waited had been counted.
         settings: limits.
         monotonic: a clock in seconds.
@@ -43,14 +41,12 @@ class Health:
         self,
         *,
         store: Store,
-        writer: Writer,
         lag_seconds: Callable[[], float],
         settings: Settings,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self.draining = False
         self._store = store
-        self._writer = writer
         self._lag_seconds = lag_seconds
         self._settings = settings
         self._monotonic = monotonic
@@ -75,8 +71,6 @@ class Health:
         }
 
     def _database(self) -> str:
-        if self._writer.load().failing:
-            return "the last commit failed; the server's log says why"
         try:
             # A write transaction like any other, though it finds nothing to change.
             self._store.keys.used((), 0)

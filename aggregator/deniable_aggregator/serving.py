@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import errno
 import math
 import os
@@ -12,21 +11,26 @@ import threading
 import time
 from contextlib import closing
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from granian.constants import HTTPModes, Interfaces, Loops
 from granian.http import HTTP1Settings
 from granian.log import LogLevels
 from granian.server import MPServer
 
+from deniable_aggregator import logs
 from deniable_aggregator.app import EXTENSION, create_app
-from deniable_aggregator.asgi import Application
 from deniable_aggregator.catalogue import Catalogue
 from deniable_aggregator.rates import RateLimiter
+from deniable_aggregator.rsgi import Application
 from deniable_aggregator.store import Store
+from deniable_aggregator.telemetry import Telemetry
 from deniable_shared.errors import DeniableError
 
 if TYPE_CHECKING:
+    import asyncio
+    from collections.abc import Callable
+
     from deniable_aggregator.app import Running
     from deniable_aggregator.settings import Settings
 
@@ -65,6 +69,8 @@ def serve(settings: Settings) -> None:
         ServingError: if another program listens at this address.
     """
     _await_port(settings.host, settings.port)
+    if settings.metrics_port:
+        _await_port(settings.metrics_host, settings.metrics_port)
     # Opened here first, so that a store that cannot be used is told once and clearly, and not by
     # a worker that is started again and again.
     with closing(Store(settings.store)) as opened:
@@ -72,8 +78,8 @@ def serve(settings: Settings) -> None:
     RateLimiter(settings.rate_limit, settings.rate_limit_store)
     # The worker counts on one core beside ingest: threads of a BLAS would only fight for it.
     os.environ.setdefault("OMP_NUM_THREADS", "1")
-    loader = partial(_worker, os.getpid(), settings)
-    server(settings, Interfaces.ASGI).serve(target_loader=loader, wrap_loader=False)
+    loader: Callable[[], Any] = partial(_worker, os.getpid(), settings)
+    server(settings, Interfaces.RSGI).serve(target_loader=loader, wrap_loader=False)
 
 
 def _await_port(host: str, port: int) -> None:
@@ -106,12 +112,15 @@ def _worker(parent: int, settings: Settings) -> Application:
     threading.Thread(target=_end_with, args=(parent,), name="deniable-parent", daemon=True).start()
     app = create_app(store=settings.store, settings=settings)
     running: Running = app.extensions[EXTENSION]
-    return Application(app, settings, started=partial(_drain_first, running, settings))
+    application = Application(app, settings, started=partial(_drain_first, running, settings))
+    if settings.metrics_port:
+        telemetry = Telemetry(running, in_flight_bytes=lambda: application.bodies.used)
+        telemetry.listen(settings.metrics_host, settings.metrics_port)
+    return application
 
 
-def _drain_first(running: Running, settings: Settings) -> None:
+def _drain_first(running: Running, settings: Settings, loop: asyncio.AbstractEventLoop) -> None:
     """Makes SIGTERM say first that the server is not ready, and end it a while later."""
-    loop = asyncio.get_running_loop()
 
     def drain() -> None:
         running.health.draining = True
@@ -138,13 +147,13 @@ def server(settings: Settings, interface: Interfaces) -> MPServer:
     """
     patience = settings.body_seconds + settings.queue_seconds + QUESTION_SECONDS
     return MPServer(
-        "deniable_aggregator.asgi:Application",
+        "deniable_aggregator.rsgi:Application",
         address=settings.host,
         port=settings.port,
         interface=interface,
         workers=1,
         blocking_threads=WSGI_THREADS if interface == Interfaces.WSGI else 1,
-        loop=Loops.asyncio,
+        loop=Loops.uvloop,
         backpressure=CONNECTIONS,
         http=HTTPModes.http1,
         http1_settings=HTTP1Settings(
@@ -153,6 +162,7 @@ def server(settings: Settings, interface: Interfaces) -> MPServer:
         ),
         websockets=False,
         log_level=LogLevels.error,
+        log_dictconfig=logs.dictconfig(settings.log_format, settings.log_level),
         log_access=False,  # an access log is a list of addresses and times
         respawn_failed_workers=True,
         respawn_interval=RESPAWN_SECONDS,

@@ -35,23 +35,15 @@ class OverloadedError(Exception):
 
 
 class Load(NamedTuple):
-    """How the writer is doing.
+    """What waits.
 
     Attributes:
         queued_uploads: uploads that wait for the next commit.
         queued_bytes: what they take in memory, roughly.
-        commits: commits since the start.
-        uploads: uploads in them.
-        seconds: how long they took together.
-        failing: whether the last commit failed.
     """
 
     queued_uploads: int
     queued_bytes: int
-    commits: int
-    uploads: int
-    seconds: float
-    failing: bool
 
 
 class Pending:
@@ -135,10 +127,6 @@ class Writer:
         self._size = 0
         self._awaited = 1
         self._closed = False
-        self._commits = 0
-        self._uploads = 0
-        self._spent = 0.0
-        self._failing = False
         self.commit_seconds = Histogram(SECONDS)
         self.commit_uploads = Histogram(SIZES)
         self.commits_failed = 0
@@ -188,16 +176,9 @@ class Writer:
         return pending.outcome()
 
     def load(self) -> Load:
-        """How the writer is doing."""
+        """What waits for the next commit."""
         with self._change:
-            return Load(
-                len(self._queue),
-                self._size,
-                self._commits,
-                self._uploads,
-                self._spent,
-                self._failing,
-            )
+            return Load(len(self._queue), self._size)
 
     def close(self) -> None:
         """Commits what is waiting and ends the thread."""
@@ -229,7 +210,7 @@ class Writer:
     def _commit(self, group: list[Pending]) -> None:
         if not group:
             return
-        self._failing, start = True, time.monotonic()
+        start = time.monotonic()
         try:
             outcomes = self._store.inbox.append(
                 [pending.upload for pending in group], [pending.key_id for pending in group]
@@ -244,10 +225,5 @@ class Writer:
             return
         for pending, outcome in zip(group, outcomes, strict=True):
             pending.settle(outcome)
-        seconds = time.monotonic() - start
-        self._failing = False
-        self._commits += 1
-        self._uploads += len(group)
-        self._spent += seconds
-        self.commit_seconds.note(seconds)
+        self.commit_seconds.note(time.monotonic() - start)
         self.commit_uploads.note(len(group))

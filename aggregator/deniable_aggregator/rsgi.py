@@ -1,7 +1,10 @@
-"""The aggregator as an ASGI application: uploads in the event loop, everything else in threads.
+"""The aggregator as an RSGI application: uploads in the event loop, everything else in threads.
 
 An upload that waits, for its body or for the disk, costs an object and no thread. Whatever could
 take long (asking the store for a key, checking a large batch, a question) is done in a thread.
+
+RSGI is granian's own interface, spoken here because an upload costs a seventh less than over ASGI,
+as measured. Other servers can run the Flask application of `app` over WSGI.
 """
 
 from __future__ import annotations
@@ -10,7 +13,7 @@ import asyncio
 import time
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from deniable_aggregator import bridge, ingest, problems
 from deniable_aggregator.access import authenticated
@@ -26,19 +29,18 @@ from deniable_aggregator.writer import OverloadedError, Pending
 from deniable_shared.errors import WireError
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterable, MutableMapping, Sequence
+    from collections.abc import Callable, Sequence
 
     from flask import Flask
+    from granian._granian import RSGIHeaders as Headers
+    from granian._granian import RSGIHTTPProtocol as HTTPProtocol
+    from granian.rsgi import Scope
 
     from deniable_aggregator.app import Running
-    from deniable_aggregator.bodies import Receive
     from deniable_aggregator.keys import Key
     from deniable_aggregator.settings import Settings
     from deniable_aggregator.store import Outcome
     from deniable_shared.wire import Upload
-
-    Scope = MutableMapping[str, Any]
-    Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
 LARGE_BYTES: Final = 128 << 10
 """Larger bodies are checked in a thread: others would wait for more than a millisecond or two."""
@@ -48,24 +50,25 @@ SMALL_THREADS: Final = 4
 SMALL_WAITING: Final = 512
 WAITING_QUESTIONS: Final = 64
 
-_ACCEPTED: Final = {"type": "http.response.start", "status": 204, "headers": []}
-_EMPTY: Final = {"type": "http.response.body", "body": b""}
-
 
 class Application:
-    """The ASGI application.
+    """The RSGI application.
 
     Args:
         app: the Flask application, which answers all but uploads.
         settings: limits.
-        started: called in the event loop when it begins.
+        started: called with the event loop before it runs.
 
     Attributes:
         bodies: the bodies of uploads in memory.
     """
 
     def __init__(
-        self, app: Flask, settings: Settings, *, started: Callable[[], None] = lambda: None
+        self,
+        app: Flask,
+        settings: Settings,
+        *,
+        started: Callable[[asyncio.AbstractEventLoop], None] = lambda _: None,
     ) -> None:
         running: Running = app.extensions[EXTENSION]
         self._wsgi = app.wsgi_app
@@ -83,58 +86,53 @@ class Application:
         self._small = Pool("deniable-small", threads=SMALL_THREADS, waiting=SMALL_WAITING)
         self._pool = Pool("deniable", threads=settings.threads, waiting=WAITING_QUESTIONS)
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answers one request, or begins and ends with the server."""
-        if scope["type"] == "lifespan":
-            await self._live(receive, send)
-        elif scope["path"] == ingest.PATH and scope["method"] == "POST":
-            await self._upload(scope, receive, send)
+    def __rsgi_init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Called by the web server before its event loop runs."""
+        self._started(loop)
+
+    def __rsgi_del__(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Called when the loop has ended: no request is left that could bring more."""
+        self._running.close()
+        self._small.close()
+        self._pool.close()
+
+    async def __rsgi__(self, scope: Scope, protocol: HTTPProtocol) -> None:
+        """Answers one request."""
+        if scope.path == ingest.PATH and scope.method == "POST":
+            await self._upload(scope.headers, protocol)
         else:
-            await self._other(scope, receive, send)
+            await self._other(scope, protocol)
 
-    async def _live(self, receive: Receive, send: Send) -> None:
-        while True:
-            message = await receive()
-            if message["type"] == "lifespan.startup":
-                self._started()
-                await send({"type": "lifespan.startup.complete"})
-            elif message["type"] == "lifespan.shutdown":
-                # Commits what waits. No request is left that could bring more.
-                self._running.close()
-                self._small.close()
-                self._pool.close()
-                await send({"type": "lifespan.shutdown.complete"})
-                return
-
-    async def _upload(self, scope: Scope, receive: Receive, send: Send) -> None:
-        begun = time.perf_counter()
+    async def _upload(self, headers: Headers, protocol: HTTPProtocol) -> None:
+        start = time.monotonic()
         body = Body(self.bodies)
         try:
-            await self._take(_Headers(scope["headers"]), body, receive)
+            await self._take(headers, body, protocol)
         except Exception as error:  # noqa: BLE001  every failure has its problem document
-            await _refuse(send, error)
+            _refuse(protocol, error)
         else:
-            await send(_ACCEPTED)
-            await send(_EMPTY)
+            protocol.response_empty(204, [])
         finally:
             body.release()
-            self._ingest.seconds.note(time.perf_counter() - begun)
+            self._ingest.seconds.note(time.monotonic() - start)
 
-    async def _take(self, headers: _Headers, body: Body, receive: Receive) -> None:
+    async def _take(self, headers: Headers, body: Body, protocol: HTTPProtocol) -> None:
         """As `Ingest.receive`, but nothing waits in the event loop."""
         taking, whose = self._ingest, ingest.UNKNOWN
         try:
-            key = taking.remembered(headers.authorization)
+            authorization = headers.get("authorization", "")
+            key = taking.remembered(authorization)
             if key is None:
-                key = await self._small.run(taking.authenticate, headers.authorization)
+                key = await self._small.run(taking.authenticate, authorization)
             whose = key.application
+            length = _announced(headers)
             if self._limiter_waits:
-                await self._small.run(self._admit, key, headers)
+                await self._small.run(self._admit, key, headers, length)
             else:
-                self._admit(key, headers)
+                self._admit(key, headers, length)
             data = await body.read(
-                receive,
-                length=headers.length,
+                protocol,
+                length=length,
                 limit=self._settings.max_body_bytes,
                 deadlines=self._reading,
             )
@@ -150,12 +148,12 @@ class Application:
             raise ingest.malformed(WireError(str(error))) from None
         taking.count(whose, ingest.COUNTED[outcome])
 
-    def _admit(self, key: Key, headers: _Headers) -> None:
+    def _admit(self, key: Key, headers: Headers, length: int | None) -> None:
         self._ingest.admit(
             key,
-            content_type=headers.content_type,
-            content_encoding=headers.content_encoding,
-            length=headers.length,
+            content_type=headers.get("content-type", ""),
+            content_encoding=headers.get("content-encoding", ""),
+            length=length,
         )
 
     async def _checked(self, application: str, data: bytes) -> Upload:
@@ -177,7 +175,7 @@ class Application:
     async def _durable(self, upload: Upload, key: Key) -> Outcome:
         loop = asyncio.get_running_loop()
         told: asyncio.Future[None] = loop.create_future()
-        pending = Pending(upload, key.id, self._tell, (loop, told))
+        pending = Pending(upload, key.id, _tell, (loop, told))
         try:
             self._writer.submit(pending)
         except (OverloadedError, StoreUnavailableError) as error:
@@ -189,60 +187,54 @@ class Application:
             pending.abandoned = deadline.over = True
         return self._ingest.settled(pending.outcome)
 
-    @staticmethod
-    def _tell(pendings: Sequence[Pending]) -> None:
-        """Called in the writer's thread, once for all uploads of a commit."""
-        loop, _ = pendings[0].ticket
-        with suppress(RuntimeError):  # the loop has ended, and with it all who waited
-            loop.call_soon_threadsafe(_settle, pendings)
-
-    async def _other(self, scope: Scope, receive: Receive, send: Send) -> None:
-        path = scope["path"]
+    async def _other(self, scope: Scope, protocol: HTTPProtocol) -> None:
+        path, headers = scope.path, scope.headers
         pool = self._small if path in HEALTH else self._pool
         limit = self._settings.max_body_bytes
         if path.endswith(QUESTION):
             limit = self._settings.max_candidates_bytes
-        headers, body = _Headers(scope["headers"]), Body(self._questions)
+        body = Body(self._questions)
         try:
             data = b""
-            if headers.length != 0:
+            length = _announced(headers)
+            if length != 0:
                 # Nobody without a key makes this server read.
-                authorization = headers.authorization
-                keyring = self._running.keyring
+                keyring, authorization = self._running.keyring, headers.get("authorization", "")
                 await self._small.run(authenticated, keyring, authorization, *SCOPES)
-                data = await self._question(headers, body, receive, limit)
+                data = await self._question(body, protocol, length, limit)
             answer = await pool.run(bridge.call, self._wsgi, scope, data)
         except Exception as error:  # noqa: BLE001  every failure has its problem document
-            await _refuse(send, error)
+            _refuse(protocol, error)
         else:
-            await _send(send, *answer)
+            protocol.response_bytes(answer.status, answer.headers, answer.body)
         finally:
             body.release()
 
-    async def _question(self, headers: _Headers, body: Body, receive: Receive, limit: int) -> bytes:
+    async def _question(
+        self, body: Body, protocol: HTTPProtocol, length: int | None, limit: int
+    ) -> bytes:
         too_large = ProblemError("upload_too_large", f"Send at most {limit} bytes.")
-        if headers.length is not None and headers.length > limit:
+        if length is not None and length > limit:
             raise too_large
-        data = await body.read(receive, length=headers.length, limit=limit, deadlines=self._reading)
+        data = await body.read(protocol, length=length, limit=limit, deadlines=self._reading)
         if data is None:
             raise too_large
         return data
 
 
-class _Headers:
-    """What is looked at before a body is read."""
+def _announced(headers: Headers) -> int | None:
+    """The length of a request's body; None if it will show."""
+    announced = headers.get("content-length", "")
+    if announced.isdecimal():
+        return int(announced)
+    return None if "transfer-encoding" in headers else 0
 
-    __slots__ = ("authorization", "content_encoding", "content_type", "length")
 
-    def __init__(self, headers: Iterable[tuple[bytes, bytes]]) -> None:
-        found = dict(headers)
-        self.authorization = found.get(b"authorization", b"").decode("latin-1")
-        self.content_type = found.get(b"content-type", b"").decode("latin-1")
-        self.content_encoding = found.get(b"content-encoding", b"").decode("latin-1")
-        announced = found.get(b"content-length", b"")
-        self.length = int(announced) if announced.isdigit() else None
-        if self.length is None and b"transfer-encoding" not in found:
-            self.length = 0
+def _tell(pendings: Sequence[Pending]) -> None:
+    """Called in the writer's thread, once for all uploads of a commit."""
+    loop, _ = pendings[0].ticket
+    with suppress(RuntimeError):  # the loop has ended, and with it all who waited
+        loop.call_soon_threadsafe(_settle, pendings)
 
 
 def _settle(pendings: Sequence[Pending]) -> None:
@@ -257,17 +249,9 @@ def _give_up(told: asyncio.Future[None]) -> None:
         told.set_exception(problems.overloaded())
 
 
-async def _refuse(send: Send, error: Exception) -> None:
+def _refuse(protocol: HTTPProtocol, error: Exception) -> None:
     if isinstance(error, CutOffError):
         error = ingest.malformed(WireError(str(error)))
     response = problems.document(error)
-    headers = [
-        (name.lower().encode("latin-1"), value.encode("latin-1"))
-        for name, value in response.headers.to_wsgi_list()
-    ]
-    await _send(send, response.status_code, headers, response.get_data())
-
-
-async def _send(send: Send, status: int, headers: list[tuple[bytes, bytes]], body: bytes) -> None:
-    await send({"type": "http.response.start", "status": status, "headers": headers})
-    await send({"type": "http.response.body", "body": body})
+    headers = [(name.lower(), value) for name, value in response.headers.to_wsgi_list()]
+    protocol.response_bytes(response.status_code, headers, response.get_data())
