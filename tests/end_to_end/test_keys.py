@@ -1,0 +1,89 @@
+"""Keys on a real server: made and ended over HTTP, and told nowhere that they do not belong."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import secrets
+import time
+
+import httpx
+from click.testing import CliRunner
+
+from deniable_aggregator import Store
+from deniable_aggregator.cli import deniable as command
+from deniable_aggregator.days import day
+from deniable_aggregator.keys import create
+from deniable_shared import wire
+from deniable_shared.periods import epoch_at
+from tests.aggregator.service import SPECS, bearer
+from tests.aggregator.stored import register
+from tests.end_to_end.serving import running
+
+PATIENCE_SECONDS = 30.0
+
+
+def run(*arguments):
+    done = CliRunner().invoke(command, [*map(str, arguments), "--json"])
+    assert done.exit_code == 0, done.output
+    return json.loads(done.stdout)
+
+
+def eventually(question):
+    """Waits until something is so."""
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while not question():
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+
+
+def test_a_key_lives_and_ends_on_a_running_server(tmp_path):
+    target = tmp_path / "store.db"
+    today = epoch_at(time.time())
+    with contextlib.closing(Store(target)) as store:
+        register(store)
+        admin = create(store, scope="admin", application="flightdeck", label="", today=today)
+
+    with (
+        running(target, "--fold-seconds", "0.2") as server,
+        httpx.Client(base_url=server.url, timeout=PATIENCE_SECONDS) as http,
+    ):
+
+        def post(path, **fields):
+            answer = http.post(f"/v1/keys{path}", json=fields, headers=bearer(admin))
+            assert answer.is_success, answer.text
+            return answer.json()
+
+        def send(token):
+            part = wire.Part(SPECS["theme"].digest, today, b"\x00")
+            body = wire.encode(wire.Upload(secrets.token_bytes(wire.ID_BYTES), (part,)))
+            headers = {**bearer(token), "Content-Type": wire.CONTENT_TYPE}
+            return http.post("/v1/reports", content=body, headers=headers).status_code
+
+        def kept(key_id):
+            return next(
+                key for key in run("keys", "list", "--store", target)["keys"] if key["id"] == key_id
+            )
+
+        old = post("", scope="write", label="phones")
+        old_id = old["key"]["id"]
+        assert send(old["token"]) == 204
+        eventually(lambda: kept(old_id)["last_used"] in {day(today), day(today + 1)})
+        new = post(f"/{old_id}/rotate", overlap_days=0)
+        assert [send(old["token"]), send(new["token"])] == [204, 204]
+        # On the store, beside the server, which is not told.
+        run("keys", "revoke", old_id, "--store", target)
+        eventually(lambda: send(old["token"]) == 401)
+        assert send(new["token"]) == 204
+        verdict = run("audit-log", "verify", "--store", target)
+        acts = [entry["act"] for entry in run("audit-log", "show", "--store", target)["entries"]]
+        assert (verdict["whole"], verdict["entries"]) == (True, len(acts))
+        wanted = {"key.create", "key.rotate", "key.revoke", "metrics.register", "retention.set"}
+        assert wanted <= set(acts)
+        output = server.output.read_text()
+
+    files = b"".join(path.read_bytes() for path in tmp_path.iterdir())
+    for token in (admin, old["token"], new["token"]):
+        secret = token[-43:]
+        assert secret not in output
+        assert secret.encode() not in files
