@@ -115,10 +115,15 @@ class Verdict(NamedTuple):
     kept: int | None
 
 
+def text_of(details: Mapping[str, Any]) -> str:
+    """Details as they are stored: the same data, the same text."""
+    return json.dumps(details, sort_keys=True, separators=(",", ":"))
+
+
 def following(last: Entry | None, record: Record) -> Entry:
     """The entry of a record after the last one, or as the first."""
     sequence, previous = (0, GENESIS) if last is None else (last.sequence, last.hash)
-    details = json.dumps(record.details, sort_keys=True, separators=(",", ":"))
+    details = text_of(record.details)
     entry = Entry(sequence + 1, record.day, record.actor, record.act.value, details, hash=GENESIS)
     return entry._replace(hash=entry.digest(previous))
 

@@ -11,10 +11,10 @@ import pytest
 from deniable_aggregator import Store
 from deniable_aggregator.audit import COMMAND_LINE, GENESIS, SERVER, Act, Record, verify
 from deniable_aggregator.keys import create
-from deniable_aggregator.store import StoreUnavailableError
+from deniable_aggregator.store import Outcome, StoreUnavailableError
 from deniable_aggregator.upkeep import Upkeep
 from tests.aggregator.service import APPLICATION, REGISTRY, SPECS, TODAY, Clock, bearer, problem
-from tests.aggregator.stored import custodian, execute, register, rows
+from tests.aggregator.stored import append, custodian, decoded, execute, register, rows
 from tests.aggregator.test_remote import document, put
 
 ENTRIES = 5
@@ -111,6 +111,15 @@ def test_values_of_a_type_that_this_program_never_writes_are_found(tmp_path):
             value = "'text'" if column in {"day", "hash"} else "x'00ff'"
             execute(store, f"UPDATE audit SET {column} = {value}")
             assert verify(store.audit.entries()).broken.sequence == 1
+
+
+def test_nothing_is_done_on_top_of_what_is_no_entry(tmp_path):
+    with contextlib.closing(Store(tmp_path / "store.db")) as store:
+        create(store, scope="write", application="a", label="", today=TODAY)
+        execute(store, "UPDATE audit SET hash = 'text'")
+        with pytest.raises(StoreUnavailableError, match="audit log is damaged"):
+            create(store, scope="write", application="a", label="", today=TODAY)
+        assert len(store.keys.all()) == 1
 
 
 def test_a_log_that_was_cut_off_is_told_by_the_head_that_was_kept(store):
@@ -216,6 +225,17 @@ def test_a_change_of_retention_is_recorded_once(target):
         assert acts(store, "retention.set") == [
             (SERVER, {"accept_days": 3, "retain_days": days}) for days in (None, 90, None)
         ]
+
+
+def test_days_are_closed_whatever_somebody_put_into_the_log(target):
+    with contextlib.closing(Store(target)) as store:
+        Upkeep(store, accept_days=3, clock=Clock()).tend()
+        execute(store, "UPDATE audit SET details = 'no JSON'")
+        upload = decoded()
+        append(store, [upload])
+        Upkeep(store, accept_days=3, clock=Clock(TODAY + 4)).tend()
+        assert append(store, [upload]) == [Outcome.CLOSED]
+        assert [entry.act for entry in store.audit.entries()] == ["retention.set"] * 2
 
 
 def test_a_server_writes_down_which_keys_were_used(service):

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Final
 
 from sqlalchemy import insert, select, type_coerce
 from sqlalchemy.types import NullType
 
-from deniable_aggregator.audit import Entry, Record, following
+from deniable_aggregator.audit import Entry, Record, following, text_of
+from deniable_aggregator.store.errors import StoreUnavailableError
 from deniable_aggregator.store.schema import audit
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ class Audit:
         query = query.order_by(audit.c.sequence.desc()).limit(1)
         with self._database.read() as connection:
             found = connection.execute(query).scalar_one_or_none()
-        if found is not None and json.loads(found) == record.details:
+        if found == text_of(record.details):
             return False
         with self._database.write() as connection:
             append(connection, record)
@@ -74,13 +74,18 @@ def append(connection: Connection, record: Record) -> None:
         connection: in a transaction of which this is the last step, as nobody else can record
             anything until it ends.
         record: what is recorded.
+
+    Raises:
+        StoreUnavailableError: if somebody has put something into the log that no hash can follow.
     """
     # A transaction that writes to SQLite is alone anyway.
     if connection.dialect.name == "postgresql":
         connection.exec_driver_sql(_ALONE)
-    last = connection.execute(_entries().order_by(audit.c.sequence.desc()).limit(1)).one_or_none()
-    entry = following(None if last is None else Entry(*last), record)
-    connection.execute(insert(audit).values(entry._asdict()))
+    row = connection.execute(_entries().order_by(audit.c.sequence.desc()).limit(1)).one_or_none()
+    last = None if row is None else Entry(*row)
+    if last is not None and not isinstance(last.hash, bytes):
+        raise StoreUnavailableError("the audit log is damaged; see deniable audit-log verify")
+    connection.execute(insert(audit).values(following(last, record)._asdict()))
 
 
 def _entries() -> Select[Any]:
