@@ -74,6 +74,8 @@ class Operation:
             found.update(WITH_KEY)
         if self.body is not None:
             found.update(WITH_BODY)
+        if self.path:
+            found.add("not_found")  # of a path that only looks like one of this operation
         return [code for code in CODES if code in found]
 
     def described(self) -> dict[str, Any]:
