@@ -107,6 +107,9 @@ class Device:
                     self._close_files()
                     self._open()
         except BaseException:
+            # Whatever it was, an exception of a signal handler perhaps: the lock must not be kept,
+            # nor what is half open be taken for open.
+            self._close_files()
             self._release()
             raise
         return self
@@ -117,13 +120,16 @@ class Device:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        if isinstance(error, SecretReplacedError):
-            self._close_files()
-        elif isinstance(error, STORAGE_ERRORS):
-            self._refuse(error)
-        if self._lock_file is not None:
-            fcntl.flock(self._lock_file, fcntl.LOCK_UN)
-        self._release()
+        try:
+            if isinstance(error, SecretReplacedError):
+                self._close_files()
+            elif isinstance(error, STORAGE_ERRORS):
+                self._refuse(error)
+            if self._lock_file is not None:
+                fcntl.flock(self._lock_file, fcntl.LOCK_UN)
+        finally:
+            self._inside = False
+            self._lock.release()
 
     def sync(self) -> None:
         """Makes every debit survive a power failure; called before anything is uploaded.
@@ -160,8 +166,10 @@ class Device:
     def close(self) -> None:
         """Closes the files; the next use opens them again."""
         if self._acquire(_LOCK_WAIT_SECONDS / 4):  # the host wants to exit
-            self._close_alone(_LOCK_WAIT_SECONDS / 4)
-            self._release()
+            try:
+                self._close_alone(_LOCK_WAIT_SECONDS / 4)
+            finally:
+                self._release()
 
     def suspend(self) -> None:
         """Before a fork: closes the files and keeps every other thread out until `resume`.
@@ -294,9 +302,11 @@ class Device:
             if file is not None:
                 with contextlib.suppress(sqlite3.Error):
                     file.close()
-        if self._lock_file is not None:
-            os.close(self._lock_file)
-            self._lock_file = None
+        # Taken first: closed twice, the number might be that of a file of the host by then.
+        lock_file, self._lock_file = self._lock_file, None
+        if lock_file is not None:
+            with contextlib.suppress(OSError):
+                os.close(lock_file)
 
 
 def _seize(lock_file: int, wait_seconds: float = _LOCK_WAIT_SECONDS) -> None:
