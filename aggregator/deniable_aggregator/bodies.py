@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Final
 
+from granian._granian import RSGIProtocolClosed
+
 from deniable_aggregator.problems import ProblemError, overloaded
 
 if TYPE_CHECKING:
@@ -90,6 +92,8 @@ class Body:
             if length is not None and length <= WHOLE_BYTES:
                 return await self._at_once(protocol, length)
             return await self._by_pieces(protocol, length, limit)
+        except RSGIProtocolClosed:
+            raise CutOffError(CUT_OFF) from None
         except asyncio.CancelledError:
             if not slow or task.uncancel():
                 raise

@@ -8,7 +8,7 @@ import pytest
 
 from deniable_aggregator.settings import Settings
 from deniable_aggregator.store import Outcome, StoreUnavailableError
-from deniable_aggregator.writer import OverloadedError, Writer
+from deniable_aggregator.writer import OverloadedError, Pending, Writer
 from deniable_shared import wire
 from deniable_shared.errors import ParameterError
 from tests.aggregator.service import problem, serving, upload
@@ -43,12 +43,12 @@ def one():
 
 
 def test_uploads_that_come_during_a_commit_share_the_next_one(slow):
-    writer = Writer(slow, queue_bytes=1 << 20, queue_seconds=30, enough_uploads=8)
+    writer = Writer(slow, queue_uploads=99, queue_bytes=1 << 20, queue_seconds=30)
     with ThreadPoolExecutor(21) as pool:
         first = pool.submit(writer.write, one(), "cafe")
         assert slow.began.wait(30)
         others = [pool.submit(writer.write, one(), "cafe") for _ in range(20)]
-        while len(writer._queue) < 20:
+        while writer.load().queued_uploads < 20:
             time.sleep(0.001)
         slow.go.set()
         assert {each.result() for each in (first, *others)} == {Outcome.STORED}
@@ -56,21 +56,53 @@ def test_uploads_that_come_during_a_commit_share_the_next_one(slow):
     writer.close()
 
 
-def test_a_full_queue_refuses_at_once(slow):
-    writer = Writer(slow, queue_bytes=1_024 + 1, queue_seconds=30, enough_uploads=8)
-    with ThreadPoolExecutor(1) as pool:
+@pytest.mark.parametrize("limits", [(1, 1 << 20), (99, 1_024 + 1)])
+def test_a_full_queue_refuses_at_once(slow, limits):
+    writer = Writer(slow, queue_uploads=limits[0], queue_bytes=limits[1], queue_seconds=30)
+    with ThreadPoolExecutor(2) as pool:
         first = pool.submit(writer.write, one(), "cafe")
         assert slow.began.wait(30)
+        waiting = pool.submit(writer.write, one(), "cafe")
+        while writer.load().queued_uploads < 1:
+            time.sleep(0.001)
         with pytest.raises(OverloadedError):
             writer.write(one(), "cafe")
         slow.go.set()
-        assert first.result() is Outcome.STORED
+        assert {first.result(), waiting.result()} == {Outcome.STORED}
     assert writer.write(one(), "cafe") is Outcome.STORED
     writer.close()
 
 
+def test_one_upload_may_wait_whatever_its_size(slow):
+    writer = Writer(slow, queue_uploads=1, queue_bytes=1, queue_seconds=30)
+    slow.go.set()
+    assert writer.write(one(), "cafe") is Outcome.STORED
+    writer.close()
+
+
+def test_uploads_of_one_commit_are_told_at_once(slow):
+    writer = Writer(slow, queue_uploads=99, queue_bytes=1 << 20, queue_seconds=30)
+    told, done = [], threading.Event()
+
+    def tell(pendings):
+        told.append(len(pendings))
+        if sum(told) == 6:
+            done.set()
+
+    pendings = [Pending(one(), "cafe", tell) for _ in range(6)]
+    writer.submit(pendings[0])
+    assert slow.began.wait(30)
+    for pending in pendings[1:]:
+        writer.submit(pending)
+    slow.go.set()
+    assert done.wait(30)
+    assert told == [1, 5]
+    assert {pending.outcome() for pending in pendings} == {Outcome.STORED}
+    writer.close()
+
+
 def test_nobody_waits_longer_than_the_limit_and_the_abandoned_are_not_written(slow):
-    writer = Writer(slow, queue_bytes=1 << 20, queue_seconds=0.01, enough_uploads=8)
+    writer = Writer(slow, queue_uploads=99, queue_bytes=1 << 20, queue_seconds=0.01)
     with pytest.raises(OverloadedError):
         writer.write(one(), "cafe")
     assert slow.began.wait(30)
@@ -82,7 +114,7 @@ def test_nobody_waits_longer_than_the_limit_and_the_abandoned_are_not_written(sl
 
 
 def test_closing_writes_what_waits_and_then_refuses(slow):
-    writer = Writer(slow, queue_bytes=1 << 20, queue_seconds=30, enough_uploads=8)
+    writer = Writer(slow, queue_uploads=99, queue_bytes=1 << 20, queue_seconds=30)
     with ThreadPoolExecutor(1) as pool:
         waiting = pool.submit(writer.write, one(), "cafe")
         assert slow.began.wait(30)
@@ -94,11 +126,11 @@ def test_closing_writes_what_waits_and_then_refuses(slow):
 
 
 def test_a_failed_commit_fails_its_uploads_and_not_the_next_ones(slow, monkeypatch):
-    writer = Writer(slow, queue_bytes=1 << 20, queue_seconds=30, enough_uploads=8)
+    writer = Writer(slow, queue_uploads=99, queue_bytes=1 << 20, queue_seconds=30)
     slow.go.set()
     for failure in (StoreUnavailableError("full"), RuntimeError("a defect")):
 
-        def fail(_uploads, failure=failure):
+        def fail(*_given, failure=failure):
             raise failure
 
         with monkeypatch.context() as patch:
@@ -137,8 +169,11 @@ def test_an_overloaded_server_says_when_to_come_back(tmp_path, monkeypatch):
         ("fold_seconds", 1e10),
         ("max_body_bytes", 1),
         ("queue_bytes", 1),
+        ("queue_uploads", 0),
+        ("in_flight_bytes", 4_096),
+        ("header_seconds", 0),
+        ("body_seconds", float("nan")),
         ("max_candidates", 0),
-        ("enough_uploads", 0),
     ],
 )
 def test_settings_outside_their_range_are_refused(name, value):
