@@ -1,0 +1,1 @@
+"""Fake reports made visible: whether reports look honest, and how much fakes could have done."""

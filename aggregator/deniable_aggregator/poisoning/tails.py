@@ -1,0 +1,106 @@
+"""Probabilities of what is rarer than it should be: never too small, at any number of reports."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import numpy as np
+from scipy import special
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+LOOKED_AT: Final = 3.0
+"""Counts within so many standard deviations of what is possible are not looked at further."""
+
+ENOUGH: Final = 100.0
+"""Expected counts from which the chi-square approximation is used."""
+
+
+class Rarest(NamedTuple):
+    """The most surprising of several counts.
+
+    Attributes:
+        p: how probable anything so surprising is among all of them; at most 1.
+        at: which count it is.
+    """
+
+    p: float
+    at: int
+
+
+def outside(counts: NDArray[np.int64], trials: Any, low: Any, high: Any) -> Rarest:
+    """The count that lies farthest outside of what its probability of success allows.
+
+    Each count is a sum of independent trials whose probabilities lie between two bounds, so it is
+    stochastically between the two binomial counts, and their exact tails bound its own. Corrected
+    for the number of counts and both sides (Bonferroni).
+
+    Args:
+        counts: int64, (counts,).
+        trials: how many each one is of: one number, or (counts,).
+        low: the lowest probability of success: one number, or (counts,).
+        high: the highest.
+    """
+    n, low, high = (
+        np.broadcast_to(np.asarray(x, np.float64), counts.shape) for x in (trials, low, high)
+    )
+    below = (low * n - counts) > LOOKED_AT * np.sqrt(n * low * (1 - low))
+    above = (counts - high * n) > LOOKED_AT * np.sqrt(n * high * (1 - high))
+    tails = np.ones(counts.size)
+    tails[below] = at_most(counts[below], n[below], low[below])
+    tails[above] = at_least(counts[above], n[above], high[above])
+    index = int(tails.argmin())
+    return Rarest(min(1.0, 2 * counts.size * float(tails[index])), index)
+
+
+def uneven(counts: NDArray[np.int64]) -> Rarest:
+    """How far counts are from those of as many equally likely places.
+
+    The most surprising single place by its exact binomial tail, and where there are enough
+    reports, all together by chi-square; corrected for having looked twice.
+
+    Args:
+        counts: int64, (places,), at least one place.
+    """
+    total, size = int(counts.sum()), counts.size
+    single = outside(counts, total, 1 / size, 1 / size)
+    expected = total / size
+    if size < 2 or expected < ENOUGH:
+        return single
+    statistic = float(((counts - expected) ** 2).sum()) / expected
+    together = float(special.chdtrc(size - 1, statistic))
+    return Rarest(min(1.0, 2 * min(single.p, together)), single.at)
+
+
+def beyond(deviation: Any, variance: Any, largest: Any) -> Any:
+    """How probable it is at most that a sum of independent terms is so far from its mean.
+
+    Bennett's inequality (1962), both sides. It holds for any number of terms; where the normal
+    approximation is good it gives away a factor of about ten.
+
+    Args:
+        deviation: how far the sum is from its mean; a float or float64 array.
+        variance: of the sum, or more.
+        largest: how far one term can be from its mean, or more.
+    """
+    spread = np.maximum(np.asarray(variance, np.float64), np.finfo(np.float64).tiny)
+    u = largest * np.abs(deviation) / spread
+    exponent = spread / np.square(largest) * ((1 + u) * np.log1p(u) - u)
+    return np.minimum(1.0, 2 * np.exp(-exponent))
+
+
+def at_most(count: Any, trials: Any, probability: Any) -> NDArray[np.float64]:
+    """P(Bin(trials, probability) <= count), without the cancellation of one minus the other."""
+    inside = (count >= 0) & (count < trials)
+    k, n = np.where(inside, count, 0), np.where(inside, trials, 1)
+    found = special.betainc(n - k, k + 1.0, 1 - probability)
+    return np.asarray(np.where(inside, found, count >= 0), np.float64)
+
+
+def at_least(count: Any, trials: Any, probability: Any) -> NDArray[np.float64]:
+    """P(Bin(trials, probability) >= count), likewise."""
+    inside = (count > 0) & (count <= trials)
+    k, n = np.where(inside, count, 1), np.where(inside, trials, 1)
+    found = special.betainc(k, n - k + 1.0, probability)
+    return np.asarray(np.where(inside, found, count <= 0), np.float64)
