@@ -8,7 +8,16 @@ from typing import TYPE_CHECKING, Final
 from flask import Flask
 from flask.json.provider import DefaultJSONProvider
 
-from deniable_aggregator import administration, health, ingest, openapi, problems, reading, remote
+from deniable_aggregator import (
+    administration,
+    health,
+    ingest,
+    openapi,
+    problems,
+    reading,
+    remote,
+    trends,
+)
 from deniable_aggregator.catalogue import Catalogue
 from deniable_aggregator.fold import Background, Folder
 from deniable_aggregator.keys import Keyring
@@ -137,6 +146,7 @@ def create_app(
     problems.install(app)
     ingest.install(app, receiving)
     app.register_blueprint(reading.blueprint(answering, keyring, settings))
+    app.register_blueprint(trends.blueprint(answering, keyring, settings))
     app.register_blueprint(administration.blueprint(opened, catalogue, keyring, clock))
     app.register_blueprint(remote.blueprint(opened, keyring, clock))
     app.register_blueprint(health.blueprint(watching))

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from deniable_aggregator.repeats import PeriodsBySpec
+    from deniable_aggregator.tallies import Reported
     from deniable_aggregator.tallies.numbers import Mean, NumberTally
     from deniable_shared.numbers import Range
     from deniable_shared.spec import Spec
@@ -96,16 +97,9 @@ def estimate_mean(
     """
     half_width = z_value(level)
     counted = with_reports(tallies)
-    total = mean = 0.0
-    parts = []
-    for spec, counts, reports in counted:
-        low, high = (float(end) for end in cast("Range", spec.range))
-        found = cast("NumberTally", tally_for(spec)).mean(counts)
-        weight = mean_weight(spec, reports)
-        total += weight
-        mean += weight * (low + found.mean * (high - low))
-        parts.append(MeanPart(spec, reports, weight * (high - low), found))
-    mean, error = mean / total, math.sqrt(mean_variance(parts, periods or {})) / total
+    parts = mean_parts(counted)
+    mean = sum(part.offset + part.weight * part.found.mean for part in parts)
+    error = math.sqrt(mean_variance(parts, periods or {}))
     return MeanEstimate(
         metric=counted[0][0].name,
         mean=mean,
@@ -126,12 +120,29 @@ class MeanPart(NamedTuple):
         reports: how many there are.
         weight: of its mean, in the unit of the result, for one width of its range.
         found: its mean, in widths of its range.
+        offset: what the lower end of its range adds to the result.
     """
 
     spec: Spec
     reports: int
     weight: float
     found: Mean
+    offset: float = 0.0
+
+
+def mean_parts(counted: Sequence[Reported]) -> list[MeanPart]:
+    """What each spec of a ``number`` adds to the mean over all of them.
+
+    Args:
+        counted: the specs with reports.
+    """
+    weights = [mean_weight(spec, reports) for spec, _, reports in counted]
+    parts = []
+    for weight, (spec, counts, reports) in zip(weights, counted, strict=True):
+        low, high = (float(end) for end in cast("Range", spec.range))
+        found, share = cast("NumberTally", tally_for(spec)).mean(counts), weight / sum(weights)
+        parts.append(MeanPart(spec, reports, share * (high - low), found, share * low))
+    return parts
 
 
 def mean_variance(parts: Sequence[MeanPart], periods: PeriodsBySpec) -> float:
@@ -145,9 +156,10 @@ def mean_variance(parts: Sequence[MeanPart], periods: PeriodsBySpec) -> float:
         periods: how many reports there are of each period, by the specs' digests.
     """
     total = 0.0
-    for spec, reports, weight, found in parts:
-        repeats = repeats_of(spec, reports, periods.get(spec.digest))
-        total += weight**2 * (found.variance + repeats.extra * _shared(spec, found))
+    for part in parts:
+        repeats = repeats_of(part.spec, part.reports, periods.get(part.spec.digest))
+        shared = repeats.extra * _shared(part.spec, part.found)
+        total += part.weight**2 * (part.found.variance + shared)
     for one, other in itertools.combinations(parts, 2):
         first, second = (periods.get(part.spec.digest) for part in (one, other))
         if first is not None and second is not None:
@@ -155,6 +167,31 @@ def mean_variance(parts: Sequence[MeanPart], periods: PeriodsBySpec) -> float:
             spread = math.sqrt(_spread(one.found) * _spread(other.found))
             total += 2 * one.weight * other.weight * pairs * spread
     return total
+
+
+def mean_covariance(
+    before: Sequence[MeanPart],
+    after: Sequence[MeanPart],
+    periods: tuple[PeriodsBySpec, PeriodsBySpec],
+) -> float:
+    """The largest covariance that two means can have, by the same devices being in both.
+
+    Args:
+        before: what the one is averaged from.
+        after: the other.
+        periods: how many reports there are of each period, by the specs' digests, for both.
+    """
+    total = 0.0
+    for one, other in itertools.product(before, after):
+        pairs = met_apart(periods[0][one.spec.digest], periods[1][other.spec.digest])
+        shared = _shared if one.spec == other.spec else _spread_of
+        common = math.sqrt(shared(one.spec, one.found) * shared(other.spec, other.found))
+        total += one.weight * other.weight * pairs / (one.reports * other.reports) * common
+    return total
+
+
+def _spread_of(_: Spec, found: Mean) -> float:
+    return _spread(found)
 
 
 def _shared(spec: Spec, found: Mean) -> float:

@@ -13,6 +13,7 @@ from deniable_aggregator.keys import SCOPES
 from deniable_aggregator.postprocess import POSTPROCESS
 from deniable_aggregator.problems import CODES
 from deniable_aggregator.reconstruction import RECONSTRUCTIONS
+from deniable_aggregator.series import BY, COVERS
 from deniable_shared.spec import TYPES
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ NUMBER: Final[Schema] = {"type": "number"}
 COUNT: Final[Schema] = {"type": "integer", "minimum": 0}
 FLAG: Final[Schema] = {"type": "boolean"}
 DAY: Final[Schema] = {"type": "string", "format": "date"}
+DAYS: Final[Schema] = {"type": "string", "pattern": r"^\d{4}-\d\d-\d\d\.\.\d{4}-\d\d-\d\d$"}
 DIGEST: Final[Schema] = {"type": "string", "pattern": "^[0-9a-f]{64}$"}
 
 
@@ -78,6 +80,29 @@ QUERY: Final[Mapping[str, Schema]] = {
     "reconstruction": choice(RECONSTRUCTIONS),
 }
 """What goes with a question."""
+
+ITEMS: Final = array(TEXT)
+"""The parameter of the query that may come several times."""
+
+SERIES_QUERY: Final[Mapping[str, Schema]] = {
+    "item": ITEMS,
+    "by": choice(BY),
+    "since": DAY,
+    "until": DAY,
+    "about": choice(ABOUT),
+    "interval": choice(COVERS),
+}
+
+CHANGE_QUERY: Final[Mapping[str, Schema]] = {
+    "item": ITEMS,
+    "before": DAYS,
+    "after": DAYS,
+    "about": choice(ABOUT),
+    "interval": choice(COVERS),
+    "correction": choice(CORRECTIONS),
+}
+
+CANDIDATES: Final = closed(record({"candidates": array(TEXT, minItems=1)}))
 
 QUESTION: Final = {
     **closed(
@@ -162,6 +187,36 @@ _KEY: Final = record(
     }
 )
 
+_PERIOD: Final = record(
+    {"since": DAY, "until": DAY, "reports": COUNT},
+    {
+        "estimates": array(_SHARE),
+        "mean": {"anyOf": [NUMBER, record({"value": NUMBER, **INTERVAL})]},
+        "standard_error": NUMBER,
+        **INTERVAL,
+        "quantiles": array(record({"quantile": NUMBER, "value": NUMBER, **INTERVAL})),
+    },
+)
+
+_CHANGED: Final = record(
+    {
+        "before": NUMBER,
+        "after": NUMBER,
+        "change": NUMBER,
+        "standard_error": NUMBER,
+        "standard_error_same_devices": optional(NUMBER),
+        **INTERVAL,
+        "p_value": NUMBER,
+        "adjusted_p_value": NUMBER,
+        "changed": FLAG,
+    },
+    {"item": TEXT},
+)
+
+_COMPARED: Final = record(
+    {"since": DAY, "until": DAY, "reports": COUNT, "specs": array(reference("Spec"))}
+)
+
 COMPONENTS: Final[dict[str, Any]] = {
     "Problem": record(
         {
@@ -214,6 +269,33 @@ COMPONENTS: Final[dict[str, Any]] = {
             "quantiles": array(record({"quantile": NUMBER, "value": NUMBER, **INTERVAL})),
             "bins": array(record({"from": NUMBER, "to": NUMBER, "share": NUMBER, **INTERVAL})),
         }
+    ),
+    "Series": record(
+        {
+            **_ANSWER,
+            "since": DAY,
+            "until": DAY,
+            "by": choice(BY),
+            "interval": record({"kind": choice(COVERS), "level": NUMBER, "meaning": TEXT}),
+            "periods": array(_PERIOD),
+        },
+        {"type": choice(("number", "distribution"))},
+    ),
+    "Change": record(
+        {
+            "application": TEXT,
+            "metric": TEXT,
+            "pending_reports": COUNT,
+            "before": _COMPARED,
+            "after": _COMPARED,
+            "about": choice(ABOUT),
+            "unit": TEXT,
+            "overlap": TEXT,
+            "interval": record({"kind": choice(COVERS), "level": NUMBER, "meaning": TEXT}),
+            "test": record({"alpha": NUMBER, "correction": choice(CORRECTIONS), "meaning": TEXT}),
+            "changes": array(_CHANGED),
+        },
+        {"type": choice(("number", "distribution"))},
     ),
     "Estimate": {"anyOf": [reference(name) for name in ("Shares", "Mean", "Distribution")]},
 }

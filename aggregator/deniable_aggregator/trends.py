@@ -1,0 +1,190 @@
+"""Questions about time: how a metric goes on, and whether it has changed."""
+
+from __future__ import annotations
+
+import itertools
+from datetime import date
+from typing import TYPE_CHECKING, Any, cast
+
+from flask import Blueprint, request
+
+from deniable_aggregator import questions
+from deniable_aggregator.access import reader
+from deniable_aggregator.change import change
+from deniable_aggregator.combination import ABOUT
+from deniable_aggregator.intervals import CORRECTIONS
+from deniable_aggregator.problems import ProblemError
+from deniable_aggregator.questions import FIRST_DAY
+from deniable_aggregator.reading import LAST_DAY, refusal
+from deniable_aggregator.series import BY, COVERS, MAX_PERIODS, Span, series, spans
+from deniable_shared.errors import ParameterError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from deniable_aggregator.catalogue import Entry
+    from deniable_aggregator.combination import About
+    from deniable_aggregator.intervals import Correction
+    from deniable_aggregator.keys import Keyring
+    from deniable_aggregator.reading import Reading
+    from deniable_aggregator.series import By, Cover
+    from deniable_aggregator.settings import Settings
+
+
+def blueprint(reading: Reading, keyring: Keyring, settings: Settings) -> Blueprint:
+    """The routes."""
+    routes = Blueprint("trends", __name__)
+
+    def series(name: str) -> dict[str, Any]:
+        key = reader(keyring)
+        items = _items(settings)
+        since, until = questions.day("since"), questions.day("until")
+        if since is not None and until is not None and since > until:
+            raise ProblemError("malformed_question", f"since must not be after until, got {since}")
+        by, about, interval = (
+            cast("By", _choice("by", BY)),
+            cast("About", _choice("about", ABOUT)),
+            cast("Cover", _choice("interval", COVERS)),
+        )
+        entries = reading.counted(key.application, name)
+        _refuse_without_items(entries, items)
+        periods = _periods(reading, entries, name, by, since, until)
+        try:
+            found = series_of(reading, entries, periods, items, by, about, interval)
+        except ParameterError as error:
+            raise refusal(error) from None
+        return {
+            "application": key.application,
+            "since": periods[0].since.isoformat(),
+            "until": periods[-1].until.isoformat(),
+            "pending_reports": reading.pending(entries),
+            **found,
+        }
+
+    def change_between(name: str) -> dict[str, Any]:
+        key = reader(keyring)
+        items = _items(settings)
+        before, after = _span("before"), _span("after")
+        if not (before.until < after.since or after.until < before.since):
+            raise ProblemError("malformed_question", "before and after must not overlap.")
+        about, interval, correction = (
+            cast("About", _choice("about", ABOUT)),
+            cast("Cover", _choice("interval", COVERS)),
+            cast("Correction", _choice("correction", CORRECTIONS)),
+        )
+        entries = reading.counted(key.application, name)
+        _refuse_without_items(entries, items)
+        gathered = [reading.gather(entries, span.since, span.until) for span in (before, after)]
+        for each in gathered:
+            reading.require_reports(name, each)
+        try:
+            found = change(
+                gathered[0],
+                gathered[1],
+                items,
+                about=about,
+                interval=interval,
+                correction=correction,
+            ).as_dict(before, after)
+        except ParameterError as error:
+            raise refusal(error) from None
+        return {
+            "application": key.application,
+            "pending_reports": reading.pending(entries),
+            **found,
+        }
+
+    for path, view in (("series", series), ("change", change_between)):
+        rule = f"/v1/metrics/<name>/{path}"
+        routes.add_url_rule(rule, path, view, methods=["GET", "POST"])
+    return routes
+
+
+def series_of(
+    reading: Reading,
+    entries: Sequence[Entry],
+    periods: Sequence[Span],
+    items: list[str] | None,
+    by: By,
+    about: About,
+    interval: Cover,
+) -> dict[str, Any]:
+    """A series as JSON data.
+
+    Raises:
+        ParameterError: as `series.series` does.
+    """
+    return series(
+        lambda span: reading.gather(entries, span.since, span.until),
+        periods,
+        items,
+        by=by,
+        about=about,
+        interval=interval,
+    ).as_dict()
+
+
+def _periods(
+    reading: Reading,
+    entries: Sequence[Entry],
+    name: str,
+    by: By,
+    since: date | None,
+    until: date | None,
+) -> list[Span]:
+    """The periods from the first day to the last; where one is left out, of what was counted."""
+    if since is None or until is None:
+        days = reading.days(entries, since or FIRST_DAY, until or LAST_DAY)
+        if not days:
+            gathered = reading.gather(entries, since or FIRST_DAY, until or LAST_DAY)
+            reading.require_reports(name, gathered)
+        since, until = since or days[0], until or days[-1]
+    found = list(itertools.islice(spans(by, since, until), MAX_PERIODS + 1))
+    if len(found) > MAX_PERIODS:
+        raise ProblemError(
+            "malformed_question",
+            f"A series has at most {MAX_PERIODS} periods: narrow since and until, or choose a "
+            "longer period with by.",
+        )
+    return found
+
+
+def _refuse_without_items(entries: Sequence[Entry], items: list[str] | None) -> None:
+    if items is None and any(entry.spec.type == "string" for entry in entries):
+        raise ProblemError(
+            "candidates_needed",
+            f"{entries[0].spec.name} counts strings of an open domain: say which with item=..., "
+            'once for each, or POST {"candidates": ["...", ...]}.',
+        )
+
+
+def _items(settings: Settings) -> list[str] | None:
+    """What is asked for, from the query or the body."""
+    named = request.args.getlist("item")
+    if request.method == "POST":
+        asked = questions.asked(settings)
+        if named or asked.candidates is None or asked.sum or asked.range:
+            wanted = 'Send JSON: {"candidates": ["...", ...]}, and no item in the query.'
+            raise ProblemError("malformed_question", wanted)
+        return asked.candidates
+    return named or None
+
+
+def _choice(name: str, allowed: Sequence[str]) -> str:
+    value = request.args.get(name, allowed[0])
+    if value not in allowed:
+        raise ProblemError("malformed_question", f"{name} must be one of {', '.join(allowed)}.")
+    return value
+
+
+def _span(name: str) -> Span:
+    """Days such as 2026-01-01..2026-01-31, or a single one."""
+    first, dots, last = request.args.get(name, "").partition("..")
+    try:
+        span = Span(date.fromisoformat(first), date.fromisoformat(last if dots else first))
+    except ValueError:
+        span = None
+    if span is None or not FIRST_DAY <= span.since <= span.until:
+        wanted = f"{name} must be two days such as 2026-01-01..2026-01-31."
+        raise ProblemError("malformed_question", wanted)
+    return span
