@@ -5,6 +5,8 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+import sqlite3
+from pathlib import Path
 
 import pytest
 
@@ -12,6 +14,9 @@ from deniable_aggregator import Store
 from deniable_aggregator.audit import COMMAND_LINE, GENESIS, SERVER, Act, Record, verify
 from deniable_aggregator.keys import create
 from deniable_aggregator.store import Outcome, StoreUnavailableError
+from deniable_aggregator.store.migration import migrate
+from deniable_aggregator.store.schema import REVISION
+from deniable_aggregator.store.transfer import copy_store
 from deniable_aggregator.upkeep import Upkeep
 from tests.aggregator.service import APPLICATION, REGISTRY, SPECS, TODAY, Clock, bearer, problem
 from tests.aggregator.stored import append, custodian, decoded, execute, register, rows
@@ -272,3 +277,24 @@ def test_a_server_needs_no_right_to_change_entries(postgresql):
         for statement in ("UPDATE audit SET day = 0", "DELETE FROM audit"):
             with pytest.raises(StoreUnavailableError, match="permission denied"):
                 execute(store, statement)
+
+
+def test_a_log_moves_with_its_store_and_goes_on(store, target, fresh_target):
+    head = verify(store.audit.entries()).head
+    elsewhere = fresh_target()
+    copy_store(target, elsewhere, lambda *_: None)
+    with contextlib.closing(Store(elsewhere)) as moved:
+        create(moved, scope="write", application="a", label="", today=TODAY)
+        verdict = verify(moved.audit.entries(), head)
+    assert (verdict.entries, verdict.broken, verdict.kept) == (ENTRIES + 1, None, ENTRIES)
+
+
+def test_the_log_of_a_store_that_was_migrated_begins_with_that(tmp_path):
+    path = tmp_path / "store.db"
+    earlier = Path(__file__).with_name("stores") / "0001.sql"
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        connection.executescript(earlier.read_text())
+    migrate(path)
+    migrate(path)
+    with contextlib.closing(Store(path)) as store:
+        assert acts(store, "store.migrate") == [(COMMAND_LINE, {"from": "0001", "to": REVISION})]
