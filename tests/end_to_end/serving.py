@@ -62,10 +62,14 @@ def free_port() -> int:
         return probe.getsockname()[1]
 
 
-def start(store: Path, *options: str, port: int | None = None) -> Server:
-    """Starts a server and waits until it answers."""
+def start(
+    store: Path | str, *options: str, port: int | None = None, output: Path | None = None
+) -> Server:
+    """Starts a server and waits until it answers; a URL of a store needs an output."""
     port = free_port() if port is None else port
-    output = store.with_suffix(".log")
+    if output is None:
+        assert not isinstance(store, str)
+        output = store.with_suffix(".log")
     command = [sys.executable, "-m", "deniable_aggregator", "serve", "--store", str(store)]
     command += ["--port", str(port), *options]
     with output.open("ab") as log:

@@ -1,0 +1,224 @@
+"""Limits of the running server: slow clients, large bodies, too many of them, an end under load."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import secrets
+import socket
+import statistics
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import httpx
+import pytest
+
+from deniable_aggregator import Store
+from deniable_aggregator.keys import create
+from deniable_shared import registry, wire
+from deniable_shared.periods import epoch_at
+from tests.end_to_end.connections import dripping, exchange, head, read
+from tests.end_to_end.serving import HOST, running
+from tests.end_to_end.test_kill_minus_nine import REGISTRY
+
+SPEC = registry.parse(REGISTRY).metrics["theme"].spec
+SLOW_CLIENTS = 200
+GENEROUS_SECONDS = 2.0
+"""No normal request takes nearly as long, and with a thread for each slow client all would."""
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "store.db"
+
+
+@pytest.fixture
+def tokens(path):
+    today = epoch_at(time.time())
+    with contextlib.closing(Store(path)) as store:
+        store.metrics.register(registry.parse(REGISTRY).metrics.values(), today)
+        return {
+            scope: create(store, scope=scope, application="flightdeck", label="", today=today)
+            for scope in ("write", "read")
+        }
+
+
+def body(payload=b"\x01"):
+    part = wire.Part(SPEC.digest, epoch_at(time.time()), payload)
+    return wire.encode(wire.Upload(secrets.token_bytes(16), (part,)))
+
+
+def headers(token):
+    return {"Authorization": f"Bearer {token}", "Content-Type": wire.CONTENT_TYPE}
+
+
+def counted(server, token):
+    answer = httpx.get(f"{server.url}/v1/metrics/theme/estimate", headers=headers(token))
+    return answer.json().get("reports", 0)
+
+
+def told(answer):
+    """Status and problem code of a raw answer."""
+    start, _, document = answer.partition(b"\r\n\r\n")
+    return int(start.split()[1]), json.loads(document)["code"]
+
+
+def test_a_body_that_does_not_come_is_given_up(path, tokens):
+    whole = body()
+    with running(path, "--body-seconds", "0.3") as server:
+        for announced, sent in (
+            ("Content-Length: 256", whole[:100]),
+            ("Content-Length: 1000000", whole[:100]),
+            ("Transfer-Encoding: chunked", b"64\r\n" + whole[:100] + b"\r\n"),
+        ):
+            answer = exchange(server.port, head(tokens["write"], announced), sent)
+            assert told(answer) == (408, "body_too_slow")
+        answer = httpx.post(
+            f"{server.url}/v1/reports", content=whole, headers=headers(tokens["write"])
+        )
+        assert answer.status_code == 204
+        assert counted(server, tokens["read"]) == 1
+
+
+def test_headers_that_do_not_come_and_idle_connections_are_given_up(path, tokens):
+    with running(path, "--header-seconds", "1") as server:
+        assert exchange(server.port, head(tokens["write"])[:-2]) == b""
+        assert exchange(server.port) == b""
+
+
+def test_what_is_refused_by_its_headers_is_not_read(path, tokens):
+    """The rest of the body never comes, and the answer comes all the same."""
+    with running(path) as server:
+        huge = "Content-Length: 99999999"
+        answer = exchange(server.port, head(tokens["write"], huge), b"x")
+        assert told(answer) == (413, "upload_too_large")
+        answer = exchange(server.port, head("nobody", huge), b"x")
+        assert told(answer) == (401, "unknown_key")
+        question = head("nobody", huge).replace(b"/v1/reports", b"/v1/metrics/theme/estimate")
+        assert told(exchange(server.port, question, b"x")) == (401, "unknown_key")
+        question = head(tokens["read"], "Content-Length: 999999999999")
+        question = question.replace(b"/v1/reports", b"/v1/metrics/theme/estimate")
+        assert told(exchange(server.port, question, b"x")) == (413, "upload_too_large")
+
+
+def test_a_body_that_is_cut_off_is_not_counted(path, tokens):
+    whole = body(b"\x01" * 200_000)
+    with running(path) as server:
+        for announced, sent in (
+            ("Content-Length: 256", body()[:100]),
+            (f"Content-Length: {len(whole)}", whole[:-1]),
+        ):
+            answer = exchange(server.port, head(tokens["write"], announced), sent, end=True)
+            assert told(answer) == (400, "malformed_upload")
+        assert counted(server, tokens["read"]) == 0
+
+
+def test_memory_for_bodies_is_shared_and_given_back(path, tokens):
+    """While one large body is half there, another is refused before it is read."""
+    whole = body(b"\x01" * 100_000)
+    limits = ("--max-body-bytes", "131072", "--in-flight-bytes", "131072", "--body-seconds", "60")
+    with running(path, *limits) as server:
+
+        def post():
+            url, content = f"{server.url}/v1/reports", body(b"\x01" * 100_000)
+            return httpx.post(url, content=content, headers=headers(tokens["write"]))
+
+        stored = 1
+        with socket.create_connection((HOST, server.port), timeout=60) as connection:
+            connection.sendall(head(tokens["write"], f"Content-Length: {len(whole)}"))
+            connection.sendall(whole[:60_000])
+            deadline = time.monotonic() + 30
+            while (answer := post()).status_code == 204:  # until the half has arrived
+                stored += 1
+                assert time.monotonic() < deadline
+            assert (answer.status_code, answer.json()["code"]) == (429, "overloaded")
+            assert int(answer.headers["Retry-After"]) > 0
+            connection.sendall(whole[60_000:])
+            assert connection.recv(1_000).startswith(b"HTTP/1.1 204")
+        assert [post().status_code for _ in range(3)] == [204] * 3
+        assert counted(server, tokens["read"]) == (stored + 3) * 100_000
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("where", ["headers", "body"])
+def test_slow_clients_do_not_make_others_wait(path, tokens, where):
+    drip = head(tokens["write"], "X: " + "x" * 100, "Content-Length: 256")
+    if where == "body":
+        # A first piece with all headers, and then byte by byte.
+        drip = body()
+    with running(path) as server, contextlib.ExitStack() as stack:
+        if where == "headers":
+            stack.enter_context(dripping(server.port, SLOW_CLIENTS, drip))
+        else:
+            for _ in range(SLOW_CLIENTS):
+                connection = socket.create_connection((HOST, server.port), timeout=30)
+                stack.enter_context(connection)
+                connection.sendall(head(tokens["write"], "Content-Length: 256") + drip[:1])
+        waited = []
+        with httpx.Client(base_url=server.url, headers=headers(tokens["write"])) as client:
+            end = time.monotonic() + 5
+            while time.monotonic() < end:
+                start = time.monotonic()
+                assert client.post("/v1/reports", content=body()).status_code == 204
+                waited.append(time.monotonic() - start)
+        assert max(waited) < GENEROUS_SECONDS, statistics.median(waited)
+        assert counted(server, tokens["read"]) == len(waited)
+
+
+@pytest.mark.slow
+def test_an_end_under_load_turns_readiness_first_and_loses_nothing(path, tokens):
+    told_end = threading.Event()
+    with running(path, "--drain-seconds", "1.5") as server:
+
+        def uploads(_):
+            """How many were acknowledged until the server was gone."""
+            acknowledged = 0
+            with (
+                contextlib.suppress(httpx.TransportError),
+                httpx.Client(base_url=server.url, headers=headers(tokens["write"])) as client,
+            ):
+                while True:
+                    status = client.post("/v1/reports", content=body()).status_code
+                    assert status in (204, 503)
+                    acknowledged += status == 204
+            return acknowledged
+
+        with (
+            ThreadPoolExecutor(8) as pool,
+            socket.create_connection((HOST, server.port), timeout=30) as begun,
+        ):
+            sending = [pool.submit(uploads, each) for each in range(8)]
+            whole = body()
+            begun.sendall(head(tokens["write"], "Content-Length: 256") + whole[:100])
+            time.sleep(0.5)
+            server.process.terminate()
+            told_end.set()
+            deadline = time.monotonic() + 1.4
+            while httpx.get(f"{server.url}/readyz").status_code == 200:
+                assert time.monotonic() < deadline
+            answer = httpx.get(f"{server.url}/readyz")
+            assert answer.json()["checks"]["draining"] != "ok"
+            assert httpx.get(f"{server.url}/healthz").status_code == 200
+            acknowledged = sum(each.result() for each in sending)
+            # It accepts nothing more, and still answers what it has begun.
+            with pytest.raises(ConnectionRefusedError):
+                socket.create_connection((HOST, server.port), timeout=30).close()
+            begun.sendall(whole[100:])
+            assert read(begun).startswith(b"HTTP/1.1 204")
+        assert server.process.wait(30) == 0
+    assert acknowledged > 0
+    with running(path) as server:
+        assert counted(server, tokens["read"]) >= acknowledged + 1
+
+
+def test_an_end_does_not_wait_for_clients_that_hang(path, tokens):
+    options = ("--drain-seconds", "0", "--body-seconds", "0.5", "--header-seconds", "1")
+    with (
+        running(path, *options) as server,
+        socket.create_connection((HOST, server.port), timeout=30) as body_missing,
+        socket.create_connection((HOST, server.port), timeout=30) as head_missing,
+    ):
+        body_missing.sendall(head(tokens["write"], "Content-Length: 256"))
+        head_missing.sendall(b"POST ")
+        assert server.stop() == 0

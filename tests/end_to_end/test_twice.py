@@ -1,0 +1,86 @@
+"""An upload that comes twice at the same moment is counted once, on one server and on two.
+
+Another aggregator counted such an upload twice: both connections looked before either wrote.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import secrets
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import httpx
+import pytest
+
+from deniable_aggregator import Store
+from deniable_aggregator.keys import create
+from deniable_shared import registry, wire
+from deniable_shared.periods import epoch_at
+from tests.end_to_end.serving import start
+from tests.end_to_end.test_kill_minus_nine import REGISTRY
+
+SPEC = registry.parse(REGISTRY).metrics["theme"].spec
+ROUNDS = 300
+CONNECTIONS = 2
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def target(request, tmp_path):
+    if request.param == "postgresql":
+        return request.getfixturevalue("postgresql").fresh_schema()
+    return tmp_path / "store.db"
+
+
+@pytest.mark.parametrize("servers", [1, 2])
+def test_an_upload_sent_twice_at_the_same_moment_is_counted_once(target, tmp_path, servers):
+    today = epoch_at(time.time())
+    with contextlib.closing(Store(target)) as store:
+        store.metrics.register(registry.parse(REGISTRY).metrics.values(), today)
+        write, read = (
+            create(store, scope=scope, application="flightdeck", label="", today=today)
+            for scope in ("write", "read")
+        )
+    with contextlib.ExitStack() as stack:
+        urls = []
+        for number in range(servers):
+            server = start(target, output=tmp_path / f"{number}.log")
+            stack.callback(server.kill)
+            urls.append(server.url)
+        statuses = both_send(write, urls * (CONNECTIONS // servers), today)
+        assert set(statuses) == {204}
+        assert len(statuses) == ROUNDS * CONNECTIONS
+        outcomes = dict.fromkeys(("accepted", "duplicate"), 0)
+        for url in urls:
+            answer = ask(f"{url}/v1/status", read)["since_start"]
+            for what in outcomes:
+                outcomes[what] += answer[what]
+        assert outcomes == {"accepted": ROUNDS, "duplicate": ROUNDS}
+        for url in urls:
+            assert ask(f"{url}/v1/metrics/theme/estimate", read)["reports"] == ROUNDS
+
+
+def both_send(token, urls, today):
+    """The statuses of all rounds: in each, every connection sends the same bytes at once."""
+    bodies = []
+    for _ in range(ROUNDS):
+        part = wire.Part(SPEC.digest, today, b"\x01")
+        bodies.append(wire.encode(wire.Upload(secrets.token_bytes(16), (part,))))
+    meeting = threading.Barrier(len(urls))
+    headers = {"Authorization": f"Bearer {token}", "Content-Type": wire.CONTENT_TYPE}
+
+    def send(url):
+        statuses = []
+        with httpx.Client(base_url=url, headers=headers) as client:
+            for body in bodies:
+                meeting.wait(60)
+                statuses.append(client.post("/v1/reports", content=body).status_code)
+        return statuses
+
+    with ThreadPoolExecutor(len(urls)) as pool:
+        return [status for statuses in pool.map(send, urls) for status in statuses]
+
+
+def ask(url, token):
+    return httpx.get(url, headers={"Authorization": f"Bearer {token}"}, timeout=60).json()
