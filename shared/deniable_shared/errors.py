@@ -26,6 +26,9 @@ class ParameterError(DeniableError, ValueError):
         self.constraint = constraint
         self.value = value
 
+    def __reduce__(self) -> tuple[type, tuple[object, ...]]:
+        return type(self), (self.name, self.constraint, self.value)
+
 
 class RegistryError(DeniableError):
     """A registry file has problems.
@@ -37,6 +40,9 @@ class RegistryError(DeniableError):
     def __init__(self, problems: list[str]) -> None:
         super().__init__("\n".join(problems))
         self.problems = tuple(problems)
+
+    def __reduce__(self) -> tuple[type, tuple[object, ...]]:
+        return type(self), (self.problems,)
 
 
 class DomainError(DeniableError):
@@ -57,6 +63,9 @@ class RecordError(DeniableError):
         super().__init__(f"{outcome}: {problem}")
         self.outcome = outcome
         self.problem = problem
+
+    def __reduce__(self) -> tuple[type, tuple[object, ...]]:
+        return type(self), (self.outcome, self.problem)
 
 
 class WireError(DeniableError, ValueError):
