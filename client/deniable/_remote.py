@@ -153,7 +153,7 @@ class Remote:
             status, document = fetch(PATH, FETCH_TIMEOUT_SECONDS, MAX_DOCUMENT_BYTES)
             if status == _FOUND:
                 self._take(document)
-        except Exception as error:  # noqa: BLE001  a transport may raise anything
+        except BaseException as error:  # noqa: BLE001  a transport may be cancelled, too
             detail = error.strerror if isinstance(error, OSError) else None
             self._journal.trouble("remote_unreachable", detail or type(error).__name__)
 

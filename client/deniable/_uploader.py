@@ -184,7 +184,7 @@ class Uploader:
         try:
             self._work()
         finally:
-            with self._sending, contextlib.suppress(Exception):
+            with self._sending, contextlib.suppress(BaseException):
                 self._transport.close()
 
     def _work(self) -> None:
@@ -319,7 +319,7 @@ class Uploader:
         with self._sending:
             try:
                 return self._transport.send(body, SEND_TIMEOUT_SECONDS)
-            except Exception as error:  # noqa: BLE001  a transport may raise anything
+            except BaseException as error:  # noqa: BLE001  a transport may be cancelled, too
                 detail = error.strerror if isinstance(error, OSError) else None
                 self._journal.trouble("unreachable", detail or type(error).__name__)
                 return None

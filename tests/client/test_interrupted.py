@@ -1,7 +1,12 @@
-"""Exceptions from outside: a signal handler of the host raises while the client is at work."""
+"""Exceptions from outside, of the kinds that an `except Exception` does not catch.
+
+A signal handler of the host raises while the client is at work; a transport of the host's own is
+cancelled.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import fcntl
 import os
 import subprocess
@@ -89,3 +94,21 @@ def test_a_descriptor_is_never_closed_twice(client, monkeypatch):
     client.close()
     assert closed.count(lock_file) == 1
     assert client.status().pending == 1
+
+
+@pytest.mark.parametrize("background", [True, False])
+@pytest.mark.parametrize("error", [asyncio.CancelledError, SystemExit, Interruption])
+def test_a_transport_that_is_cancelled_does_not_end_uploading(make_client, background, error):
+    class Cancelled(Recorder):
+        def send(self, body, timeout_seconds):
+            response = super().send(body, timeout_seconds)
+            if len(self.bodies) == 1:
+                raise error
+            return response
+
+    transport = Cancelled()
+    client = make_client(transport=transport, background=background)
+    client.record("theme", "dark")
+    assert client.flush(timeout_seconds=60.0).pending == 1
+    assert client.status().last_error == f"unreachable: {error.__name__}"
+    assert client.flush(timeout_seconds=60.0).sent == 1
