@@ -16,6 +16,7 @@ from deniable_aggregator import Store
 from deniable_aggregator.cli import deniable
 from deniable_aggregator.keys import Keyring, create
 from deniable_aggregator.store import Outcome
+from deniable_aggregator.store.backup import backup, restore
 from deniable_aggregator.store.schema import audit, remote
 from tests.aggregator.service import TODAY
 from tests.aggregator.stored import (
@@ -27,6 +28,7 @@ from tests.aggregator.stored import (
     fold,
     register,
     rows,
+    waiting,
 )
 
 TABLES = ["audit", "epochs", "inbox", "keys", "metrics", "remote", "seen", "set_aside", "tallies"]
@@ -207,6 +209,24 @@ def test_a_backup_is_consistent_and_ends_while_uploads_arrive(filled, restorable
         assert (light, dark) == (system, 0)
         assert before <= light <= after
         assert rows(store, f"SELECT count(*) FROM seen WHERE epoch = {TODAY + 1}") == [(light,)]
+
+
+def test_a_backup_of_a_file_does_not_begin_anew_with_every_upload(tmp_path, monkeypatch):
+    monkeypatch.setattr("deniable_aggregator.store.backup.STEP_PAGES", 1)
+    done = []
+    with contextlib.closing(Store(tmp_path / "store.db")) as store:
+        append(store, [decoded(bytes(50_000))])
+
+        def send(copied, total):
+            assert len(done) <= total
+            done.append(copied)
+            append(store, [decoded(b"\x01")])
+
+        backup(tmp_path / "store.db", tmp_path / "backup", send)
+    assert len(done) > 10
+    restore(tmp_path / "backup", tmp_path / "new.db", lambda *_: None)
+    with contextlib.closing(Store(tmp_path / "new.db")) as store:
+        assert [len(row.payload) for row in waiting(store)] == [50_000]
 
 
 def test_nothing_is_overwritten(filled, tmp_path):

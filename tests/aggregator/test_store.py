@@ -5,15 +5,23 @@ import os
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 
+import numpy as np
 import pytest
 
 from deniable_aggregator import Store
-from deniable_aggregator.store import Outcome, StoreRefusedError, StoreUnavailableError
+from deniable_aggregator.store import (
+    Outcome,
+    StoreRefusedError,
+    StoreUnavailableError,
+    Sum,
+    TallyKey,
+)
 from deniable_aggregator.store.schema import NO_KEY, REVISION
 from deniable_shared import wire
 from tests.aggregator.service import TODAY
 from tests.aggregator.stored import (
     CELLS,
+    KEY,
     THEME,
     add_key,
     append,
@@ -40,6 +48,14 @@ def test_two_processes_may_have_a_store_open(target):
         same = decoded()
         assert append(one, [same, decoded()]) == [Outcome.STORED] * 2
         assert append(two, [decoded(), same]) == [Outcome.STORED, Outcome.DUPLICATE]
+
+
+def test_an_upload_that_is_twice_in_one_group_is_stored_once(target):
+    with contextlib.closing(Store(target)) as store:
+        same = decoded(b"\x01")
+        outcomes = append(store, [same, decoded(b"\x02"), same])
+        assert outcomes == [Outcome.STORED, Outcome.STORED, Outcome.DUPLICATE]
+        assert sorted(b"".join(row.payload for row in waiting(store))) == [1, 2]
 
 
 def test_a_commit_puts_uploads_together_under_random_keys(target):
@@ -190,6 +206,21 @@ def test_compacting_many_parts_goes_in_steps(target, monkeypatch):
             fold(store)
         assert [store.tallies.compact(since=0, until=TODAY) for _ in range(4)] == [1, 1, 1, 0]
         assert rows(store, "SELECT reports FROM tallies") == [(7,)]
+
+
+def test_parts_that_hold_less_stay_apart_and_are_zero_beyond_their_end(target):
+    where = TallyKey(THEME, TODAY, KEY)
+    with contextlib.closing(Store(target)) as store:
+        for cells in ([1, 0, 2], [0, 1, 0], [1, 1, 1, 7], [0, 0, 0, 1]):
+            append(store, [decoded(b"\x00")])
+            with store.inbox.claim(max_bytes=100, max_rows=10) as batch:
+                assert batch.count(where, Sum(1, np.array(cells)), batch.rows)
+        for _ in range(2):
+            assert store.tallies.total(THEME, 4, 0, TODAY).cells.tolist() == [2, 2, 3, 8]
+            assert counted(store) == [2, 2, 3]
+            store.tallies.compact(since=0, until=TODAY)
+        lengths = "SELECT reports, length(cells) FROM tallies ORDER BY length(cells)"
+        assert rows(store, lengths) == [(2, 24), (2, 32)]
 
 
 def test_parts_that_two_servers_compact_at_once_are_counted_once(target):

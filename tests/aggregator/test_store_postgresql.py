@@ -173,15 +173,20 @@ def test_groups_in_any_order_never_block_each_other_for_good(target):
         assert deadlocks == 0
 
 
-def test_closing_a_day_waits_for_what_is_being_accepted_into_it(store, target):
+def test_closing_a_day_waits_for_what_is_being_accepted_into_it(store, target, monkeypatch):
     append(store, [decoded(b"\x00")])
     with contextlib.closing(Store(target)) as other, ThreadPoolExecutor(1) as pool:
-        with store._database._begun(store._database._ingesting) as connection:
-            connection.exec_driver_sql(f"SELECT * FROM epochs WHERE epoch = {TODAY} FOR SHARE")
+        # It would wait too, but that is too late.
+        monkeypatch.setattr(other._database, "purge", lambda: None)
+
+        def accepting(step):
+            assert step.keys({TODAY})[TODAY] is not None
             closing = pool.submit(other.inbox.close_epochs, TODAY + 1)
             with pytest.raises(TimeoutError):
                 closing.result(0.2)
-        closing.result(30)
+            return closing
+
+        store._database.ingest(accepting).result(30)
     assert append(store, [decoded(b"\x00")]) == [Outcome.CLOSED]
 
 
