@@ -34,6 +34,12 @@ def binaries() -> Path | None:
     return debian[-1].parent if debian else Path(found).resolve().parent if found else None
 
 
+def _free_port() -> int:
+    with contextlib.closing(socket.socket()) as probe:
+        probe.bind((HOST, 0))
+        return probe.getsockname()[1]
+
+
 def _version(initdb: Path) -> int:
     return int(initdb.parents[1].name)
 
@@ -57,9 +63,7 @@ class Postgresql:
         self._names = itertools.count()
         self._process: subprocess.Popen[bytes] | None = None
         self.password = secrets.token_urlsafe(24)
-        with contextlib.closing(socket.socket()) as probe:
-            probe.bind((HOST, 0))
-            self.port = probe.getsockname()[1]
+        self.port = _free_port()
         self.folder = Path(tempfile.mkdtemp(prefix="deniable-postgresql-"))
         self._as = {}
         if os.geteuid() == 0:
@@ -70,7 +74,12 @@ class Postgresql:
         file.write_text(self.password)
         file.chmod(0o644)  # within a directory that only its owner may enter
         self._initialise(file)
-        self.start()
+        try:
+            self.start()
+        except AssertionError:
+            # Somebody else may have taken the port in the meantime.
+            self.port = _free_port()
+            self.start()
 
     def _initialise(self, password_file: Path) -> None:
         command = [self._binaries / "initdb", "-D", self.data, "-U", USER, "-E", "UTF8"]
@@ -130,7 +139,7 @@ class Postgresql:
     def remove(self) -> None:
         """Ends it and deletes all that it kept."""
         self.crash()
-        shutil.rmtree(self.folder)
+        shutil.rmtree(self.folder, ignore_errors=True)
 
     def url(self, database: str = "postgres") -> str:
         return f"postgresql://{USER}:{quote(self.password)}@{HOST}:{self.port}/{database}"
