@@ -21,6 +21,7 @@ from deniable_aggregator import (
 from deniable_aggregator.catalogue import Catalogue
 from deniable_aggregator.fold import Background, Folder
 from deniable_aggregator.keys import Keyring
+from deniable_aggregator.poisoning import routes as poisoning
 from deniable_aggregator.rates import RateLimiter
 from deniable_aggregator.settings import Settings
 from deniable_aggregator.store import Store
@@ -147,6 +148,7 @@ def create_app(
     ingest.install(app, receiving)
     app.register_blueprint(reading.blueprint(answering, keyring, settings))
     app.register_blueprint(trends.blueprint(answering, keyring, settings))
+    app.register_blueprint(poisoning.blueprint(answering, keyring))
     app.register_blueprint(administration.blueprint(opened, catalogue, keyring, clock))
     app.register_blueprint(remote.blueprint(opened, keyring, clock))
     app.register_blueprint(health.blueprint(watching))

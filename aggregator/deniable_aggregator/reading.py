@@ -16,6 +16,8 @@ from deniable_aggregator.estimate import default_items, estimate, items_between
 from deniable_aggregator.gathering import Gathered, gather
 from deniable_aggregator.ingest import UNKNOWN
 from deniable_aggregator.numbers import MeanEstimate, estimate_mean
+from deniable_aggregator.poisoning import answer as poisoning
+from deniable_aggregator.poisoning.examination import Examiner
 from deniable_aggregator.problems import ProblemError
 from deniable_aggregator.questions import FIRST_DAY, Asked
 from deniable_aggregator.store import StoreUnavailableError
@@ -47,6 +49,13 @@ FOLD_SECONDS: Final = 5.0
 LARGEST_ANSWER: Final = 100_000
 """An answer lists at most so many items, those with the largest shares: a million as JSON would
 take a gigabyte of memory."""
+
+EXAMINED_CELLS: Final = 1 << 22
+"""Beside an estimate the health of the latest days is looked at, reading at most so many counters
+that were not looked at before."""
+
+MOST_EXAMINED_CELLS: Final = 1 << 26
+"""The same for a question about nothing else."""
 
 LONGEST_REASON: Final = 1_000
 LAST_DAY: Final = date(9999, 12, 31)
@@ -80,6 +89,7 @@ class Reading:
         self._ingest = ingest
         self._settings = settings
         self._clock = clock
+        self._examiner = Examiner(store)
 
     def metrics(self, application: str) -> dict[str, Any]:
         """The registered metrics of an application, with what was counted of each."""
@@ -171,7 +181,35 @@ class Reading:
             "until": None if until is None else until.isoformat(),
             "pending_reports": self.pending(entries),
             "excluded_reports": gathered.excluded,
+            "health": poisoning.brief(
+                self._examiner.examine(
+                    entries,
+                    _epoch(since or FIRST_DAY),
+                    _epoch(until or LAST_DAY),
+                    most_cells=EXAMINED_CELLS,
+                )
+            ),
             **found,
+        }
+
+    def health(self, application: str, name: str, since: date, until: date) -> dict[str, Any]:
+        """Whether the reports of a metric look like those of devices.
+
+        Raises:
+            ProblemError: if it is unknown or has no reports.
+        """
+        entries = self.counted(application, name)
+        examined = self._examiner.examine(
+            entries, _epoch(since), _epoch(until), most_cells=MOST_EXAMINED_CELLS
+        )
+        digests = [entry.spec.digest for entry in entries]
+        excluded = self._store.tallies.excluded(digests, _epoch(since), _epoch(until))
+        if not examined.days:
+            self.require_reports(name, Gathered((), {}, excluded))
+        return {
+            "pending_reports": self.pending(entries),
+            "excluded_reports": excluded,
+            **poisoning.as_dict(examined),
         }
 
     def counted(self, application: str, name: str) -> list[Entry]:

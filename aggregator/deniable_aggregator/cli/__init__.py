@@ -9,6 +9,7 @@ import click
 from deniable_aggregator.cli.audit import audit_log
 from deniable_aggregator.cli.config import config
 from deniable_aggregator.cli.estimate import estimate
+from deniable_aggregator.cli.health import health
 from deniable_aggregator.cli.keys import keys_group
 from deniable_aggregator.cli.metrics import metrics
 from deniable_aggregator.cli.plan import plan_command
@@ -68,6 +69,7 @@ def show(arguments: tuple[str, ...]) -> None:
 deniable.add_command(audit_log)
 deniable.add_command(config)
 deniable.add_command(estimate)
+deniable.add_command(health)
 deniable.add_command(keys_group)
 deniable.add_command(metrics)
 deniable.add_command(plan_command)

@@ -175,6 +175,8 @@ def estimate(
         console.print(f"{answer['pending_reports']:,} more reports are waiting to be counted.")
     if answer["excluded_reports"]:
         console.print(f"{answer['excluded_reports']:,} reports of excluded keys are left out.")
+    if answer["health"]["warning"] is not None:
+        console.print(f"Warning: {answer['health']['warning']} deniable health {metric} says more.")
 
 
 def _lines(path: Path) -> list[str]:

@@ -139,6 +139,15 @@ OPERATIONS: Final[Mapping[tuple[str, str], Operation]] = {
         body=Body(JSON, CANDIDATES),
         problems=_ABOUT_METRICS,
     ),
+    ("GET", "/v1/metrics/{name}/health"): Operation(
+        "health",
+        "Whether the reports of a metric look like those of devices, day by day and key by key.",
+        reference("Health"),
+        scopes=READ,
+        path={"name": TEXT},
+        query={name: QUERY[name] for name in ("since", "until")},
+        problems=("malformed_question", "unknown_metric", "no_reports"),
+    ),
     ("GET", "/v1/status"): Operation(
         "status",
         "How ingest and fold are doing.",

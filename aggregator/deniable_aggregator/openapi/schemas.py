@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any, Final
 from deniable_aggregator.combination import ABOUT
 from deniable_aggregator.intervals import CORRECTIONS, INTERVALS
 from deniable_aggregator.keys import SCOPES
+from deniable_aggregator.poisoning.answer import VERDICTS
+from deniable_aggregator.poisoning.checks import MEANINGS
 from deniable_aggregator.postprocess import POSTPROCESS
 from deniable_aggregator.problems import CODES
 from deniable_aggregator.reconstruction import RECONSTRUCTIONS
@@ -175,6 +177,55 @@ _SHARE: Final = record(
     {"processed": NUMBER},
 )
 
+_VERDICT: Final = choice(VERDICTS)
+_BRIEF: Final[Mapping[str, Schema]] = {
+    "verdict": _VERDICT,
+    "warning": optional(TEXT),
+    "days_left_out": COUNT,
+}
+_CHECKS: Final = array(
+    record(
+        {
+            "check": choice(tuple(MEANINGS)),
+            "asks": TEXT,
+            "verdict": _VERDICT,
+            "p": optional(NUMBER),
+            "found": TEXT,
+        }
+    )
+)
+_REPORTED: Final[Mapping[str, Schema]] = {
+    "reports": COUNT,
+    "verdict": _VERDICT,
+    "checks": _CHECKS,
+}
+_HEALTH: Final = record(
+    {
+        "application": TEXT,
+        "metric": TEXT,
+        "since": optional(DAY),
+        "until": optional(DAY),
+        "pending_reports": COUNT,
+        "excluded_reports": COUNT,
+        **_BRIEF,
+        "checks_made": COUNT,
+        "alarm": record({"p_below": NUMBER, "meaning": TEXT}),
+        "invisible": TEXT,
+        "days": array(
+            record(
+                {
+                    "day": DAY,
+                    "digest": DIGEST,
+                    "title": TEXT,
+                    **_REPORTED,
+                    "stand_out": array(TEXT),
+                    "keys": array(record({"key": TEXT, **_REPORTED})),
+                }
+            )
+        ),
+    }
+)
+
 _KEY: Final = record(
     {
         "id": TEXT,
@@ -230,9 +281,11 @@ COMPONENTS: Final[dict[str, Any]] = {
     "Spec": _SPEC,
     "Metric": _METRIC,
     "Key": _KEY,
+    "Health": _HEALTH,
     "Shares": record(
         {
             **_ANSWER,
+            "health": record(_BRIEF),
             "interval": record({"kind": choice(INTERVALS), "level": NUMBER, "meaning": TEXT}),
             "detection": record(
                 {"alpha": NUMBER, "correction": choice(CORRECTIONS), "meaning": TEXT}
@@ -249,6 +302,7 @@ COMPONENTS: Final[dict[str, Any]] = {
     "Mean": record(
         {
             **_ANSWER,
+            "health": record(_BRIEF),
             "type": {"const": "number"},
             "interval": record({"level": NUMBER, "meaning": TEXT}),
             "mean": NUMBER,
@@ -259,6 +313,7 @@ COMPONENTS: Final[dict[str, Any]] = {
     "Distribution": record(
         {
             **_ANSWER,
+            "health": record(_BRIEF),
             "type": {"const": "distribution"},
             "reports_left_out": COUNT,
             "method": TEXT,

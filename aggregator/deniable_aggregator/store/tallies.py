@@ -126,6 +126,29 @@ class Tallies:
         with self._database.read() as connection:
             return {epoch: int(reports) for epoch, reports in connection.execute(query)}
 
+    def by_slice(self, digest: bytes, since: int, until: int) -> dict[int, dict[str, int]]:
+        """How many reports of a spec each key brought for each day, without excluded keys.
+
+        Args:
+            digest: the spec's digest.
+            since: the first day.
+            until: the last day, inclusive.
+        """
+        query = (
+            select(tallies.c.epoch, tallies.c.key, func.sum(tallies.c.reports))
+            .where(
+                tallies.c.digest == digest,
+                tallies.c.epoch.between(since, until),
+                _not_excluded(),
+            )
+            .group_by(tallies.c.epoch, tallies.c.key)
+        )
+        found: dict[int, dict[str, int]] = {}
+        with self._database.read() as connection:
+            for epoch, key, reports in connection.execute(query):
+                found.setdefault(epoch, {})[key] = int(reports)
+        return found
+
     def compact(self, *, since: int, until: int, parts: int = 2, most: int = 1_000) -> int:
         """Puts the parts of slices together, each slice in a transaction of its own.
 

@@ -1,0 +1,122 @@
+"""``deniable health``."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import click
+from rich.console import Console
+from rich.table import Table
+
+from deniable_aggregator.cli.api import call, server_options
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from datetime import datetime
+
+_DAY = click.DateTime(formats=["%Y-%m-%d"])
+
+
+@click.command()
+@click.argument("metric")
+@click.option("--since", type=_DAY, help="The first day, such as 2026-01-31.")
+@click.option("--until", type=_DAY, help="The last day.")
+@click.option("--json", "as_json", is_flag=True, help="Print the server's answer as JSON.")
+@server_options
+def health(
+    metric: str,
+    since: datetime | None,
+    until: datetime | None,
+    as_json: bool,
+    server: str,
+    token: str,
+) -> None:
+    """Says whether the reports of METRIC look like those of devices.
+
+    Each day's reports, and those that each key brought, are tested for what noise alone decides and
+    no value changes: how many ones they have, which come together, whether rows and cohorts are
+    drawn evenly. A day is suspicious if a test fails at 4.2 standard deviations.
+
+    Where one key stands out, its reports can be left out of all answers, and be taken back:
+
+    \b
+        deniable health theme
+        deniable keys exclude KEY --store deniable.db
+        deniable keys include KEY --store deniable.db
+    """  # noqa: D301  click reads the backslash as a sign
+    days = {"since": since, "until": until}
+    answer = call(
+        server,
+        token,
+        "GET",
+        f"/v1/metrics/{metric}/health",
+        params={name: f"{day:%Y-%m-%d}" for name, day in days.items() if day is not None},
+    )
+    if as_json:
+        click.echo(json.dumps(answer, indent=2))
+        return
+    console = Console(highlight=False, markup=False, emoji=False)
+    console.print(health_table(answer))
+    for line in health_notes(answer):
+        console.print(line)
+
+
+def health_table(answer: Mapping[str, Any]) -> Table:
+    """One row per day and spec: its verdict and its oddest check.
+
+    Args:
+        answer: what the server answered.
+    """
+    table = Table(title=f"{answer['metric']}: {answer['verdict']}", title_justify="left")
+    table.add_column("day", no_wrap=True)
+    table.add_column("reports", justify="right", no_wrap=True)
+    table.add_column("verdict", no_wrap=True)
+    table.add_column("oddest check")
+    table.add_column("p", justify="right", no_wrap=True)
+    table.add_column("keys that stand out")
+    for day in answer["days"]:
+        oddest = _oddest(day)
+        table.add_row(
+            day["day"],
+            f"{day['reports']:,}",
+            day["verdict"],
+            "" if oddest is None else oddest["check"],
+            "" if oddest is None else f"{oddest['p']:.2g}",
+            ", ".join(day["stand_out"]),
+        )
+    return table
+
+
+def health_notes(answer: Mapping[str, Any]) -> Iterator[str]:
+    """What failed, in words, and what no check can see; a line each.
+
+    Args:
+        answer: as above.
+    """
+    for day in answer["days"]:
+        for whose, checks in _checks(day):
+            for check in checks:
+                if check["verdict"] == "suspicious":
+                    said = f"{check['found']}; it should be that {check['asks']}"
+                    yield f"{day['day']}{whose}, {check['check']}: {said}."
+    if answer["warning"] is not None:
+        yield answer["warning"]
+    if answer["days_left_out"]:
+        yield f"{answer['days_left_out']:,} earlier days were not looked at: narrow --until."
+    if answer["excluded_reports"]:
+        yield f"{answer['excluded_reports']:,} reports of excluded keys are left out."
+    yield f"{answer['checks_made']:,} checks: {answer['alarm']['meaning']}."
+    yield answer["invisible"]
+
+
+def _oddest(day: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    made = [check for _, checks in _checks(day) for check in checks if check["p"] is not None]
+    return min(made, key=lambda check: float(check["p"]), default=None)
+
+
+def _checks(day: Mapping[str, Any]) -> Iterator[tuple[str, list[dict[str, Any]]]]:
+    """Whose checks, and they."""
+    yield "", day["checks"]
+    for each in day["keys"]:
+        yield f", key {each['key']}", each["checks"]

@@ -1,0 +1,38 @@
+"""``/v1/metrics/NAME/health``: do these reports look like those of devices?"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from flask import Blueprint
+
+from deniable_aggregator import questions
+from deniable_aggregator.access import reader
+from deniable_aggregator.problems import ProblemError
+from deniable_aggregator.questions import FIRST_DAY
+from deniable_aggregator.reading import LAST_DAY
+
+if TYPE_CHECKING:
+    from deniable_aggregator.keys import Keyring
+    from deniable_aggregator.reading import Reading
+
+
+def blueprint(reading: Reading, keyring: Keyring) -> Blueprint:
+    """The route."""
+    routes = Blueprint("poisoning", __name__)
+
+    def health(name: str) -> dict[str, Any]:
+        key = reader(keyring)
+        since, until = questions.day("since"), questions.day("until")
+        if since is not None and until is not None and since > until:
+            raise ProblemError("malformed_question", f"since must not be after until, got {since}")
+        return {
+            "application": key.application,
+            "metric": name,
+            "since": None if since is None else since.isoformat(),
+            "until": None if until is None else until.isoformat(),
+            **reading.health(key.application, name, since or FIRST_DAY, until or LAST_DAY),
+        }
+
+    routes.add_url_rule("/v1/metrics/<name>/health", view_func=health)
+    return routes
