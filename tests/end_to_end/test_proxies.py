@@ -1,0 +1,180 @@
+"""The reverse proxies of docs/deploy, with the real programs in front of the real server."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import socket
+import ssl
+import subprocess
+import time
+from pathlib import Path
+
+import httpx
+import pytest
+import trustme
+
+from deniable_shared import wire
+from deniable_shared.periods import epoch_at
+from tests.end_to_end import traces
+from tests.end_to_end.serving import HOST, START_SECONDS, free_port, running
+from tests.end_to_end.test_kill_minus_nine import METRICS
+from tests.end_to_end.test_no_identifiers import ADDRESS, HEADERS, MARKS, keys
+
+pytestmark = pytest.mark.slow
+
+DEPLOY = Path(__file__).parents[2] / "docs" / "deploy"
+STALLED = 40
+
+NGINX = """\
+daemon off;
+{user}
+pid {folder}/pid;
+error_log stderr;
+events {{}}
+http {{
+    client_body_temp_path {folder}/body;
+    proxy_temp_path {folder}/proxy;
+    fastcgi_temp_path {folder}/fastcgi;
+    uwsgi_temp_path {folder}/uwsgi;
+    scgi_temp_path {folder}/scgi;
+{site}
+}}
+"""
+
+
+def adapted(text, changes):
+    """A published file with what differs here; each of these must be in it."""
+    for old, new in changes.items():
+        assert old in text, old
+        text = text.replace(old, new)
+    return text
+
+
+def nginx(folder, port, upstream, pem):
+    site = adapted(
+        (DEPLOY / "nginx.conf").read_text(encoding="utf-8"),
+        {
+            "127.0.0.1:8787": f"{HOST}:{upstream}",
+            "listen 443 ssl": f"listen {HOST}:{port} ssl",
+            "/etc/ssl/telemetry.example.org.pem": pem,
+            "/etc/ssl/private/telemetry.example.org.key": pem,
+            "server_name telemetry.example.org": "server_name localhost",
+        },
+    )
+    user = "user root;" if os.geteuid() == 0 else ""
+    (folder / "nginx.conf").write_text(NGINX.format(folder=folder, site=site, user=user))
+    return ["nginx", "-p", str(folder), "-c", str(folder / "nginx.conf")]
+
+
+def caddy(folder, port, upstream, pem):
+    text = adapted(
+        (DEPLOY / "Caddyfile").read_text(encoding="utf-8"),
+        {
+            "127.0.0.1:8787": f"{HOST}:{upstream}",
+            "telemetry.example.org {": f"https://localhost:{port} {{\n\ttls {pem} {pem}",
+            "\tadmin off": "\tadmin off\n\tauto_https disable_redirects",
+        },
+    )
+    (folder / "Caddyfile").write_text(text)
+    return ["caddy", "run", "--config", str(folder / "Caddyfile"), "--adapter", "caddyfile"]
+
+
+@contextlib.contextmanager
+def proxy(kind, folder, upstream):
+    """A running proxy: its URL, and what verifies it."""
+    if shutil.which(kind.__name__) is None:
+        pytest.skip(f"{kind.__name__} is not installed")
+    authority = trustme.CA()
+    pem = folder / "server.pem"
+    authority.issue_cert("localhost").private_key_and_cert_chain_pem.write_to_path(str(pem))
+    context = ssl.create_default_context()
+    authority.configure_trust(context)
+    port = free_port()
+    command = kind(folder, port, upstream, str(pem))
+    environment = {**os.environ, "XDG_DATA_HOME": str(folder), "XDG_CONFIG_HOME": str(folder)}
+    with (folder / "output").open("wb") as output:
+        process = subprocess.Popen(command, stdout=output, stderr=output, env=environment)
+    try:
+        deadline = time.monotonic() + START_SECONDS
+        while True:
+            try:
+                socket.create_connection((HOST, port)).close()
+            except OSError:
+                assert process.poll() is None, (folder / "output").read_text()
+                assert time.monotonic() < deadline
+                time.sleep(0.02)
+            else:
+                break
+        yield f"https://localhost:{port}", context
+    finally:
+        process.terminate()
+        process.wait(START_SECONDS)
+
+
+def in_flight(port):
+    text = httpx.get(f"http://{HOST}:{port}/metrics").text
+    (line,) = (line for line in text.splitlines() if line.startswith("deniable_in_flight_bytes"))
+    return float(line.split()[1])
+
+
+@contextlib.contextmanager
+def stalled_bodies(url, context, token):
+    """Connections that each send half of a body, and wait."""
+    head = (
+        f"POST /v1/reports HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {token}\r\n"
+        f"Content-Type: {wire.CONTENT_TYPE}\r\nContent-Length: 4096\r\n\r\n"
+    )
+    with contextlib.ExitStack() as stack:
+        for _ in range(STALLED):
+            plain = socket.create_connection((HOST, int(url.rpartition(":")[2])))
+            wrapped = stack.enter_context(context.wrap_socket(plain, server_hostname="localhost"))
+            wrapped.sendall(head.encode() + bytes(2_048))
+        yield
+
+
+@pytest.mark.parametrize("kind", [nginx, caddy], ids=lambda kind: kind.__name__)
+def test_devices_reach_two_paths_with_whole_bodies_and_leave_nothing_behind(kind, tmp_path):
+    folder, store = tmp_path / "proxy", tmp_path / "store.db"
+    folder.mkdir()
+    tokens = keys(store)
+    watched = free_port()
+    with (
+        running(store, "--metrics-port", str(watched)) as server,
+        proxy(kind, folder, server.port) as (url, context),
+        httpx.Client(
+            transport=httpx.HTTPTransport(verify=context, local_address=ADDRESS),
+            headers={name: value for name, value in HEADERS.items() if name != "Host"},
+        ) as http,
+    ):
+
+        def send(payload, method="POST", path="/v1/reports"):
+            part = wire.Part(METRICS["theme"].spec.digest, epoch_at(time.time()), payload)
+            body = wire.encode(wire.Upload(os.urandom(16), (part,)))
+            headers = {
+                "Authorization": f"Bearer {tokens['write']}",
+                "Content-Type": wire.CONTENT_TYPE,
+            }
+            return http.request(method, url + path, content=body, headers=headers).status_code
+
+        assert send(b"\x01") == 204
+        assert send(bytes(2 << 20)) == 204
+        assert send(b"\x01", "GET", "/v1/remote") == 404  # the aggregator's: none is published
+        reading = {"Authorization": f"Bearer {tokens['admin']}"}
+        for path in ("/v1/status", "/v1/keys", "/v1/metrics", "/readyz", "/metrics", "/"):
+            answer = http.get(url + path, headers=reading)
+            assert (answer.status_code, b"flightdeck" in answer.content) == (404, False), path
+        assert http.delete(f"{url}/v1/reports", headers=reading).status_code in {403, 404, 405}
+        with contextlib.suppress(httpx.TransportError):  # it may hang up while we still send
+            assert send(bytes(9 << 20)) == 413
+        with stalled_bodies(url, context, tokens["write"]):
+            assert send(b"\x02") == 204
+            assert in_flight(watched) == 0
+        with contextlib.suppress(httpx.TransportError):
+            assert send(b"\x02", path="/nothing") == 404
+        assert server.stop() == 0
+        assert send(b"\x01") in {502, 504}  # with the aggregator away
+    sought = traces.of_address(ADDRESS) | set().union(*map(traces.of_text, MARKS))
+    for file in (path for path in tmp_path.rglob("*") if path.is_file()):
+        assert not traces.left_in(file.read_bytes(), sought), file
