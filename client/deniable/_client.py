@@ -8,19 +8,16 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Final, Self
 
-from deniable._charge import NANO
 from deniable._consent import Consent
 from deniable._device import STORAGE_ERRORS, Device
 from deniable._lifecycle import Engine, close
 from deniable._randomness import Randomness
-from deniable._recorder import Recorder
 from deniable._remote import Remote
-from deniable._status import Dropped, FlushResult, Journal, Outcome, Status
+from deniable._status import NANO, Dropped, FlushResult, Journal, Outcome, Status
 from deniable._transport import HttpTransport
 from deniable._uploader import Uploader
 from deniable_shared.errors import ParameterError, RecordError
 from deniable_shared.periods import epoch_at
-from deniable_shared.registry import Registry, load
 
 if TYPE_CHECKING:
     import os
@@ -28,6 +25,7 @@ if TYPE_CHECKING:
 
     from deniable._disclosure import Disclosure
     from deniable._transport import Transport
+    from deniable_shared.registry import Registry
 
 UPLOAD_DELAY_SECONDS: Final = 86_400.0
 FLUSH_TIMEOUT_SECONDS: Final = 5.0
@@ -58,7 +56,7 @@ class Client:
         clock: seconds since 1970-01-01; for tests.
 
     Raises:
-        ParameterError: if endpoint, key, directory or delay cannot be used.
+        ParameterError: if endpoint, key, directory, consent or delay cannot be used.
         RegistryError: if the registry cannot be read or has problems.
     """
 
@@ -79,12 +77,18 @@ class Client:
         strict: bool = False,
         clock: Callable[[], float] = time.time,
     ) -> None:
+        # What reads registries and randomizes: a third of the time that importing all would take.
+        from deniable._recorder import Recorder
+        from deniable_shared.registry import Registry, load
+
         if not (
             isinstance(upload_delay_seconds, int | float) and 0 <= upload_delay_seconds < math.inf
         ):
             raise ParameterError(
                 "upload_delay_seconds", "a finite number, 0 or more", upload_delay_seconds
             )
+        if not isinstance(consent, bool):
+            raise ParameterError("consent", "True or False", consent)  # "false" is no yes
         if transport is None:
             if endpoint is None or key is None:
                 raise ParameterError("endpoint and key", "given unless there is a transport", None)
@@ -222,14 +226,15 @@ class Client:
 
         Setting it to False deletes every report and starts with a new secret; the budget stays
         spent. If the storage cannot be used then, this is tried again until it is done, and
-        nothing is recorded or sent before.
+        nothing is recorded or sent before. Only True agrees: any other value, such as the text
+        ``"false"``, is taken as False.
         """
         return self._consent.given
 
     @consent.setter
     def consent(self, agreed: bool) -> None:
         try:
-            if agreed:
+            if agreed is True:
                 self._consent.grant()
                 if self._recorder.prepare() and (self._recorder.attentive or self._device.exists):
                     self._uploader.wake(0.0)
@@ -294,7 +299,10 @@ class Client:
 
 def _absolute(directory: str | os.PathLike[str]) -> Path:
     """The directory, wherever the host application changes to later."""
-    path = Path(directory)
+    try:
+        path = Path(directory)
+    except TypeError:
+        raise ParameterError("directory", "a path", directory) from None
     if "\0" in str(path):
         raise ParameterError("directory", "a path", directory)
     with contextlib.suppress(OSError):  # the working directory may be gone

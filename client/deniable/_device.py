@@ -29,7 +29,6 @@ REOPEN_SECONDS: Final = 60.0
 _LOCK_WAIT_SECONDS: Final = 1.0
 _LOCK_POLL_SECONDS: Final = 0.001
 _LEDGER, _SPOOL, _SECRET, _LOCK = "ledger.sqlite", "spool.sqlite", "secret", "lock"
-_SPOOL_ASIDE: Final = _SPOOL + ".corrupt"
 _CLOCK_TICK_NANOSECONDS: Final = 10**8  # ten times what file systems of today need
 _ABANDONED: Final[list[object]] = []
 _OURS: Final = (_LEDGER, _SPOOL, _SECRET, _LOCK, "remote.json")
@@ -155,7 +154,6 @@ class Device:
         """
         ledger, secret = self.directory / _LEDGER, self.directory / _SECRET
         self.spool.clear(Dropped.CONSENT_WITHDRAWN)
-        (self.directory / _SPOOL_ASIDE).unlink(missing_ok=True)
         self.ledger.bind(None)
         sync(ledger)
         overwrite(secret, os.urandom(SECRET_BYTES))

@@ -42,6 +42,7 @@ _ACCOUNT: Final = "SELECT period, today, spent FROM entry WHERE metric = '' ORDE
 _LOST: Final = "Something that cannot be shown: what describes it is missing or damaged."
 
 NO_DIRECTORY: Final = "there is no such directory"
+UNREADABLE: Final = "the directory cannot be read"
 NOTHING: Final = "nothing was ever recorded in this directory"
 IN_USE: Final = "the directory is in use just now, and could not be read"
 SPOOL_UNREADABLE: Final = "the stored answers cannot be read"
@@ -110,9 +111,13 @@ def disclosure(
         clock: seconds since 1970-01-01.
     """
     path = Path(directory)
-    if not path.is_dir():
+    try:
+        names = {each.name for each in path.iterdir()}
+    except (FileNotFoundError, NotADirectoryError, ValueError):
         return _disclosed([], [], None, NO_DIRECTORY)
-    if not (path / _LEDGER).exists() and not (path / _SPOOL).exists():
+    except OSError:
+        return _disclosed([], [], None, UNREADABLE)
+    if names.isdisjoint((_LEDGER, _SPOOL)):
         return _disclosed([], [], None, NOTHING)
     reports: list[Any] = []
     specs: list[Any] = []

@@ -112,6 +112,7 @@ class Spool:
 
     def __init__(self, path: Path, journal: Journal) -> None:
         self._path = path
+        self._aside = path.with_name(path.name + ".corrupt")
         self._journal = journal
         self._counted_from = self._count_at = 0
         self._described: set[bytes] = set()
@@ -262,7 +263,7 @@ class Spool:
         self._journal.drop(Dropped.DEBIT_LOST, count)
 
     def clear(self, reason: Dropped = Dropped.CONSENT_WITHDRAWN) -> int:
-        """Deletes everything: what is pending, what was delivered, and which metrics there were.
+        """Deletes everything: what is pending, was delivered or set aside, and which metrics.
 
         Args:
             reason: what the pending reports are counted as.
@@ -330,12 +331,13 @@ class Spool:
         execute("DELETE FROM spec")
         execute("PRAGMA secure_delete = OFF")
         execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+        self._aside.unlink(missing_ok=True)
         return count
 
     def _set_aside(self) -> None:
         for suffix in ("-wal", "-shm"):
             self._path.with_name(self._path.name + suffix).unlink(missing_ok=True)
-        self._path.replace(self._path.with_name(self._path.name + ".corrupt"))
+        self._path.replace(self._aside)
         self._journal.drop(Dropped.SPOOL_CORRUPT)
         self._journal.trouble("spool_corrupt", "the spool was damaged and set aside")
 

@@ -343,3 +343,20 @@ def test_the_epoch_of_a_report_is_the_day_it_was_recorded(make_client, clock, co
     clock.forward(days=2)
     assert client.flush().sent == 1
     assert [upload.parts[0].epoch for upload in collector.uploads()] == [NOON // DAY]
+
+
+@pytest.mark.parametrize("answer", ["false", "no", 1, None])
+def test_only_true_is_consent(make_client, directory, answer):
+    """A setting that was read as text is no yes: "false" is true to Python."""
+    with pytest.raises(ParameterError, match="consent must be True or False"):
+        make_client(consent=answer)
+    client = make_client(consent=False)
+    client.consent = answer
+    assert client.record("theme", "dark") is Outcome.NO_CONSENT
+    assert not directory.exists()
+
+
+@pytest.mark.parametrize("directory", [None, 3, b"device"])
+def test_a_directory_that_is_no_path_is_refused_at_construction(make_client, directory):
+    with pytest.raises(ParameterError, match="directory must be a path"):
+        make_client(directory=directory)

@@ -153,6 +153,12 @@ def test_a_directory_of_somebody_else_is_left_alone(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["notes.txt"]
 
 
+def test_a_directory_that_cannot_be_looked_into_is_told_from_one_that_is_not_there(tmp_path):
+    """A name too long stands for what only others may read, for tests may run as root."""
+    shown = deniable.disclosure(tmp_path / ("n" * 300))
+    assert (shown.said, shown.problem) == ((), _disclosure.UNREADABLE)
+
+
 def test_a_client_without_consent_has_said_nothing(make_client, directory):
     client = make_client(consent=False)
     client.record("theme", "dark")

@@ -293,6 +293,18 @@ def test_forgetting_deletes_what_is_pending_and_says_how_much(make_client, clock
     assert client.forget() == 0
 
 
+def test_forgetting_deletes_a_spool_that_was_set_aside(make_client, directory):
+    client = make_client()
+    client.record("theme", "dark")
+    client.close()
+    (directory / "spool.sqlite").write_bytes(b"damaged" * 1_000)
+    client = make_client()
+    client.record("late", value=True)
+    assert (directory / "spool.sqlite.corrupt").exists()
+    assert client.forget() == 1
+    assert not (directory / "spool.sqlite.corrupt").exists()
+
+
 def test_forgetting_needs_neither_consent_nor_a_directory(make_client, directory):
     first = make_client()
     first.record("theme", "dark")
