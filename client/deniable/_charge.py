@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+from deniable._status import NANO
 
 if TYPE_CHECKING:
     from deniable_shared.spec import Spec
-
-NANO: Final = 10**9
 
 
 def cost_nano_nats(epsilon: float) -> int:

@@ -7,12 +7,16 @@ import math
 import threading
 import time
 from collections import Counter
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
+from deniable_shared.frozen import frozen
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+NANO: Final = 10**9
+"""Amounts of epsilon are whole nano-nats."""
 
 LOG_INTERVAL_SECONDS: Final = 3_600.0
 """The same kind of trouble is logged at most once in this time."""
@@ -60,7 +64,7 @@ class Dropped(StrEnum):
     """Deleted by `Client.forget`."""
 
 
-@dataclass(frozen=True)
+@frozen
 class FlushResult:
     """What a flush achieved.
 
@@ -75,7 +79,7 @@ class FlushResult:
     dropped: int
 
 
-@dataclass(frozen=True)
+@frozen
 class Status:
     """A snapshot of one client; the counts are of this process, since the client was made.
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import itertools
 import re
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from deniable_shared import hashing
 from deniable_shared.errors import ParameterError
+from deniable_shared.frozen import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -24,7 +24,7 @@ NAME: Final = r"[a-z][a-z0-9_]{0,63}"
 _BOOLEAN: Final = ("false", "true")
 
 
-@dataclass(frozen=True)
+@frozen
 class Attribute:
     """One attribute of a record: a flag, or one of a few categories.
 

@@ -7,8 +7,7 @@ made from integers and the basic operations of IEEE arithmetic, so no machine de
 from __future__ import annotations
 
 import math
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Final
 
 from deniable_shared.errors import ParameterError
 from deniable_shared.mechanisms import (
@@ -238,7 +237,7 @@ def _filled(oracle: Oracle) -> Oracle:
     if cells == oracle.size:
         return oracle
     try:
-        filled: Oracle = replace(cast("Any", oracle), size=cells)
+        filled = oracle.from_parameters({**oracle.parameters(), "size": cells})
     except ParameterError:
         return oracle
     return filled if row_cells(filled) == cells else oracle

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import binascii
 import tomllib
-from dataclasses import dataclass
 from datetime import date
 from decimal import MAX_EMAX, MIN_EMIN, Context
 from fractions import Fraction
@@ -19,6 +18,7 @@ from typing import TYPE_CHECKING, Final
 from deniable_shared import attributes, numbers
 from deniable_shared.errors import ParameterError, RegistryError
 from deniable_shared.fields import Fields
+from deniable_shared.frozen import frozen
 from deniable_shared.mechanisms import (
     MAX_EPSILON,
     MAX_EPSILON_PERMANENT,
@@ -49,7 +49,7 @@ _NAME: Final = r"[a-z][a-z0-9_]{0,63}"
 _EXACT: Final = Context(prec=1000, Emax=MAX_EMAX, Emin=MIN_EMIN, traps=[])
 
 
-@dataclass(frozen=True)
+@frozen
 class Budget:
     """What a device may spend over all metrics together (sequential composition).
 
@@ -62,7 +62,7 @@ class Budget:
     epsilon_lifetime: float
 
 
-@dataclass(frozen=True)
+@frozen
 class Metric:
     """A spec, and what people want to know about it.
 
@@ -81,7 +81,7 @@ class Metric:
     expected_devices: int
 
 
-@dataclass(frozen=True)
+@frozen
 class Registry:
     """A registry file, resolved.
 

@@ -6,13 +6,13 @@ import hashlib
 import json
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final, Literal, cast, get_args
 
 from deniable_shared import hashing, numbers
 from deniable_shared.attributes import Attribute, pair_items, single_items
 from deniable_shared.errors import DomainError, ParameterError
+from deniable_shared.frozen import frozen
 from deniable_shared.mechanisms import (
     MAX_EPSILON,
     MAX_EPSILON_PERMANENT,
@@ -49,7 +49,7 @@ MECHANISMS_OF_TYPE: Final[Mapping[str, frozenset[str]]] = {
 MAX_STRING_BYTES: Final = 4_096
 
 
-@dataclass(frozen=True)
+@frozen
 class Spec:
     """One metric, resolved: no choice is left open.
 

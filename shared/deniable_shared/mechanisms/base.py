@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, fields
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Self
 
 from deniable_shared.errors import ParameterError
+from deniable_shared.frozen import field_names, frozen
 from deniable_shared.rationals import float_upper
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ MAX_EPSILON_PERMANENT: Final = 16
 """The ceiling, in nats, of what all reports of one unchanged value may cost together."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Support:
     """The support lemma of pure protocols (Wang et al. 2017, Blocki, Li and Jha; eq. 1 and 2).
 
@@ -47,7 +47,7 @@ class Support:
         return (share * own + (1 - share) * other) / (reports * (gap * gap))
 
 
-@dataclass(frozen=True)
+@frozen
 class Mechanism(ABC):
     """Frozen integer parameters of a randomizer, and what follows from them exactly.
 
@@ -120,7 +120,7 @@ class Mechanism(ABC):
 
     def parameters(self) -> dict[str, Any]:
         """The fields by name: integers, or mechanisms inside this one with their own."""
-        return {field.name: _described(getattr(self, field.name)) for field in fields(self)}
+        return {name: _described(getattr(self, name)) for name in field_names(type(self))}
 
     def described(self) -> dict[str, Any]:
         """Name and parameters, as they stand in a canonical spec."""
@@ -133,7 +133,7 @@ class Mechanism(ABC):
         Raises:
             ParameterError: if a field is missing, unknown, not an integer or out of range.
         """
-        names = [field.name for field in fields(cls)]
+        names = list(field_names(cls))
         if sorted(parameters) != sorted(names):
             raise ParameterError(f"{cls.name} parameters", f"exactly {names}", sorted(parameters))
         return cls(**parameters)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar, Final, Self
 
+from deniable_shared.frozen import frozen
 from deniable_shared.mechanisms.base import Mechanism, Support, require_integer
 from deniable_shared.rationals import SCALE, ceil_divide, exp_lower, log_upper
 
@@ -68,7 +68,7 @@ class GroupedBins(Mechanism):
         return (noise + share * (1 - share) * (1 - asked)) / (reports * asked)
 
 
-@dataclass(frozen=True)
+@frozen
 class DBitFlip(GroupedBins):
     """dBitFlip (Ding, Kulkarni and Yekhanin, NIPS 2017, section 3).
 

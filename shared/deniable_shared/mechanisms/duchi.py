@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar, Self
 
+from deniable_shared.frozen import frozen
 from deniable_shared.mechanisms.base import require_integer
 from deniable_shared.mechanisms.numeric import RESOLUTION, NumericMechanism
 from deniable_shared.rationals import SCALE, ceil_divide, exp_lower, log_upper
@@ -49,7 +49,7 @@ class BitMean(NumericMechanism):
         return one * (1 - one) / ((1 - 2 * lie) ** 2 * reports)
 
 
-@dataclass(frozen=True)
+@frozen
 class OneBitMean(BitMean):
     """Duchi, Jordan and Wainwright (2013); the 1BitMean of Ding, Kulkarni and Yekhanin (2017).
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar, Final, Self
 
 from deniable_shared.errors import ParameterError
+from deniable_shared.frozen import frozen
 from deniable_shared.mechanisms.base import FreshOracle, IndexOracle, Support, require_integer
 from deniable_shared.rationals import SCALE, ceil_divide, exp_lower, log_upper
 
@@ -14,7 +14,7 @@ MAX_SIZE: Final = 1024
 """The largest domain: above it the rounding of 32-bit weights would waste epsilon."""
 
 
-@dataclass(frozen=True)
+@frozen
 class GeneralizedRandomizedResponse(IndexOracle, FreshOracle):
     """k-ary randomized response (Kairouz, Oh and Viswanath 2014; Wang et al. 2017, section 4.1).
 

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar, Final, Self
 
+from deniable_shared.frozen import frozen
 from deniable_shared.mechanisms.base import FreshOracle, IndexOracle, Support, require_integer
 from deniable_shared.rationals import SCALE, ceil_divide, exp_lower, log_upper
 
 MAX_SIZE: Final = 1 << 20
 
 
-@dataclass(frozen=True)
+@frozen
 class HadamardResponse(IndexOracle, FreshOracle):
     """HT1 (Apple 2017, algorithm 5; Bassily, Nissim, Stemmer and Thakurta 2017).
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar, Final, Self
 
 from deniable_shared.errors import ParameterError
+from deniable_shared.frozen import frozen
 from deniable_shared.mechanisms.base import require_integer
 from deniable_shared.mechanisms.duchi import OneBitMean
 from deniable_shared.mechanisms.numeric import NumericMechanism
@@ -20,7 +20,7 @@ CROSSOVER: Final = Fraction(6094, 10_000)
 """Up to this epsilon, in nats, one bit alone has the smaller worst variance."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Hybrid(NumericMechanism):
     """The Hybrid Mechanism (Wang et al., ICDE 2019, section 3.3).
 

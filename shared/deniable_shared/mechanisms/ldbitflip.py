@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from typing import ClassVar, Final, Self
 
+from deniable_shared.frozen import frozen
 from deniable_shared.mechanisms.base import require_integer
 from deniable_shared.mechanisms.dbitflip import MAX_SIZE, GroupedBins
 from deniable_shared.mechanisms.flips import composed, weights_for
@@ -20,7 +20,7 @@ total, 2 epsilon_permanent, that of two. Only more bins than that buy accuracy w
 """
 
 
-@dataclass(frozen=True)
+@frozen
 class MemoizedDBitFlip(GroupedBins):
     """dBitFlipPM (Ding, Kulkarni and Yekhanin, NIPS 2017, section 4), with output perturbation.
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from typing import ClassVar, Final, Self
 
 from deniable_shared.errors import ParameterError
+from deniable_shared.frozen import frozen
 from deniable_shared.mechanisms.base import require_integer
 from deniable_shared.mechanisms.duchi import BitMean, OneBitMean
 from deniable_shared.mechanisms.flips import composed, weights_for
@@ -25,7 +25,7 @@ More steps help only averages over many periods, by giving each device more inde
 """
 
 
-@dataclass(frozen=True)
+@frozen
 class MemoizedOneBitMean(BitMean):
     """1BitMean with alpha-point rounding, memoisation and output perturbation.
 

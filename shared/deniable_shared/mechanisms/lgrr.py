@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar, Self
 
 from deniable_shared.errors import ParameterError
+from deniable_shared.frozen import frozen
 from deniable_shared.mechanisms.base import (
     IndexOracle,
     MemoizedOracle,
@@ -17,7 +17,7 @@ from deniable_shared.mechanisms.grr import MAX_SIZE, GeneralizedRandomizedRespon
 from deniable_shared.rationals import SCALE, ceil_divide, exp_lower, log_upper
 
 
-@dataclass(frozen=True)
+@frozen
 class MemoizedRandomizedResponse(MemoizedOracle, IndexOracle):
     """Two rounds of generalized randomized response (Arcolezi et al. 2022, L-GRR).
 

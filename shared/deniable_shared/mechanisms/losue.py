@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar, Final, Self
 
 from deniable_shared.errors import ParameterError
+from deniable_shared.frozen import frozen
 from deniable_shared.mechanisms.base import (
     BitsOracle,
     MemoizedOracle,
@@ -19,7 +19,7 @@ from deniable_shared.rationals import SCALE, ceil_divide, exp_lower, log_upper
 HALF: Final = SCALE // 2
 
 
-@dataclass(frozen=True)
+@frozen
 class MemoizedUnaryEncoding(MemoizedOracle, BitsOracle):
     """Optimized unary encoding once and for all, then symmetric flips (Arcolezi et al. 2022).
 

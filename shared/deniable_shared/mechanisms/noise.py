@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar, Final, Self
 
 from deniable_shared.errors import ParameterError
+from deniable_shared.frozen import frozen
 from deniable_shared.mechanisms.base import require_integer
 from deniable_shared.mechanisms.numeric import MAX_OUTCOMES, NumericMechanism, rounding_variance
 from deniable_shared.rationals import float_upper
@@ -32,7 +32,7 @@ _GAUSSIAN_STEPS: Final = 256
 _ROUNDING: Final = 1e-9
 
 
-@dataclass(frozen=True)
+@frozen
 class AdditiveNoise(NumericMechanism):
     """The range is divided into steps, a value rounded to one of their ends, and noise added.
 
@@ -77,7 +77,7 @@ class AdditiveNoise(NumericMechanism):
         return (noise + rounding_variance(share, self.steps)) / reports
 
 
-@dataclass(frozen=True)
+@frozen
 class DiscreteLaplace(AdditiveNoise):
     """Discrete Laplace noise: P(k) = (1 - a) / (1 + a) a^|k|, a = e^(-1 / scale).
 
@@ -121,7 +121,7 @@ class DiscreteLaplace(AdditiveNoise):
         return 2 * a / (1 - a) ** 2
 
 
-@dataclass(frozen=True)
+@frozen
 class DiscreteGaussian(AdditiveNoise):
     """Discrete Gaussian noise: P(k) in proportion to e^(-k^2 / (2 variance)).
 

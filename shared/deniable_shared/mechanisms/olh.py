@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar, Final, Self
 
 from deniable_shared import hashing
 from deniable_shared.errors import ParameterError
+from deniable_shared.frozen import frozen
 from deniable_shared.mechanisms.base import FreshOracle, Support, require_integer
 from deniable_shared.rationals import SCALE, ceil_divide, exp_lower, log_upper
 
@@ -18,7 +18,7 @@ MAX_BUCKETS: Final = 4_096
 SEED_BYTES: Final = 4
 
 
-@dataclass(frozen=True)
+@frozen
 class OptimizedLocalHashing(FreshOracle):
     """OLH (Wang, Blocki, Li and Jha 2017, section 4.4) over a known domain.
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar, Self
 
 from deniable_shared.attributes import MAX_ATTRIBUTES, MIN_ATTRIBUTES
 from deniable_shared.errors import ParameterError
+from deniable_shared.frozen import frozen
 from deniable_shared.mechanisms.base import Mechanism, require_integer
 from deniable_shared.mechanisms.rr import RandomizedResponse
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from fractions import Fraction
 
 
-@dataclass(frozen=True)
+@frozen
 class SampledCoefficients(Mechanism):
     """InpHT (Cormode, Kulkarni and Srivastava, SIGMOD 2018) for marginals of one and two flags.
 

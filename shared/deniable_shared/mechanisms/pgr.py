@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar, Final, Self
 
 from deniable_shared.errors import ParameterError
+from deniable_shared.frozen import frozen
 from deniable_shared.mechanisms.base import FreshOracle, IndexOracle, Support, require_integer
 from deniable_shared.rationals import SCALE, exp_lower, log_upper
 
@@ -23,7 +23,7 @@ MAX_POINTS_PER_ITEM: Final = 16
 is better by more than 1%; at 5 by up to 6%, at 6 by a quarter, for a hundred integers per item."""
 
 
-@dataclass(frozen=True)
+@frozen
 class ProjectiveGeometryResponse(IndexOracle, FreshOracle):
     """PGR (Feldman, Nelson, Nguyen and Talwar, ICML 2022, section 3), over a prime field.
 

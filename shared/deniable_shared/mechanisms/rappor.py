@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar, Final, Self
 
 from deniable_shared.errors import ParameterError
+from deniable_shared.frozen import frozen
 from deniable_shared.mechanisms.base import Support, SupportMechanism, require_integer
 from deniable_shared.mechanisms.unary import SymmetricUnaryEncoding
 from deniable_shared.rationals import SCALE, ceil_divide, exp_lower, log_upper
@@ -20,7 +20,7 @@ DEFAULT_HASHES: Final = 2
 DEFAULT_COHORTS: Final = 64
 
 
-@dataclass(frozen=True)
+@frozen
 class Rappor(SupportMechanism):
     """RAPPOR (Erlingsson, Pihur and Korolova, CCS 2014, section 2), in full.
 

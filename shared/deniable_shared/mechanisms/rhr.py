@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar, Final, Self
 
 from deniable_shared.errors import ParameterError
+from deniable_shared.frozen import frozen
 from deniable_shared.mechanisms.base import FreshOracle, IndexOracle, Support, require_integer
 from deniable_shared.rationals import SCALE, ceil_divide, exp_lower, log_upper
 
@@ -15,7 +15,7 @@ MAX_BITS: Final = 12
 """More bits are never better below the ceiling of epsilon."""
 
 
-@dataclass(frozen=True)
+@frozen
 class RecursiveHadamardResponse(IndexOracle, FreshOracle):
     """RHR with L bits (Chen, Kairouz and Ozgur 2020, section 4), items assigned round-robin.
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar, Self
 
+from deniable_shared.frozen import frozen
 from deniable_shared.mechanisms.base import FreshOracle, IndexOracle, Support, require_integer
 from deniable_shared.rationals import SCALE, ceil_divide, exp_lower, log_upper
 
 
-@dataclass(frozen=True)
+@frozen
 class RandomizedResponse(IndexOracle, FreshOracle):
     """Warner's randomized response (1965): the bit is flipped with probability flip / 2^32.
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar, Final
 
 from deniable_shared.errors import ParameterError
+from deniable_shared.frozen import frozen
 from deniable_shared.mechanisms.base import (
     IndexOracle,
     Oracle,
@@ -32,7 +32,7 @@ MAX_PERMANENT_ROWS: Final = 256
 """Rows over an oracle that memoises: a row that a device keeps for good tells devices apart."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Sketch(SupportMechanism):
     """A count-mean sketch (Apple, Learning with Privacy at Scale, 2017), over any oracle.
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from deniable_shared.attributes import MAX_ATTRIBUTES, MIN_ATTRIBUTES
 from deniable_shared.errors import ParameterError
+from deniable_shared.frozen import frozen
 from deniable_shared.mechanisms.base import FreshOracle, Mechanism, Oracle
 
 
-@dataclass(frozen=True)
+@frozen
 class SampledAttribute(Mechanism):
     """SMP (Nguyên et al. 2016; Arcolezi et al. 2021): report one attribute of d, drawn uniformly.
 

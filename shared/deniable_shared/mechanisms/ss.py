@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar, Final, Self
 
 from deniable_shared.errors import ParameterError
+from deniable_shared.frozen import frozen
 from deniable_shared.mechanisms.base import BitsOracle, FreshOracle, Support, require_integer
 from deniable_shared.rationals import SCALE, ceil_divide, exp_lower, log_upper
 
@@ -14,7 +14,7 @@ MAX_SIZE: Final = 1_024
 """The largest domain: drawing a subset takes the device as many steps as it has items."""
 
 
-@dataclass(frozen=True)
+@frozen
 class SubsetSelection(BitsOracle, FreshOracle):
     """Subset selection (Ye and Barg 2018; Wang et al. 2016): optimal at every size and epsilon.
 

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar, Final, Self
 
 from deniable_shared.errors import ParameterError
+from deniable_shared.frozen import frozen
 from deniable_shared.mechanisms.base import BitsOracle, FreshOracle, Support, require_integer
 from deniable_shared.rationals import SCALE, ceil_divide, exp_lower, log_upper
 
 MAX_SIZE: Final = 4_096
 
 
-@dataclass(frozen=True)
+@frozen
 class UnaryEncoding(BitsOracle, FreshOracle):
     """The device's own bit is 1 with probability p = own / 2^32, any other with q = other / 2^32.
 
@@ -49,7 +49,7 @@ class UnaryEncoding(BitsOracle, FreshOracle):
         return Support(self.own / SCALE, self.other / SCALE)
 
 
-@dataclass(frozen=True)
+@frozen
 class SymmetricUnaryEncoding(UnaryEncoding):
     """SUE, basic one-time RAPPOR: every bit is flipped with probability 1 / (1 + e^(eps / 2))."""
 
@@ -63,7 +63,7 @@ class SymmetricUnaryEncoding(UnaryEncoding):
         return cls(size=size, own=SCALE - flip, other=flip)
 
 
-@dataclass(frozen=True)
+@frozen
 class OptimizedUnaryEncoding(UnaryEncoding):
     """OUE: the own bit is a fair coin, any other a 1 with probability 1 / (1 + e^eps).
 

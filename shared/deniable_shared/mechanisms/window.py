@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar, Final, Self
 
 from deniable_shared.errors import ParameterError
+from deniable_shared.frozen import frozen
 from deniable_shared.mechanisms.base import require_integer
 from deniable_shared.mechanisms.numeric import NumericMechanism, rounding_variance
 from deniable_shared.rationals import SCALE, exp_lower, log_upper
@@ -20,7 +20,7 @@ MAX_WINDOW: Final = 1_025
 PIECEWISE_STEPS: Final = 256
 
 
-@dataclass(frozen=True)
+@frozen
 class WindowMechanism(NumericMechanism):
     """Of k inputs, input j lands in the outcomes j to j + w - 1 with probability inside / 2^32.
 
@@ -100,7 +100,7 @@ class WindowMechanism(NumericMechanism):
         return Fraction(self.inside * (self.size - 1), (SCALE - self.inside) * self.window)
 
 
-@dataclass(frozen=True)
+@frozen
 class Piecewise(WindowMechanism):
     """The Piecewise Mechanism (Wang et al., ICDE 2019, algorithm 2), on a grid.
 
@@ -131,7 +131,7 @@ class Piecewise(WindowMechanism):
         return (noise + rounding_variance(share, steps)) / reports
 
 
-@dataclass(frozen=True)
+@frozen
 class SquareWave(WindowMechanism):
     """Square Wave (Li et al., SIGMOD 2020, section 5), over the bins of a histogram.
 
