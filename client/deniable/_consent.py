@@ -22,7 +22,6 @@ class Consent:
         given: whether values may be recorded.
         do_not_track: whether the environment refuses for the user, whatever the application says.
         withdrawals: how often the user has said no.
-        owed: whether the device still has to be wiped; until then nothing is recorded or sent.
     """
 
     def __init__(self, device: Device) -> None:
@@ -30,7 +29,12 @@ class Consent:
         self.given = False
         self.do_not_track = os.environ.get(DO_NOT_TRACK, "") not in ("", "0")
         self.withdrawals = 0
-        self.owed = False
+        self._settled = 0
+
+    @property
+    def owed(self) -> bool:
+        """Whether the device still has to be wiped; until then nothing is recorded or sent."""
+        return self._settled < self.withdrawals
 
     def grant(self) -> None:
         """The user agrees; without effect under `do_not_track`."""
@@ -40,7 +44,6 @@ class Consent:
         """The user does not agree, or no longer does: all that was stored is to be wiped."""
         self.given = False
         self.withdrawals += 1
-        self.owed = True
 
     def settle(self) -> None:
         """Does the wiping that is owed, if any.
@@ -51,7 +54,9 @@ class Consent:
         """
         if not self.owed:
             return
+        # Those so far: another one may follow while this is at work, and is owed then.
+        settled = self.withdrawals
         if self._device.exists:
             with self._device as device:
                 device.wipe()
-        self.owed = False
+        self._settled = max(self._settled, settled)

@@ -278,6 +278,28 @@ def test_a_secret_from_a_backup_makes_its_answers_be_paid_for_again(
     assert spent(client) == pytest.approx(2 * total(lifelong), abs=1e-6)
 
 
+def test_a_withdrawal_while_an_earlier_one_is_settled_is_settled_too(
+    make_client, directory, monkeypatch
+):
+    """Another thread agrees, records and withdraws just after the first wiping."""
+    client = make_client()
+    client.record("theme", "dark")
+    close = _device.Device.__exit__
+
+    def closed(device, *error):
+        monkeypatch.undo()
+        close(device, *error)
+        client.consent = True
+        assert client.record("late", value=True) is Outcome.RECORDED
+        client._consent.withdraw()
+
+    monkeypatch.setattr(_device.Device, "__exit__", closed)
+    client._consent.withdraw()
+    client._consent.settle()
+    client.close()
+    assert make_client().status().pending == 0
+
+
 def test_forgetting_deletes_what_is_pending_and_says_how_much(make_client, clock, collector):
     client = make_client(clock=clock, endpoint=collector.endpoint)
     client.record("theme", "dark")
