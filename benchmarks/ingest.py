@@ -1,187 +1,263 @@
-"""Durable ingest over HTTP beside an empty Flask endpoint, on the same server in the same run.
+"""Ingest over HTTP: durable uploads beside an empty Flask endpoint, relays, overload.
 
-Both are loaded by wrk with the same uploads, every one with its own id: 64 connections, one core
-for the server and the other for wrk. Prints one JSON object. Needs wrk (Debian package wrk).
+Everything runs on the same web server, one worker of granian, on one core; wrk and all else that
+makes load is on the other. What is compared is measured in turn, in the same run. Prints one JSON
+object. Needs wrk (Debian package wrk) and taskset; PostgreSQL and strace are left out where they
+are not installed.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
-import socket
+import os
+import secrets
+import shutil
 import statistics
 import subprocess
-import sys
 import tempfile
+import threading
 import time
-from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import httpx
-from flask import Flask
 
-from deniable_aggregator import Settings, Store
-from deniable_aggregator.keys import create
-from deniable_aggregator.serving import DEFAULT_HOST, DEFAULT_THREADS, serve, server
-from deniable_shared import registry, wire
-from deniable_shared.periods import epoch_at
+from benchmarks.served import (
+    LOAD_CORE,
+    SERVER_CORE,
+    Served,
+    Tokens,
+    body,
+    load,
+    prepare,
+    script,
+    served,
+)
+from deniable_shared import wire
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 CONNECTIONS = 64
+RELAYS = 16
+OVERLOAD = 5
 ROUNDS = 3
-SERVER_CORE, LOAD_CORE = 0, 1
-START_SECONDS = 10.0
-MARK = b"<the upload's id"
-
-REGISTRY = """
-registry = 1
-application = "benchmark"
-[budget]
-epsilon_per_day = 4.0
-epsilon_lifetime = 40.0
-[metrics.theme]
-type = "category"
-values = ["light", "dark", "system"]
-epsilon = 1.0
-"""
-
-SCRIPT = """
-local head, tail = %(head)s, %(tail)s
-local names = 0
-function setup(thread)
-    names = names + 1
-    thread:set("name", names)
-end
-function init(args)
-    local random = io.open("/dev/urandom", "rb")
-    run = random:read(8)
-    random:close()
-    count = 0
-    wrk.method = "POST"
-    wrk.headers["Content-Type"] = "application/msgpack"
-    wrk.headers["Authorization"] = "Bearer %(token)s"
-end
-function request()
-    count = count + 1
-    local n = count
-    local own = string.char(name %% 256, 0, 0, 0, n %% 256, math.floor(n / 256) %% 256,
-        math.floor(n / 65536) %% 256, math.floor(n / 16777216) %% 256)
-    return wrk.format(nil, nil, nil, head .. run .. own .. tail)
-end
-function done(summary, latency, requests)
-    local errors = summary.errors
-    local form = '\\n{"requests": %%d, "seconds": %%.6f, "p50_ms": %%.3f, "p99_ms": %%.3f, '
-        .. '"not_2xx": %%d, "socket_errors": %%d}\\n'
-    io.write(string.format(form,
-        summary.requests, summary.duration / 1e6, latency:percentile(50) / 1e3,
-        latency:percentile(99) / 1e3, errors.status,
-        errors.connect + errors.read + errors.write + errors.timeout))
-end
-"""
+ONE_REPORT = b"\x01"
+BATCH = b"\x00\x01\x02\x01" * 16_320  # with its padding 64 KiB, and 65,280 reports
+PROBES = 4
+PROBE_SECONDS = 0.01
+FSYNC_SECONDS = 2
 
 
-def empty_app() -> Flask:
-    """The least that a Flask application can do with an upload."""
-    app = Flask("empty", static_folder=None)
-    app.add_url_rule("/v1/reports", view_func=lambda: ("", 204), methods=["POST"])
-    return app
+@contextlib.contextmanager
+def stores(folder: Path) -> Iterator[dict[str, str]]:
+    """Where to store: an SQLite file, and a PostgreSQL server on the server's core if there is one.
 
-
-@contextmanager
-def served(kind: str, folder: Path, threads: int) -> Iterator[str]:
-    """One of the two servers, on its core and a free port."""
-    with closing(socket.socket()) as probe:
-        probe.bind((DEFAULT_HOST, 0))
-        port = probe.getsockname()[1]
-    command = ["taskset", "-c", str(SERVER_CORE), sys.executable, __file__, "--serve", kind]
-    command += ["--folder", str(folder), "--port", str(port), "--threads", str(threads)]
-    process = subprocess.Popen(command)
-    url = f"http://{DEFAULT_HOST}:{port}"
+    Args:
+        folder: for the file.
+    """
+    found = {"sqlite": str(folder / "store.db")}
     try:
-        deadline = time.monotonic() + START_SECONDS
-        while time.monotonic() < deadline:
-            try:
-                httpx.get(url)
-                break
-            except httpx.TransportError:
-                time.sleep(0.05)
-        yield url
+        from tests.postgresql import Postgresql, binaries
+    except ImportError:
+        yield found
+        return
+    if binaries() is None:
+        yield found
+        return
+    mine = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {SERVER_CORE})
+    try:
+        database = Postgresql()
     finally:
-        process.terminate()
-        process.wait()
+        os.sched_setaffinity(0, mine)
+    try:
+        yield {**found, "postgresql": database.fresh_schema()}
+    finally:
+        database.remove()
 
 
-def load(url: str, script: Path, seconds: int) -> dict[str, Any]:
-    """One round of wrk."""
-    command = ["taskset", "-c", str(LOAD_CORE), "wrk", "-t", "1", "-c", str(CONNECTIONS)]
-    command += ["-d", f"{seconds}s", "--latency", "-s", str(script), f"{url}/v1/reports"]
-    output = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    figures: dict[str, Any] = json.loads(output.strip().splitlines()[-1])
-    figures["requests_per_second"] = figures["requests"] / figures["seconds"]
-    return figures
-
-
-def prepare(folder: Path) -> Path:
-    """A store with a metric and a key, and the script that uploads reports of that metric."""
-    metric = registry.parse(REGISTRY).metrics["theme"]
-    today = epoch_at(time.time())
-    with closing(Store(folder / "store.db")) as store:
-        store.metrics.register([metric], today)
-        token = create(store, scope="write", application="benchmark", label="", today=today)
-    part = wire.Part(metric.spec.digest, today, b"\x01")
-    head, tail = wire.encode(wire.Upload(MARK, (part,))).split(MARK)
-    script = folder / "upload.lua"
-    script.write_text(SCRIPT % {"head": _lua(head), "tail": _lua(tail), "token": token})
-    return script
-
-
-def _lua(data: bytes) -> str:
-    return '"' + "".join(f"\\{byte:03d}" for byte in data) + '"'
-
-
-def measure(seconds: int, threads: int) -> dict[str, Any]:
-    """Rounds of both, in turn; medians over the rounds."""
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        script = prepare(folder)
-        rounds: dict[str, list[dict[str, Any]]] = {"empty": [], "durable": []}
-        with served("empty", folder, threads) as empty, served("durable", folder, threads) as real:
-            for url in (empty, real):
-                load(url, script, 1)
-            for _ in range(ROUNDS):
-                rounds["empty"].append(load(empty, script, seconds))
-                rounds["durable"].append(load(real, script, seconds))
-    answer: dict[str, Any] = {"benchmark": "ingest", "connections": CONNECTIONS}
-    answer["threads"] = threads
+def compared(urls: dict[str, Served], scripts: dict[str, Path], seconds: int) -> dict[str, Any]:
+    """Rounds of all servers, in turn; medians over the rounds."""
+    rounds: dict[str, list[dict[str, Any]]] = {kind: [] for kind in urls}
+    for kind, server in urls.items():
+        load(server.url, scripts[kind], seconds=1, connections=CONNECTIONS)
+    for _ in range(ROUNDS):
+        for kind, server in urls.items():
+            before = server.cpu_seconds()
+            found = load(server.url, scripts[kind], seconds=seconds, connections=CONNECTIONS)
+            spent = server.cpu_seconds() - before
+            found["worker_cpu_us"] = spent / found["requests"] * 1e6
+            rounds[kind].append(found)
+    answer: dict[str, Any] = {}
     for kind, results in rounds.items():
-        for figure in ("requests_per_second", "p50_ms", "p99_ms"):
+        for figure in ("requests_per_second", "p50_ms", "p99_ms", "worker_cpu_us"):
             median = statistics.median(result[figure] for result in results)
             answer[f"{kind}_{figure}"] = round(median, 2)
         answer[f"{kind}_failed"] = sum(r["not_2xx"] + r["socket_errors"] for r in results)
-    ratio = answer["durable_requests_per_second"] / answer["empty_requests_per_second"]
-    return {**answer, "ratio": round(ratio, 3)}
+        answer[f"{kind}_memory_mib"] = round(urls[kind].memory_mib("VmHWM"))
+    for kind in urls:
+        if kind != "empty":
+            # Round by round, so that a busy moment of the machine meets both.
+            shares = (
+                own["requests_per_second"] / empty["requests_per_second"]
+                for own, empty in zip(rounds[kind], rounds["empty"], strict=True)
+            )
+            answer[f"{kind}_over_empty"] = round(statistics.median(shares), 3)
+    return answer
+
+
+def relayed(server: Served, tokens: Tokens, upload: Path, seconds: int) -> dict[str, Any]:
+    """Batches of 64 KiB, until every report of them is in a tally."""
+    before, start = counted(server, tokens), time.monotonic()
+    found = load(server.url, upload, seconds=seconds, connections=RELAYS)
+    after = counted(server, tokens)
+    spent = time.monotonic() - start
+    return {
+        "reports_per_second": round((after - before) / spent),
+        "batches_per_second": round(found["requests_per_second"]),
+        "p50_ms": found["p50_ms"],
+        "p99_ms": found["p99_ms"],
+        "memory_mib": round(server.memory_mib("VmHWM")),
+    }
+
+
+def counted(server: Served, tokens: Tokens) -> int:
+    """How many reports are in tallies, once none waits."""
+    headers = {"Authorization": f"Bearer {tokens.read}"}
+    while True:
+        answer = httpx.get(
+            f"{server.url}/v1/metrics/theme/estimate", headers=headers, timeout=60
+        ).json()
+        if not answer.get("pending_reports"):
+            return int(answer.get("reports", 0))
+
+
+def overloaded(
+    server: Served, tokens: Tokens, upload: Path, payload: bytes, *, seconds: int, connections: int
+) -> dict[str, Any]:
+    """Many more connections than are needed to keep the server busy, and a few more clients beside.
+
+    What the clients beside them wait for their accepted uploads is what a device would wait.
+    """
+    server_memory = server.memory_mib()
+    waited: list[float] = []
+    refused: list[float] = []
+    stop = threading.Event()
+    given = (server.url, tokens.write, payload, stop, waited, refused)
+    probers = [threading.Thread(target=_probe, args=given) for _ in range(PROBES)]
+    for prober in probers:
+        prober.start()
+    found = load(server.url, upload, seconds=seconds, connections=connections)
+    stop.set()
+    for prober in probers:
+        prober.join()
+    return {
+        "connections": connections,
+        "accepted_per_second": round(found["accepted"] / found["seconds"]),
+        "refused_per_second": round(found["refused"] / found["seconds"]),
+        "failed": found["other"] + found["socket_errors"],
+        "accepted_probes": len(waited),
+        "refused_probes": len(refused),
+        "accepted_p50_ms": _percentile(waited, 50),
+        "accepted_p99_ms": _percentile(waited, 99),
+        "refused_p99_ms": _percentile(refused, 99),
+        "memory_before_mib": round(server_memory),
+        "memory_most_mib": round(server.memory_mib("VmHWM")),
+    }
+
+
+def _probe(
+    url: str,
+    token: str,
+    payload: bytes,
+    stop: threading.Event,
+    waited: list[float],
+    refused: list[float],
+) -> None:
+    headers = {"Authorization": f"Bearer {token}", "Content-Type": wire.CONTENT_TYPE}
+    with httpx.Client(base_url=url, headers=headers, timeout=60) as client:
+        while not stop.wait(PROBE_SECONDS):
+            content = body(payload, secrets.token_bytes(wire.ID_BYTES))
+            start = time.monotonic()
+            status = client.post("/v1/reports", content=content).status_code
+            (waited if status == 204 else refused).append(time.monotonic() - start)
+
+
+def _percentile(values: list[float], percent: int) -> float | None:
+    if len(values) < 2:
+        return None
+    return round(statistics.quantiles(values, n=100)[percent - 1] * 1e3, 1)
+
+
+def syncs(server: Served, upload: Path) -> dict[str, Any]:
+    """How often the worker waits for the disk, as strace counts; empty where it is not installed.
+
+    Of a PostgreSQL store the worker syncs nothing: the database does.
+    """
+    if shutil.which("strace") is None:
+        return {}
+    command = ["strace", "-f", "-c", "-e", "trace=fsync,fdatasync", "-p", str(server.worker())]
+    tracer = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    time.sleep(0.5)
+    found = load(server.url, upload, seconds=FSYNC_SECONDS, connections=CONNECTIONS)
+    tracer.send_signal(2)
+    _, said = tracer.communicate()
+    calls = sum(
+        int(line.split()[3]) for line in said.splitlines() if line.rstrip().endswith("sync")
+    )
+    return {"syncs": calls, "uploads": found["requests"]}
+
+
+def busy() -> float:
+    """How many processes wanted a core over the last minute."""
+    return round(os.getloadavg()[0], 2)
+
+
+def measure(seconds: int) -> dict[str, Any]:
+    """Everything; see the README for what is what."""
+    os.sched_setaffinity(0, {LOAD_CORE})
+    answer: dict[str, Any] = {"benchmark": "ingest", "connections": CONNECTIONS}
+    answer["load_before"] = busy()
+    with tempfile.TemporaryDirectory() as name, contextlib.ExitStack() as stack:
+        folder = Path(name)
+        targets = stack.enter_context(stores(folder))
+        tokens = {kind: prepare(target) for kind, target in targets.items()}
+        servers = {"empty": stack.enter_context(served(""))}
+        for kind, target in targets.items():
+            servers[kind] = stack.enter_context(served(target))
+        small = {
+            kind: script(folder, tokens[kind].write, ONE_REPORT, name=kind) for kind in targets
+        }
+        answer |= compared(servers, {"empty": small["sqlite"], **small}, seconds)
+        for kind in targets:
+            batches = script(folder, tokens[kind].write, BATCH, name=kind)
+            answer[f"{kind}_relay"] = relayed(servers[kind], tokens[kind], batches, seconds)
+            answer[f"{kind}_syncs"] = syncs(servers[kind], small[kind])
+            for what, payload, connections in (
+                ("overload", ONE_REPORT, CONNECTIONS * OVERLOAD),
+                ("relay_overload", BATCH, CONNECTIONS * OVERLOAD),
+            ):
+                counting = script(folder, tokens[kind].write, payload, name=kind, statuses=True)
+                answer[f"{kind}_{what}"] = overloaded(
+                    servers[kind],
+                    tokens[kind],
+                    counting,
+                    payload,
+                    seconds=seconds,
+                    connections=connections,
+                )
+    answer["load_after"] = busy()
+    return answer
 
 
 def main() -> None:
-    """Prints the figures, or serves one of the two applications."""
+    """Prints the figures."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seconds", type=int, default=3, help="of one round of wrk")
-    parser.add_argument("--threads", type=int, default=DEFAULT_THREADS, help="of the server")
-    parser.add_argument("--serve", choices=["empty", "durable"], help=argparse.SUPPRESS)
-    parser.add_argument("--folder", type=Path, help=argparse.SUPPRESS)
-    parser.add_argument("--port", type=int, help=argparse.SUPPRESS)
-    given = parser.parse_args()
-    if given.serve == "empty":
-        running = server(DEFAULT_HOST, given.port, given.threads)
-        running.serve(target_loader=empty_app, wrap_loader=False)
-    elif given.serve == "durable":
-        store = given.folder / "store.db"
-        serve(store=store, settings=Settings(), port=given.port, threads=given.threads)
-    else:
-        print(json.dumps(measure(given.seconds, given.threads), indent=4))
+    parser.add_argument("--seconds", type=int, default=4, help="of one round of wrk")
+    print(json.dumps(measure(parser.parse_args().seconds), indent=4))
 
 
 if __name__ == "__main__":

@@ -187,17 +187,18 @@ def body(payload: bytes, upload_id: bytes = MARK) -> bytes:
     return wire.encode(wire.Upload(upload_id, (part,)))
 
 
-def script(folder: Path, token: str, payload: bytes, *, statuses: bool = False) -> Path:
+def script(folder: Path, token: str, payload: bytes, *, name: str, statuses: bool = False) -> Path:
     """A script for wrk: uploads of the same reports, each with an id of its own.
 
     Args:
         folder: where to write it.
         token: a write key.
         payload: the reports.
+        name: of the store that the key is for.
         statuses: whether wrk counts accepted and refused, which costs it some speed.
     """
     head, tail = body(payload).split(MARK)
-    path = folder / f"upload-{len(payload)}-{statuses}.lua"
+    path = folder / f"{name}-{len(payload)}-{statuses}.lua"
     values = {"head": _lua(head), "tail": _lua(tail), "token": token}
     path.write_text(SCRIPT % {**values, "statuses": str(statuses).lower()})
     return path

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Final
 from deniable_aggregator import bridge, ingest, problems
 from deniable_aggregator.access import authenticated
 from deniable_aggregator.app import EXTENSION
-from deniable_aggregator.bodies import Body, Budget, CutOffError
+from deniable_aggregator.bodies import WHOLE_BYTES, Body, Budget, CutOffError
 from deniable_aggregator.deadlines import Deadlines
 from deniable_aggregator.health import PATHS as HEALTH
 from deniable_aggregator.keys import SCOPES
@@ -130,6 +130,8 @@ class Application:
                 await self._small.run(self._admit, key, headers, length)
             else:
                 self._admit(key, headers, length)
+            if length is None or length > WHOLE_BYTES:
+                self._spare_work(length or 0)
             data = await body.read(
                 protocol,
                 length=length,
@@ -138,6 +140,7 @@ class Application:
             )
             if data is None:
                 raise taking.too_large()
+            self._spare_work(len(data))
             upload = await self._checked(whose, data)
             outcome = await self._durable(upload, key)
         except ProblemError as problem:
@@ -147,6 +150,15 @@ class Application:
             taking.count(whose, "malformed_upload")
             raise ingest.malformed(WireError(str(error))) from None
         taking.count(whose, ingest.COUNTED[outcome])
+
+    def _spare_work(self, size: int) -> None:
+        """Refuses what the writer would refuse, before any work is put into it.
+
+        The body of a large upload need not even come. A small one has come already, and a client
+        whose body is read is surer to read the answer.
+        """
+        if not self._writer.has_room(size):
+            raise problems.overloaded()
 
     def _admit(self, key: Key, headers: Headers, length: int | None) -> None:
         self._ingest.admit(

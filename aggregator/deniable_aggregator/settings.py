@@ -51,6 +51,8 @@ class Settings:
         _SERVER,
         secret=True,
         optional=True,
+        form=r"(?![a-zA-Z0-9+.-]+://)[^\0]+|postgres(ql)?://[^\0]*",
+        words="a path, or a URL that begins with postgresql://",
     )
     host: str = _setting(
         "127.0.0.1",
@@ -110,7 +112,7 @@ class Settings:
         most=1_000_000,
     )
     queue_bytes: int = _setting(
-        4 << 20,
+        2 << 20,
         "What these may take in memory. One upload of whatever size may always wait.",
         _LIMITS,
         least=65_536,

@@ -143,15 +143,23 @@ class Writer:
         with self._change:
             if self._closed:
                 raise StoreUnavailableError("the server is shutting down")
-            queue = self._queue
-            if queue and (
-                len(queue) >= self._most_uploads or self._size + pending.size > self._most_bytes
-            ):
+            if not self.has_room(pending.size):
                 raise OverloadedError
             self._size += pending.size
-            queue.append(pending)
-            if len(queue) in (1, self._awaited):
+            self._queue.append(pending)
+            if len(self._queue) in (1, self._awaited):
                 self._change.notify()
+
+    def has_room(self, size: int) -> bool:
+        """Whether an upload of this size would be taken now; a moment later it may not be.
+
+        Args:
+            size: in bytes, roughly.
+        """
+        waiting = len(self._queue)
+        return not waiting or (
+            waiting < self._most_uploads and self._size + size <= self._most_bytes
+        )
 
     def write(self, upload: Upload, key_id: str) -> Outcome:
         """Hands an upload over and waits until it is durable.
