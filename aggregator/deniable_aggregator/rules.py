@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Final
 
@@ -20,6 +21,8 @@ class Rule:
         most: the largest value, or None.
         choices: the only values, or none for any.
         optional: whether text may be empty.
+        form: what text must be as a whole if it is not empty, as a regular expression.
+        words: the same in words.
         secret: whether it may hold a password: it is never shown as it is.
     """
 
@@ -30,6 +33,8 @@ class Rule:
     most: float | None = None
     choices: tuple[str, ...] = ()
     optional: bool = False
+    form: str = ""
+    words: str = ""
     secret: bool = False
 
     def constraint(self, kind: type) -> str:
@@ -40,6 +45,8 @@ class Rule:
         """
         if self.choices:
             return f"one of {', '.join(self.choices)}"
+        if self.words:
+            return self.words
         if kind is str and self.optional:
             return "text"
         noun = NOUNS[kind]
@@ -59,7 +66,11 @@ class Rule:
         if kind is str:
             if not isinstance(value, str) or "\0" in value:
                 return False
-            return value in self.choices if self.choices else bool(value) or self.optional
+            if not value:
+                return self.optional
+            if self.choices:
+                return value in self.choices
+            return not self.form or re.fullmatch(self.form, value) is not None
         if isinstance(value, bool) or not isinstance(value, (int, kind)):
             return False
         assert isinstance(value, (int, float))

@@ -131,12 +131,16 @@ class Settings:
         "key is that of all devices with one build of an application, or of a relay.",
         _LIMITS,
         optional=True,
+        form=r"[1-9][0-9]*/(second|minute|hour|day)",
+        words="a number, / and second, minute, hour or day",
     )
     rate_limit_store: str = _setting(
         "memory://",
         "Where they are counted: memory:// counts in each server for itself, redis://HOST:PORT in "
         "all of them together.",
         _LIMITS,
+        form=r"memory://|rediss?://[^\0]+",
+        words="memory://, or a URL that begins with redis:// or rediss://",
         secret=True,
     )
     max_candidates: int = _setting(

@@ -156,6 +156,26 @@ def test_no_password_is_in_any_output(file):
     assert "hunter2" not in str(refused.value)
 
 
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("store", "mysql://deniable:hunter2@db.example/telemetry"),
+        ("rate_limit_store", "memcached://deniable:hunter2@db.example"),
+        ("rate_limit", "many"),
+        ("rate_limit", "0/minute"),
+    ],
+)
+def test_a_text_of_another_form_is_refused_before_anything_is_opened(name, value):
+    (problem,) = problems({name: value}, {})
+    assert problem.startswith(f"{name} must be ")
+    assert "hunter2" not in problem
+
+
+def test_a_text_of_the_right_form_is_taken():
+    for store in ("deniable.db", "/var/lib/deniable/a b.db", URL, "postgres://h/d"):
+        assert load({"store": store, "rate_limit": "9/second"}, {}).settings.store == store
+
+
 def test_what_is_shown_can_be_read_by_people_and_programs():
     done = run("show", "--accept-days", "7", env={"DENIABLE_PORT": "9000"})
     assert re.search(r"accept_days\W+7\W+--accept-days", done.output)
