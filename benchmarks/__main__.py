@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks import counting, hadamard, ingest, randomizers, sdk
-from benchmarks.timing import Row, at_least
+from benchmarks.timing import Row, at_least, at_most
 
 ROOT: Final = Path(__file__).parent.parent
 OUTPUT: Final = ROOT / "build" / "benchmarks.json"
@@ -25,14 +25,27 @@ def ingest_rows() -> list[Row]:
     """Durable ingest beside an empty endpoint; nothing where there is no load generator."""
     if shutil.which("wrk") is None or shutil.which("taskset") is None:
         return []
-    found = ingest.measure(INGEST_SECONDS, ingest.DEFAULT_THREADS)
+    found = ingest.measure(INGEST_SECONDS)
     empty = ("empty Flask endpoint", found["empty_requests_per_second"])
-    return [
-        Row("ingest, durable", found["durable_requests_per_second"], "uploads/s", beside=(empty,)),
-        at_least("ingest over the empty endpoint", found["ratio"], "times", 0.7),
-        Row("ingest, durable, p50", found["durable_p50_ms"], "ms"),
-        Row("ingest, durable, p99", found["durable_p99_ms"], "ms"),
-    ]
+    rows = []
+    for kind, name, share in (("sqlite", "SQLite", 0.8), ("postgresql", "PostgreSQL", 0.6)):
+        if f"{kind}_relay" not in found:
+            continue
+        relay, overload = found[f"{kind}_relay"], found[f"{kind}_overload"]
+        rate = found[f"{kind}_requests_per_second"]
+        rows += [
+            Row(f"ingest, {name}, durable", rate, "uploads/s", beside=(empty,)),
+            at_least("ingest over the empty endpoint", found[f"{kind}_over_empty"], "times", share),
+            Row(f"ingest, {name}, p50", found[f"{kind}_p50_ms"], "ms"),
+            Row(f"ingest, {name}, p99", found[f"{kind}_p99_ms"], "ms"),
+            at_least(
+                f"relays, {name}, into tallies", relay["reports_per_second"], "reports/s", 1e6
+            ),
+        ]
+        waited = overload["accepted_p99_ms"]
+        if waited is not None:
+            rows.append(at_most(f"overload, {name}, p99 of accepted", waited, "ms", 250))
+    return rows
 
 
 def peer_figures() -> dict[str, Any]:
