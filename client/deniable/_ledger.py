@@ -93,6 +93,7 @@ class Ledger:
     def __init__(self, path: Path, *, new: bool) -> None:
         self._fingerprint = ""
         self._connection = _database.connect(path)
+        self._debits = self._connection.cursor()  # making one for each statement is felt
         try:
             if new and _database.version(self._connection) == 0:
                 _database.initialise(self._connection, _SCHEMA, VERSION)
@@ -123,7 +124,7 @@ class Ledger:
             sqlite3.Error: if it cannot be written; nothing was spent.
         """
         metric, every, cost, digest, total = charge
-        execute = self._connection.execute
+        execute = self._debits.execute
         execute("BEGIN IMMEDIATE")
         try:
             query = _READ if digest is None else _READ_MEMOIZED

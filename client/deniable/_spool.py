@@ -344,8 +344,9 @@ class Spool:
     def _keep_newest(self, number: int) -> None:
         count = self.count()
         if count > MAX_REPORTS:
-            # A hundredth more than needed, so that a full spool is not counted at every report.
-            count -= self._drop_oldest(count - MAX_REPORTS + MAX_REPORTS // 100)
+            # A twentieth more than needed: counting takes milliseconds, and is to be so rare that
+            # not even one call of `record` in a hundred notices.
+            count -= self._drop_oldest(count - MAX_REPORTS + MAX_REPORTS // 20)
         self._counted_from = number
         self._count_at = number + MAX_REPORTS - count + 1
 
