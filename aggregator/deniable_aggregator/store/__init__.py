@@ -14,9 +14,9 @@ from deniable_aggregator.store.keys import Keys, StoredKey
 from deniable_aggregator.store.levels import Levels, levels
 from deniable_aggregator.store.metrics import Metrics, Registration
 from deniable_aggregator.store.opening import open_database
-from deniable_aggregator.store.postgresql import is_url
 from deniable_aggregator.store.remote import RemoteDocuments
 from deniable_aggregator.store.tallies import Slice, Tallies
+from deniable_aggregator.store.urls import is_url
 
 
 class Store:

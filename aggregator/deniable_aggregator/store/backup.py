@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Final
 from deniable_aggregator.store.creation import revision_of
 from deniable_aggregator.store.errors import StoreRefusedError, StoreUnavailableError
 from deniable_aggregator.store.opening import existing, open_database
-from deniable_aggregator.store.postgresql import is_url, parse
 from deniable_aggregator.store.schema import metadata
+from deniable_aggregator.store.urls import is_url, parse
 from deniable_aggregator.store.whole import whole_file
 
 if TYPE_CHECKING:

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 from deniable_aggregator.store.creation import create_or_check
 from deniable_aggregator.store.errors import StoreRefusedError
-from deniable_aggregator.store.postgresql import PostgresqlDatabase, is_url, masked, parse
+from deniable_aggregator.store.postgresql import PostgresqlDatabase
 from deniable_aggregator.store.sqlite import SqliteDatabase
+from deniable_aggregator.store.urls import is_url, masked, parse
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -5,23 +5,22 @@ from __future__ import annotations
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, Final
 
-from sqlalchemy import URL, create_engine, event, make_url
-from sqlalchemy.exc import ArgumentError, DBAPIError
+from sqlalchemy import create_engine, event
+from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
 from deniable_aggregator.store.database import Appending, Database, new_epoch_key
 from deniable_aggregator.store.errors import StoreRefusedError, StoreUnavailableError
+from deniable_aggregator.store.urls import masked, parse
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
-    from sqlalchemy import Connection, Engine
+    from sqlalchemy import URL, Connection, Engine
     from sqlalchemy.engine import ExceptionContext
 
     from deniable_aggregator.store.database import Answer, Name, Row
 
-SCHEMES: Final = ("postgresql://", "postgres://", "postgresql+psycopg://")
-DRIVER: Final = "postgresql+psycopg"
 CONNECTIONS: Final = 4
 """Of each kind: ingest, other writing, reading."""
 
@@ -32,7 +31,6 @@ PURGE_PATIENCE_MS: Final = 200
 CREATION_LOCK: Final = 0x64656E6961626C65  # "deniable"
 SERIALIZATION_FAILURE: Final = "40001"
 DEADLOCK: Final = "40P01"
-SECRETS: Final = ("password", "sslpassword")
 
 # Without these, rows would stay locked for hours when a server's machine vanishes.
 _CLIENT: Final = {
@@ -222,39 +220,6 @@ _APPEND: Final = (
     "INSERT INTO inbox (id, digest, epoch, key, payload) "
     "SELECT * FROM unnest(%s::bigint[], %b::bytea[], %s::int[], %s::text[], %b::bytea[])"
 )
-
-
-def is_url(target: object) -> bool:
-    """Whether a store's name is the URL of a PostgreSQL database."""
-    return isinstance(target, str) and target.startswith(SCHEMES)
-
-
-def parse(url: str) -> URL:
-    """A URL in its parts.
-
-    Raises:
-        StoreRefusedError: if it is not one; the message does not quote it, as it has a password.
-    """
-    try:
-        parsed = make_url(url).set(drivername=DRIVER)
-    except (ArgumentError, ValueError):
-        raise StoreRefusedError(_FORM) from None
-    if "@" in (parsed.host or ""):
-        raise StoreRefusedError(_FORM)
-    return parsed
-
-
-_FORM: Final = (
-    "the URL of a store must be postgresql://USER:PASSWORD@HOST:PORT/DATABASE, with %40 for @ and "
-    "%2F for / in a password"
-)
-
-
-def masked(url: URL) -> str:
-    """A URL for people: without its password."""
-    hidden = {name: "***" for name in SECRETS if name in url.query}
-    shown = url.set(drivername="postgresql").update_query_dict(hidden)
-    return shown.render_as_string(hide_password=True)
 
 
 def lock_schema(connection: Connection) -> None:

@@ -1,0 +1,50 @@
+"""The URLs of PostgreSQL databases, which hold passwords that nobody is to see."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from sqlalchemy import make_url
+from sqlalchemy.exc import ArgumentError
+
+from deniable_aggregator.store.errors import StoreRefusedError
+
+if TYPE_CHECKING:
+    from sqlalchemy import URL
+
+SCHEMES: Final = ("postgresql://", "postgres://", "postgresql+psycopg://")
+DRIVER: Final = "postgresql+psycopg"
+SECRETS: Final = ("password", "sslpassword")
+
+
+def is_url(target: object) -> bool:
+    """Whether a store's name is the URL of a PostgreSQL database."""
+    return isinstance(target, str) and target.startswith(SCHEMES)
+
+
+def parse(url: str) -> URL:
+    """A URL in its parts.
+
+    Raises:
+        StoreRefusedError: if it is not one; the message does not quote it, as it has a password.
+    """
+    try:
+        parsed = make_url(url).set(drivername=DRIVER)
+    except (ArgumentError, ValueError):
+        raise StoreRefusedError(_FORM) from None
+    if "@" in (parsed.host or ""):
+        raise StoreRefusedError(_FORM)
+    return parsed
+
+
+_FORM: Final = (
+    "the URL of a store must be postgresql://USER:PASSWORD@HOST:PORT/DATABASE, with %40 for @ and "
+    "%2F for / in a password"
+)
+
+
+def masked(url: URL) -> str:
+    """A URL for people: without its password."""
+    hidden = {name: "***" for name in SECRETS if name in url.query}
+    shown = url.set(drivername="postgresql").update_query_dict(hidden)
+    return shown.render_as_string(hide_password=True)
