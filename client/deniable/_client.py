@@ -14,7 +14,6 @@ from deniable._lifecycle import Engine, close
 from deniable._randomness import Randomness
 from deniable._remote import Remote
 from deniable._status import NANO, Dropped, FlushResult, Journal, Outcome, Status
-from deniable._transport import HttpTransport
 from deniable._uploader import Uploader
 from deniable_shared.errors import ParameterError, RecordError
 from deniable_shared.periods import epoch_at
@@ -92,6 +91,8 @@ class Client:
         if transport is None:
             if endpoint is None or key is None:
                 raise ParameterError("endpoint and key", "given unless there is a transport", None)
+            from deniable._transport import HttpTransport
+
             transport = HttpTransport(endpoint, key)
         elif endpoint is not None or key is not None:
             raise ParameterError("endpoint and key", "left out if there is a transport", "both")

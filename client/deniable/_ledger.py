@@ -10,7 +10,6 @@ and is free. Which answers were given is not written down: that would be the tru
 
 from __future__ import annotations
 
-import hashlib
 import os
 from typing import TYPE_CHECKING, Final
 
@@ -214,6 +213,8 @@ class Ledger:
         """
         fingerprint = ""
         if secret is not None:
+            import hashlib  # loaded with the registry, and only then
+
             digest = hashlib.sha256(b"deniable fingerprint" + secret).hexdigest()
             fingerprint = digest[:_FINGERPRINT_DIGITS]
         if self._account()[0] != fingerprint or not fingerprint:

@@ -8,7 +8,6 @@ the same. The only source in the client is the operating system.
 
 from __future__ import annotations
 
-import hashlib
 import math
 import os
 from functools import lru_cache
@@ -207,6 +206,8 @@ def keyed(secret: bytes, label: bytes, length: int) -> Randomness:
         label: what the randomness is for.
         length: how many bytes will probably be needed; more are made in blocks of this length.
     """
+    import hashlib  # loaded with the registry, and only then
+
     block = 0
 
     def source(count: int) -> bytes:

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
 
 from deniable import _database
 from deniable._status import Dropped
-from deniable_shared import wire
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -91,6 +90,8 @@ class Pending(NamedTuple):
 
     def body(self) -> bytes:
         """The upload: the same bytes at every try."""
+        from deniable_shared import wire  # with msgpack, for the first upload
+
         part = wire.Part(self.digest, self.epoch, self.payload)
         return wire.encode(wire.Upload(self.upload_id, (part,)))
 

@@ -7,7 +7,15 @@ import sys
 
 import pytest
 
-LATER = {"tomllib", "fractions", "decimal", "json", "deniable_shared.mechanisms"}
+LATER = {
+    "decimal",
+    "deniable_shared.mechanisms",
+    "fractions",
+    "hashlib",
+    "json",
+    "msgpack",
+    "tomllib",
+}
 """Loaded with the first client."""
 
 NEVER = {
