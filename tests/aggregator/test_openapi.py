@@ -35,7 +35,7 @@ def test_it_is_served_without_a_key_and_valid(app):
 
 def test_the_document_of_the_documentation_is_the_one_that_is_served(app):
     assert json.loads(STORED.read_text(encoding="utf-8")) == document(app), (
-        f"curl http://127.0.0.1:8787{PATH} | python -m json.tool > docs/openapi.json"
+        f"curl http://127.0.0.1:8787{PATH} | python -m json.tool --indent 2 > docs/openapi.json"
     )
 
 
@@ -43,9 +43,11 @@ def test_the_document_of_the_documentation_is_the_one_that_is_served(app):
 def test_an_operation_names_problems_that_exist_and_says_so_for_each(app, method, path):
     operation = OPERATIONS[method, path]
     assert set(operation.problems) <= set(CODES)
-    answers = document(app)["paths"][path][method.lower()]["responses"]
+    described = document(app)
+    answers = described["paths"][path][method.lower()]["responses"]
     for code in operation.codes():
-        said = answers[str(CODES[code][0])]
+        name = answers[str(CODES[code][0])]["$ref"].rpartition("/")[2]
+        said = described["components"]["responses"][name]
         (content,) = said["content"].values()
         assert code in content["schema"]["allOf"][1]["properties"]["code"]["enum"]
         assert CODES[code][1] in said["description"]

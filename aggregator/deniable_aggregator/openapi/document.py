@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, Final
 
+from deniable_aggregator.openapi.operation import refusal
 from deniable_aggregator.openapi.operations import OPERATIONS
 from deniable_aggregator.openapi.schemas import COMPONENTS
 from deniable_shared import __version__
@@ -29,8 +30,11 @@ def document(app: Flask) -> dict[str, Any]:
         KeyError: if a route is not described.
     """
     paths: dict[str, dict[str, Any]] = {}
+    refusals: dict[str, dict[str, Any]] = {}
     for method, path in sorted(routes(app), key=lambda each: (each[1], each[0])):
-        paths.setdefault(path, {})[method.lower()] = OPERATIONS[method, path].described()
+        operation = OPERATIONS[method, path]
+        paths.setdefault(path, {})[method.lower()] = operation.described()
+        refusals |= {name: refusal(codes) for name, codes in operation.refusals().items()}
     return {
         "openapi": VERSION,
         "info": {
@@ -43,6 +47,7 @@ def document(app: Flask) -> dict[str, Any]:
         "paths": paths,
         "components": {
             "schemas": COMPONENTS,
+            "responses": dict(sorted(refusals.items())),
             "securitySchemes": {
                 "key": {
                     "type": "http",

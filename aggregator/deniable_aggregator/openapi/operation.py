@@ -100,13 +100,18 @@ class Operation:
         good: dict[str, Any] = {"description": self.summary}
         if self.answer is not None:
             good["content"] = {JSON: {"schema": self.answer}}
+        refusals = {
+            str(CODES[codes[0]][0]): {"$ref": f"#/components/responses/{name}"}
+            for name, codes in self.refusals().items()
+        }
+        return {str(self.status): good, **refusals}
+
+    def refusals(self) -> dict[str, list[str]]:
+        """The codes of each status, by a name that says which they are."""
         by_status: dict[int, list[str]] = {}
         for code in self.codes():
             by_status.setdefault(CODES[code][0], []).append(code)
-        return {
-            str(self.status): good,
-            **{str(status): _problem(status, by_status[status]) for status in sorted(by_status)},
-        }
+        return {"-".join(by_status[status]): by_status[status] for status in sorted(by_status)}
 
 
 def _parameters(
@@ -118,7 +123,9 @@ def _parameters(
     ]
 
 
-def _problem(status: int, codes: Sequence[str]) -> dict[str, Any]:
+def refusal(codes: Sequence[str]) -> dict[str, Any]:
+    """The response object of OpenAPI for problem codes of one status."""
+    status = CODES[codes[0]][0]
     schema = {
         "allOf": [
             {"$ref": "#/components/schemas/Problem"},
