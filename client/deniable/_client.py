@@ -132,7 +132,13 @@ class Client:
         if consent:
             self.consent = True
 
-    def record(self, metric: str, value: bool | float | str | Mapping[str, bool | str]) -> Outcome:
+    def record(
+        self,
+        metric: str,
+        value: bool | float | str | Mapping[str, bool | str],
+        *,
+        segment: str | None = None,
+    ) -> Outcome:
         """Records a value: checks, randomizes and stores it, all before returning.
 
         Never waits for the network, and never raises unless the client is strict. Once it answers
@@ -143,6 +149,8 @@ class Client:
             value: a bool for ``boolean`` metrics, a str for ``category`` and ``string``, an int or
                 float for ``number`` and ``distribution`` (what is outside the range counts as its
                 end), and for ``attributes`` a mapping from each name to its bool or str.
+            segment: for a metric with segments, the one that this device belongs to now; left out
+                or unknown, it counts as the metric's ``other`` segment, if there is one.
 
         Returns:
             What became of it. Every outcome is counted in `status`.
@@ -156,7 +164,7 @@ class Client:
         try:
             if self._engine.closed:
                 raise RecordError(Outcome.CLOSED, "the client was closed")
-            outcome, wake = self._recorder.record(metric, value)
+            outcome, wake = self._recorder.record(metric, value, segment)
             if wake is not None:
                 self._uploader.wake(wake)
         except RecordError as error:
@@ -172,7 +180,7 @@ class Client:
         if problem and self._strict:
             # What shows the variables of every frame must not find the value in this one, and the
             # error that was caught, whose frames and words may hold it, is not chained.
-            del metric, value
+            del metric, value, segment
             raise RecordError(outcome, problem)
         return outcome
 

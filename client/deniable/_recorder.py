@@ -91,7 +91,9 @@ class Recorder:
         hold = _LONGEST_PERIOD_DAYS * SECONDS_PER_EPOCH if self._owing else 0
         return self._remote.slowed_at_most(self._delay_seconds) + hold
 
-    def record(self, metric: object, value: object) -> tuple[Outcome, float | None]:
+    def record(
+        self, metric: object, value: object, segment: object = None
+    ) -> tuple[Outcome, float | None]:
         """Records a value, see `Client.record`.
 
         Returns:
@@ -113,7 +115,7 @@ class Recorder:
         epoch = epoch_at(now)
         if epoch > plan.last_epoch:
             raise RecordError(Outcome.EXPIRED, f"{plan.charge.metric} has expired")
-        item = self._encode(plan, value)
+        item = self._encode(plan, value, segment)
         if self._remote.disables(plan.charge.metric):
             return Outcome.DISABLED, None
         wake = 0.0 if self._owing and self.report_absences() else None
@@ -236,9 +238,9 @@ class Recorder:
             )
         return outcome, due
 
-    def _encode(self, plan: Plan, value: object) -> object:
+    def _encode(self, plan: Plan, value: object, segment: object) -> object:
         try:
-            return plan.spec.encode(value)
+            return plan.spec.encode(value, segment)
         except DomainError as error:
             problem = str(error)  # names the metric, never the value
         self._journal.trouble("outside_domain", problem)

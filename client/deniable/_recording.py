@@ -25,16 +25,20 @@ if TYPE_CHECKING:
     from deniable_shared.registry import Registry
 
 
+Given = bool | float | str | Mapping[str, bool | str]
+Kept = Given | tuple[Given, str]
+
+
 class Recorded(NamedTuple):
     """A value that a real client would have randomized and stored.
 
     Attributes:
         metric: its name.
-        value: the true value.
+        value: the true value; where a segment was given, a pair of both.
     """
 
     metric: str
-    value: bool | float | str | Mapping[str, bool | str]
+    value: Kept
 
 
 class Call(NamedTuple):
@@ -42,12 +46,12 @@ class Call(NamedTuple):
 
     Attributes:
         metric: as it was given.
-        value: as it was given.
+        value: as it was given; where a segment was given, a pair of both.
         outcome: what a real client would have answered.
     """
 
     metric: str
-    value: bool | float | str | Mapping[str, bool | str]
+    value: Kept
     outcome: Outcome
 
 
@@ -103,6 +107,7 @@ class _MemoryDevice(Device):
 class _MemoryLedger(_ledger.Ledger):
     def __init__(self) -> None:
         self._connection = _connect(_ledger._SCHEMA, _ledger.VERSION)
+        self._debits = self._connection.cursor()
         self.spent(0)
 
 
@@ -164,15 +169,22 @@ class RecordingClient(Client):
         if consent:
             self.consent = True
 
-    def record(self, metric: str, value: bool | float | str | Mapping[str, bool | str]) -> Outcome:
+    def record(
+        self,
+        metric: str,
+        value: bool | float | str | Mapping[str, bool | str],
+        *,
+        segment: str | None = None,
+    ) -> Outcome:
         """Records a value as the real client does, and keeps it.
 
         Raises:
             RecordError: if it is strict: see `Client.record`.
         """
-        kept = dict(value) if isinstance(value, Mapping) else value
+        given = dict(value) if isinstance(value, Mapping) else value
+        kept = given if segment is None else (given, segment)
         try:
-            outcome = super().record(metric, value)
+            outcome = super().record(metric, value, segment=segment)
         except RecordError as error:
             self.calls.append(Call(metric, kept, Outcome(error.outcome)))
             raise

@@ -147,6 +147,11 @@ class Fields:
         value = self.take(name, f"a table [{name}]", lambda v: isinstance(v, dict))
         return Fields(value, f"{self._where}{name}.", [] if value is None else self._problems)
 
+    def optional_table(self, name: str) -> Fields | None:
+        """A table inside this one, or None where there is none."""
+        value = self.take(name, "a table", lambda v: isinstance(v, dict), default=None)
+        return None if value is None else Fields(value, f"{self._where}{name}.", self._problems)
+
     def tables(self, pattern: str) -> Iterator[tuple[str, Fields]]:
         """Every entry as a table, with its name, which must match a pattern."""
         for name in list(self._data):

@@ -15,7 +15,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from deniable_shared import attributes, numbers
+from deniable_shared import attributes, numbers, segments
 from deniable_shared.errors import ParameterError, RegistryError
 from deniable_shared.fields import Fields
 from deniable_shared.frozen import frozen
@@ -195,6 +195,7 @@ def _metric(application: str, name: str, table: Fields, budget: Budget) -> Metri
             table.text("other", default=None),
             table.text("absent", default=None),
         )
+    parted = segments.read(table, kind, name, values, other)
     ends = table.range("range") if kind in NUMERIC else None
     bins = 0
     if kind == "distribution":
@@ -203,6 +204,8 @@ def _metric(application: str, name: str, table: Fields, budget: Budget) -> Metri
     parts = attributes.read(table.table("attributes")) if kind == "attributes" else ()
     mechanism_table = table.mechanism()
     table.refuse_unknown()
+    if parted is not None:
+        kind, values, other = "category", parted.items, None
     if table.failed or kind is None or epsilon is None or devices is None or parts is None:
         return None
     try:
@@ -217,7 +220,19 @@ def _metric(application: str, name: str, table: Fields, budget: Budget) -> Metri
             choice=mechanism_table,
             delta=delta,
         )
-        spec = Spec(application, name, kind, values, other, mechanism, every, parts, ends, absent)  # type: ignore[arg-type]
+        spec = Spec(
+            application,
+            name,
+            kind,  # type: ignore[arg-type]
+            values,
+            other,
+            mechanism,
+            every,  # type: ignore[arg-type]
+            parts,
+            ends,
+            absent,
+            parted,
+        )
     except ParameterError as error:
         owner, _, parameter = error.name.partition(" ")
         field = f"mechanism.{parameter}" if owner in MECHANISMS else error.name

@@ -33,6 +33,7 @@ from deniable_shared.mechanisms import (
 )
 from deniable_shared.numbers import MAX_DELTA, Range
 from deniable_shared.periods import EVERY, Every
+from deniable_shared.segments import Segments
 
 MetricType = Literal["attributes", "boolean", "category", "distribution", "number", "string"]
 
@@ -57,7 +58,8 @@ class Spec:
         application: whose metric it is.
         name: the metric's name.
         type: one of `TYPES`.
-        values: the categories in their order, the catch-all last; empty unless a category.
+        values: the categories in their order, the catch-all last; empty unless a category. With
+            segments, all pairs.
         other: the category that values outside the domain count as, or None.
         mechanism: integer parameters; nothing else decides the noise.
         every: at most one report per device and period.
@@ -65,6 +67,8 @@ class Spec:
         range: lower and upper end of a ``number`` or ``distribution``, exactly; None for others.
         absent: the category that a device reports for a period in which the application recorded
             nothing, so that silence says nothing; None if it is silent then.
+        segments: what the values are pairs of, or None. It is then a category without a catch-all
+            of its own, whatever the type of the metric's own values.
     """
 
     application: str
@@ -77,6 +81,7 @@ class Spec:
     attributes: tuple[Attribute, ...] = ()
     range: Range | None = None
     absent: str | None = None
+    segments: Segments | None = None
 
     def __post_init__(self) -> None:
         if self.type not in TYPES:
@@ -97,8 +102,10 @@ class Spec:
             raise ParameterError("values", f"{size} different items", self.values)
         if self.other is not None and self.other not in self.values:
             raise ParameterError("other", "one of the values", self.other)
-        if self.absent is not None and self.absent not in self.values:
+        own = self.values if self.segments is None else self.segments.of.values
+        if self.absent is not None and self.absent not in own:
             raise ParameterError("absent", "one of the values", self.absent)
+        self._check_segments()
         self._check_attributes()
         self._check_range()
         if not self.mechanism.epsilon <= MAX_EPSILON:
@@ -109,6 +116,19 @@ class Spec:
                 f"at most {MAX_EPSILON_PERMANENT}",
                 self.mechanism.epsilon_permanent,
             )
+
+    def _check_segments(self) -> None:
+        """Values are the pairs, and a report of absence has a segment to be of.
+
+        Raises:
+            ParameterError: naming what does not fit.
+        """
+        if self.segments is None:
+            return
+        if self.type != "category" or self.values != self.segments.items or self.other is not None:
+            raise ParameterError("segment", "of the pairs that are the values", self.values)
+        if self.absent is not None and self.segments.by.other is None:
+            raise ParameterError("segment.other", "given, as absent has no segment", None)
 
     def _check_attributes(self) -> None:
         """Every attribute has a name of its own, and what the mechanism needs for it.
@@ -160,6 +180,8 @@ class Spec:
             data["range"] = numbers.canonical_range(self.range)
         if self.absent is not None:
             data["absent"] = self.absent
+        if self.segments is not None:
+            data["segments"] = self.segments.canonical()
         return data
 
     @classmethod
@@ -181,6 +203,7 @@ class Spec:
                 attributes=tuple(map(Attribute.from_canonical, data.get("attributes", ()))),
                 range=numbers.range_of(data["range"]) if "range" in data else None,
                 absent=data.get("absent"),
+                segments=Segments.from_canonical(data["segments"]) if "segments" in data else None,
             )
         except (KeyError, TypeError, AttributeError) as error:
             raise ParameterError("spec", "a canonical spec", data) from error
@@ -211,13 +234,16 @@ class Spec:
         pairs = isinstance(self.mechanism, SampledCoefficients)
         return items + pair_items(self.attributes) if pairs else items
 
-    def encode(self, value: object) -> int | bytes | tuple[int, ...]:
+    def encode(self, value: object, segment: object = None) -> int | bytes | tuple[int, ...]:
         """A recorded value in the form that the mechanism takes.
 
         Args:
             value: a bool for ``boolean``, a mapping from names to bools and strs for
                 ``attributes``, a finite int or float for ``number`` and ``distribution``, where it
-                is clamped to the range, a str otherwise.
+                is clamped to the range, a str otherwise. With segments, a bool or a str as the
+                metric's own values are.
+            segment: which one the device belongs to, a str; None counts as the catch-all, and is
+                all that a metric without segments takes.
 
         Returns:
             An index into the domain, one index for each attribute, the canonical bytes of a
@@ -227,6 +253,10 @@ class Spec:
             DomainError: if the value has the wrong type, or is outside a domain without a
                 catch-all. The message does not contain it.
         """
+        if self.segments is not None:
+            return self._pair(self.segments, value, segment)
+        if segment is not None:
+            raise DomainError(f"{self.name} has no segments")
         if self.type == "boolean":
             if type(value) is bool:
                 return int(value)
@@ -243,6 +273,20 @@ class Spec:
                 raise DomainError(f"{self.name} has no catch-all for values outside its domain")
             return index
         return self._canonical_string(value)
+
+    def _pair(self, segments: Segments, value: object, segment: object) -> int:
+        number = segments.of.index(value)
+        if number is None:
+            flag = segments.of.type == "boolean"
+            wanted = "takes a bool" if flag else "takes a str of its domain: it has no catch-all"
+            raise DomainError(f"{self.name} {wanted}")
+        pair = segments.index(number, segment)
+        if pair is None:
+            raise DomainError(
+                f"{self.name}.{segments.by.name} is missing or outside its domain, "
+                "and has no catch-all"
+            )
+        return pair
 
     def _record(self, value: object) -> tuple[int, ...]:
         """Every attribute is looked at, so that what is refused does not depend on the draw."""

@@ -305,3 +305,19 @@ def test_nothing():
     assert not {"deniable._client", "deniable.testing", "sqlite3", "mmh3"} & set(sys.modules)
 """
     assert "1 passed" in in_pytest(tmp_path, code)
+
+
+def test_a_segment_is_kept_with_its_value(clock):
+    segmented = parse(
+        'registry = 1\napplication = "flightdeck"\n'
+        "[budget]\nepsilon_per_day = 4\nepsilon_lifetime = 40\n"
+        '[metrics.theme]\ntype = "category"\nvalues = ["light", "dark"]\nepsilon = 1\n'
+        'segment = { name = "channel", values = ["stable", "beta"] }\n'
+    )
+    with RecordingClient(segmented, clock=clock, strict=False) as recorder:
+        assert recorder.record("theme", "dark", segment="nightly") is Outcome.OUTSIDE_DOMAIN
+        assert recorder.record("theme", "dark") is Outcome.OUTSIDE_DOMAIN
+        assert recorder.record("theme", "dark", segment="beta") is Outcome.RECORDED
+        assert recorder.recorded == [("theme", ("dark", "beta"))]
+        said = recorder.disclosure().said
+        assert "channel=" in str(said)

@@ -84,6 +84,11 @@ class MechanismConformance:
         raise NotImplementedError
 
     @classmethod
+    def encoded(cls, spec: Spec, value: object) -> object:
+        """A population's value as the randomizer takes it."""
+        return spec.encode(value)
+
+    @classmethod
     def label(cls, value: object) -> str:
         """The item that a population's value counts for."""
         return str(value)
@@ -98,7 +103,7 @@ class MechanismConformance:
     @classmethod
     def channel(cls, spec: Spec, value: object) -> dict[bytes, Fraction]:
         """P(report | value) over the shipped bytes, exactly."""
-        item = spec.encode(value)
+        item = cls.encoded(spec, value)
         return distribution(lambda walk: randomizer_for(spec, walk).report(item, secret_of(1)))
 
     def test_epsilon_is_never_above_the_declared_one_and_within_a_thousandth_of_it(self):
@@ -123,7 +128,7 @@ class MechanismConformance:
 
     def sampled(self, spec: Spec, value: object) -> dict[bytes, int]:
         randomizer = randomizer_for(spec, seeded("sampler"))
-        item, secret = spec.encode(value), secret_of(1)
+        item, secret = self.encoded(spec, value), secret_of(1)
         counts: dict[bytes, int] = {}
         for _ in range(SAMPLES):
             report = randomizer.report(item, secret)
@@ -179,7 +184,7 @@ class MechanismConformance:
             spec = cls.redrawn(index)
             randomizer, tally = randomizer_for(spec, randomness), tally_for(spec)
             payload = b"".join(
-                randomizer.report(spec.encode(value), secret_of(next(device)))
+                randomizer.report(cls.encoded(spec, value), secret_of(next(device)))
                 for value in cls.population
             )
             estimate, variance = cls.estimated(tally, tally.count(payload))
@@ -208,7 +213,7 @@ class MechanismConformance:
         randomizer = randomizer_for(self.spec, seeded(seed))
         values = itertools.cycle(self.population)
         return b"".join(
-            randomizer.report(self.spec.encode(next(values)), secret_of(device))
+            randomizer.report(self.encoded(self.spec, next(values)), secret_of(device))
             for device in range(count)
         )
 

@@ -1,0 +1,112 @@
+"""Segments: a second, declared property of the device that a value is reported together with.
+
+A metric with segments is a category over all pairs of a value and a segment. A pair is randomized
+as one item, so a report costs its epsilon once, whatever is asked of it later.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final
+
+from deniable_shared.attributes import NAME, Attribute, categories
+from deniable_shared.errors import ParameterError
+from deniable_shared.frozen import frozen
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from deniable_shared.fields import Fields
+
+MAX_PAIRS: Final = 4_096
+
+
+@frozen
+class Segments:
+    """The pairs of a metric's values with segments.
+
+    Attributes:
+        of: the metric's own values, under its name.
+        by: the segments, under theirs.
+    """
+
+    of: Attribute
+    by: Attribute
+
+    def __post_init__(self) -> None:
+        if self.by.name == self.of.name:
+            raise ParameterError("segment.name", "another than the metric's", self.by.name)
+        if self.by.type != "category":
+            raise ParameterError("segment", "a category", self.by.type)
+        pairs = self.of.size * self.by.size
+        if pairs > MAX_PAIRS:
+            raise ParameterError("segment", f"of at most {MAX_PAIRS} pairs with values", pairs)
+        if len(set(self.items)) != pairs:
+            raise ParameterError("segment", "such that all pairs read differently", self.by.values)
+
+    @cached_property
+    def items(self) -> tuple[str, ...]:
+        """All pairs, segment by segment: ``theme=dark & channel=beta``."""
+        return tuple(item for segment in self.by.values for item in self.items_of(segment))
+
+    def items_of(self, segment: str) -> tuple[str, ...]:
+        """The pairs of one segment, in the order of the metric's values."""
+        return tuple(
+            f"{self.of.name}={value} & {self.by.name}={segment}" for value in self.of.domain
+        )
+
+    def index(self, value: int, segment: object) -> int | None:
+        """The number of a pair; None if the segment is outside its domain, without a catch-all.
+
+        Args:
+            value: the number of the metric's value.
+            segment: as it is recorded; None where none was given.
+        """
+        number = self.by.other_index if segment is None else self.by.index(segment)
+        return None if number is None else number * self.of.size + value
+
+    def canonical(self) -> dict[str, Any]:
+        """The two as JSON data."""
+        return {"of": self.of.canonical(), "by": self.by.canonical()}
+
+    @classmethod
+    def from_canonical(cls, data: Mapping[str, Any]) -> Segments:
+        """The segments that `canonical` described.
+
+        Raises:
+            ParameterError: if they are refused.
+        """
+        return cls(Attribute.from_canonical(data["of"]), Attribute.from_canonical(data["by"]))
+
+
+def read(
+    metric: Fields, kind: str | None, name: str, values: tuple[str, ...], other: str | None
+) -> Segments | None:
+    """The segments of a metric, from its table in a registry file; None if there are none.
+
+    Args:
+        metric: its field ``segment`` is ``{ name = "channel", values = ["stable", "beta"] }``, with
+            ``other`` or without.
+        kind: the metric's type.
+        name: the metric's name.
+        values: its own values.
+        other: its own catch-all.
+    """
+    if kind not in ("boolean", "category"):
+        return None
+    table = metric.optional_table("segment")
+    if table is None:
+        return None
+    called, listed = table.text("name", NAME), table.texts("values")
+    catch_all = table.text("other", default=None)
+    table.refuse_unknown()
+    metric.failed |= table.failed
+    if table.failed or called is None or listed is None:
+        return None
+    segments, (catch_all,) = categories(listed, catch_all)
+    try:
+        own = Attribute(name, "boolean" if kind == "boolean" else "category", values, other)
+        return Segments(own, Attribute(called, "category", segments, catch_all))
+    except ParameterError as error:
+        metric.problem(error.name, error.constraint, error.value)
+        return None
