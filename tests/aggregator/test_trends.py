@@ -1,0 +1,127 @@
+"""Series and changes over HTTP, on both stores."""
+
+from __future__ import annotations
+
+import itertools
+from datetime import UTC, date, datetime, timedelta
+
+import numpy as np
+import pytest
+
+from deniable_aggregator.series import Span, spans
+from tests.aggregator.service import TODAY, problem, upload
+
+REPORTS = {-9: b"\x00" * 40 + b"\x01" * 20, -2: b"\x00" * 30 + b"\x02" * 30, 0: b"\x01" * 60}
+SERIES = "/v1/metrics/theme/series"
+CHANGE = "/v1/metrics/theme/change"
+
+
+def day(offset):
+    return (datetime.fromtimestamp(TODAY * 86_400, UTC).date() + timedelta(offset)).isoformat()
+
+
+@pytest.fixture
+def filled(service):
+    for offset, payload in REPORTS.items():
+        assert service.send(upload(payload, epoch=TODAY + offset)).status_code == 204
+    return service
+
+
+def test_every_day_is_estimated_by_itself_and_days_without_reports_are_there(filled):
+    found = filled.ask(f"{SERIES}?item=light").get_json()
+    assert (found["since"], found["until"], found["by"]) == (day(-9), day(0), "day")
+    assert [period["reports"] for period in found["periods"]] == [60, *[0] * 6, 60, 0, 60]
+    assert "estimates" not in found["periods"][1]
+    assert found["reports"] == 180
+    for index, offset in ((0, -9), (7, -2), (9, 0)):
+        query = f"since={day(offset)}&until={day(offset)}&postprocess=none"
+        alone = filled.ask(f"/v1/metrics/theme/estimate?{query}").get_json()
+        rows = {row["item"]: row for row in alone["estimates"]}
+        (row,) = found["periods"][index]["estimates"]
+        wanted = rows["light"]
+        assert {name: row[name] for name in ("share", "low", "high")} == {
+            name: wanted[name] for name in ("share", "low", "high")
+        }
+
+
+def test_months_and_weeks_put_days_together(filled):
+    weeks = filled.ask(f"{SERIES}?by=week").get_json()["periods"]
+    assert sum(period["reports"] for period in weeks) == 180
+    assert all(date.fromisoformat(period["since"]).weekday() == 0 for period in weeks[1:])
+    months = filled.ask(f"{SERIES}?by=month&since={day(-60)}").get_json()["periods"]
+    assert [period["reports"] for period in months][-1] > 0
+    assert months[0]["since"] == day(-60)
+
+
+def test_simultaneous_intervals_are_wider_by_items_and_periods(filled):
+    narrow, wide = (
+        filled.ask(f"{SERIES}?interval={kind}").get_json() for kind in ("item", "simultaneous")
+    )
+    widths = [
+        [row["high"] - row["low"] for p in found["periods"] for row in p.get("estimates", [])]
+        for found in (narrow, wide)
+    ]
+    assert len(widths[0]) == 9
+    assert (np.array(widths[1]) > 1.3 * np.array(widths[0])).all()
+    assert wide["interval"]["level"] == 0.95
+
+
+def test_candidates_are_sent_in_the_body(filled):
+    found = filled.ask(SERIES, method="POST", json={"candidates": ["dark", "light"]}).get_json()
+    assert [row["item"] for row in found["periods"][0]["estimates"]] == ["dark", "light"]
+
+
+def test_a_change_is_found(filled):
+    path = f"{CHANGE}?before={day(-9)}..{day(-2)}&after={day(-1)}..{day(0)}"
+    found = filled.ask(path).get_json()
+    rows = {row["item"]: row for row in found["changes"]}
+    assert rows["light"]["changed"]
+    assert rows["light"]["change"] < -0.5
+    assert rows["dark"]["high"] > rows["dark"]["low"] > 0.5
+    assert (found["before"]["reports"], found["after"]["reports"]) == (120, 60)
+    assert found["pending_reports"] == 0
+    same = filled.ask(f"{path}&about=population&interval=simultaneous&item=light").get_json()
+    (row,) = same["changes"]
+    assert row["standard_error"] > row["standard_error_same_devices"]
+
+
+@pytest.mark.parametrize(
+    ("path", "code", "status"),
+    [
+        (f"{SERIES}?by=hour", "malformed_question", 400),
+        (f"{SERIES}?since=2026-02-01&until=2026-01-01", "malformed_question", 400),
+        (f"{SERIES}?since=1990-01-01", "malformed_question", 400),
+        (f"{SERIES}?since=1990-01-01&until=1990-01-02", "estimate_refused", 422),
+        (f"{SERIES}?until=1990-01-02", "no_reports", 404),
+        (f"{SERIES}?item=nothing", "estimate_refused", 422),
+        ("/v1/metrics/emoji/series", "candidates_needed", 422),
+        ("/v1/metrics/nothing/series", "unknown_metric", 404),
+        (CHANGE, "malformed_question", 400),
+        (f"{CHANGE}?before=2026-01-02..2026-01-01&after=2026-02-01", "malformed_question", 400),
+        (f"{CHANGE}?before=2026-01-01..2026-01-05&after=2026-01-05", "malformed_question", 400),
+        (f"{CHANGE}?before=2020-01-01&after=2020-01-02", "no_reports", 404),
+        (f"{CHANGE}?before=2020-01-01&after=2020-01-02&correction=none", "malformed_question", 400),
+    ],
+)
+def test_bad_questions_are_refused(filled, path, code, status):
+    problem(filled.ask(path), status, code)
+
+
+def test_the_body_of_a_series_has_candidates_only(filled):
+    body = {"candidates": ["light"], "sum": ["light"]}
+    problem(filled.ask(SERIES, method="POST", json=body), 400, "malformed_question")
+
+
+def test_spans_are_calendar_periods_cut_to_the_days():
+    first, last = date(2025, 12, 30), date(2026, 2, 2)
+    months = list(spans("month", first, last))
+    assert months[0] == Span(first, date(2025, 12, 31))
+    assert months[1] == Span(date(2026, 1, 1), date(2026, 1, 31))
+    assert months[-1] == Span(date(2026, 2, 1), last)
+    for by in ("day", "week", "month"):
+        found = list(spans(by, first, last))
+        assert (found[0].since, found[-1].until) == (first, last)
+        assert all(
+            one.until + timedelta(1) == other.since
+            for one, other in itertools.pairwise(found)
+        )
