@@ -165,7 +165,8 @@ class Device:
         """Closes the files; the next use opens them again."""
         if self._acquire(_LOCK_WAIT_SECONDS / 4):  # the host wants to exit
             try:
-                self._close_alone(_LOCK_WAIT_SECONDS / 4)
+                self._be_alone(_LOCK_WAIT_SECONDS / 4)
+                self._close_files()
             finally:
                 self._release()
 
@@ -178,8 +179,9 @@ class Device:
         if self._suspended and self._lock_file is not None:
             # The host waits for this, and for whoever records next.
             ledger, spool = self.directory / _LEDGER, self.directory / _SPOOL
+            self._be_alone(_LOCK_WAIT_SECONDS)
             with _database.logs_kept(ledger, spool):
-                self._close_alone(_LOCK_WAIT_SECONDS)
+                self._close_files()
 
     def resume(self) -> None:
         """After a fork, in the parent."""
@@ -196,7 +198,8 @@ class Device:
         self._inside = False
 
     def __del__(self) -> None:
-        self._close_alone(0.0)
+        self._be_alone(0.0)
+        self._close_files()
 
     def _acquire(self, timeout_seconds: float) -> bool:
         if not self._lock.acquire(timeout=timeout_seconds):
@@ -283,16 +286,14 @@ class Device:
         self._retry_at = time.monotonic() + REOPEN_SECONDS
         self._journal.trouble("storage_unavailable", self._refusal)
 
-    def _close_alone(self, wait_seconds: float) -> None:
-        """Closes the files under the directory's lock, since the last one to close moves the log.
+    def _be_alone(self, wait_seconds: float) -> None:
+        """Takes the directory's lock to close the files: the last one to close moves the log.
 
-        Does it without, if another process is stuck with the lock: then SQLite's own must do.
+        If another process is stuck with it, SQLite's own locks must do.
         """
-        lock_file = self._lock_file
-        if lock_file is not None:
+        if self._lock_file is not None:
             with contextlib.suppress(StorageError, OSError):
-                _seize(lock_file, wait_seconds)
-        self._close_files()
+                _seize(self._lock_file, wait_seconds)
 
     def _close_files(self) -> None:
         for name in ("spool", "ledger"):
