@@ -278,11 +278,9 @@ def test_a_secret_from_a_backup_makes_its_answers_be_paid_for_again(
     assert spent(client) == pytest.approx(2 * total(lifelong), abs=1e-6)
 
 
-def test_a_withdrawal_while_an_earlier_one_is_settled_is_settled_too(
-    make_client, directory, monkeypatch
-):
+def test_a_withdrawal_while_an_earlier_one_is_settled_is_settled_too(make_client, monkeypatch):
     """Another thread agrees, records and withdraws just after the first wiping."""
-    client = make_client()
+    client = make_client(background=False)
     client.record("theme", "dark")
     close = _device.Device.__exit__
 
