@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+from deniable_aggregator.tallies.fakes import FAKES
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
@@ -17,6 +19,16 @@ if TYPE_CHECKING:
     from deniable_shared.spec import Spec
 
 DETECTION_ALPHA: Final = 0.05
+
+POISONING: Final[Mapping[str, Any]] = {
+    "fakes": FAKES,
+    "meaning": (
+        f"poisoning_radius is how far fake reports could move the estimate beside it, up or down, "
+        f"if they came on top of those counted until they were {FAKES:.0%} of all, each made to "
+        "move it most; no interval contains it"
+    ),
+}
+"""What the poisoning radius beside every estimate is."""
 
 _ABOUT: Final[Mapping[str, str]] = {
     "devices": "the devices that reported",
@@ -66,6 +78,7 @@ class Estimate:
         correction: of detection.
         reports: how many reports were counted.
         specs: for each spec that contributed, the spec and its number of reports.
+        radius: float64, (items,): how far 1% of fake reports could move each share.
         processed: post-processed shares beside the raw ones, or None.
         sum: the share of a set of items, or None.
     """
@@ -85,6 +98,7 @@ class Estimate:
     correction: Correction
     reports: int
     specs: tuple[tuple[Spec, int], ...]
+    radius: NDArray[np.float64]
     processed: Processed | None = None
     sum: Sum | None = None
 
@@ -106,6 +120,7 @@ class Estimate:
                 "correction": self.correction,
                 "meaning": _detection_meaning(self.correction),
             },
+            "poisoning": POISONING,
             "specs": [described(spec, reports) for spec, reports in self.specs],
         }
         if len(self.specs) > 1:
@@ -135,6 +150,7 @@ class Estimate:
             "high": self.high.tolist(),
             "method": ["exact" if exact else "normal" for exact in self.exact.tolist()],
             "detected": self.detected.tolist(),
+            "poisoning_radius": self.radius.tolist(),
         }
         if self.processed is not None:
             columns["processed"] = self.processed.share.tolist()

@@ -136,6 +136,18 @@ class Combination:
         share = self.share[chosen]
         return Limits(share - np.sqrt(down), share + np.sqrt(up), is_exact)
 
+    def radius(self, chosen: NDArray[np.int64]) -> NDArray[np.float64]:
+        """How far fake reports, 1% of those of every spec, could move some of the items.
+
+        Args:
+            chosen: int64, (items,): their positions.
+        """
+        moved = np.zeros(self.share.size)
+        for part, weights in zip(self.parts, self.weights, strict=True):
+            if part.shares.radius is not None:
+                moved[part.known] += weights[part.known] * part.shares.radius
+        return moved[chosen]
+
 
 def combine(parts: Sequence[Part], size: int, about: About) -> Combination:
     """Combines what the specs say about `size` items."""

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
 import numpy as np
 
-from deniable_aggregator.answer import described
+from deniable_aggregator.answer import POISONING, described
 from deniable_aggregator.intervals import DEFAULT_LEVEL, z_value
 from deniable_aggregator.numbers import MeanPart, mean_variance, mean_weight
+from deniable_aggregator.poisoning.histograms import Radii, bits_radii, wave_radii
 from deniable_aggregator.postprocess import norm_sub
 from deniable_aggregator.quantiles import Interval, inverted, normal, quantiles_of
 from deniable_aggregator.reconstruction import RECONSTRUCTIONS, Reconstruction, channel, reconstruct
@@ -61,6 +62,7 @@ class DistributionEstimate:
         reports: how many reports were counted.
         left_out: reports of specs with other bins or another mechanism, which cannot be combined.
         specs: for each spec that contributed, the spec and its number of reports.
+        radii: how far 1% of fake reports could move each of these.
     """
 
     metric: str
@@ -73,6 +75,7 @@ class DistributionEstimate:
     reports: int
     left_out: int
     specs: tuple[tuple[Spec, int], ...]
+    radii: Radii
 
     def as_dict(self) -> dict[str, Any]:
         """JSON data: the meaning of the numbers, and the numbers."""
@@ -95,12 +98,29 @@ class DistributionEstimate:
                     f"{self.level:g}; {self._intervals()}"
                 ),
             },
+            "poisoning": POISONING,
             "specs": [described(spec, reports) for spec, reports in self.specs],
-            "mean": {**self.mean._asdict(), "meaning": "unbiased, of the middles of the bins"},
-            "quantiles": [{"quantile": q, **at._asdict()} for q, at in self.quantiles.items()],
+            "mean": {
+                **self.mean._asdict(),
+                "poisoning_radius": self.radii.mean,
+                "meaning": "unbiased, of the middles of the bins",
+            },
+            "quantiles": [
+                {"quantile": q, **at._asdict(), "poisoning_radius": self.radii.quantiles[q]}
+                for q, at in self.quantiles.items()
+            ],
             "bins": [
-                {"from": left, "to": right, "share": bar.value, "low": bar.low, "high": bar.high}
-                for left, right, bar in zip(edges, edges[1:], self.shares, strict=False)
+                {
+                    "from": left,
+                    "to": right,
+                    "share": bar.value,
+                    "low": bar.low,
+                    "high": bar.high,
+                    "poisoning_radius": moved,
+                }
+                for left, right, bar, moved in zip(
+                    edges, edges[1:], self.shares, self.radii.bins.tolist(), strict=False
+                )
             ],
         }
 
@@ -164,6 +184,11 @@ def estimate_distribution(
         reports=reports,
         left_out=sum(reports for _, _, reports in counted) - reports,
         specs=tuple((spec, reports) for spec, _, reports in alike),
+        radii=Radii(
+            found.radii.bins,
+            width * found.radii.mean,
+            {q: width * moved for q, moved in found.radii.quantiles.items()},
+        ),
     )
 
 
@@ -173,6 +198,7 @@ class _Found(NamedTuple):
     mean: Interval
     shares: tuple[Interval, ...]
     quantiles: dict[float, Interval]
+    radii: Radii
 
 
 def _most_reports(counted: Sequence[Reported]) -> list[Reported]:
@@ -218,7 +244,14 @@ def _from_waves(
         q: Interval(float(quantiles_of(histogram, q)[0]), float(ends[q][0]), float(ends[q][1]))
         for q in QUANTILES
     }
-    return _Found(mean, tuple(Interval(*bar) for bar in shares), quantiles)
+    radii = wave_radii(
+        mechanisms,
+        [counts for _, counts, _ in counted],
+        method=method,
+        mean=float(weights @ [mean.radius for mean in means]),
+        quantiles=QUANTILES,
+    )
+    return _Found(mean, tuple(Interval(*bar) for bar in shares), quantiles, radii)
 
 
 def _drawn(
@@ -269,9 +302,19 @@ def _from_bits(counted: Sequence[Reported], level: float, periods: PeriodsBySpec
             covariance += (same + same.T) * (np.diag(held) - np.outer(held, held))
     # Raw shares need not add up to 1: against the middle of the range that adds no noise.
     arms = (np.arange(share.size) + 0.5) / share.size - 0.5
+    moved = [cast("Any", shares.radius) for shares in found]
+    radii = bits_radii(
+        [cast("GroupedBins", spec.mechanism) for spec, _, _ in counted],
+        [counts for _, counts, _ in counted],
+        weights,
+        share,
+        np.sum([weight * each for weight, each in zip(weights, moved, strict=True)], axis=0),
+        QUANTILES,
+    )
     bars = zip(share.tolist(), np.diag(covariance).tolist(), strict=True)
     return _Found(
         normal(0.5 + float(arms @ share), max(float(arms @ covariance @ arms), 0.0), level),
         tuple(normal(*bar, level) for bar in bars),
         {q: inverted(share, covariance, null_variance, q, level) for q in QUANTILES},
+        radii,
     )

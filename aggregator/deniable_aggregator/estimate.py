@@ -273,6 +273,7 @@ def _answer(
         correction=options.correction,
         reports=sum(reports for _, reports in specs),
         specs=specs,
+        radius=combined.radius(shown),
         processed=_processed(domain, combined, method, shown, total),
         sum=total,
     )

@@ -7,7 +7,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
-from deniable_aggregator.answer import described
+from deniable_aggregator.answer import POISONING, described
 from deniable_aggregator.intervals import DEFAULT_LEVEL, z_value
 from deniable_aggregator.repeats import met_apart, repeats_of
 from deniable_aggregator.tallies import tally_for, with_reports
@@ -39,6 +39,7 @@ class MeanEstimate:
         level: the probability with which the interval covers, in (0, 1).
         reports: how many reports were counted.
         specs: for each spec that contributed, the spec and its number of reports.
+        radius: how far 1% of fake reports could move the mean.
     """
 
     metric: str
@@ -49,6 +50,7 @@ class MeanEstimate:
     level: float
     reports: int
     specs: tuple[tuple[Spec, int], ...]
+    radius: float
 
     def as_dict(self) -> dict[str, Any]:
         """JSON data: the meaning of the numbers, and the numbers."""
@@ -67,11 +69,13 @@ class MeanEstimate:
                     "mean among these devices at least as often"
                 ),
             },
+            "poisoning": POISONING,
             "specs": [described(spec, reports) for spec, reports in self.specs],
             "mean": self.mean,
             "standard_error": self.standard_error,
             "low": self.low,
             "high": self.high,
+            "poisoning_radius": self.radius,
         }
 
 
@@ -109,6 +113,7 @@ def estimate_mean(
         level=level,
         reports=sum(reports for _, _, reports in counted),
         specs=tuple((spec, reports) for spec, _, reports in counted),
+        radius=sum(part.weight * part.found.radius for part in parts),
     )
 
 

@@ -35,7 +35,7 @@ def channel(mechanism: SquareWave) -> NDArray[np.float64]:
 
 def reconstruct(
     mechanisms: Sequence[SquareWave],
-    counts: Sequence[NDArray[np.int64]],
+    counts: Sequence[NDArray[np.int64] | NDArray[np.float64]],
     *,
     method: Reconstruction,
 ) -> NDArray[np.float64]:
@@ -47,7 +47,7 @@ def reconstruct(
 
     Args:
         mechanisms: one or more over the same bins.
-        counts: for each of them int64, (histograms, outcomes): how often each outcome came.
+        counts: for each of them (histograms, outcomes): how often each outcome came.
         method: "em" or "ems".
 
     Returns:

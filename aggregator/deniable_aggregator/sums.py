@@ -15,6 +15,7 @@ from deniable_aggregator.covariance import (
     sum_variance,
     together,
 )
+from deniable_aggregator.poisoning.sets import radius_of_sum
 from deniable_aggregator.tallies import Counted, Shares
 from deniable_shared.errors import ParameterError
 from deniable_shared.mechanisms import Mechanism, ProjectiveGeometryResponse, Sketch, Support
@@ -39,6 +40,7 @@ class Sum:
         high: upper end.
         exact: whether the interval is an exact binomial one.
         covariance: what is known of how the items' estimates vary together.
+        radius: how far 1% of fake reports could move the share.
     """
 
     items: tuple[str, ...]
@@ -48,6 +50,7 @@ class Sum:
     high: float
     exact: bool
     covariance: str
+    radius: float
 
     def as_dict(self) -> dict[str, Any]:
         """JSON data."""
@@ -59,6 +62,7 @@ class Sum:
             "high": self.high,
             "method": "exact" if self.exact else "normal",
             "covariance": self.covariance,
+            "poisoning_radius": self.radius,
         }
 
 
@@ -87,6 +91,7 @@ def add_up(
         if all(position in place for position in positions):
             chosen = np.array([place[position] for position in positions], np.int64)
             shares, note = _sum(part, chosen)
+            shares = shares._replace(radius=radius_of_sum(part, chosen))
             together = part._replace(known=np.zeros(1, np.int64), shares=shares)
             sums.append(_with_repeats(together, part.repeats, chosen.size))
             notes.append(note)
@@ -102,6 +107,7 @@ def add_up(
         high=float(limits.high[0]),
         exact=bool(limits.exact[0]),
         covariance="; ".join(dict.fromkeys(notes)),
+        radius=float(found.radius(np.zeros(1, np.int64))[0]),
     )
 
 

@@ -87,7 +87,8 @@ def test_json_says_what_the_numbers_mean():
     assert "by itself" in data["interval"]["meaning"]
     assert data["specs"][0]["epsilon"] <= 1
     assert list(data["estimates"][0]) == [
-        *("item", "share", "standard_error", "low", "high", "method", "detected", "processed")
+        *("item", "share", "standard_error", "low", "high", "method", "detected"),
+        *("poisoning_radius", "processed"),
     ]
 
 

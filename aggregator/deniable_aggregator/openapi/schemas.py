@@ -173,6 +173,7 @@ _SHARE: Final = record(
         **INTERVAL,
         "method": choice(("normal", "exact")),
         "detected": FLAG,
+        "poisoning_radius": NUMBER,
     },
     {"processed": NUMBER},
 )
@@ -183,6 +184,7 @@ _BRIEF: Final[Mapping[str, Schema]] = {
     "warning": optional(TEXT),
     "days_left_out": COUNT,
 }
+_POISONING: Final = record({"fakes": NUMBER, "meaning": TEXT})
 _CHECKS: Final = array(
     record(
         {
@@ -286,6 +288,7 @@ COMPONENTS: Final[dict[str, Any]] = {
         {
             **_ANSWER,
             "health": record(_BRIEF),
+            "poisoning": _POISONING,
             "interval": record({"kind": choice(INTERVALS), "level": NUMBER, "meaning": TEXT}),
             "detection": record(
                 {"alpha": NUMBER, "correction": choice(CORRECTIONS), "meaning": TEXT}
@@ -296,24 +299,29 @@ COMPONENTS: Final[dict[str, Any]] = {
         {
             "combined": TEXT,
             "postprocess": record({"method": choice(POSTPROCESS), "meaning": TEXT}),
-            "sum": record({"share": NUMBER, "standard_error": NUMBER, **INTERVAL}),
+            "sum": record(
+                {"share": NUMBER, "standard_error": NUMBER, **INTERVAL, "poisoning_radius": NUMBER}
+            ),
         },
     ),
     "Mean": record(
         {
             **_ANSWER,
             "health": record(_BRIEF),
+            "poisoning": _POISONING,
             "type": {"const": "number"},
             "interval": record({"level": NUMBER, "meaning": TEXT}),
             "mean": NUMBER,
             "standard_error": NUMBER,
             **INTERVAL,
+            "poisoning_radius": NUMBER,
         }
     ),
     "Distribution": record(
         {
             **_ANSWER,
             "health": record(_BRIEF),
+            "poisoning": _POISONING,
             "type": {"const": "distribution"},
             "reports_left_out": COUNT,
             "method": TEXT,
@@ -322,7 +330,17 @@ COMPONENTS: Final[dict[str, Any]] = {
             "interval": record({"level": NUMBER, "meaning": TEXT}),
             "mean": record({"value": NUMBER, **INTERVAL}),
             "quantiles": array(record({"quantile": NUMBER, "value": NUMBER, **INTERVAL})),
-            "bins": array(record({"from": NUMBER, "to": NUMBER, "share": NUMBER, **INTERVAL})),
+            "bins": array(
+                record(
+                    {
+                        "from": NUMBER,
+                        "to": NUMBER,
+                        "share": NUMBER,
+                        **INTERVAL,
+                        "poisoning_radius": NUMBER,
+                    }
+                )
+            ),
         }
     ),
     "Series": record(

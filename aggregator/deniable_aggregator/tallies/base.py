@@ -49,6 +49,7 @@ class Shares(NamedTuple):
         null_variance: float64, (items,); of the estimate, if nobody held the item.
         counted: the counts, where the estimates are those of the support lemma.
         covariance: float64, (items, items), where it is known only as a matrix.
+        radius: float64, (items,): how far fake reports could move each, see `fakes`.
     """
 
     share: NDArray[np.float64]
@@ -56,6 +57,7 @@ class Shares(NamedTuple):
     null_variance: NDArray[np.float64]
     counted: Counted | None = None
     covariance: NDArray[np.float64] | None = None
+    radius: NDArray[np.float64] | None = None
 
     def of(self, chosen: NDArray[np.int64]) -> Shares:
         """The same for some of the items."""
@@ -66,6 +68,7 @@ class Shares(NamedTuple):
             self.null_variance[chosen],
             None if counted is None else counted._replace(supporting=counted.supporting[chosen]),
             None if covariance is None else covariance[np.ix_(chosen, chosen)],
+            None if self.radius is None else self.radius[chosen],
         )
 
 

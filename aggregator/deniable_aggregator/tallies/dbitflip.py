@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from deniable_aggregator.tallies.base import Shares, Tally, parts
+from deniable_aggregator.tallies.fakes import support_radius
 from deniable_shared.errors import WireError
 from deniable_shared.mechanisms import MemoizedDBitFlip, Support
 from deniable_shared.rationals import SCALE
@@ -74,7 +75,8 @@ class DBitFlipTally(Tally):
         inside = np.clip(share, 0.0, 1.0)
         sampled = inside * (1 - inside) * (1 - self._mechanism.buckets / self._mechanism.size)
         null = np.where(answers > 0, support.variance(0.0, 1) / asked, np.inf)
-        return Shares(share, null + sampled / asked, null)
+        moved = support_radius(share, support, reports=self.reports(counts), about=answers)
+        return Shares(share, null + sampled / asked, null, radius=np.asarray(moved))
 
     def covariance(
         self, counts: NDArray[np.int64], held: NDArray[np.float64], repeated: float = 0.0

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from deniable_aggregator.tallies.base import Shares
+from deniable_aggregator.tallies.fakes import radius
 from deniable_aggregator.tallies.oracle import IndexTally
 from deniable_shared.rationals import SCALE
 
@@ -79,10 +80,13 @@ class RecursiveHadamardTally(IndexTally):
         share = (2 * (order - 1) * agreeing - (order - 2) * named - 2 * q) / (order * (p - q))
         held = np.clip((named - 2 * q) / (p - q), 0.0, 1.0)
         clipped = np.clip(share, 0.0, 1.0)
+        # A report that names the block has the item's sign or not.
+        low, high = ((end - 2 * q) / (order * (p - q)) for end in (2 - order, order))
         return Shares(
             share,
             oracle.variance_within(clipped, np.maximum(held, clipped), reports),
             oracle.variance_within(0.0, held, reports),
+            radius=np.asarray(radius(share, low, high, reports=reports)),
         )
 
     def _supporting(self, counts: NDArray[np.int64]) -> tuple[NDArray[Any], NDArray[Any]]:

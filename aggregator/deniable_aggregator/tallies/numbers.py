@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 
 import numpy as np
 
+from deniable_aggregator.tallies.fakes import radius
 from deniable_aggregator.tallies.outcomes import OutcomeTally
 
 if TYPE_CHECKING:
@@ -22,10 +23,12 @@ class Mean(NamedTuple):
     Attributes:
         mean: the estimate; may lie outside [0, 1].
         variance: of the estimate, for the population that the devices come from.
+        radius: how far fake reports could move it, see `fakes`.
     """
 
     mean: float
     variance: float
+    radius: float
 
 
 class NumberTally(OutcomeTally):
@@ -49,7 +52,8 @@ class NumberTally(OutcomeTally):
         mean = float(counts @ values) / reports
         squares = float(counts @ (values - mean) ** 2)
         noise = self._mechanism.variance(min(max(mean, 0.0), 1.0), 1)
-        return Mean(mean, (squares + noise) / reports**2)
+        moved = radius(mean, float(values.min()), float(values.max()), reports=reports)
+        return Mean(mean, (squares + noise) / reports**2, float(moved))
 
     @cached_property
     def _values(self) -> NDArray[np.float64]:

@@ -9,6 +9,7 @@ import numpy as np
 
 from deniable_aggregator.tallies.base import Counted, Shares
 from deniable_aggregator.tallies.bitsums import bit_sums
+from deniable_aggregator.tallies.fakes import support_radius
 from deniable_shared.errors import WireError
 from deniable_shared.mechanisms.base import BitsOracle, IndexOracle, Oracle
 
@@ -89,7 +90,8 @@ def supported_shares(supporting: NDArray[Any], reports: int, mechanism: Any) -> 
     variance = np.asarray(support.variance(np.clip(share, 0.0, 1.0), reports))
     null_variance = np.full(share.shape, support.variance(0.0, reports))
     counted = Counted(np.asarray(supporting, np.int64), reports, support)
-    return Shares(share, variance, null_variance, counted)
+    moved = np.asarray(support_radius(share, support, reports=reports))
+    return Shares(share, variance, null_variance, counted, radius=moved)
 
 
 class IndexTally(OracleTally[IndexOracle]):

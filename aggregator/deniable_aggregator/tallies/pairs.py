@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 
 from deniable_aggregator.tallies.base import Shares, ShareTally
+from deniable_aggregator.tallies.fakes import spread_radius
 from deniable_aggregator.tallies.outcomes import OutcomeTally
 from deniable_shared.errors import ParameterError
 
@@ -74,10 +75,17 @@ class SampledCoefficientsTally(OutcomeTally, ShareTally):
         covariance = np.where(pair, total(kept - products), 0.0) / rest
         # If nobody is in a cell its three means add up to -1, and the rest is largest at -1/3 each.
         absent = np.where(pair, 8 / 9 * total(unasked[numbers]) + 8 / 3 / rest, 0.0)
+        largest = 1 / (self._mechanism.inner.support.p - self._mechanism.inner.support.q)
+        asked = counts.reshape(-1, 2).sum(axis=1).astype(np.float64)[numbers]
+        moved = [
+            spread_radius(np.where(signs, largest - end * means, 0.0), asked, self.reports(counts))
+            for end in (1, -1)
+        ]
         return Shares(
             share=(1 + means.sum(axis=1)) / cells,
             variance=(noise + asking - 2 * covariance) / cells**2,
             null_variance=(noise + absent) / cells**2,
+            radius=np.maximum(*moved) / cells,
         )
 
     def _coefficients(

@@ -9,6 +9,7 @@ from scipy import linalg, sparse
 
 from deniable_aggregator import hashing
 from deniable_aggregator.tallies.base import Shares
+from deniable_aggregator.tallies.fakes import radius
 from deniable_aggregator.tallies.grouped import GroupedTally
 from deniable_aggregator.tallies.oracle import BitsTally
 from deniable_shared.errors import ParameterError
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from deniable_shared.spec import Spec
 
 MAX_CANDIDATES = 4_096
+_CHUNK_CELLS = 1 << 22
 
 
 class RapporTally(GroupedTally):
@@ -80,7 +82,9 @@ class RapporTally(GroupedTally):
         covariance = inverse @ np.asarray(spread.todense()) @ inverse
         covariance = covariance[:-1, :-1] * max(1.0, misfit)
         variance = np.diag(covariance)
-        return Shares(fitted_shares[:-1], variance, variance, covariance=covariance)
+        share = fitted_shares[:-1]
+        moved = _radius(share, inverse[:-1], weighted, support, int(reports.sum()))
+        return Shares(share, variance, variance, covariance=covariance, radius=moved)
 
     def _design(self, items: Sequence[str], cohorts: NDArray[np.int64]) -> Any:
         """Sparse float64, (cohorts x bits, items + 1): which items set which bit, and ones."""
@@ -97,3 +101,27 @@ class RapporTally(GroupedTally):
         filters = sparse.csr_array((np.ones(where[0].size), where), shape=(height, words.size))
         filters.data[:] = 1.0  # two hash functions may set the same bit
         return sparse.hstack([filters, np.ones((height, 1))], format="csr")
+
+
+def _radius(
+    share: NDArray[np.float64],
+    inverse: NDArray[np.float64],
+    weighted: Any,
+    support: Support,
+    reports: int,
+) -> NDArray[np.float64]:
+    """What fakes can do that are spread over the cohorts as the reports are.
+
+    Each bit counts with its weight in the regression, so the worst report of a cohort has the ones
+    where this is positive. (Fakes in few cohorts change the weights, and are seen as too many.)
+    """
+    ends = -support.q / (support.p - support.q), (1 - support.q) / (support.p - support.q)
+    low, high = np.empty_like(share), np.empty_like(share)
+    step = max(1, _CHUNK_CELLS // weighted.shape[0])
+    for start in range(0, share.size, step):
+        chunk = slice(start, start + step)
+        weights = (weighted @ inverse[chunk].T).T
+        above, below = weights.clip(min=0).sum(axis=1), weights.clip(max=0).sum(axis=1)
+        low[chunk] = above * ends[0] + below * ends[1]
+        high[chunk] = above * ends[1] + below * ends[0]
+    return np.asarray(radius(share, low, high, reports=reports))

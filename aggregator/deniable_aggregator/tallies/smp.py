@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from deniable_aggregator.tallies.base import Shares, ShareTally, parts
+from deniable_aggregator.tallies.fakes import concentrated
 from deniable_shared.attributes import single_items
 from deniable_shared.errors import ParameterError, WireError
 
@@ -79,7 +80,7 @@ class SampledAttributeTally(ShareTally):
         counts come along where all items are of one attribute.
         """
         places = self._find(items)
-        share = np.zeros(len(places))
+        share, moved = np.zeros(len(places)), np.zeros(len(places))
         variance, null_variance = np.full(len(places), np.inf), np.full(len(places), np.inf)
         counted = None
         reports = self._reports(counts)
@@ -94,9 +95,11 @@ class SampledAttributeTally(ShareTally):
             share[here] = found.share
             variance[here] = found.variance + truth * (1 - truth) * unasked
             null_variance[here] = found.null_variance
+            if found.radius is not None:
+                moved[here] = concentrated(found.radius, reports[number], total)
             if numbers.size == 1 and found.counted is not None:
                 counted = found.counted._replace(sampled=True)
-        return Shares(share, variance, null_variance, counted)
+        return Shares(share, variance, null_variance, counted, radius=moved)
 
     def _find(self, items: Sequence[str]) -> NDArray[np.int64]:
         """The attribute of each item, and its index there: int64, (items, 2)."""
