@@ -11,7 +11,11 @@ import pytest
 from deniable_aggregator.series import Span, spans
 from tests.aggregator.service import TODAY, problem, upload
 
-REPORTS = {-9: b"\x00" * 40 + b"\x01" * 20, -2: b"\x00" * 30 + b"\x02" * 30, 0: b"\x01" * 60}
+REPORTS = {
+    -9: b"\x00" * 30 + b"\x01" * 20 + b"\x02" * 10,
+    -2: b"\x00" * 25 + b"\x01" * 15 + b"\x02" * 20,
+    0: b"\x01" * 60,
+}
 SERIES = "/v1/metrics/theme/series"
 CHANGE = "/v1/metrics/theme/change"
 
@@ -80,9 +84,10 @@ def test_a_change_is_found(filled):
     assert rows["dark"]["high"] > rows["dark"]["low"] > 0.5
     assert (found["before"]["reports"], found["after"]["reports"]) == (120, 60)
     assert found["pending_reports"] == 0
-    same = filled.ask(f"{path}&about=population&interval=simultaneous&item=light").get_json()
-    (row,) = same["changes"]
-    assert row["standard_error"] > row["standard_error_same_devices"]
+    path = f"{CHANGE}?before={day(-9)}&after={day(-2)}&about=population&item=light"
+    (row,) = filled.ask(f"{path}&interval=simultaneous").get_json()["changes"]
+    assert not row["changed"]
+    assert row["standard_error"] > row["standard_error_same_devices"] > 0
 
 
 @pytest.mark.parametrize(
