@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from deniable._charge import Charge
 
-VERSION: Final = 2
+VERSION: Final = 3
 _FINGERPRINT_DIGITS: Final = 32
 _SCHEMA: Final = """
 CREATE TABLE entry (
@@ -37,6 +37,7 @@ INSERT INTO entry VALUES ('', '', 0, 0, 0, NULL);
 CREATE TABLE enrolled (
     metric TEXT NOT NULL,
     every TEXT NOT NULL,
+    epoch INTEGER NOT NULL,
     PRIMARY KEY (metric, every)
 ) WITHOUT ROWID
 """
@@ -160,30 +161,31 @@ class Ledger:
             raise
         return Outcome.RECORDED
 
-    def enrol(self, charge: Charge, period: int) -> None:
-        """From this period on the device owes a report for every period, at no cost so far.
-
-        Does nothing for a metric that is enrolled already.
+    def enrolled(self, charge: Charge) -> int | None:
+        """The last day on which the device was at work, if it owes reports of a metric.
 
         Args:
             charge: names the metric.
-            period: the current one; those before it count as reported.
+
+        Raises:
+            sqlite3.Error: if it cannot be read.
+        """
+        query = "SELECT epoch FROM enrolled WHERE metric = ? AND every = ?"
+        row = self._connection.execute(query, (charge.metric, charge.every)).fetchone()
+        return None if row is None else int(row[0])
+
+    def enrol(self, charge: Charge, epoch: int) -> None:
+        """The device is at work on this day, and owes a report of its period; at no cost so far.
+
+        Args:
+            charge: names the metric.
+            epoch: today, in days since 1970-01-01.
 
         Raises:
             sqlite3.Error: if it cannot be written.
         """
-        key = (charge.metric, charge.every)
-        query = "SELECT 1 FROM enrolled WHERE metric = ? AND every = ?"
-        if self._connection.execute(query, key).fetchone() is not None:
-            return
-        with self._connection:
-            self._connection.execute("BEGIN IMMEDIATE")
-            self._connection.execute("INSERT INTO enrolled VALUES (?, ?)", key)
-            self._connection.execute(
-                "INSERT INTO entry VALUES (?, ?, ?, NULL, NULL, NULL) "
-                "ON CONFLICT DO UPDATE SET period = max(period, excluded.period)",
-                (*key, period - 1),
-            )
+        row = (charge.metric, charge.every, epoch)
+        self._connection.execute("REPLACE INTO enrolled VALUES (?, ?, ?)", row)
 
     def excuse(self, charge: Charge) -> None:
         """The device owes no report of a metric any more, until it is enrolled again.

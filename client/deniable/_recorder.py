@@ -9,6 +9,7 @@ from deniable._charge import limit_nano_nats
 from deniable._device import STORAGE_ERRORS
 from deniable._ledger import SecretReplacedError
 from deniable._plan import Plan
+from deniable._spool import MAX_AGE_DAYS
 from deniable._status import Outcome
 from deniable_shared.errors import DomainError, RecordError
 from deniable_shared.periods import SECONDS_PER_EPOCH, epoch_at, period
@@ -155,10 +156,11 @@ class Recorder:
         return True
 
     def report_absences(self) -> bool:
-        """Reports, for metrics that count absence, that the last period passed without a value.
+        """Reports, for metrics that count absence, that a period passed without a value.
 
-        Every device that has agreed then reports every period, so its silence tells nothing. The
-        first time only notes that the device takes part from this period on.
+        It is the last period in which the device was at work. So a device that has agreed reports
+        every period in which it is at work, and no other: which they are tells nothing about
+        values. The first time only notes that the device takes part from this period on.
 
         Returns:
             Whether a report was stored.
@@ -184,13 +186,24 @@ class Recorder:
         return recorded
 
     def _report_absence(self, plan: Plan, epoch: int) -> bool:
-        current = period(plan.spec.every, epoch)
-        self._device.ledger.enrol(plan.charge, current)
-        day, since = plan.closing(current - 1, epoch)
-        if period(plan.spec.every, day) < current - 1:
-            return False  # it had expired before that period
+        ledger = self._device.ledger
+        last = ledger.enrolled(plan.charge)
+        recorded = last is not None and self._report_none(plan, last, epoch)
+        if last != epoch:
+            ledger.enrol(plan.charge, epoch)
+        return recorded
+
+    def _report_none(self, plan: Plan, last: int, epoch: int) -> bool:
+        number = period(plan.spec.every, last)
+        if number >= period(plan.spec.every, epoch):
+            return False  # it is not over
+        day, since = plan.closing(number, last)
+        if period(plan.spec.every, day) < number:
+            return False  # the metric had expired before that period
+        if day < epoch - MAX_AGE_DAYS:
+            return False  # a value of that period would not be sent any more, either
         absent = plan.spec.encode(plan.spec.absent)
-        outcome, _ = self._store(plan, absent, current - 1, epoch, day, since)
+        outcome, _ = self._store(plan, absent, number, epoch, day, since)
         return outcome is Outcome.RECORDED
 
     def _store_if_agreed(

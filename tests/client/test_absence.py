@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from deniable import FlushResult, Outcome
+from deniable_shared import wire
 from deniable_shared.registry import parse
 from tests.client.conftest import DAY, NOON
 from tests.client.test_uploader import Recorder, wait_until
@@ -67,10 +68,52 @@ def test_a_day_with_a_value_is_not_reported_again(attentive, clock):
     assert [report.epoch for report in stored(client)] == [TODAY, TODAY + 1]
 
 
-def test_after_days_of_absence_only_the_last_one_is_reported(attentive, clock):
+def test_after_days_switched_off_the_last_day_at_work_is_reported(attentive, clock):
     attentive()
     clock.forward(days=7)
-    assert [report.epoch for report in stored(attentive())] == [TODAY + 6]
+    assert [report.epoch for report in stored(attentive())] == [TODAY]
+    clock.forward(days=2)
+    assert [report.epoch for report in stored(attentive())] == [TODAY, TODAY + 7]
+
+
+@pytest.mark.parametrize("every", ["day", "week", "month"])
+@pytest.mark.parametrize("at_work", [(0, 1, 2, 3), (0, 4, 7, 8), (0, 1, 9, 20), (0, 6, 29, 50)])
+def test_which_days_are_reported_does_not_tell_when_there_was_a_value(
+    attentive, clock, directory, at_work, every
+):
+    """Whatever the pattern of days at work: not even where the device rests after a value."""
+    text = TEXT.replace("epsilon = 1.0", f'epsilon = 1.0\nevery = "{every}"', 1)
+    start, seen = clock.now, set()
+    for number in range(2 ** (len(at_work) - 1)):
+        life, transport = directory.parent / str(number), Recorder()
+        for place, day in enumerate(at_work):
+            clock.now = start + day * DAY
+            client = attentive(text, directory=life, transport=transport)
+            if number >> place & 1:
+                client.record("theme", "dark")
+            client.flush()
+            client.close()
+        bodies = [wire.decode(body).parts[0] for body in transport.bodies]
+        seen.add(tuple(sorted(part.epoch for part in bodies)))
+    assert len(seen) == 1
+
+
+def test_a_day_that_is_too_long_ago_to_be_sent_costs_nothing(attentive, clock):
+    attentive()
+    clock.forward(days=31)
+    client = attentive()
+    assert stored(client) == []
+    assert client.status().epsilon_left_lifetime == 40.0
+
+
+def test_a_clock_that_was_ahead_ends_nothing_once_it_is_right(attentive, clock):
+    attentive().close()
+    clock.forward(days=10**9)
+    attentive().close()
+    clock.forward(days=-(10**9))
+    attentive().close()
+    clock.forward(days=1)
+    assert [report.epoch for report in stored(attentive())] == [TODAY]
 
 
 def test_any_record_of_a_new_day_reports_the_absence_of_the_day_before(attentive, clock):
@@ -135,8 +178,9 @@ def test_a_week_reports_under_its_last_day_whatever_was_recorded_when(attentive,
     # The aggregator would refuse a day that has not come.
     assert client.flush() == FlushResult(sent=0, pending=1, dropped=0)
     assert stored(client)[0].epoch == sunday
-    clock.forward(days=14)
-    assert client.flush() == FlushResult(sent=2, pending=0, dropped=0)
+    for _ in range(2):
+        clock.forward(days=7)
+        assert client.flush() == FlushResult(sent=1, pending=0, dropped=0)
 
 
 def test_a_month_without_a_value_is_reported(attentive, clock):

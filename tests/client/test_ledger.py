@@ -130,19 +130,22 @@ def test_the_secret_is_not_in_the_ledger(ledger, tmp_path):
     assert secret.hex().encode() not in content
 
 
-def test_enrolling_marks_the_periods_before_and_costs_nothing(ledger):
+def test_enrolling_costs_nothing_and_is_remembered(ledger):
     charge = Charge("theme", "day", ONE)
-    ledger.enrol(charge, 100)
-    assert ledger.debit(charge, 99, 100, LIMITS) is Outcome.ALREADY_REPORTED
+    assert ledger.enrolled(charge) is None
+    for day in (100, 105, 90):
+        ledger.enrol(charge, day)
+        assert ledger.enrolled(charge) == day
     assert ledger.spent(100) == (0, 0)
-    ledger.enrol(charge, 105)  # it takes part already
-    assert ledger.debit(charge, 104, 105, LIMITS) is Outcome.RECORDED
+    ledger.excuse(charge)
+    assert ledger.enrolled(charge) is None
 
 
-def test_enrolling_moves_no_mark_back(ledger):
+def test_enrolling_moves_no_mark(ledger):
     debit(ledger, period=200, epoch=200)
     ledger.enrol(Charge("theme", "day", ONE), 150)
     assert debit(ledger, period=200, epoch=200) is Outcome.ALREADY_REPORTED
+    assert debit(ledger, period=201, epoch=201) is Outcome.RECORDED
 
 
 def test_a_debit_survives_reopening(ledger, tmp_path):
