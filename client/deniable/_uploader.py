@@ -347,6 +347,6 @@ def _claimed_elsewhere(report: Pending, now: float) -> bool:
         os.kill(report.claimant, 0)  # asks only whether it lives
     except ProcessLookupError:
         return False
-    except OSError:
-        pass  # it lives, and is somebody else's
+    except (OSError, OverflowError):
+        pass  # it lives, and is somebody else's; or it was never a process
     return True
