@@ -83,5 +83,7 @@ def _environ(scope: Scope, body: bytes) -> WSGIEnvironment:
     for name, value in scope.headers.items():
         key = _NAMED.get(name) or f"HTTP_{name.upper().replace('-', '_')}"
         environ[key] = f"{environ[key]},{value}" if key in environ else value
+    # However it came, it is here now.
+    environ.pop("HTTP_TRANSFER_ENCODING", None)
     environ["CONTENT_LENGTH"] = str(len(body))
     return environ

@@ -42,13 +42,15 @@ if TYPE_CHECKING:
     from deniable_aggregator.store import Outcome
     from deniable_shared.wire import Upload
 
-LARGE_BYTES: Final = 128 << 10
-"""Larger bodies are checked in a thread: others would wait for more than a millisecond or two."""
+LARGE_BYTES: Final = 256 << 10
+"""Larger bodies are checked in a thread: others would have to wait."""
 
 QUESTION: Final = "/estimate"
 SMALL_THREADS: Final = 4
 SMALL_WAITING: Final = 512
 WAITING_QUESTIONS: Final = 64
+QUESTION_PATIENCE: Final = 6
+"""So many times as long may the body of a question take: lists of candidates are long."""
 
 
 class Application:
@@ -81,6 +83,7 @@ class Application:
         self.bodies = Budget(settings.in_flight_bytes)
         self._questions = Budget(max(settings.in_flight_bytes, settings.max_candidates_bytes))
         self._reading = Deadlines(settings.body_seconds)
+        self._asking = Deadlines(settings.body_seconds * QUESTION_PATIENCE)
         self._committing = Deadlines(settings.queue_seconds)
         # Health is asked here, so that it is answered while analysts keep all other threads busy.
         self._small = Pool("deniable-small", threads=SMALL_THREADS, waiting=SMALL_WAITING)
@@ -228,7 +231,7 @@ class Application:
         too_large = ProblemError("upload_too_large", f"Send at most {limit} bytes.")
         if length is not None and length > limit:
             raise too_large
-        data = await body.read(protocol, length=length, limit=limit, deadlines=self._reading)
+        data = await body.read(protocol, length=length, limit=limit, deadlines=self._asking)
         if data is None:
             raise too_large
         return data

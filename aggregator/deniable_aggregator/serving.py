@@ -96,7 +96,7 @@ def _await_port(host: str, port: int) -> None:
             if time.monotonic() >= deadline or error.errno != errno.EADDRINUSE:
                 raise ServingError(
                     f"cannot listen on {host}:{port}: {error.strerror}. "
-                    "Name another --host or --port, or end what listens there."
+                    "Name another address or port, or end what listens there."
                 ) from error
             time.sleep(POLL_SECONDS)
         else:
@@ -123,6 +123,8 @@ def _drain_first(running: Running, settings: Settings, loop: asyncio.AbstractEve
     """Makes SIGTERM say first that the server is not ready, and end it a while later."""
 
     def drain() -> None:
+        if running.health.draining:  # one signal may come to all processes, and again to each
+            return
         running.health.draining = True
         # The web server has a handler for this one too, which stops accepting.
         loop.call_later(settings.drain_seconds, os.kill, os.getpid(), signal.SIGINT)

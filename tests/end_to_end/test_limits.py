@@ -140,6 +140,25 @@ def test_memory_for_bodies_is_shared_and_given_back(path, tokens):
         assert counted(server, tokens["read"]) == (stored + 3) * 100_000
 
 
+def test_what_a_server_has_no_room_for_is_refused_and_not_counted(path, tokens):
+    with running(path, "--queue-uploads", "1") as server:
+
+        def uploads(_):
+            with httpx.Client(base_url=server.url, headers=headers(tokens["write"])) as client:
+                return [client.post("/v1/reports", content=body()) for _ in range(30)]
+
+        answers = []
+        with ThreadPoolExecutor(16) as pool:
+            deadline = time.monotonic() + 60
+            while {answer.status_code for answer in answers} != {204, 429}:
+                assert time.monotonic() < deadline
+                answers += [answer for some in pool.map(uploads, range(16)) for answer in some]
+        refused = [answer for answer in answers if answer.status_code == 429]
+        assert {answer.json()["code"] for answer in refused} == {"overloaded"}
+        assert all(int(answer.headers["Retry-After"]) > 0 for answer in refused)
+        assert counted(server, tokens["read"]) == len(answers) - len(refused)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("where", ["headers", "body"])
 def test_slow_clients_do_not_make_others_wait(path, tokens, where):

@@ -68,6 +68,24 @@ def test_a_value_goes_over_http_into_an_estimate(path, tokens):
         assert counted(server, tokens["read"]) == 4
 
 
+def test_all_that_is_no_upload_goes_through_threads_as_it_was_sent(path, tokens):
+    with running(path) as server:
+        assert send(server, tokens["write"], body(b"\x00\x01")).status_code == 204
+        url = f"{server.url}/v1/metrics/theme/estimate"
+        reader = {**headers(tokens["read"]), "Content-Type": "application/json"}
+        long = b'{"candidates": ["light"]}' + b" " * 9_000_000  # longer than an upload may be
+        for content in (long, iter([long[:10], long[10:]])):
+            answer = httpx.post(url, content=content, headers=reader, params={"interval": "item"})
+            assert answer.json().get("reports") == 2, answer.text
+            assert answer.json()["interval"]["kind"] == "item"
+        missing = httpx.get(f"{server.url}/v1/metrics/th%C3%A9me%20%2B/estimate", headers=reader)
+        assert missing.json()["code"] == "unknown_metric"
+        assert httpx.head(f"{server.url}/healthz").content == b""
+        assert httpx.get(f"{server.url}/readyz").json()["status"] == "ok"
+        wrong = httpx.put(f"{server.url}/v1/reports", content=b"x", headers=reader)
+        assert (wrong.status_code, wrong.headers["Allow"]) == (405, "OPTIONS, POST")
+
+
 def test_an_upload_cut_off_on_its_way_is_not_counted_and_harms_nobody(path, tokens):
     whole = body()
     head = "POST /v1/reports HTTP/1.1\r\nHost: x\r\n" + "".join(
