@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from deniable_aggregator.reconstruction import Reconstruction
     from deniable_shared.mechanisms import GroupedBins, SquareWave
 
-MOST_TARGETS: Final = 64
-"""Fakes are tried for so many bins, evenly spaced; others have the radius of the nearest."""
+MOST_OUTCOMES: Final = 128
+"""Fakes are tried at so many outcomes, evenly spaced."""
 
 
 class Radii(NamedTuple):
@@ -45,9 +45,10 @@ def wave_radii(
     mean: float,
     quantiles: Sequence[float],
 ) -> Radii:
-    """By adding fakes and reconstructing again: in the middle of a bin's window, or at an end.
+    """By adding fakes at one outcome after the other, and reconstructing again.
 
-    A reconstructed histogram is no average, so there is no worst report to be written down.
+    A reconstructed histogram is no average, so there is no worst report to be written down; these
+    are the largest moves that were found.
 
     Args:
         mechanisms: over the same bins.
@@ -56,22 +57,17 @@ def wave_radii(
         mean: how far the mean can be moved.
         quantiles: which of them are wanted.
     """
-    size = mechanisms[0].size
-    targets = np.unique(np.linspace(0, size - 1, min(size, MOST_TARGETS)).round().astype(int))
+    most = max(mechanism.outcomes for mechanism in mechanisms)
+    places = np.linspace(0.0, 1.0, min(most, MOST_OUTCOMES))
     added = []
     for mechanism, counted in zip(mechanisms, counts, strict=True):
-        fakes = counted.sum() * PER_REPORT
-        rows = np.repeat(counted[None].astype(np.float64), targets.size + 3, axis=0)
-        rows[np.arange(targets.size), targets + (mechanism.window - 1) // 2] += fakes
-        rows[-3, 0] += fakes
-        rows[-2, -1] += fakes
+        rows = np.repeat(counted[None].astype(np.float64), places.size + 1, axis=0)
+        outcomes = (places * (mechanism.outcomes - 1)).round().astype(int)
+        rows[np.arange(places.size), outcomes] += counted.sum() * PER_REPORT
         added.append(rows)
     found = reconstruct(mechanisms, added, method=method)
-    moved = np.abs(found[:-1] - found[-1])
-    own = moved[np.arange(targets.size), targets]
-    nearest = np.abs(np.arange(size)[:, None] - targets).argmin(axis=1)
-    bins = np.maximum(own[nearest], moved[-2:].max(axis=0))
-    return Radii(bins, mean, {q: _apart(found[-3:], q) for q in quantiles})
+    bins = np.abs(found[:-1] - found[-1]).max(axis=0)
+    return Radii(bins, mean, {q: _apart(found, q) for q in quantiles})
 
 
 def bits_radii(
