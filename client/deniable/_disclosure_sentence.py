@@ -83,19 +83,22 @@ def _certainty(
         "Somebody who thinks two possibilities equally likely, and then reads an answer, can be at "
         f"most {percent(one)} sure of either."
     )
+    memoised = any(mechanism.epsilon_permanent is not None for mechanism in mechanisms)
     if several and lifetime is not None:
         together = posterior_from_even_odds(lifetime)
         if together <= NEARLY_SURE:
+            # Histories that change at different times may be farther apart than what was charged.
+            unless = ", unless what was asked about has changed" if memoised else ""
             sentences.append(
                 "All answers that this device has ever given, taken together, can raise that to "
-                f"{percent(together)} at most."
+                f"{percent(together)} at most{unless}."
             )
         else:
             sentences.append(
                 "All answers that this device has ever given, taken together, might make somebody "
                 "surer than that; each is sent by itself, and nothing in it names you."
             )
-    if any(mechanism.epsilon_permanent is not None for mechanism in mechanisms):
+    if memoised:
         sentences.append(
             "To some questions the answer is drawn once and used again as long as nothing changes; "
             "that something has changed may show."

@@ -115,6 +115,18 @@ def test_a_memoised_answer_says_that_a_change_may_show(make_client):
     assert "that something has changed may show" in client.disclosure().sentence
 
 
+def test_the_bound_of_all_answers_is_not_stated_for_things_that_have_changed(make_client, clock):
+    """What was charged bounds histories that change at the same times, and no others."""
+    client = make_client(clock=clock)
+    record(client, "theme")
+    clock.forward(days=1)
+    record(client, "theme")
+    assert "can raise that to 89% at most." in client.disclosure().sentence
+    record(client, "city")
+    sentence = client.disclosure().sentence
+    assert "can raise that to 96% at most, unless what was asked about has changed." in sentence
+
+
 def test_the_recording_client_of_tests_discloses_what_a_real_one_would(registry, clock):
     client = RecordingClient(registry, clock=clock)
     record(client, "theme", "late")
