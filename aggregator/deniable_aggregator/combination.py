@@ -104,7 +104,7 @@ class Combination:
             if counted is not None and not counted.sampled:
                 noise = counted.support.variance(held[mine], counted.reports) + counted.family
                 shares = shares._replace(variance=noise)
-            variance[mine] += weights[mine] ** 2 * _variance(part, shares, held[mine], self.about)
+            variance[mine] += weights[mine] ** 2 * variance_of(part, shares, held[mine], self.about)
         return variance + self.between
 
     def limits(self, chosen: NDArray[np.int64], alpha: float) -> Limits:
@@ -163,7 +163,7 @@ def combine(parts: Sequence[Part], size: int, about: About) -> Combination:
     variance, scores = np.zeros(size), np.zeros(size)
     for row, part in zip(weights, parts, strict=True):
         mine = part.known
-        own = _variance(part, part.shares, share[mine], about)
+        own = variance_of(part, part.shares, share[mine], about)
         variance[mine] += row[mine] ** 2 * own
         counted = part.shares.counted
         if counted is None:
@@ -174,7 +174,7 @@ def combine(parts: Sequence[Part], size: int, about: About) -> Combination:
     between = np.zeros(size)
     if about == "population":
         held = np.clip(share, 0.0, 1.0)
-        between = _between(parts, np.nan_to_num(weights)) * held * (1 - held)
+        between = in_common(parts, np.nan_to_num(weights)) * held * (1 - held)
     null_variance = np.divide(1, total, out=np.full(size, np.nan), where=known)
     variance += between
     return Combination(parts, about, share, variance, null_variance, scores, weights, between)
@@ -185,10 +185,17 @@ def _null_variance(part: Part) -> NDArray[np.float64]:
     return np.asarray(np.maximum(null, LEAST_VARIANCE))
 
 
-def _between(parts: Sequence[Part], weights: NDArray[np.float64]) -> NDArray[np.float64]:
+def in_common(parts: Sequence[Part], weights: NDArray[np.float64]) -> NDArray[np.float64]:
     """What devices that used several specs, one after the other, add to an average over them.
 
     Permanent answers are not the same under two specs, but what the devices hold may be.
+
+    Args:
+        parts: what the specs say.
+        weights: float64, (parts, items): each one's weight.
+
+    Returns:
+        float64, (items,): by what to multiply f (1 - f).
     """
     factor = np.zeros(weights.shape[1])
     for one, other in itertools.combinations(range(len(parts)), 2):
@@ -200,10 +207,17 @@ def _between(parts: Sequence[Part], weights: NDArray[np.float64]) -> NDArray[np.
     return factor
 
 
-def _variance(
+def variance_of(
     part: Part, shares: Shares, share: NDArray[np.float64], about: About
 ) -> NDArray[np.float64]:
-    """A spec's variance; about the population, its devices are a sample too."""
+    """A spec's variance; about the population, its devices are a sample too.
+
+    Args:
+        part: what the spec says.
+        shares: of some of its items.
+        share: float64, (items,): the true shares, as far as they are known.
+        about: what the variance is about.
+    """
     held, population = np.clip(share, 0.0, 1.0), about == "population"
     added = part.repeats.variance(held, population=population)
     if population:
@@ -219,7 +233,7 @@ def _distances(
     # A random part of the devices is a sample of them, as all of them are of a population.
     sampled = about == "population" or (counted is not None and counted.sampled)
     if counted is None or (counted.sampled and not exact.too_few(counted, alpha)):
-        width = z * np.sqrt(_variance(part, shares, share, about))
+        width = z * np.sqrt(variance_of(part, shares, share, about))
         return width, width, False
     if not exact.too_few(counted, alpha):
         low, high = score_limits(

@@ -18,8 +18,10 @@ from deniable_aggregator.ingest import UNKNOWN
 from deniable_aggregator.numbers import MeanEstimate, estimate_mean
 from deniable_aggregator.poisoning import answer as poisoning
 from deniable_aggregator.poisoning.examination import Examiner
+from deniable_aggregator.poisoning.medians import add_medians
 from deniable_aggregator.problems import ProblemError
 from deniable_aggregator.questions import FIRST_DAY, Asked
+from deniable_aggregator.segments import sizes, within
 from deniable_aggregator.store import StoreUnavailableError
 from deniable_shared.errors import ParameterError
 from deniable_shared.periods import epoch_at
@@ -142,6 +144,7 @@ class Reading:
         asked: Asked,
         options: Options,
         reconstruction: Reconstruction,
+        segment: str | None = None,
     ) -> dict[str, Any]:
         """What a metric amounts to over some days, all its registered forms together.
 
@@ -161,18 +164,16 @@ class Reading:
         self.require_reports(name, gathered)
         try:
             refuse_mixed(specs)
-            if specs[0].range is not None:
+            if segment is not None:
+                _refuse_lists(asked, segment)
+                found = within(tallies, segment, options, periods).as_dict()
+            elif specs[0].range is not None:
                 _refuse_items(specs[0].type, asked, options)
                 found = _number(tallies, reconstruction, periods).as_dict()
             else:
-                answer = estimate(
-                    tallies,
-                    asked.candidates,
-                    _bounded(options, asked, specs),
-                    add=asked.sum if asked.range is None else items_between(specs, *asked.range),
-                    periods=periods,
-                )
-                found = {"items_asked_for": answer.asked, **answer.as_dict()}
+                found = _shares(gathered, asked, options)
+                first, last = _epoch(since or FIRST_DAY), _epoch(until or LAST_DAY)
+                add_medians(self._store, entries, first, last, found, options.level)
         except ParameterError as error:
             raise refusal(error) from None
         return {
@@ -291,6 +292,7 @@ def blueprint(reading: Reading, keyring: Keyring, settings: Settings) -> Bluepri
             asked=asked,
             options=questions.options(),
             reconstruction=questions.reconstruction(),
+            segment=request.args.get("segment"),
         )
 
     routes.add_url_rule("/v1/metrics", view_func=metrics)
@@ -317,6 +319,32 @@ def _description(entry: Entry) -> dict[str, Any]:
         "digest": spec.digest.hex(),
         "registered": _day(about.registered),
     }
+
+
+def _shares(gathered: Gathered, asked: Asked, options: Options) -> dict[str, Any]:
+    """The shares of items as JSON data, and of segments where there are any."""
+    specs, tallies, periods = gathered.specs, gathered.tallies, gathered.periods
+    answer = estimate(
+        tallies,
+        asked.candidates,
+        _bounded(options, asked, specs),
+        add=asked.sum if asked.range is None else items_between(specs, *asked.range),
+        periods=periods,
+    )
+    segments = sizes(tallies, options.about, options.level, periods)
+    more = {"segments": segments} if segments else {}
+    return {"items_asked_for": answer.asked, **answer.as_dict(), **more}
+
+
+def _refuse_lists(asked: Asked, segment: str) -> None:
+    """Refuses to look for single items within a segment.
+
+    Raises:
+        ParameterError: always, if there are any.
+    """
+    if asked != Asked():
+        constraint = "asked for without a body: within it, all values are estimated"
+        raise ParameterError("segment", constraint, segment)
 
 
 def _number(

@@ -90,10 +90,9 @@ def add_up(
         place = {position: index for index, position in enumerate(part.known.tolist())}
         if all(position in place for position in positions):
             chosen = np.array([place[position] for position in positions], np.int64)
-            shares, note = _sum(part, chosen)
-            shares = shares._replace(radius=radius_of_sum(part, chosen))
-            together = part._replace(known=np.zeros(1, np.int64), shares=shares)
-            sums.append(_with_repeats(together, part.repeats, chosen.size))
+            total, note = sum_of(part, chosen)
+            radius = radius_of_sum(part, chosen)
+            sums.append(total._replace(shares=total.shares._replace(radius=radius)))
             notes.append(note)
     if not sums:
         raise ParameterError("sum", "items that one spec has together", list(items))
@@ -109,6 +108,21 @@ def add_up(
         covariance="; ".join(dict.fromkeys(notes)),
         radius=float(found.radius(np.zeros(1, np.int64))[0]),
     )
+
+
+def sum_of(part: Part, chosen: NDArray[np.int64]) -> tuple[Part, str]:
+    """What one spec says of some of its items together, as of a single item.
+
+    Args:
+        part: what it says.
+        chosen: int64, (items,): their places among those that it knows.
+
+    Returns:
+        The sum, and what is known of the covariances.
+    """
+    shares, note = _sum(part, chosen)
+    total = part._replace(known=np.zeros(1, np.int64), shares=shares)
+    return _with_repeats(total, part.repeats, chosen.size), note
 
 
 def _sum(part: Part, chosen: NDArray[np.int64]) -> tuple[Shares, str]:

@@ -80,6 +80,7 @@ QUERY: Final[Mapping[str, Schema]] = {
     "correction": choice(CORRECTIONS),
     "postprocess": choice(POSTPROCESS),
     "reconstruction": choice(RECONSTRUCTIONS),
+    "segment": TEXT,
 }
 """What goes with a question."""
 
@@ -175,7 +176,12 @@ _SHARE: Final = record(
         "detected": FLAG,
         "poisoning_radius": NUMBER,
     },
-    {"processed": NUMBER},
+    {
+        "processed": NUMBER,
+        "median_of_slices": optional(
+            record({"slices": COUNT, "share": NUMBER, "standard_error": NUMBER, **INTERVAL})
+        ),
+    },
 )
 
 _VERDICT: Final = choice(VERDICTS)
@@ -225,6 +231,22 @@ _HEALTH: Final = record(
                 }
             )
         ),
+    }
+)
+
+_SEGMENT: Final = record(
+    {"name": TEXT, "value": TEXT, "share": NUMBER, "standard_error": NUMBER, **INTERVAL}
+    | {"detected": FLAG}
+)
+
+_WITHIN: Final = record(
+    {
+        "item": TEXT,
+        "share": NUMBER,
+        "standard_error": NUMBER,
+        **INTERVAL,
+        "method": {"const": "fieller"},
+        "detected": FLAG,
     }
 )
 
@@ -298,11 +320,27 @@ COMPONENTS: Final[dict[str, Any]] = {
         },
         {
             "combined": TEXT,
+            "median_of_slices": record({"level": NUMBER, "meaning": TEXT}),
+            "segments": array(_SEGMENT),
             "postprocess": record({"method": choice(POSTPROCESS), "meaning": TEXT}),
             "sum": record(
                 {"share": NUMBER, "standard_error": NUMBER, **INTERVAL, "poisoning_radius": NUMBER}
             ),
         },
+    ),
+    "Within": record(
+        {
+            **_ANSWER,
+            "health": record(_BRIEF),
+            "reports_left_out": COUNT,
+            "segment": _SEGMENT,
+            "interval": record({"kind": choice(COVERS), "level": NUMBER, "meaning": TEXT}),
+            "detection": record(
+                {"alpha": NUMBER, "correction": choice(CORRECTIONS), "meaning": TEXT}
+            ),
+            "items_asked_for": COUNT,
+            "estimates": array(_WITHIN),
+        }
     ),
     "Mean": record(
         {
@@ -370,5 +408,7 @@ COMPONENTS: Final[dict[str, Any]] = {
         },
         {"type": choice(("number", "distribution"))},
     ),
-    "Estimate": {"anyOf": [reference(name) for name in ("Shares", "Mean", "Distribution")]},
+    "Estimate": {
+        "anyOf": [reference(name) for name in ("Shares", "Within", "Mean", "Distribution")]
+    },
 }
