@@ -67,6 +67,11 @@ def number_notes(answer: Mapping[str, Any]) -> Iterator[str]:
             left_out = f"{answer['reports_left_out']:,} reports"
             yield f"{left_out} of specs with other bins or another mechanism are left out."
     yield f"Intervals: {answer['interval']['meaning']}."
+    whose = answer["mean"] if answer["type"] == "distribution" else answer
+    yield (
+        f"Poisoning radius: {answer['poisoning']['fakes']:.0%} of fake reports could move the mean "
+        f"by up to {whose['poisoning_radius']:.4g}, whatever its interval."
+    )
     for spec in answer["specs"]:
         if "delta" in spec:
             yield f"{spec['title']}, delta {spec['delta']:.3g}: {spec['privacy']}."

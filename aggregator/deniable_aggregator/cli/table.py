@@ -132,6 +132,8 @@ def notes(answer: Mapping[str, Any]) -> list[str]:
             line += f", {answer['postprocess']['method']} {total['processed']:.2%}"
         lines.append(f"{line}. Covariances of the items: {total['covariance']}.")
     lines.append(f"Shares: {answer['unit']}. Intervals: {answer['interval']['meaning']}")
+    if "poisoning" in answer:
+        lines.append(_fakes(answer))
     if "combined" in answer:
         lines.append(f"Combined: {answer['combined']}.")
     lines += [
@@ -143,6 +145,28 @@ def notes(answer: Mapping[str, Any]) -> list[str]:
             "belongs to it."
         )
     return lines
+
+
+def _fakes(answer: Mapping[str, Any]) -> str:
+    """What fakes could have done, in one line: the largest radius shown."""
+    radius = max((row["poisoning_radius"] for row in answer["estimates"]), default=0.0)
+    line = (
+        f"Poisoning radius: {answer['poisoning']['fakes']:.0%} of fake reports could move a share "
+        f"by up to {radius:.2%}, whatever its interval."
+    )
+    medians = [row.get("median_of_slices") for row in answer["estimates"]]
+    apart = [
+        (abs(median["share"] - row["share"]) / median["standard_error"], row, median)
+        for row, median in zip(answer["estimates"], medians, strict=True)
+        if median is not None and median["standard_error"] > 0
+    ]
+    if apart:
+        _, row, median = max(apart, key=lambda each: each[0])
+        line += (
+            f" Medians of slices differ most for {row['item']}: {median['share']:.2%} with a "
+            f"standard error of {median['standard_error']:.2%}."
+        )
+    return line
 
 
 def _with_error(row: Mapping[str, Any]) -> str:
