@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -44,6 +46,18 @@ def test_alerts_are_about_what_is_measured(told):
     assert set(OF_PROMETHEUS.findall(ALERTS)) <= told[0]
     for codes in re.findall(r'outcome=~?\s*"([a-z_|]+)"', ALERTS):
         assert set(codes.split("|")) <= set(CODES)
+
+
+@pytest.mark.skipif(shutil.which("promtool") is None, reason="promtool is not installed")
+def test_every_alert_fires_where_everything_is_wrong(tmp_path):
+    wrong = Path(__file__).with_name("alerts_test.yml").read_text(encoding="utf-8")
+    file = tmp_path / "alerts_test.yml"
+    file.write_text(wrong.replace("RULES", str(DOCS / "deploy" / "alerts.yml")))
+    command = ["promtool", "test", "rules", str(file)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    names = set(re.findall(r"alert: (\w+)", ALERTS))
+    assert names == set(re.findall(r"alertname=.(\w+)", wrong))
 
 
 def test_every_check_of_readiness_is_explained(told):
