@@ -39,7 +39,8 @@ def deniable_recorder(request: pytest.FixtureRequest) -> Iterator[RecordingClien
     ``deniable_registry``; both are relative to pytest's root directory.
     """
     marker = request.node.get_closest_marker(_NAME)
-    path = marker.args[0] if marker else request.config.getini(_NAME)
+    given = (*marker.args, *marker.kwargs.values()) if marker else ()
+    path = given[0] if given else request.config.getini(_NAME)
     if not path:
         raise pytest.UsageError(
             f"deniable_recorder needs a registry: set {_NAME} = metrics.toml in pytest's settings, "

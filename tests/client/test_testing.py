@@ -275,8 +275,10 @@ def test_the_fixture_is_new_for_each_test(tmp_path):
     assert "2 passed" in in_pytest(tmp_path, TWO_TESTS, settings=settings)
 
 
-def test_a_marker_names_another_registry(tmp_path):
-    code = f"import pytest\npytestmark = pytest.mark.deniable_registry('metrics.toml')\n{TWO_TESTS}"
+@pytest.mark.parametrize("arguments", ["'metrics.toml'", "path='metrics.toml'"])
+def test_a_marker_names_another_registry(tmp_path, arguments):
+    mark = f"pytestmark = pytest.mark.deniable_registry({arguments})"
+    code = f"import pytest\n{mark}\n{TWO_TESTS}"
     assert "2 passed" in in_pytest(tmp_path, code, settings="deniable_registry = missing.toml")
 
 
