@@ -90,9 +90,11 @@ class ProblemError(Exception):
 
     def response(self) -> Response:
         """The document as an answer."""
-        return Response(
-            json.dumps(self.document), self.status, self.headers, content_type=MEDIA_TYPE
-        )
+        return Response(self.body(), self.status, self.headers, content_type=MEDIA_TYPE)
+
+    def body(self) -> bytes:
+        """The document in JSON."""
+        return json.dumps(self.document).encode()
 
 
 def unavailable() -> ProblemError:

@@ -267,6 +267,10 @@ def _give_up(told: asyncio.Future[None]) -> None:
 def _refuse(protocol: HTTPProtocol, error: Exception) -> None:
     if isinstance(error, CutOffError):
         error = ingest.malformed(WireError(str(error)))
+    if isinstance(error, ProblemError):  # without Flask's own, as a busy server does this often
+        headers = [("content-type", problems.MEDIA_TYPE), *error.headers.items()]
+        protocol.response_bytes(error.status, headers, error.body())
+        return
     response = problems.document(error)
     headers = [(name.lower(), value) for name, value in response.headers.to_wsgi_list()]
     protocol.response_bytes(response.status_code, headers, response.get_data())

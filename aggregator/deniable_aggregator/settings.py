@@ -112,7 +112,7 @@ class Settings:
         most=1_000_000,
     )
     queue_bytes: int = _setting(
-        2 << 20,
+        1 << 20,
         "What these may take in memory. One upload of whatever size may always wait.",
         _LIMITS,
         least=65_536,
