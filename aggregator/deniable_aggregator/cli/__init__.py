@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from deniable_aggregator.cli.audit import audit_log
+from deniable_aggregator.cli.change import change
 from deniable_aggregator.cli.config import config
 from deniable_aggregator.cli.estimate import estimate
 from deniable_aggregator.cli.health import health
@@ -14,6 +15,7 @@ from deniable_aggregator.cli.keys import keys_group
 from deniable_aggregator.cli.metrics import metrics
 from deniable_aggregator.cli.plan import plan_command
 from deniable_aggregator.cli.remote import remote
+from deniable_aggregator.cli.series import series
 from deniable_aggregator.cli.serve import serve
 from deniable_aggregator.cli.store import store_group
 from deniable_shared import __version__, command
@@ -67,6 +69,7 @@ def show(arguments: tuple[str, ...]) -> None:
 
 
 deniable.add_command(audit_log)
+deniable.add_command(change)
 deniable.add_command(config)
 deniable.add_command(estimate)
 deniable.add_command(health)
@@ -75,6 +78,7 @@ deniable.add_command(metrics)
 deniable.add_command(plan_command)
 deniable.add_command(remote)
 deniable.add_command(serve)
+deniable.add_command(series)
 deniable.add_command(show)
 deniable.add_command(store_group)
 

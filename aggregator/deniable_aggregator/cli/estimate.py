@@ -71,6 +71,7 @@ _DAY = click.DateTime(formats=["%Y-%m-%d"])
     type=click.Choice(RECONSTRUCTIONS),
     help="How the histogram of a distribution is found; em unless said otherwise.",
 )
+@click.option("--segment", help="Shares among the devices of this segment of the metric.")
 @click.option(
     "--picture",
     type=click.Path(path_type=Path, dir_okay=False),
@@ -92,6 +93,7 @@ def estimate(
     correction: str,
     postprocess: str | None,
     reconstruction: str | None,
+    segment: str | None,
     picture: Path | None,
     as_json: bool,
     server: str,
@@ -130,6 +132,7 @@ def estimate(
         deniable estimate theme
         deniable estimate emoji --candidates emoji.txt --top 20
         deniable estimate carrier --sum AA,DL --about population
+        deniable estimate theme --segment beta
         deniable estimate startup_seconds
     """  # noqa: D301  click reads the backslash as a sign
     query = {
@@ -142,6 +145,7 @@ def estimate(
         "correction": correction,
         "postprocess": postprocess,
         "reconstruction": reconstruction,
+        "segment": segment,
     }
     question: dict[str, list[str]] = {}
     if candidates is not None:

@@ -131,6 +131,8 @@ def notes(answer: Mapping[str, Any]) -> list[str]:
         if "processed" in total:
             line += f", {answer['postprocess']['method']} {total['processed']:.2%}"
         lines.append(f"{line}. Covariances of the items: {total['covariance']}.")
+    for segment in answer.get("segments", [answer["segment"]] if "segment" in answer else []):
+        lines.append(f"{segment['name']}={segment['value']}: {_with_error(segment)} of all")
     lines.append(f"Shares: {answer['unit']}. Intervals: {answer['interval']['meaning']}")
     if "poisoning" in answer:
         lines.append(_fakes(answer))

@@ -1,0 +1,159 @@
+"""``deniable series``."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from deniable_aggregator.cli.api import server_options
+from deniable_aggregator.cli.table import IntervalBar
+from deniable_aggregator.cli.time_options import ask, time_options
+from deniable_aggregator.series import BY
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from datetime import datetime
+
+_DAY = click.DateTime(formats=["%Y-%m-%d"])
+_MEDIAN = 0.5
+
+
+@click.command()
+@click.argument("metric")
+@click.option(
+    "--by", type=click.Choice(BY), default=BY[0], show_default=True, help="How long a period is."
+)
+@click.option("--since", type=_DAY, help="The first day, such as 2026-01-31.")
+@click.option("--until", type=_DAY, help="The last day.")
+@click.option(
+    "--plot",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Also draw it, as .svg, .png or .html; needs the extra deniable[charts].",
+)
+@time_options
+@server_options
+def series(
+    metric: str,
+    by: str,
+    since: datetime | None,
+    until: datetime | None,
+    plot: Path | None,
+    items: tuple[str, ...],
+    candidates: Path | None,
+    about: str,
+    interval: str,
+    as_json: bool,
+    server: str,
+    token: str,
+) -> None:
+    """Shows how METRIC goes on: every period is estimated by itself, from its own reports.
+
+    Whether two periods differ is not to be read from the overlap of their intervals: ask deniable
+    change.
+
+    \b
+        deniable series theme --by week
+        deniable series emoji --item 🐝 --item 🌻 --since 2026-01-01 --plot emoji.svg
+        deniable series startup_seconds --by month
+    """  # noqa: D301  click reads the backslash as a sign
+    query = {
+        "by": by,
+        "since": None if since is None else f"{since:%Y-%m-%d}",
+        "until": None if until is None else f"{until:%Y-%m-%d}",
+        "about": about,
+        "interval": interval,
+    }
+    answer = ask(server, token, f"/v1/metrics/{metric}/series", query, items, candidates)
+    if plot is not None:
+        _draw(answer, plot)
+    if as_json:
+        click.echo(json.dumps(answer, indent=2))
+        return
+    console = Console(highlight=False, markup=False, emoji=False)  # items are shown as they are
+    console.print(series_table(answer))
+    console.print(f"Unit: {answer['unit']}. Intervals: {answer['interval']['meaning']}.")
+    for spec in answer["specs"]:
+        if "repeated" in spec:
+            console.print(f"{spec['title']}: {spec['repeated']}.")
+    if answer["pending_reports"]:
+        console.print(f"{answer['pending_reports']:,} more reports are waiting to be counted.")
+
+
+def series_table(answer: Mapping[str, Any]) -> Table:
+    """One row per period and item, with the interval as a picture.
+
+    Args:
+        answer: what the server answered, or `Series.as_dict`.
+    """
+    shares = "type" not in answer
+    rows = [row for period in answer["periods"] for row in _rows(period, answer)]
+    scale = max([1e-9, *(row["high"] for row in rows)])
+    level = answer["interval"]["level"]
+    table = Table(
+        title=f"{answer['metric']} by {answer['by']}: {answer['reports']:,} reports",
+        title_justify="left",
+        expand=True,
+    )
+    table.add_column("from", no_wrap=True)
+    table.add_column("to", no_wrap=True)
+    table.add_column("reports", justify="right", no_wrap=True)
+    table.add_column("item" if shares else "", ratio=2, overflow="fold")
+    table.add_column(f"{'share' if shares else 'value'}, {level:.0%} interval", no_wrap=True)
+    if shares:
+        table.add_column(f"0 to {scale:.1%}", ratio=3)
+    for period in answer["periods"]:
+        days = period["since"], period["until"], f"{period['reports']:,}"
+        found = list(_rows(period, answer))
+        for index, row in enumerate(found):
+            where = days if index == 0 else ("", "", "")
+            form = "{:.2%}" if shares else "{:.4g}"
+            value, low, high = (form.format(row[name]) for name in ("share", "low", "high"))
+            cells: list[str | Text | IntervalBar] = [
+                *where,
+                Text(row["item"]),
+                f"{value}  [{low}, {high}]",
+            ]
+            if shares:
+                cells.append(IntervalBar(row["low"], row["share"], row["high"], scale))
+            table.add_row(*cells)
+        if not found:
+            table.add_row(*days, *["", "-", ""][: 3 if shares else 2])
+    return table
+
+
+def _rows(period: Mapping[str, Any], answer: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """What is shown of a period: items, or its mean, and of a distribution its median."""
+    if not period["reports"]:
+        return
+    if "type" not in answer:
+        yield from period["estimates"]
+    elif answer["type"] == "number":
+        yield {
+            "item": "mean",
+            "share": period["mean"],
+            "low": period["low"],
+            "high": period["high"],
+        }
+    else:
+        mean = period["mean"]
+        yield {"item": "mean", "share": mean["value"], "low": mean["low"], "high": mean["high"]}
+        for row in period["quantiles"]:
+            if row["quantile"] == _MEDIAN:
+                ends = {"low": row["low"], "high": row["high"]}
+                yield {"item": "median", "share": row["value"], **ends}
+
+
+def _draw(answer: dict[str, Any], path: Path) -> None:
+    try:
+        from deniable_aggregator.charts import save, series_chart
+    except ImportError as error:
+        raise click.ClickException(
+            "pictures need an extra: pip install 'deniable[charts]'"
+        ) from error
+    save(series_chart(answer), path)

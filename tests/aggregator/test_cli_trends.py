@@ -1,0 +1,93 @@
+"""``deniable series``, ``deniable change`` and segments, against a server in this process."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from deniable_shared import registry, wire
+from tests.aggregator.service import TODAY
+from tests.aggregator.test_cli import run, url  # noqa: F401  fixtures
+from tests.aggregator.test_segments import REGISTRY
+from tests.aggregator.test_trends import day
+
+NUMBER = """\
+[metrics.seconds]
+type = "number"
+range = [0, 10]
+epsilon = 4
+[metrics.spread]
+type = "distribution"
+range = [0, 10]
+bins = 4
+epsilon = 4
+"""
+BEFORE, AFTER = [600, 200, 60, 240, 50, 50], [200, 600, 60, 240, 50, 50]
+
+
+@pytest.fixture
+def asked(run, url):  # noqa: F811  the fixture
+    base, service = url
+    assert service.register(REGISTRY + NUMBER).status_code == 200
+    metrics = registry.parse(REGISTRY + NUMBER).metrics
+    sent = [("theme", -40, BEFORE), ("theme", 0, AFTER), ("seconds", -1, [300, 100])]
+    sent += [("seconds", 0, [100, 300]), ("spread", 0, [80, 80, 80, 80])]
+    for number, (name, offset, counts) in enumerate(sent):
+        payload = b"".join(bytes([index]) * count for index, count in enumerate(counts))
+        part = wire.Part(metrics[name].spec.digest, TODAY + offset, payload)
+        upload = wire.Upload(bytes([number]) * wire.ID_BYTES, (part,))
+        if offset < -13:  # such days are closed: it is counted as it would have been
+            service.clock.epoch += offset
+        assert service.send(wire.encode(upload)).status_code == 204
+        service.clock.epoch = TODAY
+
+    def ask(*arguments):
+        done = run(*arguments, "--server", base, "--token", service.read)
+        assert done.exit_code == 0, done.output
+        return done.output
+
+    return ask
+
+
+def test_a_series_is_a_table_a_picture_or_json(asked, tmp_path):
+    item = "theme=dark & channel=stable"
+    arguments = ("series", "theme", "--by", "month", "--item", item)
+    shown = asked(*arguments, "--plot", str(tmp_path / "theme.svg"))
+    assert shown.count(item) == 2
+    assert "1,200" in shown
+    assert "ask for the change" in shown
+    assert (tmp_path / "theme.svg").read_text().startswith("<svg")
+    data = json.loads(asked(*arguments, "--json", "--interval", "simultaneous"))
+    assert [period["reports"] for period in data["periods"]][-1] == 1_200
+    assert data["interval"]["kind"] == "simultaneous"
+
+
+def test_numbers_have_series_too(asked, tmp_path):
+    shown = asked("series", "seconds", "--plot", str(tmp_path / "seconds.svg"))
+    assert shown.count("mean") >= 2
+    spread = asked("series", "spread", "--plot", str(tmp_path / "spread.html"))
+    assert "median" in spread
+
+
+def test_a_change_is_told(asked, tmp_path):
+    path = tmp_path / "items.txt"
+    path.write_text("theme=dark & channel=stable\ntheme=light & channel=beta\n")
+    days = ("--before", day(-40), "--after", f"{day(-1)}..{day(0)}")
+    shown = asked("change", "theme", *days, "--candidates", str(path))
+    lines = {line.split("│")[1].strip(): line for line in shown.splitlines() if "│" in line}
+    assert "yes" in lines["theme=dark & channel=stable"]
+    assert "not shown" in lines["theme=light & channel=beta"]
+    assert "how many devices reported in both periods is not known" in shown
+    means = asked("change", "seconds", "--before", day(-1), "--after", day(0), "--json")
+    (row,) = json.loads(means)["changes"]
+    assert row["changed"]
+    assert row["low"] < 5.2 < row["high"]
+
+
+def test_an_estimate_within_a_segment_is_a_table(asked):
+    shown = asked("estimate", "theme", "--segment", "beta")
+    assert "channel=beta" in shown
+    assert "dark" in shown
+    whole = asked("estimate", "theme")
+    assert "channel=nightly: " in whole
