@@ -167,7 +167,7 @@ def distribution_chart(answer: Mapping[str, Any]) -> alt.LayerChart:
 
 
 def series_chart(answer: Mapping[str, Any], *, most: int = 8) -> alt.LayerChart:
-    """Estimates over time with their intervals as bands; periods without reports are gaps.
+    """Estimates over time with their intervals; a period without reports has no point.
 
     Args:
         answer: what the server answered, or `Series.as_dict`.
@@ -189,12 +189,12 @@ def series_chart(answer: Mapping[str, Any], *, most: int = 8) -> alt.LayerChart:
         x=alt.X("day:T", title=None, axis=alt.Axis(format="%Y-%m-%d", labelAngle=-30)),
         color=alt.Color("item:N", title=None, sort=drawn, legend=alt.Legend(orient="bottom")),
     )
-    bands = base.mark_rule(opacity=0.35, strokeWidth=4).encode(
+    bars = base.mark_rule(opacity=0.35, strokeWidth=4).encode(
         y=alt.Y("low:Q", title=unit, axis=axis), y2="high:Q"
     )
     lines = base.mark_line(point=True).encode(y="share:Q")
     title = alt.TitleParams(answer["metric"], subtitle=_subtitle(answer), anchor="start")
-    return alt.LayerChart(layer=[bands, lines], title=title, width=WIDTH, height=SERIES_HEIGHT)
+    return alt.LayerChart(layer=[bars, lines], title=title, width=WIDTH, height=SERIES_HEIGHT)
 
 
 def _mean_row(period: Mapping[str, Any], metric: str) -> dict[str, Any]:
