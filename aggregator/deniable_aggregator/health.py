@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import shutil
 import threading
 import time
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
 
 PATHS: Final = ("/healthz", "/readyz")
 CACHE_SECONDS: Final = 1.0
+PATIENCE_SECONDS: Final = 5.0
+"""A store that takes longer to look at is not in order."""
+
 
 OK: Final = "ok"
 
@@ -50,17 +54,28 @@ class Health:
         self._lag_seconds = lag_seconds
         self._settings = settings
         self._monotonic = monotonic
-        self._lock = threading.Lock()
-        self._checked: tuple[float, Mapping[str, str]] | None = None
+        self._looking = threading.Lock()
+        self._began = -math.inf
+        self._checked: tuple[float, Mapping[str, str]] = (-math.inf, {})
 
     def checks(self) -> Mapping[str, str]:
-        """Each thing that was looked at: ``ok``, or what is wrong; at most a second old."""
-        draining = "the server was told to end" if self.draining else OK
-        with self._lock:
-            now = self._monotonic()
-            if self._checked is None or now >= self._checked[0]:
-                self._checked = (now + CACHE_SECONDS, self._check())
-            return {"draining": draining, **self._checked[1]}
+        """Each thing that was looked at: ``ok``, or what is wrong; at most a second old.
+
+        One caller looks, the others are told what was found before, so that a store that does not
+        answer keeps one thread waiting and not all of them.
+        """
+        now = self._monotonic()
+        until, found = self._checked
+        if now >= until and self._looking.acquire(blocking=not found):
+            try:
+                self._began = now
+                found = self._check()
+                self._checked = (now + CACHE_SECONDS, found)
+            finally:
+                self._looking.release()
+        elif now >= until and now - self._began > PATIENCE_SECONDS:
+            found = {**found, "database": f"no answer for {now - self._began:,.0f} seconds"}
+        return {"draining": "the server was told to end" if self.draining else OK, **found}
 
     def _check(self) -> Mapping[str, str]:
         return {

@@ -45,7 +45,9 @@ if TYPE_CHECKING:
 LARGE_BYTES: Final = 256 << 10
 """Larger bodies are checked in a thread: others would have to wait."""
 
-QUESTION: Final = "/estimate"
+QUESTIONS: Final = ("/estimate", "/series", "/change")
+ASKING: Final = ("read", "admin")
+HEALTH_THREADS: Final = 2
 SMALL_THREADS: Final = 4
 SMALL_WAITING: Final = 512
 WAITING_QUESTIONS: Final = 64
@@ -85,7 +87,8 @@ class Application:
         self._reading = Deadlines(settings.body_seconds)
         self._asking = Deadlines(settings.body_seconds * QUESTION_PATIENCE)
         self._committing = Deadlines(settings.queue_seconds)
-        # Health is asked here, so that it is answered while analysts keep all other threads busy.
+        # Of its own, so that it is answered while everything else is busy or waits for the store.
+        self._health = Pool("deniable-health", threads=HEALTH_THREADS, waiting=SMALL_WAITING)
         self._small = Pool("deniable-small", threads=SMALL_THREADS, waiting=SMALL_WAITING)
         self._pool = Pool("deniable", threads=settings.threads, waiting=WAITING_QUESTIONS)
 
@@ -96,8 +99,8 @@ class Application:
     def __rsgi_del__(self, loop: asyncio.AbstractEventLoop) -> None:
         """Called when the loop has ended: no request is left that could bring more."""
         self._running.close()
-        self._small.close()
-        self._pool.close()
+        for pool in (self._health, self._small, self._pool):
+            pool.close()
 
     async def __rsgi__(self, scope: Scope, protocol: HTTPProtocol) -> None:
         """Answers one request."""
@@ -204,10 +207,11 @@ class Application:
 
     async def _other(self, scope: Scope, protocol: HTTPProtocol) -> None:
         path, headers = scope.path, scope.headers
-        pool = self._small if path in HEALTH else self._pool
-        limit = self._settings.max_body_bytes
-        if path.endswith(QUESTION):
-            limit = self._settings.max_candidates_bytes
+        pool = self._health if path in HEALTH else self._pool
+        limit, scopes = self._settings.max_body_bytes, SCOPES
+        if path.endswith(QUESTIONS):
+            # Long, and so not for the keys that ship with applications.
+            limit, scopes = self._settings.max_candidates_bytes, ASKING
         body = Body(self._questions)
         try:
             data = b""
@@ -215,7 +219,7 @@ class Application:
             if length != 0:
                 # Nobody without a key makes this server read.
                 keyring, authorization = self._running.keyring, headers.get("authorization", "")
-                await self._small.run(authenticated, keyring, authorization, *SCOPES)
+                await self._small.run(authenticated, keyring, authorization, *scopes)
                 data = await self._question(body, protocol, length, limit)
             answer = await pool.run(bridge.call, self._wsgi, scope, data)
         except Exception as error:  # noqa: BLE001  every failure has its problem document

@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 
 from deniable_aggregator import health
@@ -75,3 +78,32 @@ def test_who_asks_often_is_not_a_burden(service, monkeypatch):
         now[0] = moment
         watched.checks()
     assert looked == [0.0, 1.0, 2.5]
+
+
+def test_a_store_that_does_not_answer_keeps_one_thread_waiting(service, monkeypatch):
+    monkeypatch.setattr(health, "CACHE_SECONDS", 1.0)
+    now = [0.0]
+    looking, go = threading.Event(), threading.Event()
+
+    def hang():
+        if now[0]:
+            looking.set()
+            assert go.wait(30)
+        return 0.0
+
+    watched = Health(
+        store=service.store,
+        lag_seconds=hang,
+        settings=service.settings,
+        monotonic=lambda: now[0],
+    )
+    assert set(watched.checks().values()) == {"ok"}
+    now[0] = 10.0
+    with ThreadPoolExecutor(1) as pool:
+        stuck = pool.submit(watched.checks)
+        assert looking.wait(30)
+        assert set(watched.checks().values()) == {"ok"}
+        now[0] = 20.0
+        assert watched.checks()["database"] == "no answer for 10 seconds"
+        go.set()
+        assert set(stuck.result().values()) == {"ok"}
