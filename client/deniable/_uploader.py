@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Final
 from deniable._device import STORAGE_ERRORS
 from deniable._spool import MAX_AGE_DAYS
 from deniable._status import FlushResult
-from deniable_shared.periods import epoch_at
+from deniable_shared.periods import SECONDS_PER_EPOCH, epoch_at
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -327,12 +327,18 @@ class Uploader:
     def _next_wait(self) -> float | None:
         with self._device as device:
             due = device.spool.next_due()
+        now = self._clock()
+        longest = MAX_WAIT_SECONDS
+        if self._attentive:
+            # Each day is looked at when it begins, whether or when a value comes.
+            tomorrow = SECONDS_PER_EPOCH - now % SECONDS_PER_EPOCH
+            longest = min(longest, max(tomorrow, 1.0))
         if due is None:
-            return MAX_WAIT_SECONDS if self._attentive else None
-        wait = due - self._clock()
+            return longest if self._attentive else None
+        wait = due - now
         if wait > self._horizon_seconds:
             wait = 0.0
-        return min(max(wait, self._hold_until - time.monotonic(), 0.0), MAX_WAIT_SECONDS)
+        return min(max(wait, self._hold_until - time.monotonic(), 0.0), longest)
 
 
 def _claimed_elsewhere(report: Pending, now: float) -> bool:

@@ -142,6 +142,17 @@ def test_the_thread_stays_and_reports_absence_by_itself(attentive, clock, monkey
     wait_until(lambda: client.status().sent == 2)
 
 
+def test_the_thread_looks_when_a_day_begins(attentive, clock):
+    """Or only a value would show, if the program ended before the hour is over, that it was on."""
+    clock.now += DAY // 2 - 30
+    client = attentive(background=True)
+    assert client._uploader._next_wait() == 30
+    client.record("theme", "dark")  # due within hours
+    assert client._uploader._next_wait() == 30
+    clock.now += 31
+    assert client._uploader._next_wait() > 30
+
+
 def test_the_absent_category_is_what_is_reported(attentive, clock, monkeypatch):
     client = attentive()
     seen = []
