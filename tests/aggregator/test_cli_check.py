@@ -145,3 +145,16 @@ def test_a_missing_file_is_one_line(tmp_path):
     result = CliRunner().invoke(deniable, ["metrics", "check", str(tmp_path / "none.toml")])
     assert result.exit_code == 1
     assert "cannot be read" in result.output
+
+
+def test_segments_are_shown_to_the_reviewer(tmp_path):
+    text = (
+        'registry = 1\napplication = "a"\n[budget]\nepsilon_per_day = 4\nepsilon_lifetime = 40\n'
+        '[metrics.theme]\ntype = "category"\nvalues = ["light", "dark"]\nepsilon = 1\n'
+        'segment = { name = "channel", values = ["stable", "beta"] }\n'
+    )
+    shown = run(tmp_path, text).output
+    assert "channel: stable, beta" in shown
+    assert "category of 4" in shown
+    data = json.loads(run(tmp_path, text, "--json").output)
+    assert data["metrics"][0]["segments"]["by"]["name"] == "channel"

@@ -363,7 +363,7 @@ epsilon = 1.0
 
 
 FIELDS = re.findall(r"^(\w+) = ", GOOD, re.MULTILINE)
-RARE_FIELDS = ("absent", "attributes", "epsilon_permanent", "mechanism", "repeat")
+RARE_FIELDS = ("absent", "attributes", "epsilon_permanent", "mechanism", "repeat", "segment")
 LITERALS = [
     *("nan", "-inf", "1e400", "1e-400", "1e99999999999999999999", "-0.0", "0", "1", "-1", "8.0"),
     *("0x" + "f" * 5_000, "true", '""', '"x"', "'rappor'", "[]", "[[]]", "[1]", '["a", "b"]', "{}"),
@@ -376,6 +376,11 @@ LITERALS = [
         '{ late = "boolean", full = "boolean" }',
         '{ late = "boolean", city = { values = ["a", "b"], other = nan } }',
         "{ city = { values = {} }, late = [[]] }",
+    ),
+    *(
+        '{ name = "city", values = ["a", "b"] }',
+        '{ name = "m", values = ["a", "a\u0301"], other = "b" }',
+        '{ name = "city", values = [1], other = nan }',
     ),
     *("1979-05-27", "07:32:00", "1979-05-27T07:32:00Z", '"\\ud800"', '"\\u0000"'),
 ]

@@ -99,6 +99,7 @@ def describe(registry: Registry) -> dict[str, Any]:
                 "every": metric.spec.every,
                 "absent": metric.spec.absent,
                 "attributes": [each.canonical() for each in metric.spec.attributes],
+                "segments": metric.spec.segments and metric.spec.segments.canonical(),
                 "digest": metric.spec.digest.hex(),
                 "mechanism": metric.spec.mechanism.described(),
                 "epsilon": metric.spec.mechanism.epsilon,
@@ -138,6 +139,10 @@ def _block(metric: Metric) -> Table:
         table.add_row("  range", f"{low:g} to {high:g}{bins}; values outside count as its ends")
     if spec.attributes:
         table.add_row("  attributes", _attributes(spec))
+    if spec.segments is not None:
+        by = spec.segments.by
+        listed = f"{by.name}: {', '.join(by.values)}; sent with the value, as one item of all pairs"
+        table.add_row("  segments", Text(listed))
     if spec.absent is not None:
         table.add_row("  absent", Text(f"{spec.absent!r} is reported where nothing was recorded"))
     table.add_row("  mechanism", f"{_shape(mechanism)}; reports of {size}")
