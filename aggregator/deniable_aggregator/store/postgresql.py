@@ -136,16 +136,25 @@ class PostgresqlDatabase(Database):
         The write-ahead log, and what is archived of it, is the operator's to expire.
 
         Raises:
-            StoreUnavailableError: if somebody, such as a running dump, reads the table; try later.
+            StoreUnavailableError: if somebody, such as a running dump, reads the table, or if the
+                role does not own it; try later.
         """
         with self._available(), self._writing.connect() as connection:
             vacuuming = connection.execution_options(isolation_level="AUTOCOMMIT")
             # Whoever waits for this lock makes ingest wait behind it.
             vacuuming.exec_driver_sql(f"SET lock_timeout = {PURGE_PATIENCE_MS}")
             try:
+                before = vacuuming.exec_driver_sql(_FILE).scalar_one()
                 vacuuming.exec_driver_sql("VACUUM (FULL) epochs")
+                # A role without the right to do so is warned, and not refused.
+                if vacuuming.exec_driver_sql(_FILE).scalar_one() == before:
+                    raise StoreUnavailableError(
+                        "deleted keys of days stay in the table epochs: let this role own it"
+                    )
             finally:
-                vacuuming.exec_driver_sql(f"SET lock_timeout = '{_SESSION['lock_timeout']}'")
+                # A lost connection has no setting, and its loss is what is to be told.
+                if not vacuuming.invalidated:
+                    vacuuming.exec_driver_sql(f"SET lock_timeout = '{_SESSION['lock_timeout']}'")
 
     def close(self) -> None:
         """Closes all connections; everything acknowledged is in the database already."""
@@ -207,6 +216,7 @@ class _Appending(Appending):
         self._connection.exec_driver_sql(_APPEND, columns)
 
 
+_FILE: Final = "SELECT pg_relation_filenode('epochs'::regclass)"
 _KEYS: Final = "SELECT epoch, key FROM epochs WHERE epoch = ANY(%s::int[]) ORDER BY epoch FOR SHARE"
 _OPEN: Final = (
     "INSERT INTO epochs (epoch, key) SELECT * FROM unnest(%s::int[], %b::bytea[]) "
