@@ -123,7 +123,7 @@ class Client:
             clock,
             self._recorder.prepare,
             longest_wait_seconds=self._recorder.longest_wait_seconds,
-            attentive=self._recorder.attentive,
+            owing=self._recorder.owing,
             background=background,
         )
         self._engine = Engine(
@@ -188,7 +188,7 @@ class Client:
         """Sends what is stored now, without waiting for its random times.
 
         Each report is tried once; when the aggregator cannot be reached, the flush ends early.
-        Reports of a day that has not come, as metrics that count absence make them, stay.
+        Reports of metrics that count absence stay until their period is over.
         Flushing after every record tells the aggregator when things happened: prefer not to.
 
         Args:

@@ -87,6 +87,11 @@ class Recorder:
         return bool(self._owing)
 
     @property
+    def owing(self) -> frozenset[bytes]:
+        """The digests of the metrics that report even when nothing is recorded."""
+        return frozenset(self._registry.metrics[name].spec.digest for name in self._owing)
+
+    @property
     def longest_wait_seconds(self) -> float:
         """The longest time that a report is given to wait."""
         hold = _LONGEST_PERIOD_DAYS * SECONDS_PER_EPOCH if self._owing else 0

@@ -62,8 +62,8 @@ class Uploader:
         clock: seconds since 1970-01-01.
         prepare: called before anything is sent, outside all locks; says whether it may be.
         longest_wait_seconds: the longest time that a report was given to wait.
-        attentive: whether `prepare` has something to do even when no report is waiting; then the
-            thread stays, and calls it at least every `MAX_WAIT_SECONDS`.
+        owing: digests of metrics that report even when nothing is recorded. If there are any, the
+            thread stays, and calls `prepare` at least every `MAX_WAIT_SECONDS`.
         background: whether there is a thread outside of `flush`.
 
     Attributes:
@@ -82,7 +82,7 @@ class Uploader:
         prepare: Callable[[], bool],
         *,
         longest_wait_seconds: float,
-        attentive: bool,
+        owing: frozenset[bytes],
         background: bool,
     ) -> None:
         self._device = device
@@ -91,7 +91,7 @@ class Uploader:
         self._journal = journal
         self._clock = clock
         self._prepare = prepare
-        self._attentive = attentive
+        self._owing = owing
         self._background = background
         # No report can honestly be due later than this from now on.
         backoff = remote.slowed_at_most(MAX_BACKOFF_SECONDS)
@@ -269,6 +269,8 @@ class Uploader:
                     return
                 if report.epoch > today:
                     continue  # the aggregator would refuse it for good
+                if report.epoch == today and report.digest in self._owing:
+                    continue  # absence is not reported before its day is over, so nor is a value
                 if _claimed_elsewhere(report, self._clock()):
                     continue  # it is being sent
                 if not self._try(report):
@@ -329,12 +331,12 @@ class Uploader:
             due = device.spool.next_due()
         now = self._clock()
         longest = MAX_WAIT_SECONDS
-        if self._attentive:
+        if self._owing:
             # Each day is looked at when it begins, whether or when a value comes.
             tomorrow = SECONDS_PER_EPOCH - now % SECONDS_PER_EPOCH
             longest = min(longest, max(tomorrow, 1.0))
         if due is None:
-            return longest if self._attentive else None
+            return longest if self._owing else None
         wait = due - now
         if wait > self._horizon_seconds:
             wait = 0.0

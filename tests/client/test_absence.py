@@ -77,7 +77,7 @@ def test_after_days_switched_off_the_last_day_at_work_is_reported(attentive, clo
 
 
 @pytest.mark.parametrize("every", ["day", "week", "month"])
-@pytest.mark.parametrize("at_work", [(0, 1, 2, 3), (0, 4, 7, 8), (0, 1, 9, 20), (0, 6, 29, 50)])
+@pytest.mark.parametrize("at_work", [(0, 1, 2, 3), (0, 4, 7, 8), (0, 1, 9, 20), (0, 6, 29, 60)])
 def test_which_days_are_reported_does_not_tell_when_there_was_a_value(
     attentive, clock, directory, at_work, every
 ):
@@ -128,6 +128,19 @@ def test_a_flush_reports_absence_and_sends_it(attentive, clock):
     client = attentive(transport=transport)
     clock.forward(days=1)
     assert client.flush() == FlushResult(sent=1, pending=0, dropped=0)
+
+
+def test_a_flush_on_the_day_itself_does_not_tell_whether_there_is_a_value(attentive, clock):
+    """Absence cannot be reported before the day is over, so a value is not sent before, either."""
+    transport = Recorder()
+    client = attentive(transport=transport)
+    client.record("theme", "dark")
+    assert client.flush() == FlushResult(sent=0, pending=1, dropped=0)
+    client.record("late", value=True)  # which does not count absence
+    assert client.flush() == FlushResult(sent=1, pending=1, dropped=0)
+    clock.forward(days=1)
+    assert client.flush() == FlushResult(sent=1, pending=0, dropped=0)
+    assert len(transport.bodies) == 2
 
 
 def test_the_thread_stays_and_reports_absence_by_itself(attentive, clock, monkeypatch):
