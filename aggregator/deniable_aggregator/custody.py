@@ -205,7 +205,8 @@ class Custodian:
                 raise _no_such_key(key_id)
             return decide(key)
 
-        changed = self._store.keys.change(key_id, reached)
+        # No database is asked for what it might be unable to take, such as NUL.
+        changed = self._store.keys.change(key_id, reached) if key_id.isprintable() else None
         if changed is None:
             raise _no_such_key(key_id)
         return changed

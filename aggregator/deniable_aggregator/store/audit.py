@@ -67,6 +67,17 @@ class Audit:
         return True
 
 
+def alone(connection: Connection) -> None:
+    """Waits for all other acts that are being recorded, and makes others wait for this one.
+
+    Args:
+        connection: in the transaction of an act that could meet another of its kind.
+    """
+    # A transaction that writes to SQLite is alone anyway.
+    if connection.dialect.name == "postgresql":
+        connection.exec_driver_sql(_ALONE)
+
+
 def append(connection: Connection, record: Record) -> None:
     """Records an act in its own transaction: both are there in the end, or neither.
 
@@ -78,9 +89,7 @@ def append(connection: Connection, record: Record) -> None:
     Raises:
         StoreUnavailableError: if somebody has put something into the log that no hash can follow.
     """
-    # A transaction that writes to SQLite is alone anyway.
-    if connection.dialect.name == "postgresql":
-        connection.exec_driver_sql(_ALONE)
+    alone(connection)
     row = connection.execute(_entries().order_by(audit.c.sequence.desc()).limit(1)).one_or_none()
     last = None if row is None else Entry(*row)
     if last is not None and not isinstance(last.hash, bytes):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import insert, select, update
 
 from deniable_aggregator.audit import COMMAND_LINE, Act, Record
-from deniable_aggregator.store.audit import append
+from deniable_aggregator.store.audit import alone, append
 from deniable_aggregator.store.errors import StoreUnavailableError
 from deniable_aggregator.store.schema import metrics
 from deniable_shared.spec import Spec
@@ -65,11 +65,13 @@ class Metrics:
         new: list[Spec] = []
         touched: list[dict[str, Any]] = []
         with self._database.write() as connection:
+            alone(connection)
             known = _known(connection)
             for metric in registrations:
                 spec = metric.spec
                 about = {
-                    "description": metric.description,
+                    # PostgreSQL's text holds all signs but this one.
+                    "description": metric.description.replace("\0", "\N{REPLACEMENT CHARACTER}"),
                     "owners": json.dumps(metric.owners),
                     "expires": None if metric.expires is None else metric.expires.isoformat(),
                 }

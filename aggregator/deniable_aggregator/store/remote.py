@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import delete, insert, select
 
-from deniable_aggregator.store.audit import append
+from deniable_aggregator.store.audit import alone, append
 from deniable_aggregator.store.schema import remote
 
 if TYPE_CHECKING:
@@ -41,8 +41,9 @@ class RemoteDocuments:
             record: what the audit log says of it.
         """
         here = remote.c.application == application
-        query = select(remote.c.document).where(here).with_for_update()
+        query = select(remote.c.document).where(here)
         with self._database.write() as connection:
+            alone(connection)
             found = connection.execute(query).scalar_one_or_none()
             if found == document:
                 return

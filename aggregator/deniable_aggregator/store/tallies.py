@@ -75,8 +75,7 @@ class Tallies:
         """
         query = _parts(digest, cells, since, until).where(_not_excluded())
         query = query.order_by(tallies.c.epoch, tallies.c.key)
-        with self._database.read() as connection:
-            rows = connection.execute(query)
+        with self._database.read() as connection, connection.execute(query) as rows:
             for (epoch, key), parts in groupby(rows, lambda row: (row.epoch, row.key)):
                 yield Slice(epoch, key, added(((row.reports, row.cells) for row in parts), cells))
 
