@@ -318,6 +318,7 @@ def _description(entry: Entry) -> dict[str, Any]:
         "delta": spec.mechanism.delta,
         "digest": spec.digest.hex(),
         "registered": _day(about.registered),
+        **({} if spec.segments is None else {"segments": spec.segments.by.canonical()}),
     }
 
 

@@ -147,6 +147,8 @@ def test_segments_are_answered_over_http(service):
     sent(service, "theme", [600, 200, 60, 240, 50, 50])
     found = service.ask("/v1/metrics/theme/estimate").get_json()
     assert found["items_asked_for"] == 6
+    listed = {each["name"]: each for each in service.ask("/v1/metrics").get_json()["metrics"]}
+    assert listed["theme"]["segments"]["values"] == ["stable", "beta", "nightly"]
     assert [row["value"] for row in found["segments"]] == ["stable", "beta", "nightly"]
     beta = service.ask("/v1/metrics/theme/estimate?segment=beta").get_json()
     assert [row["item"] for row in beta["estimates"]] == ["light", "dark"]

@@ -75,6 +75,17 @@ def test_candidates_are_sent_in_the_body(filled):
     assert [row["item"] for row in found["periods"][0]["estimates"]] == ["dark", "light"]
 
 
+def test_an_estimate_over_days_is_about_no_more_devices_than_reported_on_one(filled):
+    rows = [
+        filled.ask(f"/v1/metrics/theme/estimate?about={about}").get_json()["estimates"]
+        for about in ("devices", "population")
+    ]
+    for these, population in zip(*rows, strict=True):
+        held = min(max(these["share"], 0.0), 1.0)
+        added = population["standard_error"] ** 2 - these["standard_error"] ** 2
+        assert added == pytest.approx(held * (1 - held) / 60)  # 60 reports on each of three days
+
+
 def test_a_change_is_found(filled):
     path = f"{CHANGE}?before={day(-9)}..{day(-2)}&after={day(-1)}..{day(0)}"
     found = filled.ask(path).get_json()
