@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 import numpy as np
 
-from deniable_aggregator.answer import DETECTION_ALPHA, described
+from deniable_aggregator.answer import DETECTION_ALPHA, POISONING, described
 from deniable_aggregator.combination import in_common, variance_of
 from deniable_aggregator.estimate import combination_of
 from deniable_aggregator.intervals import alpha_of, detect, z_of
+from deniable_aggregator.poisoning.sets import radius_of_ratios
 from deniable_aggregator.sums import Sum, add_up, sum_of
 from deniable_aggregator.tallies import with_reports
 from deniable_shared.errors import ParameterError
@@ -52,6 +53,7 @@ class Within:
         standard_error: float64, (items,), by the delta method.
         low: float64, (items,): lower end of the interval.
         high: float64, (items,): upper end.
+        radius: float64, (items,): how far 1% of fake reports could move each share.
         detected: bool, (items,): whether there are such devices, by a one-sided test corrected for
             all items.
         options: how the question was asked.
@@ -69,6 +71,7 @@ class Within:
     standard_error: NDArray[np.float64]
     low: NDArray[np.float64]
     high: NDArray[np.float64]
+    radius: NDArray[np.float64]
     detected: NDArray[np.bool_]
     options: Options
     reports: int
@@ -86,6 +89,7 @@ class Within:
         )
         columns = (self.share, self.standard_error, self.low, self.high, self.detected)
         rows = zip(self.items, *(column.tolist() for column in columns), strict=True)
+        radii = [radius if np.isfinite(radius) else None for radius in self.radius.tolist()]
         fields = ("item", "share", "standard_error", "low", "high", "detected")
         return {
             "metric": self.metric,
@@ -107,8 +111,14 @@ class Within:
             },
             "specs": [described(spec, reports) for spec, reports in self.specs],
             "items_asked_for": len(self.items),
+            "poisoning": POISONING,
             "estimates": [
-                {**dict(zip(fields, row, strict=True)), "method": "fieller"} for row in rows
+                {
+                    **dict(zip(fields, row, strict=True)),
+                    "method": "fieller",
+                    "poisoning_radius": radius,
+                }
+                for row, radius in zip(rows, radii, strict=True)
             ],
         }
 
@@ -182,6 +192,7 @@ def within(tallies: Tallies, segment: str, options: Options, periods: PeriodsByS
         standard_error=ratio[1][chosen],
         low=ratio[2][chosen],
         high=ratio[3][chosen],
+        radius=ratio[4][chosen],
         detected=found,
         options=options,
         reports=reports,
@@ -219,7 +230,7 @@ def _read(
 def _ratios(
     parts: Sequence[Part], wanted: NDArray[np.int64], about: About, z: float
 ) -> tuple[NDArray[np.float64], ...]:
-    """Shares within, their standard errors and the ends of their intervals (Fieller 1954).
+    """Shares within, their standard errors, the ends of their intervals (Fieller 1954), and radii.
 
     A spec has the same weight for a value as for the segment: the inverse variance that this would
     have if nobody were in it.
@@ -251,7 +262,8 @@ def _ratios(
     leading = bottom**2 - z**2 * size
     middle = top * bottom - z**2 * both
     root = np.sqrt(np.maximum(middle**2 - leading * (top**2 - z**2 * own), 0.0))
-    return share, error, (middle - root) / leading, (middle + root) / leading
+    radius = radius_of_ratios(parts, places, weights)
+    return share, error, (middle - root) / leading, (middle + root) / leading, radius
 
 
 def _moments(
@@ -287,4 +299,5 @@ def _sized(size: Sum) -> dict[str, Any]:
         "low": size.low,
         "high": size.high,
         "detected": size.low > 0,
+        "poisoning_radius": size.radius,
     }

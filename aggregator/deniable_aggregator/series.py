@@ -89,6 +89,7 @@ class Series:
             "reports": sum(specs.values()),
             "about": first["about"],
             "unit": first["unit"],
+            "poisoning": first["poisoning"],
             "interval": {"kind": self.interval, "level": self.level, "meaning": self._meaning()},
             "specs": [described(spec, reports) for spec, reports in specs.items()],
             "periods": [

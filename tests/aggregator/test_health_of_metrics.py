@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import json
+import threading
+from wsgiref.simple_server import make_server
+
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
+from deniable_aggregator.cli import deniable
 from deniable_aggregator.cli.health import health_notes, health_table
 from deniable_aggregator.cli.table import notes
 from deniable_aggregator.poisoning import medians
@@ -14,6 +20,7 @@ from deniable_shared import registry, wire
 from tests.aggregator.fakes import bits_of_oue, padded_fakes
 from tests.aggregator.service import TODAY, Service, bearer, problem
 from tests.aggregator.stored import custodian
+from tests.aggregator.test_cli import Quiet
 
 REGISTRY = """
 registry = 1
@@ -120,6 +127,30 @@ def test_the_command_line_says_what_failed_and_for_whom(fleet):
     (poisoned,) = answer["days"][0]["stand_out"]
     assert any(f"key {poisoned}, sizes: the oddest number of ones is" in line for line in lines)
     assert lines[-1] == answer["invisible"]
+
+
+def test_the_commands_ask_a_server_and_warn_beside_estimates(fleet):
+    service, _ = fleet
+    with make_server("127.0.0.1", 0, service.app, handler_class=Quiet) as server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+        thread.start()
+        try:
+            where = ["--server", f"http://127.0.0.1:{server.server_port}", "--token", service.read]
+            runner = CliRunner(env={"COLUMNS": "200"})
+            shown = runner.invoke(deniable, ["health", "screen", *where])
+            assert shown.exit_code == 0
+            assert "screen: suspicious" in shown.output
+            asked = runner.invoke(deniable, ["health", "screen", "--json", *where])
+            assert json.loads(asked.output)["verdict"] == "suspicious"
+            estimated = runner.invoke(deniable, ["estimate", "screen", *where])
+            assert "Warning: The reports of 2024-10-04 are not all those of honest" in (
+                estimated.output
+            )
+            nothing = runner.invoke(deniable, ["health", "absent", *where])
+            assert (nothing.exit_code, "unknown_metric" in nothing.output) == (1, True)
+        finally:
+            server.shutdown()
+            thread.join()
 
 
 def test_beside_shares_stands_what_fakes_could_do(fleet):

@@ -11,8 +11,11 @@ import pytest
 from deniable_aggregator.distributions import estimate_distribution
 from deniable_aggregator.estimate import estimate
 from deniable_aggregator.numbers import estimate_mean
+from deniable_aggregator.options import Options
 from deniable_aggregator.reconstruction import channel
+from deniable_aggregator.segments import within
 from deniable_aggregator.tallies import tally_for
+from deniable_shared.mechanisms import ORACLES as ORACLES_BY_NAME
 from deniable_shared.mechanisms import (
     DBitFlip,
     DiscreteLaplace,
@@ -31,6 +34,7 @@ from deniable_shared.mechanisms.grr import GeneralizedRandomizedResponse
 from deniable_shared.mechanisms.unary import OptimizedUnaryEncoding
 from tests.aggregator.simulated import items, spec_of
 from tests.privacy.specs import attribute, category, histogram, number, record, sketch, string
+from tests.privacy.test_segments import segmented
 
 HONEST, FAKES = 9_900, 100  # 1% of them all
 ITEM = "i1"
@@ -332,3 +336,34 @@ def test_several_specs_are_poisoned_alike():
         [ITEM],
     )
     assert before.radius[0] == pytest.approx(after.share[0] - before.share[0], rel=1e-9)
+
+
+@pytest.mark.parametrize("name", ["grr", "oue", "ss"])
+def test_a_share_within_a_segment_moves_by_the_radius(name):
+    """Whether fakes raise a value, lower it, or fill the segment with others."""
+    spec = segmented("a b c", "x y", ORACLES_BY_NAME[name].for_epsilon(6, Fraction(2)))
+    generator = np.random.default_rng(61)
+    tally, support = tally_for(spec), spec.mechanism.support
+    counts = tally.count(b"".join(random_reports(spec, generator, 100)))
+    # Some shares that a segment of a third of the devices may have.
+    shares = np.array([0.3, 0.2, 0.15, 0.2, 0.1, 0.05])
+    counts[-6:] = np.rint(HONEST * (support.q + shares * (support.p - support.q)))
+    counts[:-6] = HONEST
+    before = within([(spec, counts)], "y", Options(), {})
+    moved = np.zeros(3)
+    for report in set(random_reports(spec, generator, 400)):
+        after = within([(spec, counts + tally.count(report * FAKES))], "y", Options(), {})
+        moved = np.maximum(moved, np.abs(after.share - before.share))
+    assert before.radius == pytest.approx(moved, rel=1e-2)
+
+
+def test_where_fakes_could_empty_a_segment_its_shares_can_be_anything():
+    spec = segmented("a b c", "x y", ORACLES_BY_NAME["oue"].for_epsilon(6, Fraction(1)))
+    support = spec.mechanism.support
+    shares = np.array([0.5, 0.3, 0.18, 0.01, 0.006, 0.004])
+    reports = 10**8
+    counts = np.rint(reports * (support.q + shares * (support.p - support.q))).astype(np.int64)
+    found = within([(spec, np.concatenate([[reports], counts]))], "y", Options(), {})
+    assert np.isinf(found.radius).all()
+    rows = found.as_dict()["estimates"]
+    assert [row["poisoning_radius"] for row in rows] == [None] * 3

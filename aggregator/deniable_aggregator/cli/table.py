@@ -151,10 +151,12 @@ def notes(answer: Mapping[str, Any]) -> list[str]:
 
 def _fakes(answer: Mapping[str, Any]) -> str:
     """What fakes could have done, in one line: the largest radius shown."""
-    radius = max((row["poisoning_radius"] for row in answer["estimates"]), default=0.0)
+    radii = [row["poisoning_radius"] for row in answer["estimates"]]
+    known = [radius for radius in radii if radius is not None]
+    far = f"by up to {max(known, default=0.0):.2%}" if len(known) == len(radii) else "anywhere"
     line = (
         f"Poisoning radius: {answer['poisoning']['fakes']:.0%} of fake reports could move a share "
-        f"by up to {radius:.2%}, whatever its interval."
+        f"{far}, whatever its interval."
     )
     medians = [row.get("median_of_slices") for row in answer["estimates"]]
     apart = [

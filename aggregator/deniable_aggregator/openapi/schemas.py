@@ -236,7 +236,7 @@ _HEALTH: Final = record(
 
 _SEGMENT: Final = record(
     {"name": TEXT, "value": TEXT, "share": NUMBER, "standard_error": NUMBER, **INTERVAL}
-    | {"detected": FLAG}
+    | {"detected": FLAG, "poisoning_radius": NUMBER}
 )
 
 _WITHIN: Final = record(
@@ -247,6 +247,7 @@ _WITHIN: Final = record(
         **INTERVAL,
         "method": {"const": "fieller"},
         "detected": FLAG,
+        "poisoning_radius": optional(NUMBER),
     }
 )
 
@@ -332,6 +333,7 @@ COMPONENTS: Final[dict[str, Any]] = {
         {
             **_ANSWER,
             "health": record(_BRIEF),
+            "poisoning": _POISONING,
             "reports_left_out": COUNT,
             "segment": _SEGMENT,
             "interval": record({"kind": choice(COVERS), "level": NUMBER, "meaning": TEXT}),
@@ -387,6 +389,7 @@ COMPONENTS: Final[dict[str, Any]] = {
             "since": DAY,
             "until": DAY,
             "by": choice(BY),
+            "poisoning": _POISONING,
             "interval": record({"kind": choice(COVERS), "level": NUMBER, "meaning": TEXT}),
             "periods": array(_PERIOD),
         },

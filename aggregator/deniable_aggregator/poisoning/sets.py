@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from deniable_aggregator.tallies import oracle_tally_for
-from deniable_aggregator.tallies.fakes import set_radius
+from deniable_aggregator.tallies.fakes import FAKES, set_radius
 from deniable_aggregator.tallies.hadamard import walsh_hadamard
 from deniable_shared.mechanisms import (
     GeneralizedRandomizedResponse,
@@ -21,6 +21,8 @@ from deniable_shared.mechanisms import (
 from deniable_shared.mechanisms.pgr import MAX_SIZE
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from deniable_aggregator.combination import Part
@@ -60,6 +62,42 @@ def radius_of_sum(part: Part, chosen: NDArray[np.int64]) -> NDArray[np.float64]:
     share = shares.share.sum(keepdims=True)
     moved = set_radius(share, counted.support, chosen.size, *ends, counted.reports)
     return np.asarray(moved)
+
+
+def radius_of_ratios(
+    parts: Sequence[Part], places: Sequence[NDArray[np.int64]], weights: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """How far fakes could move the shares of items among the devices that hold any of them.
+
+    A fake supports the item or not, and as few or as many others of the set as it can. Exact for
+    one spec with randomized response, unary encodings or subset selection, else an upper bound.
+
+    Args:
+        parts: what the specs say; each has counts of the support lemma.
+        places: for each of them int64, (items,): which of its items make up the set.
+        weights: float64, (parts,): they add up to 1.
+
+    Returns:
+        float64, (items,); infinite where fakes could leave nothing to divide by.
+    """
+    top = np.zeros(places[0].size)
+    moved = np.zeros((2, 2, 2, places[0].size))  # item held or not, few or many; item, set
+    for part, mine, weight in zip(parts, places, weights.tolist(), strict=True):
+        share = part.shares.share[mine]
+        top += weight * share
+        counted: Any = part.shares.counted
+        p, q = counted.support.p, counted.support.q
+        ends = supported(part.spec.mechanism, mine)
+        for held in (0, 1):
+            fewest, most = max(held, ends.least), min(ends.most, mine.size - 1 + held)
+            for side, count in enumerate((min(fewest, most), most)):
+                moved[held, side, 0] += weight * ((held - q) / (p - q) - share)
+                whole = (count - mine.size * q) / (p - q) - share.sum()
+                moved[held, side, 1] += weight * whole
+    bottom = top.sum()
+    above, below = top + FAKES * moved[:, :, 0], bottom + FAKES * moved[:, :, 1]
+    ratio = np.where(below > 0, above / np.where(below > 0, below, 1.0), np.inf)
+    return np.asarray(np.abs(ratio - top / bottom).max(axis=(0, 1)))
 
 
 def supported(mechanism: Mechanism, chosen: NDArray[np.int64]) -> Supported:
