@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
@@ -11,17 +10,14 @@ from flask import Blueprint, request
 
 from deniable_aggregator import questions
 from deniable_aggregator.access import reader
-from deniable_aggregator.distributions import DistributionEstimate, estimate_distribution
-from deniable_aggregator.estimate import default_items, estimate, items_between
+from deniable_aggregator.answering import answered, refusal
 from deniable_aggregator.gathering import Gathered, gather
 from deniable_aggregator.ingest import UNKNOWN
-from deniable_aggregator.numbers import MeanEstimate, estimate_mean
 from deniable_aggregator.poisoning import answer as poisoning
 from deniable_aggregator.poisoning.examination import Examiner
 from deniable_aggregator.poisoning.medians import add_medians
 from deniable_aggregator.problems import ProblemError
 from deniable_aggregator.questions import FIRST_DAY, Asked
-from deniable_aggregator.segments import sizes, within
 from deniable_aggregator.store import StoreUnavailableError
 from deniable_shared.errors import ParameterError
 from deniable_shared.periods import epoch_at
@@ -29,28 +25,19 @@ from deniable_shared.periods import epoch_at
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    import numpy as np
-    from numpy.typing import NDArray
-
     from deniable_aggregator.catalogue import Catalogue, Entry
     from deniable_aggregator.fold import Folder
     from deniable_aggregator.ingest import Ingest
     from deniable_aggregator.keys import Keyring
     from deniable_aggregator.options import Options
     from deniable_aggregator.reconstruction import Reconstruction
-    from deniable_aggregator.repeats import PeriodsBySpec
     from deniable_aggregator.settings import Settings
     from deniable_aggregator.store import Store
-    from deniable_shared.spec import Spec
 
 log = logging.getLogger("deniable_aggregator")
 
 FOLD_SECONDS: Final = 5.0
 """A question waits this long, at most, for what is pending to be counted."""
-
-LARGEST_ANSWER: Final = 100_000
-"""An answer lists at most so many items, those with the largest shares: a million as JSON would
-take a gigabyte of memory."""
 
 EXAMINED_CELLS: Final = 1 << 22
 """Beside an estimate the health of the latest days is looked at, reading at most so many counters
@@ -59,7 +46,6 @@ that were not looked at before."""
 MOST_EXAMINED_CELLS: Final = 1 << 26
 """The same for a question about nothing else."""
 
-LONGEST_REASON: Final = 1_000
 LAST_DAY: Final = date(9999, 12, 31)
 
 
@@ -153,7 +139,6 @@ class Reading:
         """
         entries = self.counted(application, name)
         gathered = self.gather(entries, since or FIRST_DAY, until or LAST_DAY)
-        tallies, periods = gathered.tallies, gathered.periods
         specs = gathered.specs or [entry.spec for entry in entries]
         if asked == Asked() and any(spec.type == "string" for spec in specs):
             raise ProblemError(
@@ -163,15 +148,8 @@ class Reading:
             )
         self.require_reports(name, gathered)
         try:
-            refuse_mixed(specs)
-            if segment is not None:
-                _refuse_lists(asked, segment)
-                found = within(tallies, segment, options, periods).as_dict()
-            elif specs[0].range is not None:
-                _refuse_items(specs[0].type, asked, options)
-                found = _number(tallies, reconstruction, periods).as_dict()
-            else:
-                found = _shares(gathered, asked, options)
+            found = answered(gathered, asked, options, reconstruction, segment)
+            if segment is None and "estimates" in found:
                 first, last = _epoch(since or FIRST_DAY), _epoch(until or LAST_DAY)
                 add_medians(self._store, entries, first, last, found, options.level)
         except ParameterError as error:
@@ -320,81 +298,6 @@ def _description(entry: Entry) -> dict[str, Any]:
         "registered": _day(about.registered),
         **({} if spec.segments is None else {"segments": spec.segments.by.canonical()}),
     }
-
-
-def _shares(gathered: Gathered, asked: Asked, options: Options) -> dict[str, Any]:
-    """The shares of items as JSON data, and of segments where there are any."""
-    specs, tallies, periods = gathered.specs, gathered.tallies, gathered.periods
-    answer = estimate(
-        tallies,
-        asked.candidates,
-        _bounded(options, asked, specs),
-        add=asked.sum if asked.range is None else items_between(specs, *asked.range),
-        periods=periods,
-    )
-    segments = sizes(tallies, options.about, options.level, periods)
-    more = {"segments": segments} if segments else {}
-    return {"items_asked_for": answer.asked, **answer.as_dict(), **more}
-
-
-def _refuse_lists(asked: Asked, segment: str) -> None:
-    """Refuses to look for single items within a segment.
-
-    Raises:
-        ParameterError: always, if there are any.
-    """
-    if asked != Asked():
-        constraint = "asked for without a body: within it, all values are estimated"
-        raise ParameterError("segment", constraint, segment)
-
-
-def _number(
-    tallies: Sequence[tuple[Spec, NDArray[np.int64]]],
-    reconstruction: Reconstruction,
-    periods: PeriodsBySpec,
-) -> MeanEstimate | DistributionEstimate:
-    if tallies[0][0].type == "number":
-        return estimate_mean(tallies, periods=periods)
-    return estimate_distribution(tallies, method=reconstruction, periods=periods)
-
-
-def refusal(error: ParameterError) -> ProblemError:
-    """The problem that a question cannot be answered, with the reason."""
-    detail = str(error)  # with what was asked for in it, however long that is
-    if len(detail) > LONGEST_REASON:
-        detail = f"{detail[:LONGEST_REASON]}..."
-    return ProblemError("estimate_refused", detail)
-
-
-def refuse_mixed(specs: Sequence[Spec]) -> None:
-    """Refuses reports of different types together.
-
-    Raises:
-        ParameterError: naming the types.
-    """
-    types = sorted({spec.type for spec in specs})
-    if len(types) > 1:
-        raise ParameterError("type", "the same in all of these days: narrow since and until", types)
-
-
-def _refuse_items(kind: str, asked: Asked, options: Options) -> None:
-    """Refuses to look for items in numbers.
-
-    Raises:
-        ParameterError: saying what does not fit.
-    """
-    chosen = options.top, options.detected or None, options.interval, options.postprocess
-    if asked != Asked() or any(each is not None for each in chosen):
-        constraint = "left out: candidates, sum, top, detected, interval and postprocess are about"
-        raise ParameterError("question", f"{constraint} items", kind)
-
-
-def _bounded(options: Options, asked: Asked, specs: Sequence[Spec]) -> Options:
-    """The options, with a limit on the number of items shown."""
-    items = asked.candidates or asked.sum or default_items(specs) or ()
-    if min(len(items), options.top or len(items)) <= LARGEST_ANSWER:
-        return options
-    return replace(options, top=LARGEST_ANSWER)
 
 
 def _epoch(day: date) -> int:

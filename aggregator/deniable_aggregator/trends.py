@@ -10,12 +10,13 @@ from flask import Blueprint, request
 
 from deniable_aggregator import questions
 from deniable_aggregator.access import reader
+from deniable_aggregator.answering import refusal
 from deniable_aggregator.change import change
 from deniable_aggregator.combination import ABOUT
 from deniable_aggregator.intervals import CORRECTIONS
 from deniable_aggregator.problems import ProblemError
 from deniable_aggregator.questions import FIRST_DAY
-from deniable_aggregator.reading import LAST_DAY, refusal
+from deniable_aggregator.reading import LAST_DAY
 from deniable_aggregator.series import BY, COVERS, MAX_PERIODS, Span, series, spans
 from deniable_shared.errors import ParameterError
 
