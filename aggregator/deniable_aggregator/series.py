@@ -30,6 +30,9 @@ Cover = Literal["item", "simultaneous"]
 BY: Final[tuple[str, ...]] = get_args(By)
 COVERS: Final[tuple[str, ...]] = get_args(Cover)
 MAX_PERIODS: Final = 400
+MAX_HISTOGRAMS: Final = 100
+"""The periods of a distribution: finding a histogram with its intervals takes a while."""
+
 MAX_ROWS: Final = 100_000
 """Items times periods of one answer."""
 
@@ -174,6 +177,9 @@ def series(
         if len(types) > 1:
             wanted = "the same in all of these days: narrow since and until"
             raise ParameterError("type", wanted, sorted(types))
+        if "distribution" in types and len(periods) > MAX_HISTOGRAMS:
+            limit = f"such that there are at most {MAX_HISTOGRAMS} periods of a distribution"
+            raise ParameterError("by", limit, by)
         answer = _answer(gathered, items, about, alpha, several=interval == "simultaneous")
         if not isinstance(answer, MeanEstimate | DistributionEstimate):
             unknown -= set(answer.items)

@@ -70,6 +70,21 @@ def test_numbers_have_series_too(asked, tmp_path):
     assert "median" in spread
 
 
+def test_a_distribution_has_no_series_of_hundreds_of_histograms(run, url):  # noqa: F811
+    base, service = url
+    assert service.register(REGISTRY + NUMBER).status_code == 200
+    spec = registry.parse(REGISTRY + NUMBER).metrics["spread"].spec
+    part = wire.Part(spec.digest, TODAY, b"\x00\x01")
+    service.send(wire.encode(wire.Upload(b"\x01" * wire.ID_BYTES, (part,))))
+    days = ("--since", day(-120), "--until", day(0))
+    told = run("series", "spread", *days, "--server", base, "--token", service.read)
+    assert (told.exit_code, "at most 100 periods" in told.output) == (1, True)
+    weekly = run(
+        "series", "spread", *days, "--by", "week", "--server", base, "--token", service.read
+    )
+    assert weekly.exit_code == 0
+
+
 def test_a_change_is_told(asked, tmp_path):
     path = tmp_path / "items.txt"
     path.write_text("theme=dark & channel=stable\ntheme=light & channel=beta\n")
