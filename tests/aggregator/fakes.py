@@ -17,13 +17,19 @@ if TYPE_CHECKING:
     from deniable_shared.spec import Spec
 
 
-def honest_payload(spec: Spec, reports: int) -> bytes:
-    """What the shipped client sends of values that are unevenly popular, a device each."""
-    randomizer = randomizer_for(spec, seeded(f"{spec.mechanism.name} {reports}"))
+def honest_payload(spec: Spec, reports: int, run: int = 0) -> bytes:
+    """What the shipped client sends of values that are unevenly popular, a device each.
+
+    Args:
+        spec: the metric.
+        reports: how many devices report.
+        run: others of the same runs have other devices and other noise.
+    """
+    randomizer = randomizer_for(spec, seeded(f"{spec.mechanism.name} {reports} {run}"))
     values = [spec.encode(value) for value in _values(spec)]
     return b"".join(
         randomizer.report(values[(number * number) % len(values)], secret_of(number))
-        for number in range(reports)
+        for number in range(run * reports, (run + 1) * reports)
     )
 
 

@@ -122,6 +122,22 @@ def test_honest_reports_fail_no_more_often_than_the_p_value_says(reports, concen
     assert alarms <= 1
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("spec", metrics(), ids=named)
+def test_no_mechanism_of_the_shipped_client_alarms_more_often_than_the_p_value_says(spec):
+    """200 days of 200 devices each: p-values of 0.05 come up in 10 of them at most, on average.
+
+    For one check 26 would be as rare as 1e-5, and two alarms in all as rare as 6e-5.
+    """
+    low, alarms = {}, 0
+    for run in range(200):
+        for name, p in found(spec, honest_payload(spec, 200, run)).items():
+            low[name] = low.get(name, 0) + (p <= 0.05)
+            alarms += p < ALARM_P
+    assert max(low.values()) < 26
+    assert alarms <= 1
+
+
 @pytest.mark.parametrize(
     ("padding", "loud", "silent"),
     [
