@@ -36,17 +36,22 @@ def authenticated(keyring: Keyring, authorization: str, *scopes: str) -> Key:
             headers={"WWW-Authenticate": "Bearer"},
         ) from None
     if key is None:
-        raise ProblemError(
-            "unknown_key",
-            "Send Authorization: Bearer TOKEN with a valid key; deniable keys create makes one.",
-            headers={"WWW-Authenticate": "Bearer"},
-        )
+        raise unknown_key()
     if key.scope not in scopes:
         raise ProblemError(
             "wrong_scope",
             f"This needs a key of scope {' or '.join(scopes)}; this one has scope {key.scope}.",
         )
     return key
+
+
+def unknown_key() -> ProblemError:
+    """The problem of a request without a valid key."""
+    return ProblemError(
+        "unknown_key",
+        "Send Authorization: Bearer TOKEN with a valid key; deniable keys create makes one.",
+        headers={"WWW-Authenticate": "Bearer"},
+    )
 
 
 def reader(keyring: Keyring) -> Key:

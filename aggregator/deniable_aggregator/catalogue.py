@@ -79,7 +79,8 @@ class Catalogue:
         with self._lock:
             old = self._entries
             entries: dict[bytes, Entry] = {}
-            for registration in self._store.metrics.all():
+            specs = {digest: entry.spec for digest, entry in old.items()}
+            for registration in self._store.metrics.all(specs):
                 spec = registration.spec
                 known = old.get(spec.digest)
                 tally = tally_for(spec) if known is None else known.tally

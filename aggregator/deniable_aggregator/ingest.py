@@ -132,6 +132,11 @@ class Ingest:
         key = self._keyring.remembered(token.strip()) if kind.lower() == "bearer" else None
         return key if key is not None and key.scope == "write" else None
 
+    def unknown(self, authorization: str) -> bool:
+        """Whether a request has no valid key, if that is known without asking the store."""
+        kind, _, token = authorization.partition(" ")
+        return kind.lower() != "bearer" or self._keyring.unknown(token.strip())
+
     def authenticate(self, authorization: str) -> Key:
         """The write key of a request.
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import math
 import re
 import secrets
 import threading
@@ -21,7 +22,7 @@ from deniable_shared.errors import DeniableError, ParameterError
 from deniable_shared.periods import epoch_at
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Collection
 
 Scope = Literal["write", "read", "admin"]
 
@@ -34,6 +35,10 @@ CACHE_SECONDS: Final = 2.0
 """A verified key is believed for this long: a revocation takes effect within two seconds."""
 
 CACHED_KEYS: Final = 1_000
+MOST_LOOKS: Final = 20
+LOOKS_PER_SECOND: Final = 10.0
+"""An id that is new to a server makes it read those of all keys, so often at most: a flood of
+made-up tokens costs the store next to nothing, and a key that was just made is known at once."""
 
 _TOKEN: Final = re.compile(
     rf"deniable_({'|'.join(SCOPES)})_([0-9a-f]{{{2 * ID_BYTES}}})_([A-Za-z0-9_-]{{43}})"
@@ -131,7 +136,7 @@ def recorded(key: StoredKey) -> dict[str, Any]:
 
 
 class Keyring:
-    """Verifies tokens; remembers the valid ones for two seconds, so that ingest reads no store.
+    """Verifies tokens; remembers keys for two seconds, so that ingest reads no store.
 
     Args:
         store: where the hashes are kept.
@@ -151,6 +156,11 @@ class Keyring:
         # By hash, so that the process does not keep tokens. A lookup compares digests of what was
         # presented, whose timing says nothing about a token.
         self._valid: dict[bytes, tuple[Key, float]] = {}
+        self._stored: dict[str, tuple[StoredKey, float]] = {}
+        self._ids: Collection[str] = frozenset()
+        self._looks_left = float(MOST_LOOKS)
+        self._looked = -math.inf
+        self._looking = threading.Lock()
         self._lock = threading.Lock()
         self._used: dict[str, int] = {}
 
@@ -158,6 +168,13 @@ class Keyring:
         """The key of a token that was verified a moment ago; never asks the store."""
         found = self._valid.get(_hash(token))
         return found[0] if found is not None and self._monotonic() < found[1] else None
+
+    def unknown(self, token: str) -> bool:
+        """Whether a token is known to be none; never asks the store."""
+        form = _TOKEN.fullmatch(token)
+        if form is None:
+            return True
+        return form[2] not in self._ids and self._looks(self._monotonic()) < 1
 
     def verify(self, token: str) -> Key | None:
         """The key of a token, or None if there is no such key or it was revoked.
@@ -172,9 +189,10 @@ class Keyring:
         if remembered is not None and now < remembered[1]:
             return remembered[0]
         form = _TOKEN.fullmatch(token)
-        stored = None if form is None else self._store.keys.find(form[2])
-        if stored is None or not hmac.compare_digest(stored.hash, presented):
+        found = None if form is None else self._find(form[2], now)
+        if found is None or not hmac.compare_digest(found[0].hash, presented):
             return None
+        stored, until = found
         self._valid.pop(presented, None)
         if stored.revoked is not None:
             return None
@@ -187,8 +205,29 @@ class Keyring:
         key = Key(stored.id, stored.scope, stored.application)
         if len(self._valid) >= CACHED_KEYS:
             self._valid.clear()
-        self._valid[presented] = (key, now + CACHE_SECONDS)
+        self._valid[presented] = (key, until)
         return key
+
+    def _find(self, key_id: str, now: float) -> tuple[StoredKey, float] | None:
+        """A key as it was at most two seconds ago, and until when that is believed."""
+        found = self._stored.get(key_id)
+        if found is not None and now < found[1]:
+            return found
+        with self._looking:
+            if key_id not in self._ids and (looks := self._looks(now)) >= 1:
+                self._looks_left, self._looked = looks - 1, now
+                self._ids = self._store.keys.ids()
+        stored = self._store.keys.find(key_id) if key_id in self._ids else None
+        if stored is None:
+            return None
+        if len(self._stored) >= CACHED_KEYS:
+            self._stored.clear()
+        self._stored[key_id] = stored, now + CACHE_SECONDS
+        return stored, now + CACHE_SECONDS
+
+    def _looks(self, now: float) -> float:
+        """How often the ids of all keys may be read now."""
+        return min(MOST_LOOKS, self._looks_left + (now - self._looked) * LOOKS_PER_SECOND)
 
     def note_used(self) -> None:
         """Writes down which keys were used, by the day: once a day for each, away from requests.

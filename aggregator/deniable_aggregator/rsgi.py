@@ -16,7 +16,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from deniable_aggregator import bridge, ingest, problems
-from deniable_aggregator.access import authenticated
+from deniable_aggregator.access import authenticated, unknown_key
 from deniable_aggregator.app import EXTENSION
 from deniable_aggregator.bodies import WHOLE_BYTES, Body, Budget, CutOffError
 from deniable_aggregator.deadlines import Deadlines
@@ -129,6 +129,8 @@ class Application:
             authorization = headers.get("authorization", "")
             key = taking.remembered(authorization)
             if key is None:
+                if taking.unknown(authorization):
+                    raise unknown_key()
                 key = await self._small.run(taking.authenticate, authorization)
             whose = key.application
             length = _announced(headers)

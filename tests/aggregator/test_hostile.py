@@ -9,10 +9,20 @@ import pytest
 
 from deniable_aggregator import Store
 from deniable_aggregator.audit import COMMAND_LINE, Act, Record
+from deniable_aggregator.catalogue import Catalogue
+from deniable_aggregator.keys import LOOKS_PER_SECOND, MOST_LOOKS, Keyring, create
 from deniable_aggregator.store import StoreUnavailableError
 from deniable_shared import registry
 from tests.aggregator.service import REGISTRY, TODAY, bearer
-from tests.aggregator.stored import THEME, append, decoded, fold, register
+from tests.aggregator.stored import (
+    THEME,
+    append,
+    custodian,
+    decoded,
+    execute,
+    fold,
+    register,
+)
 
 SERVERS = 4
 ROUNDS = 5
@@ -70,6 +80,63 @@ def test_a_description_may_hold_any_sign_that_toml_can_write(service):
 def test_what_cannot_be_the_id_of_a_key_is_no_such_key(service, key_id):
     answer = service.http.post(f"/v1/keys/{key_id}/revoke", headers=bearer(service.admin))
     assert answer.get_json()["code"] == "no_such_key"
+
+
+def made_up(number):
+    return f"deniable_write_{number:012x}_{'A' * 43}"
+
+
+def test_a_flood_of_made_up_tokens_is_refused_without_asking_the_store(target):
+    store = Store(target)
+    keyring = Keyring(store, monotonic=lambda: 0.0)
+    token = create(store, scope="write", application="flightdeck", label="", today=TODAY)
+    assert all(keyring.verify(made_up(number)) is None for number in range(MOST_LOOKS))
+    store.close()
+    assert all(keyring.verify(made_up(number)) is None for number in range(100))
+    assert keyring.unknown(made_up(0))
+    assert not keyring.unknown(token)
+    with pytest.raises(StoreUnavailableError):
+        keyring.verify(token)
+
+
+def test_a_flood_of_a_known_keys_id_or_of_ended_tokens_is_refused_without_asking_the_store(target):
+    store = Store(target)
+    keyring = Keyring(store, monotonic=lambda: 0.0)
+    token = create(store, scope="write", application="flightdeck", label="", today=TODAY)
+    key_id = token.split("_")[2]
+    custodian(store).revoke(key_id)
+    assert keyring.verify(token) is None
+    store.close()
+    assert keyring.verify(token) is None
+    assert keyring.verify(made_up(int(key_id, 16))) is None
+
+
+def test_a_new_key_is_known_soon_also_during_a_flood(target):
+    store = Store(target)
+    now = [0.0]
+    keyring = Keyring(store, monotonic=lambda: now[0])
+    for number in range(MOST_LOOKS // 2):
+        token = create(store, scope="write", application="flightdeck", label="", today=TODAY)
+        assert keyring.verify(token) is not None
+        assert keyring.verify(made_up(number)) is None
+    token = create(store, scope="write", application="flightdeck", label="", today=TODAY)
+    now[0] += 1 / LOOKS_PER_SECOND
+    assert not keyring.unknown(token)
+    assert keyring.verify(token) is not None
+    store.close()
+
+
+def test_what_a_server_knows_of_metrics_is_not_read_again(target):
+    """Thousands of metrics of one application would make every question of others wait."""
+    store = Store(target)
+    register(store)
+    catalogue = Catalogue(store)
+    execute(store, "UPDATE metrics SET spec = '{}', owners = '[\"new@example.org\"]'")
+    (first, *_) = catalogue.of("flightdeck")
+    assert first.registration.owners == ("new@example.org",)
+    with pytest.raises(StoreUnavailableError):
+        Catalogue(store)
+    store.close()
 
 
 def test_slices_that_nobody_reads_to_their_end_hold_nothing(target):

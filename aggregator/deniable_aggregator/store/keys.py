@@ -76,6 +76,11 @@ class Keys:
             row = connection.execute(select(keys).where(keys.c.id == key_id)).one_or_none()
         return None if row is None else StoredKey(*row)
 
+    def ids(self) -> frozenset[str]:
+        """Of every key, revoked or not."""
+        with self._database.read() as connection:
+            return frozenset(connection.execute(select(keys.c.id)).scalars())
+
     def all(self) -> list[StoredKey]:
         """Every key, by application, scope and id."""
         query = select(keys).order_by(keys.c.application, keys.c.scope, keys.c.id)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from datetime import date
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import insert, select, update
@@ -16,7 +17,7 @@ from deniable_aggregator.store.schema import metrics
 from deniable_shared.spec import Spec
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from sqlalchemy import Connection, Row
 
@@ -106,15 +107,18 @@ class Metrics:
                 append(connection, record)
         return new
 
-    def all(self) -> list[Registration]:
+    def all(self, known: Mapping[bytes, Spec] = MappingProxyType({})) -> list[Registration]:
         """Every metric of every application.
+
+        Args:
+            known: specs by digest that need not be read again: one never changes.
 
         Raises:
             StoreUnavailableError: if the store cannot be read, or holds a spec of a later version.
         """
         with self._database.read() as connection:
             rows = connection.execute(select(metrics).order_by(metrics.c.name)).all()
-        return [_registration(row) for row in rows]
+        return [_registration(row, known.get(row.digest)) for row in rows]
 
 
 def _known(connection: Connection) -> dict[bytes, dict[str, Any]]:
@@ -124,10 +128,10 @@ def _known(connection: Connection) -> dict[bytes, dict[str, Any]]:
     return {row["digest"]: {column.name: row[column.name] for column in about} for row in rows}
 
 
-def _registration(row: Row[Any]) -> Registration:
+def _registration(row: Row[Any], known: Spec | None) -> Registration:
     try:
         return Registration(
-            spec=Spec.from_canonical(json.loads(row.spec)),
+            spec=Spec.from_canonical(json.loads(row.spec)) if known is None else known,
             description=row.description,
             owners=tuple(json.loads(row.owners)),
             expires=None if row.expires is None else date.fromisoformat(row.expires),

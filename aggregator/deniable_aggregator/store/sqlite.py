@@ -140,6 +140,7 @@ class SqliteDatabase(Database):
         Raises:
             StoreUnavailableError: if the file cannot be read.
         """
+        self._check_open()
         with _translated(), self._readers.begin() as connection:
             yield connection
 
@@ -174,13 +175,16 @@ class SqliteDatabase(Database):
 
     @contextmanager
     def _exclusively(self) -> Iterator[None]:
-        if self._side_file < 0:
-            raise StoreUnavailableError("the store is closed")
+        self._check_open()
         fcntl.flock(self._side_file, fcntl.LOCK_EX)
         try:
             yield
         finally:
             fcntl.flock(self._side_file, fcntl.LOCK_UN)
+
+    def _check_open(self) -> None:
+        if self._side_file < 0:
+            raise StoreUnavailableError("the store is closed")
 
 
 class _Appending(Appending):
