@@ -138,6 +138,5 @@ def test_spans_are_calendar_periods_cut_to_the_days():
         found = list(spans(by, first, last))
         assert (found[0].since, found[-1].until) == (first, last)
         assert all(
-            one.until + timedelta(1) == other.since
-            for one, other in itertools.pairwise(found)
+            one.until + timedelta(1) == other.since for one, other in itertools.pairwise(found)
         )
