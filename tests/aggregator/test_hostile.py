@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
@@ -12,6 +13,7 @@ from deniable_aggregator.audit import COMMAND_LINE, Act, Record
 from deniable_aggregator.catalogue import Catalogue
 from deniable_aggregator.keys import LOOKS_PER_SECOND, MOST_LOOKS, Keyring, create
 from deniable_aggregator.store import StoreUnavailableError
+from deniable_aggregator.store.sqlite import READERS
 from deniable_shared import registry
 from tests.aggregator.service import REGISTRY, TODAY, bearer
 from tests.aggregator.stored import (
@@ -123,6 +125,20 @@ def test_a_new_key_is_known_soon_also_during_a_flood(target):
     now[0] += 1 / LOOKS_PER_SECOND
     assert not keyring.unknown(token)
     assert keyring.verify(token) is not None
+    store.close()
+
+
+def test_keys_and_metrics_are_found_while_analysts_read_as_much_as_they_may(target):
+    """Ingest asks for them, and must not wait for answers that read gigabytes."""
+    store = Store(target)
+    register(store)
+    token = create(store, scope="write", application="flightdeck", label="", today=TODAY)
+    with contextlib.ExitStack() as reading:
+        for _ in range(READERS):
+            reading.enter_context(store._database.read())
+        assert Keyring(store).verify(token) is not None
+        assert len(Catalogue(store).of("flightdeck")) == 3
+        store.check_schema()
     store.close()
 
 

@@ -63,7 +63,7 @@ class Store:
             StoreRefusedError: if it has.
             StoreUnavailableError: if the store cannot be read.
         """
-        with self._database.read() as connection:
+        with self._database.look_up() as connection:
             check(connection, self.name)
 
     def levels(self) -> Levels:

@@ -82,6 +82,14 @@ class Database(ABC):
             StoreUnavailableError: if the database cannot be read.
         """
 
+    def look_up(self) -> AbstractContextManager[Connection]:
+        """As `read`, for the little that requests wait for: never behind those who read much.
+
+        Raises:
+            StoreUnavailableError: if the database cannot be read.
+        """
+        return self.read()
+
     @abstractmethod
     def ingest(self, work: Callable[[Appending], Answer]) -> Answer:
         """Does the work of ingest in one transaction, which is durable when this returns.

@@ -72,13 +72,13 @@ class Keys:
 
     def find(self, key_id: str) -> StoredKey | None:
         """The key with this id, revoked or not."""
-        with self._database.read() as connection:
+        with self._database.look_up() as connection:
             row = connection.execute(select(keys).where(keys.c.id == key_id)).one_or_none()
         return None if row is None else StoredKey(*row)
 
     def ids(self) -> frozenset[str]:
         """Of every key, revoked or not."""
-        with self._database.read() as connection:
+        with self._database.look_up() as connection:
             return frozenset(connection.execute(select(keys.c.id)).scalars())
 
     def all(self) -> list[StoredKey]:

@@ -116,7 +116,7 @@ class Metrics:
         Raises:
             StoreUnavailableError: if the store cannot be read, or holds a spec of a later version.
         """
-        with self._database.read() as connection:
+        with self._database.look_up() as connection:
             rows = connection.execute(select(metrics).order_by(metrics.c.name)).all()
         return [_registration(row, known.get(row.digest)) for row in rows]
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from deniable_aggregator.store.database import Answer, Name, Row
 
 CONNECTIONS: Final = 4
-"""Of each kind: ingest, other writing, reading."""
+"""Of each kind: ingest, other writing, reading, looking up."""
 
 ATTEMPTS: Final = 3
 POOL_SECONDS: Final = 5.0
@@ -53,8 +53,8 @@ _SESSION: Final = {
 class PostgresqlDatabase(Database):
     """An open PostgreSQL database, or a schema of one that ``search_path`` names.
 
-    Ingest, other writing and reading have connections of their own, so that none of them waits for
-    another's. A lost connection is made again.
+    Ingest, other writing, reading and looking up have connections of their own, so that none of
+    them waits for another's. A lost connection is made again.
 
     Args:
         url: ``postgresql://USER:PASSWORD@HOST:PORT/DATABASE``; what libpq takes from its
@@ -72,14 +72,16 @@ class PostgresqlDatabase(Database):
         parsed = parse(url)
         self.url = parsed
         self.name = masked(parsed)
-        reading = {"postgresql_readonly": True}
         self._ingesting = _engine(parsed, isolation_level="READ COMMITTED")
         self._writing = _engine(parsed, isolation_level="READ COMMITTED", pool_pre_ping=True)
-        self._reading = _engine(
-            parsed,
-            isolation_level="REPEATABLE READ",
-            pool_pre_ping=True,
-            execution_options=reading,
+        self._reading, self._lookups = (
+            _engine(
+                parsed,
+                isolation_level="REPEATABLE READ",
+                pool_pre_ping=True,
+                execution_options={"postgresql_readonly": True},
+            )
+            for _ in range(2)
         )
         self._closed = False
         try:
@@ -111,6 +113,16 @@ class PostgresqlDatabase(Database):
             StoreUnavailableError: if the database cannot be read.
         """
         with self._begun(self._reading) as connection:
+            yield connection
+
+    @contextmanager
+    def look_up(self) -> Iterator[Connection]:
+        """As `read`, for the little that requests wait for: never behind those who read much.
+
+        Raises:
+            StoreUnavailableError: if the database cannot be read.
+        """
+        with self._begun(self._lookups) as connection:
             yield connection
 
     def ingest(self, work: Callable[[Appending], Answer]) -> Answer:
@@ -159,7 +171,7 @@ class PostgresqlDatabase(Database):
     def close(self) -> None:
         """Closes all connections; everything acknowledged is in the database already."""
         self._closed = True
-        for engine in (self._ingesting, self._writing, self._reading):
+        for engine in (self._ingesting, self._writing, self._reading, self._lookups):
             engine.dispose()
 
     def _ingest(self, work: Callable[[Appending], Answer]) -> Answer:

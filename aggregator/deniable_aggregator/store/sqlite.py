@@ -76,18 +76,7 @@ class SqliteDatabase(Database):
             ) from error
         self._driver = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
         self._writer = _engine(lambda: self._driver, StaticPool)
-        self._readers = _engine(
-            lambda: sqlite3.connect(
-                f"{path.absolute().as_uri()}?mode=ro",
-                uri=True,
-                timeout=BUSY_TIMEOUT_MS / 1_000,
-                isolation_level=None,  # transactions begin where _begin says
-                check_same_thread=False,
-            ),
-            QueuePool,
-            pool_size=READERS,
-            max_overflow=0,
-        )
+        self._readers, self._lookups = (_reading(path) for _ in range(2))
         try:
             with _translated():
                 _prepare(self._driver)
@@ -144,6 +133,17 @@ class SqliteDatabase(Database):
         with _translated(), self._readers.begin() as connection:
             yield connection
 
+    @contextmanager
+    def look_up(self) -> Iterator[Connection]:
+        """As `read`, for the little that requests wait for: never behind those who read much.
+
+        Raises:
+            StoreUnavailableError: if the file cannot be read.
+        """
+        self._check_open()
+        with _translated(), self._lookups.begin() as connection:
+            yield connection
+
     def purge(self) -> None:
         """Copies the write-ahead log into the file and truncates it: deleted bytes go too.
 
@@ -168,6 +168,7 @@ class SqliteDatabase(Database):
                 return
             with self._exclusively():
                 self._readers.dispose()
+                self._lookups.dispose()
                 self._writer.dispose()
                 self._driver.close()  # the engine has not met it if opening failed early
             os.close(self._side_file)
@@ -244,6 +245,21 @@ def _engine(creator: Callable[[], sqlite3.Connection], pool: type[Pool], **optio
     )
     event.listen(engine, "begin", _begin)
     return engine
+
+
+def _reading(path: Path) -> Engine:
+    return _engine(
+        lambda: sqlite3.connect(
+            f"{path.absolute().as_uri()}?mode=ro",
+            uri=True,
+            timeout=BUSY_TIMEOUT_MS / 1_000,
+            isolation_level=None,  # transactions begin where _begin says
+            check_same_thread=False,
+        ),
+        QueuePool,
+        pool_size=READERS,
+        max_overflow=0,
+    )
 
 
 def _prepare(connection: sqlite3.Connection) -> None:
