@@ -10,7 +10,7 @@ from deniable_aggregator.problems import CODES, MEDIA_TYPE
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-Schema = dict[str, Any]
+    from deniable_aggregator.openapi.forms import Schema
 
 JSON: Final = "application/json"
 EVERYWHERE: Final = ("malformed_request", "overloaded", "internal_error", "store_unavailable")

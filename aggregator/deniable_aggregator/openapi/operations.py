@@ -9,17 +9,11 @@ from typing import TYPE_CHECKING, Final
 
 from deniable_aggregator.custody import MAX_OVERLAP_DAYS
 from deniable_aggregator.keys import MAX_LABEL, SCOPES
-from deniable_aggregator.openapi.operation import JSON, Body, Operation
-from deniable_aggregator.openapi.schemas import (
-    CANDIDATES,
-    CHANGE_QUERY,
+from deniable_aggregator.openapi.forms import (
     COUNT,
     DAY,
     DIGEST,
     FLAG,
-    QUERY,
-    QUESTION,
-    SERIES_QUERY,
     TEXT,
     array,
     choice,
@@ -27,6 +21,14 @@ from deniable_aggregator.openapi.schemas import (
     optional,
     record,
     reference,
+)
+from deniable_aggregator.openapi.operation import JSON, Body, Operation
+from deniable_aggregator.openapi.queries import (
+    CANDIDATES,
+    CHANGE_QUERY,
+    QUERY,
+    QUESTION,
+    SERIES_QUERY,
 )
 from deniable_shared import wire
 

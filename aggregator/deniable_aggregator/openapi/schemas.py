@@ -1,4 +1,4 @@
-"""What requests carry and answers hold, as JSON Schema.
+"""What answers hold, as JSON Schema.
 
 Answers may have more fields than are said here: clients leave alone what they do not know.
 """
@@ -10,117 +10,31 @@ from typing import TYPE_CHECKING, Any, Final
 from deniable_aggregator.combination import ABOUT
 from deniable_aggregator.intervals import CORRECTIONS, INTERVALS
 from deniable_aggregator.keys import SCOPES
+from deniable_aggregator.openapi.forms import (
+    COUNT,
+    DAY,
+    DIGEST,
+    FLAG,
+    INTERVAL,
+    NUMBER,
+    TEXT,
+    array,
+    choice,
+    optional,
+    record,
+    reference,
+)
 from deniable_aggregator.poisoning.answer import VERDICTS
 from deniable_aggregator.poisoning.checks import MEANINGS
 from deniable_aggregator.postprocess import POSTPROCESS
 from deniable_aggregator.problems import CODES
-from deniable_aggregator.reconstruction import RECONSTRUCTIONS
 from deniable_aggregator.series import BY, COVERS
 from deniable_shared.spec import TYPES
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
-    from deniable_aggregator.openapi.operation import Schema
-
-TEXT: Final[Schema] = {"type": "string"}
-NUMBER: Final[Schema] = {"type": "number"}
-COUNT: Final[Schema] = {"type": "integer", "minimum": 0}
-FLAG: Final[Schema] = {"type": "boolean"}
-DAY: Final[Schema] = {"type": "string", "format": "date"}
-DAYS: Final[Schema] = {"type": "string", "pattern": r"^\d{4}-\d\d-\d\d\.\.\d{4}-\d\d-\d\d$"}
-DIGEST: Final[Schema] = {"type": "string", "pattern": "^[0-9a-f]{64}$"}
-
-
-def choice(values: Sequence[str]) -> Schema:
-    """One of some words."""
-    return {"type": "string", "enum": list(values)}
-
-
-def optional(schema: Schema) -> Schema:
-    """The same, or null."""
-    return {"anyOf": [schema, {"type": "null"}]}
-
-
-def array(schema: Schema, **bounds: Any) -> Schema:
-    """A list."""
-    return {"type": "array", "items": schema, **bounds}
-
-
-def record(
-    fields: Mapping[str, Schema], optional_fields: Mapping[str, Schema] | None = None
-) -> Schema:
-    """An object with at least these fields."""
-    return {
-        "type": "object",
-        "properties": {**fields, **(optional_fields or {})},
-        "required": list(fields),
-    }
-
-
-def closed(schema: Schema) -> Schema:
-    """An object that may have no other fields."""
-    return {**schema, "additionalProperties": False}
-
-
-def reference(name: str) -> Schema:
-    """One of `COMPONENTS`."""
-    return {"$ref": f"#/components/schemas/{name}"}
-
-
-INTERVAL: Final = {"low": NUMBER, "high": NUMBER}
-
-QUERY: Final[Mapping[str, Schema]] = {
-    "since": DAY,
-    "until": DAY,
-    "top": {"type": "integer", "minimum": 1, "maximum": 999_999_999},
-    "detected": FLAG,
-    "about": choice(ABOUT),
-    "interval": choice(INTERVALS),
-    "correction": choice(CORRECTIONS),
-    "postprocess": choice(POSTPROCESS),
-    "reconstruction": choice(RECONSTRUCTIONS),
-    "segment": TEXT,
-}
-"""What goes with a question."""
-
-ITEMS: Final = array(TEXT)
-"""The parameter of the query that may come several times."""
-
-SERIES_QUERY: Final[Mapping[str, Schema]] = {
-    "item": ITEMS,
-    "by": choice(BY),
-    "since": DAY,
-    "until": DAY,
-    "about": choice(ABOUT),
-    "interval": choice(COVERS),
-}
-
-CHANGE_QUERY: Final[Mapping[str, Schema]] = {
-    "item": ITEMS,
-    "before": DAYS,
-    "after": DAYS,
-    "about": choice(ABOUT),
-    "interval": choice(COVERS),
-    "correction": choice(CORRECTIONS),
-}
-
-CANDIDATES: Final = closed(record({"candidates": array(TEXT, minItems=1)}))
-
-QUESTION: Final = {
-    **closed(
-        record(
-            {},
-            {
-                "candidates": array(TEXT, minItems=1),
-                "sum": array(TEXT, minItems=1),
-                "range": array(TEXT, minItems=2, maxItems=2),
-            },
-        )
-    ),
-    "minProperties": 1,
-    "not": {"required": ["sum", "range"]},
-}
+    from deniable_aggregator.openapi.forms import Schema
 
 _SPEC: Final = record(
     {

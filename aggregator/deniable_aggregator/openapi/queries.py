@@ -1,0 +1,69 @@
+"""What goes with questions about a metric."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from deniable_aggregator.combination import ABOUT
+from deniable_aggregator.intervals import CORRECTIONS, INTERVALS
+from deniable_aggregator.openapi.forms import DAY, DAYS, FLAG, TEXT, array, choice, closed, record
+from deniable_aggregator.postprocess import POSTPROCESS
+from deniable_aggregator.reconstruction import RECONSTRUCTIONS
+from deniable_aggregator.series import BY, COVERS
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from deniable_aggregator.openapi.forms import Schema
+
+QUERY: Final[Mapping[str, Schema]] = {
+    "since": DAY,
+    "until": DAY,
+    "top": {"type": "integer", "minimum": 1, "maximum": 999_999_999},
+    "detected": FLAG,
+    "about": choice(ABOUT),
+    "interval": choice(INTERVALS),
+    "correction": choice(CORRECTIONS),
+    "postprocess": choice(POSTPROCESS),
+    "reconstruction": choice(RECONSTRUCTIONS),
+    "segment": TEXT,
+}
+"""What goes with a question."""
+
+ITEMS: Final = array(TEXT)
+"""The parameter of the query that may come several times."""
+
+SERIES_QUERY: Final[Mapping[str, Schema]] = {
+    "item": ITEMS,
+    "by": choice(BY),
+    "since": DAY,
+    "until": DAY,
+    "about": choice(ABOUT),
+    "interval": choice(COVERS),
+}
+
+CHANGE_QUERY: Final[Mapping[str, Schema]] = {
+    "item": ITEMS,
+    "before": DAYS,
+    "after": DAYS,
+    "about": choice(ABOUT),
+    "interval": choice(COVERS),
+    "correction": choice(CORRECTIONS),
+}
+
+CANDIDATES: Final = closed(record({"candidates": array(TEXT, minItems=1)}))
+
+QUESTION: Final = {
+    **closed(
+        record(
+            {},
+            {
+                "candidates": array(TEXT, minItems=1),
+                "sum": array(TEXT, minItems=1),
+                "range": array(TEXT, minItems=2, maxItems=2),
+            },
+        )
+    ),
+    "minProperties": 1,
+    "not": {"required": ["sum", "range"]},
+}
