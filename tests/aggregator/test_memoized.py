@@ -12,19 +12,10 @@ from deniable.randomizers import randomizer_for
 from deniable_aggregator.covariance import together
 from deniable_aggregator.estimate import estimate
 from deniable_aggregator.tallies import tally_for
-from deniable_shared import registry
+from tests.one_metric import MEMOIZED, spec_of
 from tests.privacy.conformance import secret_of, seeded
 from tests.privacy.walk import distribution
 
-HEAD = """\
-registry = 1
-application = "flightdeck"
-[budget]
-epsilon_per_day = 16
-epsilon_lifetime = 400
-[metrics.m]
-repeat = "memoize"
-"""
 SIX = 'type = "category"\nvalues = ["i0", "i1", "i2", "i3", "i4", "i5"]\n'
 METRICS = {
     "lgrr": SIX + "epsilon = 2\nepsilon_permanent = 4",
@@ -36,17 +27,13 @@ HELD = (120, 70, 40, 10, 0, 0)
 REPETITIONS = 300
 
 
-def spec_of(name):
-    return registry.parse(HEAD + METRICS[name]).metrics["m"].spec
-
-
 @pytest.fixture(scope="module", params=METRICS)
 def outcomes(request):
     """Which items were covered, and scores of a sum, in stated standard errors.
 
     Every repetition has another name, and so another hash family and other permanent answers.
     """
-    spec = spec_of(request.param)
+    spec = spec_of(MEMOIZED + METRICS[request.param])
     names = [f"i{index}" for index in range(6)]
     values = [name for name, count in zip(names, HELD, strict=True) for _ in range(count)]
     truth = np.array(HELD) / len(values)
@@ -84,7 +71,7 @@ def test_a_sum_of_two_items_has_the_stated_error(outcomes):
 @pytest.mark.parametrize("name", ["lgrr", "losue"])
 def test_pair_probabilities_are_those_of_both_rounds_together(name):
     """Every report of the composed channel is counted, and asked which two items it supports."""
-    spec = spec_of(name)
+    spec = spec_of(MEMOIZED + METRICS[name])
     tally = tally_for(spec)
     both = {"own": [], "other": []}
     supported = {}

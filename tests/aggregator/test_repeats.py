@@ -17,7 +17,6 @@ from deniable_aggregator.numbers import estimate_mean
 from deniable_aggregator.options import Options
 from deniable_aggregator.repeats import by_period, met, met_apart, permanent_support, repeats_of
 from deniable_aggregator.tallies import tally_for
-from deniable_shared import registry
 from deniable_shared.mechanisms import (
     MemoizedDBitFlip,
     MemoizedOneBitMean,
@@ -26,6 +25,7 @@ from deniable_shared.mechanisms import (
     OneBitMean,
     SquareWave,
 )
+from tests import one_metric
 from tests.aggregator.simulated import spec_of
 from tests.privacy import specs
 from tests.privacy.conformance import secret_of, seeded
@@ -34,15 +34,6 @@ PERIODS, REPETITIONS = 6, 150
 HELD = (90, 45, 15, 0)
 ITEMS = [f"i{index}" for index in range(len(HELD))]
 TRUTH = np.array(HELD) / sum(HELD)
-HEAD = """\
-registry = 1
-application = "flightdeck"
-[budget]
-epsilon_per_day = 16
-epsilon_lifetime = 400
-[metrics.m]
-repeat = "memoize"
-"""
 FOUR = (
     'type = "category"\nvalues = ["i0", "i1", "i2", "i3"]\nepsilon = 3\nepsilon_permanent = 3.5\n'
 )
@@ -70,7 +61,7 @@ def simulated(spec, values, name):
 
 @pytest.fixture(scope="module", params=METRICS)
 def memoised(request):
-    spec = registry.parse(HEAD + METRICS[request.param]).metrics["m"].spec
+    spec = one_metric.spec_of(one_metric.MEMOIZED + METRICS[request.param])
     values = [item for item, count in zip(ITEMS, HELD, strict=True) for _ in range(count)]
     return list(simulated(spec, values, request.param))
 

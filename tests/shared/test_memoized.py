@@ -8,8 +8,8 @@ from fractions import Fraction
 
 import pytest
 
-from deniable_shared import planner, registry
-from deniable_shared.errors import ParameterError, RegistryError
+from deniable_shared import planner
+from deniable_shared.errors import ParameterError
 from deniable_shared.mechanisms import (
     GeneralizedRandomizedResponse,
     MemoizedDBitFlip,
@@ -24,16 +24,8 @@ from deniable_shared.mechanisms import (
 from deniable_shared.mechanisms.sketch import MAX_PERMANENT_ROWS, MAX_ROWS, rows_for
 from deniable_shared.rationals import SCALE, exp_lower, log_upper
 from deniable_shared.spec import Spec
+from tests.one_metric import MEMOIZED, problem_of, spec_of
 
-HEAD = """\
-registry = 1
-application = "flightdeck"
-[budget]
-epsilon_per_day = 16
-epsilon_lifetime = 400
-[metrics.m]
-repeat = "memoize"
-"""
 SIZES = (2, 3, 4, 5, 8, 16, 30, 64, 100, 1_024)
 EPSILONS = tuple(map(Fraction, ("0.05", "0.2", "0.5", "0.7", "1", "2", "3", "4", "6", "8")))
 PERMANENT = tuple(map(Fraction, ("0.1", "0.5", "1", "2", "3", "4", "6", "8", "12", "16")))
@@ -46,14 +38,7 @@ GRID = [
 
 
 def mechanism(fields: str):
-    return registry.parse(HEAD + fields).metrics["m"].spec.mechanism
-
-
-def problem(fields: str) -> str:
-    with pytest.raises(RegistryError) as caught:
-        registry.parse(HEAD + fields)
-    (only,) = caught.value.problems
-    return only.removeprefix("metrics.toml: metrics.m.")
+    return spec_of(MEMOIZED + fields).mechanism
 
 
 def offered(kinds=(MemoizedRandomizedResponse, MemoizedUnaryEncoding)):
@@ -338,7 +323,7 @@ def test_strings_go_into_a_sketch_over_losue_which_has_less_noise_than_rappor(ep
     ],
 )
 def test_a_memoised_metric_that_cannot_be_is_refused_by_its_field(fields, expected):
-    assert problem(fields) == expected
+    assert problem_of(MEMOIZED + fields) == expected
 
 
 def test_a_shape_can_be_chosen():

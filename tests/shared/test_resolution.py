@@ -7,29 +7,13 @@ from fractions import Fraction
 
 import pytest
 
-from deniable_shared import registry
 from deniable_shared.errors import RegistryError
 from deniable_shared.rationals import SCALE
-
-HEAD = """\
-registry = 1
-application = "flightdeck"
-[budget]
-epsilon_per_day = 16
-epsilon_lifetime = 400
-[metrics.m]
-"""
+from tests.one_metric import problem_of, spec_of
 
 
 def mechanism(fields: str):
-    return registry.parse(HEAD + fields).metrics["m"].spec.mechanism
-
-
-def problem(fields: str) -> str:
-    with pytest.raises(RegistryError) as caught:
-        registry.parse(HEAD + fields)
-    (line,) = caught.value.problems
-    return line.removeprefix("metrics.toml: metrics.m.")
+    return spec_of(fields).mechanism
 
 
 def test_without_a_mechanism_the_type_decides():
@@ -103,7 +87,7 @@ def test_the_epsilon_that_a_message_asks_for_is_enough(p):
         f'mechanism = {{{{ name = "rappor", f = 0.5, p = {p}, q = 0.75 }}}}'
     )
     pattern = r"epsilon must be at least (\S+), which f, p and q give, got 0\.5"
-    enough = re.fullmatch(pattern, problem(fields.format(0.5)))[1]
+    enough = re.fullmatch(pattern, problem_of(fields.format(0.5)))[1]
     assert mechanism(fields.format(enough)).epsilon <= float(enough)
 
 
@@ -205,10 +189,10 @@ RAPPOR = 'type = "string"\nrepeat = "memoize"\nepsilon = 2\nepsilon_permanent = 
     ],
 )
 def test_a_choice_that_cannot_be_met_is_refused_by_its_field(fields, expected):
-    assert problem(fields) == expected
+    assert problem_of(fields) == expected
 
 
 def test_a_nan_probability_is_refused():
     fields = RAPPOR + 'mechanism = { name = "rappor", f = nan, p = 0.5, q = 0.6 }'
     with pytest.raises(RegistryError, match=r"mechanism\.f must be a number in \[0, 1\], got NaN"):
-        registry.parse(HEAD + fields)
+        spec_of(fields)
