@@ -1,0 +1,173 @@
+"""What must be true, in plain Python: who sent what, what was answered, what is there."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from tests.simulation.contents import Place
+
+if TYPE_CHECKING:
+    from deniable_shared.wire import Upload
+    from tests.simulation.contents import Contents
+
+STORED, DUPLICATE, CLOSED = "stored", "duplicate", "closed"
+UNHEARD = "unheard"
+"""Nobody was told what became of the upload, or that it cannot be known."""
+
+
+class Violation(AssertionError):  # noqa: N818  not an error of the program's
+    """Something is not as it must be."""
+
+
+@dataclass(eq=False)
+class Sent:
+    """One upload.
+
+    Attributes:
+        number: its item in every one of its parts, which no other upload has.
+        upload: what is sent, again and again.
+        key: the id of the write key it comes with.
+        poison: it cannot be counted, and must be set aside.
+        stored: whether it is in the store, as far as is known.
+        acknowledged: whether its sender was told that it is.
+        lost_sight: all of its days are such that tallies may have been deleted in between.
+    """
+
+    number: int
+    upload: Upload
+    key: str
+    poison: bool = False
+    stored: bool = False
+    acknowledged: bool = False
+    lost_sight: bool = False
+
+    def days(self) -> list[int]:
+        return [part.epoch for part in self.upload.parts]
+
+    def places(self) -> Counter[Place]:
+        """Where its reports belong, and how many there are."""
+        found: Counter[Place] = Counter()
+        for part in self.upload.parts:
+            place = Place(part.digest, part.epoch, self.key, self.number)
+            found[place] += len(part.payload)
+        return found
+
+
+@dataclass
+class Model:
+    """The bookkeeping of everybody outside of the servers.
+
+    Attributes:
+        sent: every upload that was ever made.
+        closing_before: days before this one may be closed.
+        forgotten_before: tallies of days before this one may have been deleted.
+        closed_days: days that were seen to be closed.
+        answers: of the current step: what was said of each upload, by its number.
+        excluded: keys that are left out of answers.
+    """
+
+    sent: list[Sent] = field(default_factory=list)
+    closing_before: int = 0
+    forgotten_before: int = 0
+    closed_days: set[int] = field(default_factory=set)
+    answers: defaultdict[int, list[str]] = field(default_factory=lambda: defaultdict(list))
+    excluded: set[str] = field(default_factory=set)
+
+    def heard(self, sent: Sent, answer: str) -> None:
+        """Notes what was answered, or that nothing was."""
+        self.answers[sent.number].append(answer)
+        if answer in (STORED, DUPLICATE):
+            sent.acknowledged = True
+
+    def compare(self, found: Contents) -> None:
+        """Compares what is there with what was sent and answered since the last time.
+
+        Raises:
+            Violation: if anything is not as it must be.
+        """
+        there = found.everything()
+        for sent in self.sent:
+            self._compare(sent, there)
+        _require(not +there, f"there are reports that nobody sent: {_few(there)}")
+        _require(not found.miscounted, "a tally has another number of reports than its cells")
+        good = {sent.number for sent in self.sent if not sent.poison}
+        misplaced = [place for place in found.aside if place.cell in good]
+        _require(not misplaced, f"good reports were set aside: {misplaced[:3]}")
+        bad = [place for place in found.counted if place.cell not in good]
+        _require(not bad, f"reports were counted that cannot be: {bad[:3]}")
+        reopened = self.closed_days - found.closed_days
+        _require(not reopened, f"days {sorted(reopened)} were closed, and are open again")
+        early = {day for day in found.closed_days if day >= self.closing_before}
+        _require(not early, f"days {sorted(early)} were closed too early")
+        self.closed_days = found.closed_days
+        self.answers.clear()
+
+    def _compare(self, sent: Sent, there: Counter[Place]) -> None:
+        """Takes what belongs to an upload out of what is there."""
+        answers = Counter(self.answers.get(sent.number, []))
+        times = set()
+        for place, reports in sent.places().items():
+            here = there.pop(place, 0)
+            count, rest = divmod(here, reports)
+            _require(not rest, f"{_name(sent)}: {here} of {reports} reports are there")
+            _require(count <= 1, f"{_name(sent)} is counted {count} times")
+            if place.epoch >= self.forgotten_before:
+                times.add(count)
+            else:
+                may = sent.stored or sent.lost_sight or answers
+                _require(may or not count, f"{_name(sent)} is there, and nobody had sent it")
+        _require(len(times) <= 1, f"{_name(sent)} is there in part")
+        _require(answers[STORED] <= 1, f"{_name(sent)} was accepted as new more than once")
+        if not sent.lost_sight:
+            _require(
+                not (sent.stored and answers[STORED]), f"{_name(sent)} was accepted as new again"
+            )
+        before = sent.stored
+        if times:
+            sent.stored, sent.lost_sight = bool(times.pop()), False
+        elif answers:
+            sent.stored = sent.stored or bool(answers[STORED] + answers[DUPLICATE])
+            sent.lost_sight = sent.lost_sight or not sent.stored
+        if sent.lost_sight:
+            return
+        _require(sent.stored or not before, f"{_name(sent)} was there, and is gone")
+        _require(
+            sent.stored or not sent.acknowledged,
+            f"{_name(sent)} was acknowledged, and is not there",
+        )
+        _require(
+            before or not sent.stored or bool(answers[STORED] + answers[UNHEARD]),
+            f"{_name(sent)} is there, and its sender was told otherwise: {dict(answers)}",
+        )
+        if answers[CLOSED]:
+            _require(
+                min(sent.days()) < self.closing_before,
+                f"{_name(sent)} was refused as of a closed day, which it is not",
+            )
+        if answers[STORED]:
+            closed = self.closed_days & set(sent.days())
+            _require(not closed, f"{_name(sent)} was accepted into closed days {sorted(closed)}")
+
+    def expected_total(self, found: Contents, digest: bytes, cells: int) -> list[int]:
+        """What an answer about a metric is made of: all that was counted, less excluded keys'."""
+        total = [0] * cells
+        for place, times in found.counted.items():
+            if place.digest == digest and place.key not in self.excluded:
+                total[place.cell] += times
+        return total
+
+
+def _name(sent: Sent) -> str:
+    days = ", ".join(str(day) for day in sent.days())
+    return f"upload {sent.number} (days {days}, key {sent.key})"
+
+
+def _few(places: Counter[Place]) -> list[tuple[Place, int]]:
+    return list((+places).items())[:3]
+
+
+def _require(condition: object, message: str) -> None:
+    if not condition:
+        raise Violation(message)

@@ -1,0 +1,153 @@
+"""Defects put into the program on purpose, to see that the simulation finds them."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import delete, select, update
+
+from deniable_aggregator.store import Outcome, batch, database, inbox, schema, transfer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+PACKAGE = "deniable_aggregator"
+
+_take, _add_part = batch.take, batch.add_part
+_append, _portions = inbox._append, transfer._portions
+
+
+def nothing_is_remembered(_: Any, names: Any) -> Any:
+    return set(names)
+
+
+def rows_stay(_: Any, ids: Any) -> int:
+    return len(ids)
+
+
+def parts_are_added_twice(connection: Any, where: Any, counted: Any) -> None:
+    _add_part(connection, where, counted)
+    _add_part(connection, where, counted)
+
+
+def rows_that_are_gone_are_counted(connection: Any, ids: Any) -> int:
+    _take(connection, ids)
+    return len(ids)
+
+
+def answered_before_the_commit(writer: Any) -> None:
+    while group := writer._gather():
+        told = defaultdict(list)
+        for pending in group:
+            pending.settle(Outcome.STORED)
+            told[pending.tell].append(pending)
+        for tell, pendings in told.items():
+            tell(pendings)
+        writer._commit(group)
+
+
+def closed_days_open_again(step: Any, uploads: Any, key_ids: Any) -> Any:
+    keys = step.keys
+
+    def reopened(wanted: Any) -> Any:
+        return {day: key or bytes(database.EPOCH_KEY_BYTES) for day, key in keys(wanted).items()}
+
+    step.keys = reopened
+    return _append(step, uploads, key_ids)
+
+
+def hashes_go_before_the_key(waiting: Any, oldest_open: int) -> None:
+    with waiting._database.write() as connection:
+        connection.execute(delete(schema.seen).where(schema.seen.c.epoch < oldest_open))
+    with waiting._database.write() as connection:
+        old = schema.epochs.c.epoch < oldest_open
+        connection.execute(update(schema.epochs).where(old).values(key=None))
+    waiting._database.purge()
+
+
+def days_are_deleted_where_they_are_closed(waiting: Any, oldest_open: int) -> None:
+    with waiting._database.write() as connection:
+        for table in (schema.seen, schema.epochs):
+            connection.execute(delete(table).where(table.c.epoch < oldest_open))
+    waiting._database.purge()
+
+
+def remembered_in_a_transaction_of_its_own(waiting: Any, uploads: Any, key_ids: Any) -> Any:
+    outcomes = []
+
+    def remember(step: Any) -> None:
+        step.append = lambda rows: outcomes.append(rows)
+        outcomes.extend(_append(step, uploads, key_ids))
+
+    waiting._database.ingest(remember)
+    rows = [each for each in outcomes if isinstance(each, list)]
+    for each in rows:
+        waiting._database.ingest(lambda step, each=each: step.append(each))
+    return [each for each in outcomes if not isinstance(each, list)]
+
+
+def counted_before_it_is_taken(claimed: Any, where: Any, counted: Any, rows: Any) -> bool:
+    with claimed._writing() as connection:
+        batch.add_part(connection, where, counted)
+    with claimed._writing() as connection:
+        batch.take(connection, [row.id for row in rows])
+    return True
+
+
+def merged_whoever_was_first(sums: Any, where: Any, length: int) -> bool:
+    here = schema.tallies.c.digest == where.digest
+    here &= schema.tallies.c.epoch == where.epoch
+    here &= schema.tallies.c.key == where.key
+    columns = schema.tallies.c.part, schema.tallies.c.reports, schema.tallies.c.cells
+    with sums._database.read() as connection:
+        found = connection.execute(select(*columns).where(here)).all()
+    merged = batch.added(((row.reports, row.cells) for row in found), length // 8)
+    with sums._database.write() as connection:
+        parts = schema.tallies.c.part.in_([row.part for row in found])
+        connection.execute(delete(schema.tallies).where(here, parts))
+        batch.add_part(connection, where, merged)
+    return True
+
+
+def a_day_too_many_is_forgotten(sums: Any, before: int, **_: Any) -> int:
+    with sums._database.write() as connection:
+        old = schema.tallies.c.epoch <= before
+        connection.execute(delete(schema.tallies).where(old))
+    return 0
+
+
+def rows_set_aside_are_lost(claimed: Any, rows: Any) -> None:
+    with claimed._writing() as connection:
+        batch.take(connection, [row.id for row in rows])
+
+
+def ids_do_not_move(connection: Any, table: Any) -> Any:
+    return iter(()) if table is schema.seen else _portions(connection, table)
+
+
+def excluded_keys_are_in_answers() -> Any:
+    return schema.tallies.c.key.is_not(None)
+
+
+DEFECTS: dict[str, tuple[str, Callable[..., Any]]] = {
+    defect.__name__: (where, defect)
+    for where, defect in (
+        ("store.sqlite._Appending.remember", nothing_is_remembered),
+        ("store.batch.take", rows_stay),
+        ("store.batch.take", rows_that_are_gone_are_counted),
+        ("store.tallies.add_part", parts_are_added_twice),
+        ("writer.Writer._run", answered_before_the_commit),
+        ("store.inbox._append", closed_days_open_again),
+        ("store.inbox.Inbox.close_epochs", hashes_go_before_the_key),
+        ("store.inbox.Inbox.close_epochs", days_are_deleted_where_they_are_closed),
+        ("store.inbox.Inbox.append", remembered_in_a_transaction_of_its_own),
+        ("store.batch.Batch.count", counted_before_it_is_taken),
+        ("store.tallies.Tallies._merge", merged_whoever_was_first),
+        ("store.tallies.Tallies.forget", a_day_too_many_is_forgotten),
+        ("store.batch.Batch.set_aside", rows_set_aside_are_lost),
+        ("store.transfer._portions", ids_do_not_move),
+        ("store.tallies._not_excluded", excluded_keys_are_in_answers),
+    )
+}
+"""By name: what takes the place of what."""

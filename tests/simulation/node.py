@@ -1,0 +1,205 @@
+"""One server of the simulation: the real parts, without threads, HTTP and the passing of time."""
+
+from __future__ import annotations
+
+import threading
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+from unittest import mock
+
+from deniable_aggregator import Settings, Store
+from deniable_aggregator.catalogue import Catalogue
+from deniable_aggregator.fold import Folder
+from deniable_aggregator.ingest import Ingest
+from deniable_aggregator.keys import Keyring
+from deniable_aggregator.problems import ProblemError
+from deniable_aggregator.rates import RateLimiter
+from deniable_aggregator.store import Outcome
+from deniable_aggregator.upkeep import Upkeep
+from deniable_aggregator.writer import OverloadedError, Pending, Writer
+from deniable_shared import registry, wire
+from deniable_shared.periods import SECONDS_PER_EPOCH
+from tests.simulation.model import CLOSED, DUPLICATE, STORED, UNHEARD
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from tests.simulation.faults import PointedDatabase
+    from tests.simulation.model import Model, Sent
+
+APPLICATION = "flightdeck"
+ITEMS = 200
+"""Every upload has an item of its own, so that a tally says which uploads are in it."""
+
+ACCEPT_DAYS = 3
+RETAIN_DAYS = 6
+FOLD_SECONDS = 3_600.0
+REGISTRY = f"""
+registry = 1
+application = "{APPLICATION}"
+[budget]
+epsilon_per_day = 4.0
+epsilon_lifetime = 40.0
+[metrics.one]
+type = "category"
+values = [{", ".join(f'"i{item}"' for item in range(ITEMS))}]
+epsilon = 1.0
+mechanism = {{ name = "grr" }}
+[metrics.two]
+type = "category"
+values = [{", ".join(f'"j{item}"' for item in range(ITEMS))}]
+epsilon = 1.0
+mechanism = {{ name = "grr" }}
+"""
+METRICS = registry.parse(REGISTRY).metrics
+DIGESTS = [metric.spec.digest for metric in METRICS.values()]
+SETTINGS = Settings(accept_days=ACCEPT_DAYS, retention_days=RETAIN_DAYS, queue_uploads=8)
+
+_ANSWERS = {Outcome.STORED: STORED, Outcome.DUPLICATE: DUPLICATE}
+
+
+class _NoThread:
+    """Takes the place of the writer's thread, whose work is done when a step says so."""
+
+    def __init__(self, **_: Any) -> None:
+        pass
+
+    def start(self) -> None:
+        pass
+
+    def join(self, _: float) -> None:
+        pass
+
+
+NO_THREADS = SimpleNamespace(Thread=_NoThread, Condition=threading.Condition, Lock=threading.Lock)
+
+
+class Node:
+    """A server.
+
+    Args:
+        name: its own, also among earlier servers.
+        target: its store.
+        day: what day it is for everybody.
+        skew: by how many days its clock is wrong.
+        model: is told what this server answers.
+
+    Attributes:
+        dead: nothing that it does is heard any more.
+        failed: whether it answered that the store is unavailable.
+        databases: what it has opened.
+    """
+
+    def __init__(
+        self, name: str, target: str | Path, day: Callable[[], int], skew: int, model: Model
+    ) -> None:
+        self.name = name
+        self.skew = skew
+        self.dead = False
+        self.failed = False
+        self.databases: list[PointedDatabase] = []
+        self._day = day
+        self._model = model
+        self._waiting: list[Sent] = []
+        self._told: list[Sent] = []
+        self._target = target
+
+    def start(self) -> None:
+        """Opens the store, as a server does when it starts."""
+        store = self.store = Store(self._target)
+        catalogue = Catalogue(store, monotonic=lambda: 0.0)
+        self.folder = Folder(store, catalogue)
+        self.upkeep = Upkeep(
+            store, accept_days=ACCEPT_DAYS, retain_days=RETAIN_DAYS, clock=self.clock
+        )
+        self.writer = Writer(
+            store,
+            queue_uploads=SETTINGS.queue_uploads,
+            queue_bytes=SETTINGS.queue_bytes,
+            queue_seconds=SETTINGS.queue_seconds,
+        )
+        self._ingest = Ingest(
+            keyring=Keyring(store, clock=self.clock),
+            catalogue=catalogue,
+            writer=self.writer,
+            limiter=RateLimiter("", "memory://"),
+            settings=SETTINGS,
+            clock=self.clock,
+        )
+
+    def today(self) -> int:
+        """The day by its own clock."""
+        return self._day() + self.skew
+
+    def clock(self) -> float:
+        """Seconds since 1970."""
+        return (self.today() + 0.5) * SECONDS_PER_EPOCH
+
+    def receive(self, sent: Sent) -> str:
+        """Checks an upload and puts it into the writer's queue; returns what became of it."""
+        try:
+            upload = self._ingest.decode(wire.encode(sent.upload))
+            self._ingest.check(APPLICATION, upload)
+            self.writer.submit(Pending(upload, sent.key, self._tell, sent))
+        except ProblemError as problem:
+            return problem.code
+        except OverloadedError:
+            return "overloaded"
+        self._waiting.append(sent)
+        return "queued"
+
+    def commit(self) -> None:
+        """Does what the writer's thread does once: a group becomes durable, and is answered."""
+        if not self._waiting:
+            return
+        writer, group = self.writer, self._waiting
+        self._waiting = []
+        rounds = iter((writer._gather(), []))
+        try:
+            with mock.patch.object(writer, "_gather", lambda: next(rounds)):
+                writer._run()
+        finally:
+            for sent in group:
+                if sent not in self._told:
+                    self._model.heard(sent, UNHEARD)
+            self._told.clear()
+
+    def _tell(self, pendings: Sequence[Pending]) -> None:
+        if self.dead:
+            return
+        for pending in pendings:
+            self._told.append(pending.ticket)
+            self._model.heard(pending.ticket, self._answer(pending))
+
+    def _answer(self, pending: Pending) -> str:
+        try:
+            return _ANSWERS[self._ingest.settled(pending.outcome)]
+        except ProblemError as problem:
+            if problem.code == "epoch_closed":
+                return CLOSED
+            self.failed = True
+            return UNHEARD
+
+    def fold(self) -> None:
+        """Counts all that waits."""
+        self.folder.fold(seconds=FOLD_SECONDS)
+
+    def tend(self) -> None:
+        """Does what a store needs now and then."""
+        oldest_open = self.today() - ACCEPT_DAYS
+        self._model.closing_before = max(self._model.closing_before, oldest_open)
+        forgotten = min(self.today() - RETAIN_DAYS, oldest_open)
+        self._model.forgotten_before = max(self._model.forgotten_before, forgotten)
+        self.upkeep.tend()
+
+    def die(self) -> None:
+        """Ends it now, without any goodbye."""
+        self.dead = True
+        for database in self.databases:
+            database.abandon()
+
+    def close(self) -> None:
+        """Ends it; what is in its queue is lost."""
+        self.writer.close()
+        self.store.close()

@@ -1,0 +1,102 @@
+"""Whatever happens, and in whatever order: the tallies are exactly the accepted uploads.
+
+``python -m tests.simulation --seed N --store sqlite --trace`` replays a seed.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from unittest import mock
+
+import pytest
+
+from tests.simulation.mutants import DEFECTS, PACKAGE
+from tests.simulation.plan import FAULTS, plan
+from tests.simulation.run import check, failure, run, shrunk
+
+SQLITE_SEEDS = 200
+POSTGRESQL_SEEDS = 24
+DEFECT_SEEDS = 150
+"""Every defect was found within 100 of these."""
+
+NAMED = {
+    "commit: after the days' keys",
+    "commit: after remembering",
+    "commit: after appending",
+    "commit: before commit of ingest",
+    "commit: after commit of ingest",
+    "fold: after reading",
+    "fold: after DELETE inbox",
+    "fold: after INSERT tallies",
+    "fold: after INSERT set_aside",
+    "fold: after commit",
+    "tend: after UPDATE epochs",
+    "tend: after DELETE seen",
+    "tend: before purge",
+    "tend: after DELETE tallies",
+    "tend: after INSERT tallies",
+    "exclude: before commit",
+    "move: after reading",
+    "move: before commit",
+}
+"""Points at which something must have gone wrong in the seeds of the tests, among others."""
+
+
+@pytest.fixture(autouse=True)
+def _quiet():
+    logging.disable()
+    yield
+    logging.disable(logging.NOTSET)
+
+
+@pytest.fixture(scope="module")
+def mortal():
+    """A PostgreSQL server of its own, which runs may end."""
+    from tests.postgresql import Postgresql
+
+    server = Postgresql(fsync="off", shared_buffers="32MB")
+    yield server
+    server.remove()
+
+
+@pytest.mark.slow
+def test_tallies_are_exactly_the_accepted_uploads_on_sqlite():
+    struck = sum((check(seed, None) for seed in range(SQLITE_SEEDS)), Counter())
+    assert {point for _, point in struck} >= NAMED
+    assert {kind for kind, _ in struck} == FAULTS.keys()
+
+
+@pytest.mark.slow
+# A process that dies closes nothing.
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_tallies_are_exactly_the_accepted_uploads_on_postgresql(postgresql, mortal):  # noqa: ARG001
+    struck = sum((check(seed, mortal) for seed in range(POSTGRESQL_SEEDS)), Counter())
+    assert {kind for kind, _ in struck} == FAULTS.keys()
+
+
+def test_a_seed_always_means_the_same_run():
+    said = [], []
+    for lines in said:
+        run(3, plan(3), None, lines.append)
+    assert said[0] == said[1]
+    assert len(said[0]) > len(plan(3))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("defect", DEFECTS)
+def test_the_simulation_finds(defect):
+    where, broken = DEFECTS[defect]
+    with mock.patch(f"{PACKAGE}.{where}", broken):
+        assert any(failure(seed, plan(seed), None) for seed in range(DEFECT_SEEDS))
+
+
+def test_a_failing_run_is_cut_to_the_steps_that_matter():
+    where, broken = DEFECTS["rows_stay"]
+    with mock.patch(f"{PACKAGE}.{where}", broken):
+        steps = shrunk(0, plan(0), None)
+        assert failure(0, steps, None)
+        assert len(steps) <= 5
+        for left_out in range(len(steps)):
+            assert not failure(0, steps[:left_out] + steps[left_out + 1 :], None)
+    assert not failure(0, steps, None)
