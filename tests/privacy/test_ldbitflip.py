@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from deniable.randomizers import randomizer_for
-from deniable.randomizers.ldbitflip import MemoizedDBitFlipRandomizer
 from deniable_shared.errors import ParameterError
 from deniable_shared.mechanisms import DBitFlip, MemoizedDBitFlip
 from deniable_shared.rationals import SCALE, exp_lower, log_upper
@@ -145,7 +144,7 @@ def test_bins_that_are_not_the_device_s_are_one_class():
     spec = memoised(6, 2, "2", "2")
     still, moving = (reports_of(spec, *values) for values in ([middles(6)[0]] * 3, middles(6)[:3]))
     for group, outside in ((4, (0, 1, 2, 3)), (0, (2, 3, 4, 5))):
-        randomizer = MemoizedDBitFlipRandomizer(spec, seeded("none"))
+        randomizer = randomizer_for(spec, seeded("none"))
         device = next(
             index
             for index in range(200)
@@ -188,7 +187,7 @@ def test_a_device_answers_the_same_after_a_restart_and_afresh_under_another_spec
     others.append(spec.__class__(**{**vars(memoised(10, 4, "4", "4")), "name": "elsewhere"}))
 
     def told(chosen):
-        randomizer = MemoizedDBitFlipRandomizer(chosen, seeded("restart"))
+        randomizer = randomizer_for(chosen, seeded("restart"))
         groups, bits = [], []
         for device in range(300):
             bits.append(randomizer.permanent(3, secret_of(device)))
@@ -210,7 +209,7 @@ def test_two_specs_of_one_metric_do_not_share_permanent_bits():
     for device in range(400):
         lies = []
         for spec in (one, other):
-            randomizer = MemoizedDBitFlipRandomizer(spec, seeded("none"))
+            randomizer = randomizer_for(spec, seeded("none"))
             told = randomizer.permanent(0, secret_of(device))
             group = int.from_bytes(randomizer.report(0, secret_of(device))[:2], "big")
             lies.append(told ^ 1 << 5 - (-group) % 6)
@@ -242,9 +241,7 @@ def test_one_report_cannot_cost_more_than_all():
 
 def test_a_walk_over_the_permanent_bits_is_a_distribution():
     spec = memoised(3, 2, "1", "2")
-    channel = distribution(
-        lambda walk: MemoizedDBitFlipRandomizer(spec, walk, Kept(walk)).permanent(0, SECRET)
-    )
+    channel = distribution(lambda walk: randomizer_for(spec, walk, Kept(walk)).permanent(0, SECRET))
     lie = Fraction(spec.mechanism.permanent, SCALE)
     assert sum(channel.values()) == 1
     truths = (0b10, 0b01, 0b00)

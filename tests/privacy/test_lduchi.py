@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from deniable.randomizers import randomizer_for
-from deniable.randomizers.lduchi import MemoizedOneBitMeanRandomizer
 from deniable_aggregator.tallies import tally_for
 from deniable_shared.errors import ParameterError
 from deniable_shared.mechanisms import MemoizedOneBitMean, OneBitMean
@@ -37,7 +36,7 @@ def permanent_channel(spec, *values):
     """P(permanent bits | values), exactly."""
 
     def run(walk):
-        device = MemoizedOneBitMeanRandomizer(spec, walk, Kept(walk))
+        device = randomizer_for(spec, walk, Kept(walk))
         return tuple(device.permanent(spec.encode(value), SECRET) for value in values)
 
     return distribution(run)
@@ -243,7 +242,7 @@ def test_a_device_answers_the_same_after_a_restart_and_afresh_under_another_spec
     others[2] = spec.__class__(**{**vars(others[2]), "name": "elsewhere"})
 
     def bits(chosen):
-        randomizer = MemoizedOneBitMeanRandomizer(chosen, seeded("restart"))
+        randomizer = randomizer_for(chosen, seeded("restart"))
         return [randomizer.permanent(chosen.encode(1.0), secret_of(index)) for index in range(300)]
 
     first = bits(spec)
@@ -257,7 +256,7 @@ def test_a_device_answers_the_same_after_a_restart_and_afresh_under_another_spec
 def test_alpha_is_the_same_at_every_report_and_uniform_over_devices():
     """Of 2,000 devices those that round 0.3 up are 30%, and never round 0.29 up and 0.3 down."""
     spec, up = memoised("1", "2"), 0
-    randomizer = MemoizedOneBitMeanRandomizer(spec, seeded("alpha"))
+    randomizer = randomizer_for(spec, seeded("alpha"))
     for device in range(2_000):
         places = [spec.encode(share) for share in (0.0, 0.29, 0.3, 0.3, 1.0)]
         points = [randomizer.point(place, secret_of(device)) for place in places]

@@ -14,27 +14,9 @@ from deniable_shared.mechanisms import OptimizedLocalHashing
 from deniable_shared.mechanisms.olh import item_word
 from deniable_shared.rationals import SCALE
 from tests.privacy.conformance import MechanismConformance, secret_of, seeded
+from tests.privacy.seeds import FewSeeds
 from tests.privacy.specs import category
 from tests.privacy.walk import distribution
-
-SEEDS = [0, 1, 2, 3, 0x12345678, 0xDEADBEEF, SCALE - 2, SCALE - 1]
-
-
-class FewSeeds:
-    """Draws seeds from a few, so that all can be walked through; all else is as given.
-
-    The seed does not depend on the item, so the ratio of two probabilities of one report is the
-    same as over all seeds.
-    """
-
-    def __init__(self, randomness):
-        self._randomness = randomness
-
-    def word(self):
-        return SEEDS[self._randomness.below(len(SEEDS))]
-
-    def one_of(self, own, other):
-        return self._randomness.one_of(own, other)
 
 
 def olh(size, epsilon, buckets=None):

@@ -6,8 +6,9 @@ from fractions import Fraction
 
 import numpy as np
 
-from deniable.randomizers import rappor as module
-from deniable.randomizers.rappor import RapporRandomizer
+from deniable._randomness import Randomness, keyed
+from deniable.randomizers import randomizer_for
+from deniable_shared import hashing
 from deniable_shared.mechanisms import Rappor
 from deniable_shared.rationals import exp_lower, log_upper
 from tests.privacy.conformance import MechanismConformance, secret_of
@@ -33,9 +34,7 @@ def permanent_channel(spec, value):
     """P(permanent response | value), exactly."""
 
     def run(walk):
-        randomizer = RapporRandomizer(spec, walk, lambda *_: walk)
-        randomizer.report = None
-        randomizer._join_cohort(secret_of(1))
+        randomizer = randomizer_for(spec, walk, lambda *_: walk)
         return randomizer.permanent(value.encode(), secret_of(1))
 
     return distribution(run)
@@ -45,7 +44,7 @@ def instantaneous_channel(spec, permanent):
     """P(report | permanent response), exactly."""
 
     def run(walk):
-        randomizer = RapporRandomizer(spec, walk)
+        randomizer = randomizer_for(spec, walk)
         randomizer.permanent = lambda *_: permanent
         return randomizer.report(b"", secret_of(1))
 
@@ -92,7 +91,7 @@ class TestRappor(MechanismConformance):
 
     def sampled(self, spec, value):
         """Samples over devices, whose permanent responses differ, all in one cohort."""
-        randomizer = RapporRandomizer(spec, module._randomness.Randomness())
+        randomizer = randomizer_for(spec, Randomness())
         item = spec.encode(value)
         counts = {}
         for device in range(60_000):
@@ -130,11 +129,8 @@ def test_the_permanent_response_is_the_same_at_every_report_and_differs_between_
     spec = rappor("2", "4", bits=128, cohorts=8)
     renamed, weaker = replace(spec, name="other"), replace(spec, every="week")
     first, again, *others = (
-        RapporRandomizer(chosen, module._randomness.Randomness())
-        for chosen in (spec, spec, renamed, weaker)
+        randomizer_for(chosen, Randomness()) for chosen in (spec, spec, renamed, weaker)
     )
-    for randomizer in (first, again, *others):
-        randomizer.report(b"ant", secret_of(3))
     assert first.permanent(b"ant", secret_of(3)) == again.permanent(b"ant", secret_of(3))
     assert first.permanent(b"ant", secret_of(3)) != first.permanent(b"bee", secret_of(3))
     for other in others:
@@ -144,7 +140,7 @@ def test_the_permanent_response_is_the_same_at_every_report_and_differs_between_
 EVEN = int("01" * 512, 2)
 
 
-def honest_among_differing(keyed):
+def honest_among_differing(permanent):
     """Two specs that differ in epsilon_permanent: where their permanent bits differ, which is true?
 
     The share of those bits in which the spec that flips less has the bit of the Bloom filter. Bits
@@ -155,18 +151,14 @@ def honest_among_differing(keyed):
         string(Rappor(bits=1_024, hashes=2, cohorts=1, flip=flip, p=1 << 30, q=3 << 30))
         for flip in (0x2AAAAAAB, 0x55555556)
     )
-    rarely, often = (
-        RapporRandomizer(spec, module._randomness.Randomness(), keyed) for spec in (low, high)
-    )
+    rarely, often = (randomizer_for(spec, Randomness(), permanent) for spec in (low, high))
     honest = differing = 0
     for device in range(40):
         secret = secret_of(device)
-        for randomizer in (rarely, often):
-            randomizer._join_cohort(secret)
         bloom = 0
-        word = module.hashing.word(b"ant", low.salt)
-        for key in rarely._keys:
-            bloom |= 1 << 1_023 - module.hashing.bucket(word, key, 1_024)
+        word = hashing.word(b"ant", low.salt)
+        for member in range(2):
+            bloom |= 1 << 1_023 - hashing.bucket(word, hashing.key(member), 1_024)
         one, other = (each.permanent(b"ant", secret) for each in (rarely, often))
         differs = one ^ other
         single = differs & ~(differs >> 1 & EVEN | (differs & EVEN) << 1)
@@ -184,16 +176,16 @@ def test_two_specs_of_a_metric_share_no_permanent_noise():
     """
 
     def shared(secret, label, length):
-        return module._randomness.keyed(secret, label[40:], length)
+        return keyed(secret, label[40:], length)
 
     assert honest_among_differing(shared) == 1.0
-    assert abs(honest_among_differing(module._randomness.keyed) - 5 / 7) < 0.02
+    assert abs(honest_among_differing(keyed) - 5 / 7) < 0.02
 
 
 def test_reporting_forever_does_not_reveal_more_than_the_permanent_response():
     """The average of 2,000 reports settles on the permanent response, never on the value."""
     spec = rappor("2", "4", bits=128, hashes=2, cohorts=8)
-    randomizer = RapporRandomizer(spec, module._randomness.Randomness())
+    randomizer = randomizer_for(spec, Randomness())
     reports = [randomizer.report(b"ant", secret_of(3)) for _ in range(2_000)]
     bits = np.unpackbits(
         np.frombuffer(b"".join(reports), np.uint8).reshape(2_000, -1)[:, 2:], axis=1
@@ -206,7 +198,7 @@ def test_reporting_forever_does_not_reveal_more_than_the_permanent_response():
 
 def test_cohorts_are_uniform_over_devices_and_fixed_for_each():
     spec = rappor("2", "4", cohorts=8)
-    randomizer = RapporRandomizer(spec, module._randomness.Randomness())
+    randomizer = randomizer_for(spec, Randomness())
     cohorts = [randomizer.report(b"ant", secret_of(device))[:2] for device in range(4_000)]
     repeated = [randomizer.report(b"bee", secret_of(device))[:2] for device in range(4_000)]
     assert cohorts == repeated

@@ -26,6 +26,7 @@ from deniable.randomizers.numbers import (
 )
 from deniable.randomizers.olh import OptimizedLocalHashingRandomizer
 from deniable.randomizers.pairs import SampledCoefficientsRandomizer
+from deniable.randomizers.permanent import Permanent
 from deniable.randomizers.pgr import ProjectiveGeometryResponseRandomizer
 from deniable.randomizers.rappor import RapporRandomizer
 from deniable.randomizers.rhr import RecursiveHadamardResponseRandomizer
@@ -52,10 +53,9 @@ if TYPE_CHECKING:
 
     from deniable._randomness import Randomness
     from deniable.randomizers.base import Randomizer
-    from deniable_shared.mechanisms import Mechanism, MemoizedUnaryEncoding
+    from deniable.randomizers.permanent import Keyed
+    from deniable_shared.mechanisms import Mechanism, MemoizedUnaryEncoding, Rappor
     from deniable_shared.spec import Spec
-
-    Keyed = Callable[[bytes, bytes, int], Randomness]
 
 _ORACLES: Final[Mapping[str, Callable[[Any, Randomness], Randomizer]]] = {
     "grr": GeneralizedRandomizedResponseRandomizer,
@@ -90,41 +90,42 @@ def randomizer_for(
         keyed: makes the permanent randomness of (secret, label, length); tests enumerate it.
     """
     mechanism = spec.mechanism
+    permanent = Permanent(mechanism, spec.digest, keyed)
     if isinstance(mechanism, MemoizedOracle):
-        return _memoized(mechanism, spec, randomness, keyed)
+        return _memoized(mechanism, permanent, randomness)
     if isinstance(mechanism, Oracle):
         return _oracle(mechanism, randomness)
     if isinstance(mechanism, Sketch) and isinstance(mechanism.inner, MemoizedOracle):
-        inner = _memoized(mechanism.inner, spec, randomness, keyed)
-        salt, digest = spec.salt, spec.digest
-        return MemoizedSketchRandomizer(mechanism, inner, salt, digest, randomness, keyed)
+        answers = Permanent(mechanism.inner, spec.digest, keyed)
+        inner = _memoized(mechanism.inner, answers, randomness)
+        return MemoizedSketchRandomizer(mechanism, inner, spec.salt, permanent, randomness)
     if isinstance(mechanism, Sketch):
         inner = _oracle(mechanism.inner, randomness)
         return SketchRandomizer(mechanism, inner, spec.salt, randomness)
     if isinstance(mechanism, MemoizedOneBitMean):
-        return MemoizedOneBitMeanRandomizer(spec, randomness, keyed)
+        return MemoizedOneBitMeanRandomizer(mechanism, permanent, randomness)
     if isinstance(mechanism, NumericMechanism):
         return _NUMBERS[mechanism.name](mechanism, randomness)
     if isinstance(mechanism, DBitFlip):
-        return DBitFlipRandomizer(spec, randomness, keyed)
+        return DBitFlipRandomizer(mechanism, permanent, randomness)
     if isinstance(mechanism, MemoizedDBitFlip):
-        return MemoizedDBitFlipRandomizer(spec, randomness, keyed)
+        return MemoizedDBitFlipRandomizer(mechanism, permanent, randomness)
     if isinstance(mechanism, SampledAttribute):
         several = [_oracle(oracle, randomness) for oracle in mechanism.inner]
         return SampledAttributeRandomizer(mechanism, several, randomness)
     if isinstance(mechanism, SampledCoefficients):
         inner = _oracle(mechanism.inner, randomness)
         return SampledCoefficientsRandomizer(mechanism, inner, randomness)
-    return RapporRandomizer(spec, randomness, keyed)
+    return RapporRandomizer(cast("Rappor", mechanism), spec.salt, permanent, randomness)
 
 
 def _memoized(
-    mechanism: MemoizedOracle, spec: Spec, randomness: Randomness, keyed: Keyed
+    mechanism: MemoizedOracle, permanent: Permanent, randomness: Randomness
 ) -> Randomizer:
     if isinstance(mechanism, MemoizedRandomizedResponse):
-        return MemoizedRandomizedResponseRandomizer(mechanism, spec.digest, randomness, keyed)
+        return MemoizedRandomizedResponseRandomizer(mechanism, permanent, randomness)
     unary = cast("MemoizedUnaryEncoding", mechanism)
-    return MemoizedUnaryEncodingRandomizer(unary, spec.digest, randomness, keyed)
+    return MemoizedUnaryEncodingRandomizer(unary, permanent, randomness)
 
 
 def _oracle(mechanism: Mechanism, randomness: Randomness) -> Randomizer:

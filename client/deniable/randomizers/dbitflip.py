@@ -2,52 +2,46 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
-
-from deniable import _randomness
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from deniable._randomness import Randomness
-    from deniable_shared.mechanisms import DBitFlip
-    from deniable_shared.spec import Spec
+    from deniable.randomizers.permanent import Permanent
+    from deniable_shared.mechanisms import DBitFlip, MemoizedDBitFlip
 
 
 class DBitFlipRandomizer:
     """Answers, with lies, for the few bins of the device's group (Ding et al. 2017, section 3).
 
-    The group is derived from a keyed hash of the device's secret and the spec: it is the same at
-    every report, and does not depend on any value.
+    The group is permanent, and does not depend on any value.
 
     Args:
-        spec: the metric.
+        mechanism: bins, and how many of them a device answers for.
+        permanent: where the group comes from.
         randomness: fresh randomness for the lies.
-        keyed: makes the permanent randomness of (secret, label, length); tests enumerate it.
     """
 
     def __init__(
-        self,
-        spec: Spec,
-        randomness: Randomness,
-        keyed: Callable[[bytes, bytes, int], Randomness] = _randomness.keyed,
+        self, mechanism: DBitFlip | MemoizedDBitFlip, permanent: Permanent, randomness: Randomness
     ) -> None:
-        self._mechanism = cast("DBitFlip", spec.mechanism)
+        self._size = mechanism.size
+        self._buckets = mechanism.buckets
+        self._flip = mechanism.flip
+        self._permanent = permanent
         self._randomness = randomness
-        self._keyed = keyed
-        self._label = b"\x00dbitflip\x00" + spec.digest + b"group\x00"
-        self._bytes = self._mechanism.report_bytes - 2
-        self._unused = 8 * self._bytes - self._mechanism.buckets
-        self._secret = b""
-        self._group = 0
+        self._bytes = mechanism.report_bytes - 2
+        self._unused = 8 * self._bytes - mechanism.buckets
 
     def report(self, item: int, secret: bytes) -> bytes:
         """The group in two bytes, then one bit for each of its bins."""
-        mechanism = self._mechanism
-        if secret != self._secret:
-            self._group = self._keyed(secret, self._label, 16).below(mechanism.size)
-            self._secret = secret
-        place = (item - self._group) % mechanism.size
-        truth = 1 << mechanism.buckets - 1 - place if place < mechanism.buckets else 0
-        told = self._randomness.bits(mechanism.buckets, mechanism.flip) ^ truth
-        return self._group.to_bytes(2, "big") + (told << self._unused).to_bytes(self._bytes, "big")
+        group = self._group(secret)
+        told = self._randomness.bits(self._buckets, self._flip)
+        told ^= self._answers((item - group) % self._size, secret)
+        return group.to_bytes(2, "big") + (told << self._unused).to_bytes(self._bytes, "big")
+
+    def _group(self, secret: bytes) -> int:
+        return self._permanent.group(secret, b"group\x00", self._size)
+
+    def _answers(self, place: int, secret: bytes) -> int:  # noqa: ARG002  nothing memoised
+        """The bits before they are flipped: of a bin in the group, 1 at its place; else none."""
+        return 1 << self._buckets - 1 - place if place < self._buckets else 0

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, cast
 
-from deniable import _randomness
 from deniable_shared import hashing
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from deniable._randomness import Randomness
     from deniable.randomizers.base import Randomizer
+    from deniable.randomizers.permanent import Permanent
     from deniable_shared.mechanisms import Sketch
 
 KEPT_KEYS: Final = 1_024
@@ -53,16 +51,15 @@ class SketchRandomizer:
 class MemoizedSketchRandomizer(SketchRandomizer):
     """The same in one row for good, through an inner oracle that memoises.
 
-    The row is derived from a keyed hash of the device's secret and the spec. Were it drawn anew, a
-    string would have a permanent answer in every row, and its reports no bound together.
+    Were the row drawn anew, a string would have a permanent answer in every row, and its reports no
+    bound together.
 
     Args:
         mechanism: rows and buckets.
         inner: randomizes a bucket.
         salt: the metric's seed.
-        digest: of the spec.
+        permanent: where the row comes from.
         randomness: not used for the row; what is fresh is drawn by the inner oracle.
-        keyed: makes the permanent randomness of (secret, label, length); tests enumerate it.
     """
 
     def __init__(
@@ -70,18 +67,11 @@ class MemoizedSketchRandomizer(SketchRandomizer):
         mechanism: Sketch,
         inner: Randomizer,
         salt: int,
-        digest: bytes,
+        permanent: Permanent,
         randomness: Randomness,
-        keyed: Callable[[bytes, bytes, int], Randomness] = _randomness.keyed,
     ) -> None:
         super().__init__(mechanism, inner, salt, randomness)
-        self._keyed = keyed
-        self._label = b"\x00sketch\x00" + digest + b"row\x00"
-        self._secret = b""
-        self._kept = 0
+        self._permanent = permanent
 
     def _row(self, secret: bytes) -> int:
-        if secret != self._secret:
-            self._kept = self._keyed(secret, self._label, 16).below(self._rows)
-            self._secret = secret
-        return self._kept
+        return self._permanent.group(secret, b"row\x00", self._rows)

@@ -1,0 +1,57 @@
+"""What a device draws once, and draws alike at every report."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from deniable._randomness import Randomness
+    from deniable_shared.mechanisms import Mechanism
+
+    Keyed = Callable[[bytes, bytes, int], Randomness]
+
+
+class Permanent:
+    """The permanent choices of devices under one spec.
+
+    They are derived from a keyed hash of the device's secret, the spec and what they are for: they
+    are the same at every report, and no table of past values exists. A new secret has others, and
+    starts epsilon_permanent anew. So has another spec of the same metric: two weights that were
+    compared with the same numbers would differ only where the larger one lies, and tell the value.
+
+    Args:
+        mechanism: its name is part of every label.
+        digest: of the spec.
+        keyed: makes the randomness of (secret, label, length).
+    """
+
+    def __init__(self, mechanism: Mechanism, digest: bytes, keyed: Keyed) -> None:
+        self._keyed = keyed
+        self._label = b"\x00" + mechanism.name.encode() + b"\x00" + digest
+        self._secret = b""
+        self._group = 0
+
+    def randomness(self, secret: bytes, purpose: bytes, length: int) -> Randomness:
+        """The same stream for the same secret and purpose.
+
+        Args:
+            secret: the device's, 32 bytes.
+            purpose: what is drawn, and for which item.
+            length: how many bytes will probably be needed.
+        """
+        return self._keyed(secret, self._label + purpose, length)
+
+    def group(self, secret: bytes, purpose: bytes, count: int) -> int:
+        """Which of `count` groups a device belongs to for good; remembered for the last secret.
+
+        Args:
+            secret: the device's, 32 bytes.
+            purpose: what the groups are; the same at every call.
+            count: how many there are.
+        """
+        if secret != self._secret:
+            self._group = self.randomness(secret, purpose, 16).below(count)
+            self._secret = secret
+        return self._group
