@@ -94,18 +94,29 @@ class Folder:
             return
         counted = _count(entry.tally, rows)
         if counted is None:
-            rows = _without_bad_rows(batch, entry.tally, rows)
-            counted = _count(entry.tally, rows) if rows else None
+            counted, rows = _count_singly(batch, entry.tally, rows)
         if counted is not None:
             done = batch.count(where, counted, rows)
             self.folded += counted.reports if done else 0
 
 
-def _without_bad_rows(batch: Batch, tally: Tally, rows: list[Row]) -> list[Row]:
-    bad = [row for row in rows if _count(tally, [row]) is None]
-    _set_aside(batch, bad, "they cannot be counted")
-    gone = {row.id for row in bad}
-    return [row for row in rows if row.id not in gone]
+def _count_singly(batch: Batch, tally: Tally, rows: list[Row]) -> tuple[Sum | None, list[Row]]:
+    """What the rows that can be counted amount to, and which they are; the others are set aside."""
+    total: Sum | None = None
+    good, bad = [], []
+    for row in rows:
+        counted = _count(tally, [row])
+        if counted is None:
+            bad.append(row)
+            continue
+        good.append(row)
+        if total is None:
+            total = counted
+        else:
+            total = Sum(total.reports + counted.reports, total.cells + counted.cells)
+    if bad:
+        _set_aside(batch, bad, "they cannot be counted")
+    return total, good
 
 
 def _set_aside(batch: Batch, rows: list[Row], reason: str) -> None:
@@ -116,13 +127,11 @@ def _set_aside(batch: Batch, rows: list[Row], reason: str) -> None:
 def _count(tally: Tally, rows: list[Row]) -> Sum | None:
     """What rows amount to, or None if one of them cannot be counted.
 
-    Ingest has checked every report, so this happens through damage or a defect only. Either must
-    not stop the others from being counted.
+    Ingest has checked every report, so this happens through damage or a defect, or where there is
+    no memory for so many at once. None of these must stop the others from being counted.
     """
     try:
         reports, cells = tally.fold(b"".join(row.payload for row in rows))
-    except MemoryError:
-        raise
     except Exception as error:  # noqa: BLE001  see above
         log.error("counting failed: %s", type(error).__name__)
         return None

@@ -12,10 +12,12 @@ from deniable_aggregator import Store
 from deniable_aggregator.audit import COMMAND_LINE, Act, Record
 from deniable_aggregator.catalogue import Catalogue
 from deniable_aggregator.keys import LOOKS_PER_SECOND, MOST_LOOKS, Keyring, create
+from deniable_aggregator.poisoning import examination
+from deniable_aggregator.poisoning.examination import Examiner
 from deniable_aggregator.store import StoreUnavailableError
 from deniable_aggregator.store.sqlite import READERS
 from deniable_shared import registry
-from tests.aggregator.service import REGISTRY, TODAY, bearer
+from tests.aggregator.service import REGISTRY, TODAY, bearer, upload
 from tests.aggregator.stored import (
     THEME,
     append,
@@ -152,6 +154,54 @@ def test_what_a_server_knows_of_metrics_is_not_read_again(target):
     assert first.registration.owners == ("new@example.org",)
     with pytest.raises(StoreUnavailableError):
         Catalogue(store)
+    store.close()
+
+
+def test_readiness_tells_nobody_where_the_store_is(service):
+    execute(service.store, "UPDATE alembic_version SET version_num = '9999'")
+    said = service.http.get("/readyz").get_data(as_text=True)
+    assert "9999" in said
+    assert not any(part in said for part in (service.store.name, "127.0.0.1", "@", ".db"))
+
+
+def test_what_there_is_no_memory_for_at_once_is_counted_one_by_one(service, monkeypatch):
+    """And what there is none for alone stops nothing else."""
+    tally = service.running.folder._catalogue.find(THEME).tally
+    fold = tally.fold
+
+    def of_little_memory(payload):
+        if len(payload) > 1:
+            raise MemoryError
+        return fold(payload)
+
+    monkeypatch.setattr(tally, "fold", of_little_memory)
+    for payload in (b"\x01", b"\x02", b"\x01\x01", b"\x01"):
+        service.send(upload(payload))
+    service.send(upload(b"\x01", metric="late"))
+    service.running.folder.fold(seconds=60)
+    assert service.counts() == [0, 2, 1]
+    assert service.counts("late") == [0, 1]
+    assert service.status()["inbox"]["rows_set_aside"] == 1
+
+
+def test_checks_that_are_remembered_take_bounded_memory(target, monkeypatch):
+    """Every report of today makes worthless what was found of today before."""
+    store = Store(target)
+    register(store)
+    entry = Catalogue(store).find(THEME)
+    examiner = Examiner(store)
+    days = range(TODAY, TODAY + 4)
+
+    def examined():
+        append(store, [decoded(epoch=day) for day in days])
+        fold(store)
+        return len(examiner.examine([entry], 0, TODAY + 4, most_cells=1_000).days)
+
+    assert [examined() for _ in range(3)] == [4, 4, 4]
+    assert len(examiner._known) == 4
+    monkeypatch.setattr(examination, "REMEMBERED_SLICES", 6)
+    assert examined() == 4
+    assert sum(1 + len(keys) for keys, _ in examiner._known.values()) <= 6
     store.close()
 
 

@@ -24,7 +24,8 @@ ALARM_P: Final = 1.3346e-5
 FAMILY_P: Final = 1e-3
 """Honest reports make any check of a whole answer fail with this probability, at most."""
 
-REMEMBERED_DAYS: Final = 10_000
+REMEMBERED_SLICES: Final = 20_000
+"""The checks of so many days and keys are remembered: some 2 KiB each."""
 
 
 class KeyChecks(NamedTuple):
@@ -115,7 +116,8 @@ class Examiner:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._lock = threading.Lock()
-        self._known: OrderedDict[tuple[object, ...], Day] = OrderedDict()
+        self._known: OrderedDict[tuple[bytes, int], tuple[Mapping[str, int], Day]] = OrderedDict()
+        self._remembered_slices = 0
 
     def examine(
         self, entries: Sequence[Entry], since: int, until: int, *, most_cells: int
@@ -137,14 +139,14 @@ class Examiner:
         days: list[Day] = []
         left = most_cells
         for epoch, entry, keys in wanted:
-            name = (entry.spec.digest, epoch, *sorted(keys.items()))
-            day = self._remembered(name)
+            name = entry.spec.digest, epoch
+            day = self._remembered(name, keys)
             if day is None:
                 left -= len(keys) * entry.tally.stored_cells
                 if left < 0 and days:
                     break
                 day = self._day(entry, epoch)
-                self._remember(name, day)
+                self._remember(name, keys, day)
             days.append(day)
         return Examination(tuple(days), len(wanted) - len(days))
 
@@ -163,18 +165,26 @@ class Examiner:
         checks = tuple(checks_of(tally, total, reports)) if reports else ()
         return Day(spec, epoch, reports, checks, tuple(keys))
 
-    def _remembered(self, name: tuple[object, ...]) -> Day | None:
+    def _remembered(self, name: tuple[bytes, int], keys: Mapping[str, int]) -> Day | None:
         with self._lock:
-            day = self._known.get(name)
-            if day is not None:
-                self._known.move_to_end(name)
+            counted, day = self._known.get(name, ({}, None))
+            if counted != keys:
+                return None
+            self._known.move_to_end(name)
             return day
 
-    def _remember(self, name: tuple[object, ...], day: Day) -> None:
+    def _remember(self, name: tuple[bytes, int], keys: Mapping[str, int], day: Day) -> None:
         with self._lock:
-            self._known[name] = day
-            while len(self._known) > REMEMBERED_DAYS:
-                self._known.popitem(last=False)
+            self._forget(name)
+            self._known[name] = keys, day
+            self._remembered_slices += 1 + len(keys)
+            while self._remembered_slices > REMEMBERED_SLICES:
+                self._forget(next(iter(self._known)))
+
+    def _forget(self, name: tuple[bytes, int]) -> None:
+        if name in self._known:
+            keys, _ = self._known.pop(name)
+            self._remembered_slices -= 1 + len(keys)
 
 
 def least_p(checks: Iterable[Check]) -> float:

@@ -64,7 +64,8 @@ class Store:
             StoreUnavailableError: if the store cannot be read.
         """
         with self._database.look_up() as connection:
-            check(connection, self.name)
+            # Readiness tells this to anybody: neither a path nor the name of a host.
+            check(connection, "the store")
 
     def levels(self) -> Levels:
         """How full the store is.
