@@ -17,6 +17,7 @@ from deniable_aggregator import (
     reading,
     remote,
     trends,
+    wsgi,
 )
 from deniable_aggregator.catalogue import Catalogue
 from deniable_aggregator.fold import Background, Folder
@@ -145,7 +146,7 @@ def create_app(
     provider.sort_keys = False  # an answer reads in its own order
     app.json = provider
     problems.install(app)
-    ingest.install(app, receiving)
+    wsgi.install(app, wsgi.Uploads(receiving, max_body_bytes=settings.max_body_bytes))
     app.register_blueprint(reading.blueprint(answering, keyring, settings))
     app.register_blueprint(trends.blueprint(answering, keyring, settings))
     app.register_blueprint(poisoning.blueprint(answering, keyring))

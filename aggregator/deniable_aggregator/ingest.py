@@ -1,4 +1,7 @@
-"""``POST /v1/reports``: what devices and relays send. Accepted whole, or refused whole."""
+"""``POST /v1/reports``: what devices and relays send. Accepted whole, or refused whole.
+
+What becomes of an upload is said here; how its bytes arrive is `wsgi`'s matter, or `rsgi`'s.
+"""
 
 from __future__ import annotations
 
@@ -6,9 +9,6 @@ import threading
 from collections import Counter
 from typing import TYPE_CHECKING, Final
 
-from flask import request
-
-from deniable_aggregator import problems
 from deniable_aggregator.access import authenticated
 from deniable_aggregator.histogram import SECONDS, Histogram
 from deniable_aggregator.problems import ProblemError, overloaded, unavailable
@@ -19,10 +19,7 @@ from deniable_shared.errors import WireError
 from deniable_shared.periods import epoch_at
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-    from wsgiref.types import StartResponse, WSGIEnvironment
-
-    from flask import Flask
+    from collections.abc import Callable, Mapping
 
     from deniable_aggregator.catalogue import Catalogue
     from deniable_aggregator.keys import Key, Keyring
@@ -86,45 +83,6 @@ class Ingest:
         """The same for all applications, each count by application and what became of uploads."""
         with self._lock:
             return dict(self._counts)
-
-    def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
-        """A WSGI application that takes uploads, whatever the path."""
-        try:
-            self.receive(environ)
-        except Exception as error:  # noqa: BLE001  every failure has its problem document
-            return problems.document(error)(environ, start_response)
-        start_response("204 No Content", [])
-        return []
-
-    def receive(self, environ: WSGIEnvironment) -> None:
-        """Takes the upload of a WSGI request; durable, or known to be, when this returns.
-
-        Raises:
-            ProblemError: if the upload is refused; it was counted and nothing was stored.
-        """
-        whose = UNKNOWN
-        try:
-            key = self.authenticate(environ.get("HTTP_AUTHORIZATION", ""))
-            whose = key.application
-            self.admit(
-                key,
-                content_type=environ.get("CONTENT_TYPE", ""),
-                content_encoding=environ.get("HTTP_CONTENT_ENCODING", ""),
-                length=_announced(environ),
-            )
-            body = read_body(environ, self._settings.max_body_bytes)
-            if body is None:
-                raise self.too_large()
-            upload = self.decode(body)
-            self.check(whose, upload)
-            outcome = self.settled(lambda: self._writer.write(upload, key.id))
-        except ProblemError as problem:
-            self.count(whose, problem.code)
-            raise
-        except WireError as error:
-            self.count(whose, "malformed_upload")
-            raise malformed(error) from None
-        self.count(whose, COUNTED[outcome])
 
     def remembered(self, authorization: str) -> Key | None:
         """The key of a request, if it is a write key that is known without asking the store."""
@@ -218,6 +176,14 @@ class Ingest:
             if epoch < today - self._settings.accept_days:
                 raise self._closed()
 
+    def store(self, upload: wire.Upload, key: Key) -> Outcome:
+        """Stores an upload that was checked; durable, or known to be, when this returns.
+
+        Raises:
+            ProblemError: if it was not stored.
+        """
+        return self.settled(lambda: self._writer.write(upload, key.id))
+
     def settled(self, outcome: Callable[[], Outcome]) -> Outcome:
         """What became of an upload.
 
@@ -261,54 +227,3 @@ class Ingest:
 def malformed(error: WireError) -> ProblemError:
     """The problem of a body that is no upload."""
     return ProblemError("malformed_upload", f"{error}. Sending it again is useless.")
-
-
-def _announced(environ: WSGIEnvironment) -> int | None:
-    announced = environ.get("CONTENT_LENGTH") or ""
-    return int(announced) if announced.isdecimal() else None
-
-
-def read_body(environ: WSGIEnvironment, limit: int) -> bytes | None:
-    """The body of a request, or None if it is longer than the limit.
-
-    Raises:
-        WireError: if the body ends before its announced end.
-    """
-    length = _announced(environ)
-    if length is None and not environ.get("wsgi.input_terminated"):
-        length = 0
-    if length is not None and length > limit:
-        return None
-    wanted = limit + 1 if length is None else length
-    chunks: list[bytes] = []
-    while wanted > 0 and (chunk := environ["wsgi.input"].read(wanted)):
-        chunks.append(chunk)
-        wanted -= len(chunk)
-    if length is None:
-        return None if wanted <= 0 else b"".join(chunks)
-    if wanted > 0:
-        raise WireError("the body ended before its announced end")
-    return b"".join(chunks)
-
-
-def install(app: Flask, ingest: Ingest) -> None:
-    """Adds the route, and the shortcut to it.
-
-    Flask's routing, context and response take longer than checking and storing a small upload, so
-    its own path is left before they begin. The rule stands in Flask's map all the same: there other
-    methods get their 405, and paths that Flask sets right, such as //v1/reports, arrive.
-    """
-
-    def reports() -> tuple[str, int]:
-        ingest.receive(request.environ)
-        return "", 204
-
-    app.add_url_rule(PATH, view_func=reports, methods=["POST"])
-    through_flask = app.wsgi_app
-
-    def shortcut(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
-        if environ["PATH_INFO"] == PATH and environ["REQUEST_METHOD"] == "POST":
-            return ingest(environ, start_response)
-        return through_flask(environ, start_response)
-
-    app.wsgi_app = shortcut  # type: ignore[method-assign]

@@ -123,7 +123,7 @@ class Application:
             self._ingest.seconds.note(time.monotonic() - start)
 
     async def _take(self, headers: Headers, body: Body, protocol: HTTPProtocol) -> None:
-        """As `Ingest.receive`, but nothing waits in the event loop."""
+        """As `wsgi.Uploads.receive`, but nothing waits in the event loop."""
         taking, whose = self._ingest, ingest.UNKNOWN
         try:
             authorization = headers.get("authorization", "")

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deniable_aggregator.ingest import read_body
+from deniable_aggregator.wsgi import read_body
 from deniable_shared import wire
 from tests.aggregator.service import SPECS, TODAY, bearer, problem, serving, upload
 
