@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import math
+import os
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Final, Self
 
 from deniable._consent import Consent
 from deniable._device import STORAGE_ERRORS, Device
+from deniable._directory import DistrustError
 from deniable._lifecycle import Engine, close
 from deniable._randomness import Randomness
 from deniable._remote import Remote
@@ -19,7 +21,6 @@ from deniable_shared.errors import ParameterError, RecordError
 from deniable_shared.periods import epoch_at
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Callable, Mapping
 
     from deniable._disclosure import Disclosure
@@ -62,6 +63,9 @@ class Client:
     _storage: ClassVar[type[Device]] = Device
     """Where reports and budget are kept; `deniable.testing` keeps them in memory."""
 
+    _environment: ClassVar[Mapping[str, str]] = os.environ
+    """Where DO_NOT_TRACK is looked for; `deniable.testing` does not."""
+
     def __init__(
         self,
         registry: Registry | str | os.PathLike[str],
@@ -102,7 +106,7 @@ class Client:
         self._strict = strict
         self._journal = Journal()
         self._device = self._storage(_absolute(directory), self._journal)
-        self._consent = Consent(self._device)
+        self._consent = Consent(self._device, self._environment)
         self._remote = Remote(self._registry, self._device, transport, self._journal, clock)
         self._randomness = Randomness()
         self._recorder = Recorder(
@@ -195,14 +199,15 @@ class Client:
             timeout_seconds: when to return at the latest; a day at most.
 
         Returns:
-            What was sent and dropped in this time, and what is pending after it.
+            What was sent and dropped in this time, and what is pending after it, if it could be
+            counted in time.
         """
         try:
             if self._consent.given and not self._engine.closed:
                 return self._uploader.flush(min(timeout_seconds, MAX_FLUSH_SECONDS))
         except Exception as error:  # noqa: BLE001  not even a wrong timeout may reach the host
             self._journal.trouble("internal_error", type(error).__name__)
-        return FlushResult(sent=0, pending=self.status().pending, dropped=0)
+        return FlushResult(sent=0, pending=self._uploader.pending(0.0), dropped=0)
 
     def forget(self) -> int:
         """Deletes what is pending, and the memory of what was delivered; needs no consent.
@@ -214,8 +219,11 @@ class Client:
         """
         try:
             if self._device.exists:
-                with self._device as device:
-                    return device.spool.clear(Dropped.FORGOTTEN)
+                try:
+                    with self._device as device:
+                        return device.spool.clear(Dropped.FORGOTTEN)
+                except DistrustError:
+                    return self._device.clear(Dropped.FORGOTTEN)
         except STORAGE_ERRORS:
             pass  # the device has noted why
         except Exception as error:  # noqa: BLE001  a defect here must not reach the host
@@ -231,7 +239,7 @@ class Client:
 
     @property
     def consent(self) -> bool:
-        """Whether the user agrees; it stays False where the environment says DO_NOT_TRACK.
+        """Whether the user agrees; not given where the environment says DO_NOT_TRACK by then.
 
         Setting it to False deletes every report and starts with a new secret; the budget stays
         spent. If the storage cannot be used then, this is tried again until it is done, and
@@ -259,7 +267,7 @@ class Client:
     def status(self) -> Status:
         """Counts, the last trouble and what is left of the budget."""
         limits = left = self._recorder.limits
-        pending = 0
+        pending: int | None = 0
         try:
             if self._device.exists:
                 with self._device as device:
@@ -267,7 +275,7 @@ class Client:
                     pending = device.spool.count()
                 left = (limits[0] - spent[0], limits[1] - spent[1])
         except STORAGE_ERRORS:
-            left = (0, 0)
+            pending, left = None, (0, 0)
         return Status(
             consent=self._consent.given,
             pending=pending,

@@ -186,10 +186,10 @@ def parse_proxy(url: str) -> Proxy:
         raise refusal
     try:
         parts = urlsplit(url)
-        port = parts.port or 80
+        port = 80 if parts.port is None else parts.port
     except ValueError:
         raise refusal from None
-    if parts.scheme != "http" or not parts.hostname or parts.path.strip("/"):
+    if parts.scheme != "http" or not parts.hostname or port == 0 or parts.path.strip("/"):
         raise refusal
     if parts.query or parts.fragment:
         raise refusal

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING, Final
 
+from deniable._directory import DistrustError
+
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from deniable._device import Device
+
+SETTLE_SECONDS: Final = 1.0
+"""How long a withdrawal waits for others to leave the storage before it stays owed."""
 
 DO_NOT_TRACK: Final = "DO_NOT_TRACK"
 """The environment variable that refuses for the user; anything but nothing and 0 does."""
@@ -17,17 +23,20 @@ class Consent:
 
     Args:
         device: what a withdrawal wipes.
+        environment: the process's; it may refuse for the user.
 
     Attributes:
         given: whether values may be recorded.
-        do_not_track: whether the environment refuses for the user, whatever the application says.
+        do_not_track: whether the environment refused, when it was looked at last: at the beginning
+            and whenever consent is given.
         withdrawals: how often the user has said no.
     """
 
-    def __init__(self, device: Device) -> None:
+    def __init__(self, device: Device, environment: Mapping[str, str]) -> None:
         self._device = device
+        self._environment = environment
         self.given = False
-        self.do_not_track = os.environ.get(DO_NOT_TRACK, "") not in ("", "0")
+        self.do_not_track = self._refused()
         self.withdrawals = 0
         self._settled = 0
 
@@ -37,7 +46,8 @@ class Consent:
         return self._settled < self.withdrawals
 
     def grant(self) -> None:
-        """The user agrees; without effect under `do_not_track`."""
+        """The user agrees; under `do_not_track` nobody does."""
+        self.do_not_track = self._refused()
         self.given = not self.do_not_track
 
     def withdraw(self) -> None:
@@ -45,8 +55,11 @@ class Consent:
         self.given = False
         self.withdrawals += 1
 
-    def settle(self) -> None:
+    def settle(self, wait_seconds: float = SETTLE_SECONDS) -> None:
         """Does the wiping that is owed, if any.
+
+        Args:
+            wait_seconds: how long to wait for others to leave the storage.
 
         Raises:
             StorageError, LedgerError, sqlite3.Error, OSError: if it cannot be done now; then it
@@ -57,6 +70,12 @@ class Consent:
         # Those so far: another one may follow while this is at work, and is owed then.
         settled = self.withdrawals
         if self._device.exists:
-            with self._device as device:
-                device.wipe()
+            try:
+                with self._device.within(wait_seconds) as device:
+                    device.wipe()
+            except DistrustError:  # then nothing will be recorded, and what was, goes all the same
+                self._device.disown(wait_seconds)
         self._settled = max(self._settled, settled)
+
+    def _refused(self) -> bool:
+        return self._environment.get(DO_NOT_TRACK, "") not in ("", "0")

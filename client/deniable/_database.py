@@ -22,6 +22,10 @@ PAGE_BYTES: Final = 1_024
 """Small pages: a commit copies and checksums whole pages, and the rows are short."""
 
 BUSY_SECONDS: Final = 1.0
+LOG_PAGES: Final = 4_000
+"""Once so many pages are in the log, a commit copies them into the file, and waits for the disk, as
+does the next one. That is to be so rare that not one call of `record` in a hundred notices."""
+
 _PRIVATE_FILE: Final = 0o600
 _CORRUPT: Final = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
 
@@ -71,6 +75,7 @@ def log_ahead(connection: sqlite3.Connection) -> None:
     """Switches to write-ahead logging for everything that follows."""
     connection.execute("PRAGMA journal_mode = WAL")
     connection.execute("PRAGMA synchronous = NORMAL")
+    connection.execute(f"PRAGMA wal_autocheckpoint = {LOG_PAGES}")
 
 
 @contextlib.contextmanager

@@ -11,12 +11,21 @@ import time
 from typing import TYPE_CHECKING, Final, Self
 
 from deniable import _database
-from deniable._directory import StorageError, make_private, overwrite, write_durably
+from deniable._directory import (
+    BusyError,
+    DistrustError,
+    StorageError,
+    make_private,
+    overwrite,
+    seize,
+    write_durably,
+)
 from deniable._ledger import Ledger, LedgerError, SecretReplacedError, sync
 from deniable._spool import Spool
 from deniable._status import Dropped
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
     from types import TracebackType
 
@@ -27,7 +36,6 @@ REOPEN_SECONDS: Final = 60.0
 """After a failure the storage is left alone this long, so that `record` stays quick."""
 
 _LOCK_WAIT_SECONDS: Final = 1.0
-_LOCK_POLL_SECONDS: Final = 0.001
 _LEDGER, _SPOOL, _SECRET, _LOCK = "ledger.sqlite", "spool.sqlite", "secret", "lock"
 _CLOCK_TICK_NANOSECONDS: Final = 10**8  # ten times what file systems of today need
 _ABANDONED: Final[list[object]] = []
@@ -81,7 +89,7 @@ class Device:
         self._seen: tuple[int, int] | None = None
         self._suspended = False
         self._retry_at = 0.0
-        self._refusal = ""
+        self._refusal = StorageError()
 
     @property
     def exists(self) -> bool:
@@ -89,22 +97,36 @@ class Device:
         return (self.directory / _SECRET).exists() or (self.directory / _LEDGER).exists()
 
     def __enter__(self) -> Self:
-        if not self._acquire(_LOCK_WAIT_SECONDS):
-            raise StorageError("the storage is in use")
+        return self.enter(_LOCK_WAIT_SECONDS)
+
+    def enter(self, wait_seconds: float) -> Self:
+        """Enters the context as ``with`` does, and waits for others as long as it is told to.
+
+        Args:
+            wait_seconds: 0 or more.
+
+        Raises:
+            BusyError: if others need longer.
+            StorageError: if it cannot be used.
+        """
+        deadline = time.monotonic() + wait_seconds
+        if not self._acquire(wait_seconds):
+            raise BusyError("the storage is in use")
         try:
             if self._lock_file is None:
-                self._open()
+                self._open(deadline)
             else:
-                try:
-                    _seize(self._lock_file)
-                except StorageError as error:
-                    self._refuse(error)
-                    raise
+                seize(self._lock_file, deadline)
                 if not self._in_place():
                     # Somebody deleted or replaced the files: what is written to these is lost, and
                     # the budget that they remember would be spent once more by the next process.
                     self._close_files()
-                    self._open()
+                    self._open(deadline)
+        except BusyError as error:
+            if wait_seconds >= _LOCK_WAIT_SECONDS:
+                self._refuse(error)  # the next one would wait in vain, too
+            self._release()
+            raise
         except BaseException:
             # Whatever it was, an exception of a signal handler perhaps: the lock must not be kept,
             # nor what is half open be taken for open.
@@ -129,6 +151,13 @@ class Device:
         finally:
             self._inside = False
             self._lock.release()
+
+    @contextlib.contextmanager
+    def within(self, wait_seconds: float) -> Iterator[Self]:
+        """The context with a wait of one's own; see `enter`."""
+        with contextlib.ExitStack() as inside:
+            inside.push(self.enter(wait_seconds))
+            yield self
 
     def sync(self) -> None:
         """Makes every debit survive a power failure; called before anything is uploaded.
@@ -161,11 +190,54 @@ class Device:
         write_durably(secret, self.secret)
         self.ledger.bind(self.secret)
 
-    def close(self) -> None:
-        """Closes the files; the next use opens them again."""
-        if self._acquire(_LOCK_WAIT_SECONDS / 4):  # the host wants to exit
+    def clear(self, reason: Dropped, wait_seconds: float = _LOCK_WAIT_SECONDS) -> int:
+        """Deletes every report of a device whose secret and ledger cannot be trusted.
+
+        Not used inside the context, which cannot be entered. Secret and ledger stay, and so does
+        what tells an old copy of the ledger.
+
+        Args:
+            reason: what the pending reports are counted as.
+            wait_seconds: see `enter`.
+
+        Returns:
+            How many reports were pending.
+
+        Raises:
+            StorageError, sqlite3.Error, OSError: if that cannot be done, either.
+        """
+        with self._unopened(wait_seconds):
+            return self._clear(reason)
+
+    def disown(self, wait_seconds: float = _LOCK_WAIT_SECONDS) -> None:
+        """What is left of `wipe` where secret and ledger cannot be trusted; used as `clear` is.
+
+        A secret that is there is replaced. If the ledger comes back, it finds another secret than
+        it knows, of which nothing has been paid for in advance.
+
+        Args:
+            wait_seconds: see `enter`.
+
+        Raises:
+            StorageError, sqlite3.Error, OSError: if that cannot be done, either.
+        """
+        with self._unopened(wait_seconds):
+            self._clear(Dropped.CONSENT_WITHDRAWN)
+            secret = self.directory / _SECRET
+            if secret.exists():
+                overwrite(secret, os.urandom(SECRET_BYTES))
+                write_durably(secret, os.urandom(SECRET_BYTES))
+
+    def close(self, wait_seconds: float = _LOCK_WAIT_SECONDS / 2) -> None:
+        """Closes the files; the next use opens them again.
+
+        Args:
+            wait_seconds: how long to wait for a thread that is inside, and for other processes.
+        """
+        deadline = time.monotonic() + wait_seconds
+        if self._acquire(wait_seconds):
             try:
-                self._be_alone(_LOCK_WAIT_SECONDS / 4)
+                self._be_alone(deadline)
                 self._close_files()
             finally:
                 self._release()
@@ -179,7 +251,7 @@ class Device:
         if self._suspended and self._lock_file is not None:
             # The host waits for this, and for whoever records next.
             ledger, spool = self.directory / _LEDGER, self.directory / _SPOOL
-            self._be_alone(_LOCK_WAIT_SECONDS)
+            self._be_alone(time.monotonic() + _LOCK_WAIT_SECONDS)
             with _database.logs_kept(ledger, spool):
                 self._close_files()
 
@@ -215,17 +287,20 @@ class Device:
         self._inside = False
         self._lock.release()
 
-    def _open(self) -> None:
+    def _open(self, deadline: float) -> None:
         if time.monotonic() < self._retry_at:
-            raise StorageError(self._refusal)
+            raise self._refused()
         try:
             make_private(self.directory, _OURS)
             self._lock_file = os.open(self.directory / _LOCK, os.O_CREAT | os.O_RDWR, 0o600)
-            _seize(self._lock_file)
+            seize(self._lock_file, deadline)
             self._open_files()
+        except BusyError:
+            self._close_files()
+            raise
         except (OSError, sqlite3.Error, LedgerError, StorageError) as error:
             self._refuse(error)
-            raise StorageError(self._refusal) from error
+            raise self._refused() from error
 
     def _open_files(self) -> None:
         ledger, secret = self.directory / _LEDGER, self.directory / _SECRET
@@ -233,22 +308,22 @@ class Device:
         if known:
             self.secret = secret.read_bytes()
             if len(self.secret) != SECRET_BYTES:
-                raise StorageError("the device's secret is damaged")
+                raise DistrustError("the device's secret is damaged")
             if not ledger.exists():
-                raise StorageError("the ledger is missing: what was spent is not known")
+                raise DistrustError("the ledger is missing: what was spent is not known")
         else:
             _database.create(ledger)
         self.ledger = Ledger(ledger, new=not known)
         if not known:
             if self.ledger.lifetime > 0:
-                raise StorageError("the device's secret is missing")
+                raise DistrustError("the device's secret is missing")
             self.secret = os.urandom(SECRET_BYTES)
             write_durably(secret, self.secret)
         self.ledger.bind(self.secret)
         self.spool = Spool(self.directory / _SPOOL, self._journal)
         # No power failure does this: a debit is on the disk before its report is uploaded.
         if self.spool.uploaded() > self.ledger.lifetime:
-            raise StorageError("the ledger is an old copy: what was spent is not known")
+            raise DistrustError("the ledger is an old copy: what was spent is not known")
         self.spool.drop_unpaid(self.ledger.lifetime)
         self._opened, self._seen = self._on_disk(), None
 
@@ -280,20 +355,45 @@ class Device:
 
     def _refuse(self, error: BaseException) -> None:
         self._close_files()
-        self._refusal = (
-            str(error) if isinstance(error, (StorageError, LedgerError)) else _say(error)
-        )
+        ours = isinstance(error, (StorageError, LedgerError))
+        # The spool replaces a damaged file itself.
+        unknown = isinstance(error, (DistrustError, LedgerError)) or _database.is_corrupt(error)
+        kind = DistrustError if unknown else StorageError
+        self._refusal = kind(str(error) if ours else _say(error))
         self._retry_at = time.monotonic() + REOPEN_SECONDS
-        self._journal.trouble("storage_unavailable", self._refusal)
+        self._journal.trouble("storage_unavailable", str(self._refusal))
 
-    def _be_alone(self, wait_seconds: float) -> None:
+    def _refused(self) -> StorageError:
+        """The latest refusal, as an error that was not raised before."""
+        return type(self._refusal)(*self._refusal.args)
+
+    @contextlib.contextmanager
+    def _unopened(self, wait_seconds: float) -> Iterator[None]:
+        """Keeps everybody else out while files are changed that cannot be opened together."""
+        deadline = time.monotonic() + wait_seconds
+        if not self._acquire(wait_seconds):
+            raise BusyError("the storage is in use")
+        try:
+            self._close_files()
+            self._lock_file = os.open(self.directory / _LOCK, os.O_CREAT | os.O_RDWR, 0o600)
+            seize(self._lock_file, deadline)
+            yield
+        finally:
+            self._close_files()
+            self._release()
+
+    def _clear(self, reason: Dropped) -> int:
+        with contextlib.closing(Spool(self.directory / _SPOOL, self._journal)) as spool:
+            return spool.clear(reason)
+
+    def _be_alone(self, deadline: float) -> None:
         """Takes the directory's lock to close the files: the last one to close moves the log.
 
         If another process is stuck with it, SQLite's own locks must do.
         """
         if self._lock_file is not None:
             with contextlib.suppress(StorageError, OSError):
-                _seize(self._lock_file, wait_seconds)
+                seize(self._lock_file, deadline)
 
     def _close_files(self) -> None:
         for name in ("spool", "ledger"):
@@ -306,22 +406,6 @@ class Device:
         if lock_file is not None:
             with contextlib.suppress(OSError):
                 os.close(lock_file)
-
-
-def _seize(lock_file: int, wait_seconds: float = _LOCK_WAIT_SECONDS) -> None:
-    """Takes the lock that processes sharing the directory respect."""
-    deadline = None
-    while True:
-        try:
-            fcntl.flock(lock_file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            now = time.monotonic()
-            deadline = deadline or now + wait_seconds
-            if now >= deadline:
-                raise StorageError("another process holds the directory's lock") from None
-            time.sleep(_LOCK_POLL_SECONDS)
-        else:
-            return
 
 
 def _say(error: BaseException) -> str:

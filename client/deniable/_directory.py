@@ -1,9 +1,11 @@
-"""A directory that only its owner can look into, and files that a power failure does not halve."""
+"""A directory that only its owner looks into, its lock, and files that are never half written."""
 
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
+import time
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -12,10 +14,19 @@ if TYPE_CHECKING:
 _PRIVATE_DIRECTORY: Final = 0o700
 _PRIVATE_FILE: Final = 0o600
 _OTHERS: Final = 0o077
+_LOCK_POLL_SECONDS: Final = 0.001
 
 
 class StorageError(Exception):
     """The directory cannot be used now; the message says why and holds no value."""
+
+
+class BusyError(StorageError):
+    """Another thread or process is using it; nothing else is known to be wrong."""
+
+
+class DistrustError(StorageError):
+    """Secret and ledger do not tell what was spent; nothing can be recorded until they do."""
 
 
 def make_private(directory: Path, ours: tuple[str, ...]) -> None:
@@ -62,6 +73,27 @@ def overwrite(path: Path, content: bytes) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def seize(lock_file: int, deadline: float) -> None:
+    """Takes the lock that processes sharing a directory respect.
+
+    Args:
+        lock_file: its descriptor.
+        deadline: of the monotonic clock; it is tried once at least.
+
+    Raises:
+        BusyError: if another process had it until then.
+    """
+    while True:
+        try:
+            fcntl.flock(lock_file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() >= deadline:
+                raise BusyError("another process holds the directory's lock") from None
+            time.sleep(_LOCK_POLL_SECONDS)
+        else:
+            return
 
 
 def _sync_directory(directory: Path) -> None:

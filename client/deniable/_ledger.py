@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from deniable._charge import Charge
 
 VERSION: Final = 3
+"""What was written by an earlier one is brought here, see `deniable._earlier_ledgers`."""
+
 _FINGERPRINT_DIGITS: Final = 32
 _SCHEMA: Final = """
 CREATE TABLE entry (
@@ -97,10 +99,13 @@ class Ledger:
         try:
             if new and _database.version(self._connection) == 0:
                 _database.initialise(self._connection, _SCHEMA, VERSION)
-            if _database.version(self._connection) != VERSION:
-                raise LedgerError("the ledger is not one of this version")
+            found = _database.version(self._connection)
+            if found > VERSION:
+                raise LedgerError("the ledger was written by a later version of this program")
             if self._connection.execute("PRAGMA quick_check").fetchone()[0] != "ok":
                 raise LedgerError("the ledger is damaged")
+            if found < VERSION:
+                self._bring_up(found)
             _database.log_ahead(self._connection)
             self.spent(0)
         except BaseException:
@@ -174,31 +179,26 @@ class Ledger:
         row = self._connection.execute(query, (charge.metric, charge.every)).fetchone()
         return None if row is None else int(row[0])
 
-    def enrol(self, charge: Charge, epoch: int) -> None:
-        """The device is at work on this day, and owes a report of its period; at no cost so far.
+    def enrol(self, charges: list[Charge], excused: list[Charge], epoch: int) -> None:
+        """The device is at work on this day, and owes reports of its periods; at no cost so far.
+
+        All in one transaction, since each waits for the disk now and then.
 
         Args:
-            charge: names the metric.
+            charges: name the metrics that are owed.
+            excused: name those of which nothing is owed until they are enrolled again.
             epoch: today, in days since 1970-01-01.
 
         Raises:
-            sqlite3.Error: if it cannot be written.
+            sqlite3.Error: if it cannot be written; then nothing is.
         """
-        row = (charge.metric, charge.every, epoch)
-        self._connection.execute("REPLACE INTO enrolled VALUES (?, ?, ?)", row)
-
-    def excuse(self, charge: Charge) -> None:
-        """The device owes no report of a metric any more, until it is enrolled again.
-
-        Args:
-            charge: names the metric.
-
-        Raises:
-            sqlite3.Error: if it cannot be written.
-        """
+        rows = [(charge.metric, charge.every, epoch) for charge in charges]
+        gone = [(charge.metric, charge.every) for charge in excused]
         with self._connection:
-            self._connection.execute(
-                "DELETE FROM enrolled WHERE metric = ? AND every = ?", (charge.metric, charge.every)
+            self._connection.execute("BEGIN IMMEDIATE")
+            self._connection.executemany("REPLACE INTO enrolled VALUES (?, ?, ?)", rows)
+            self._connection.executemany(
+                "DELETE FROM enrolled WHERE metric = ? AND every = ?", gone
             )
 
     def bind(self, secret: bytes | None) -> None:
@@ -243,6 +243,13 @@ class Ledger:
     def close(self) -> None:
         """Closes the file."""
         self._connection.close()
+
+    def _bring_up(self, found: int) -> None:
+        from deniable._earlier_ledgers import FIRST, bring_up  # seldom needed
+
+        if found < FIRST:
+            raise LedgerError("the ledger is damaged")
+        bring_up(self._connection, found, VERSION)
 
     def _account(self) -> tuple[str, int, int, int]:
         row: tuple[str, int, int, int] | None = self._connection.execute(_ACCOUNT).fetchone()

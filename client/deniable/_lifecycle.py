@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 CLOSE_SECONDS: Final = 0.5
 """How long closing waits for an exchange that is under way; nothing is lost by not waiting."""
 
+STORAGE_SECONDS: Final = 0.4
+"""How long it then waits for others to leave the storage."""
+
 
 class Engine:
     """The moving parts of one client, which fork and close together.
@@ -60,7 +63,7 @@ class Engine:
 
 
 def close(engines: Sequence[Engine]) -> None:
-    """Closes engines within `CLOSE_SECONDS` altogether."""
+    """Closes engines, and waits for `CLOSE_SECONDS` and `STORAGE_SECONDS` for all of them."""
     deadline = time.monotonic() + CLOSE_SECONDS
     threads = []
     for engine in engines:
@@ -69,11 +72,12 @@ def close(engines: Sequence[Engine]) -> None:
     for thread in threads:
         if thread is not None and thread is not threading.current_thread():
             thread.join(max(0.0, deadline - time.monotonic()))
+    deadline = time.monotonic() + STORAGE_SECONDS
     for engine in engines:
         # What could not be wiped by now is tried once more; whatever stands in the way is noted.
         with contextlib.suppress(Exception):
-            engine.consent.settle()
-        engine.device.close()
+            engine.consent.settle(max(0.0, deadline - time.monotonic()))
+        engine.device.close(max(0.0, deadline - time.monotonic()))
 
 
 _engines: weakref.WeakSet[Engine] = weakref.WeakSet()

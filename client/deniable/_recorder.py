@@ -182,20 +182,20 @@ class Recorder:
         with contextlib.suppress(SecretReplacedError), self._device as device:
             if not self._consent.given:
                 return False
+            owed, excused = [], []
             for plan in plans:
+                last = device.ledger.enrolled(plan.charge)
                 if self._remote.disables(plan.charge.metric):
-                    device.ledger.excuse(plan.charge)
-                else:
-                    recorded = self._report_absence(plan, epoch) or recorded
+                    if last is not None:
+                        excused.append(plan.charge)
+                elif last != epoch:
+                    if last is not None:
+                        recorded = self._report_none(plan, last, epoch) or recorded
+                    owed.append(plan.charge)
+            # Last: whoever dies before it finds the periods reported, and enrols then.
+            if owed or excused:
+                device.ledger.enrol(owed, excused, epoch)
             self._looked = looked  # not if the secret was replaced: then the next look is due
-        return recorded
-
-    def _report_absence(self, plan: Plan, epoch: int) -> bool:
-        ledger = self._device.ledger
-        last = ledger.enrolled(plan.charge)
-        recorded = last is not None and self._report_none(plan, last, epoch)
-        if last != epoch:
-            ledger.enrol(plan.charge, epoch)
         return recorded
 
     def _report_none(self, plan: Plan, last: int, epoch: int) -> bool:

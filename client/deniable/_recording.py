@@ -7,7 +7,7 @@ import sqlite3
 import threading
 import time
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, NamedTuple, Self
+from typing import TYPE_CHECKING, ClassVar, NamedTuple, Self
 
 from deniable import _database, _ledger, _spool
 from deniable._client import Client
@@ -69,7 +69,8 @@ class _MemoryDevice(Device):
         """It does from the beginning."""
         return True
 
-    def __enter__(self) -> Self:
+    def enter(self, wait_seconds: float) -> Self:  # noqa: ARG002  nobody stays long
+        """Keeps other threads out."""
         self._lock.acquire()
         return self
 
@@ -84,7 +85,7 @@ class _MemoryDevice(Device):
         self.spool.clear(Dropped.CONSENT_WITHDRAWN)
         self._renew()
 
-    def close(self) -> None:
+    def close(self, wait_seconds: float = 0.0) -> None:
         """There is nothing to close."""
 
     def suspend(self) -> None:
@@ -145,6 +146,7 @@ class RecordingClient(Client):
     """
 
     _storage = _MemoryDevice
+    _environment: ClassVar[Mapping[str, str]] = {}
 
     def __init__(
         self,
@@ -165,7 +167,6 @@ class RecordingClient(Client):
             strict=strict,
             clock=clock,
         )
-        self._consent.do_not_track = False
         if consent:
             self.consent = True
 

@@ -99,8 +99,8 @@ class Pending(NamedTuple):
 class Spool:
     """The spool file of one device. Not thread-safe: its owner holds a lock.
 
-    A damaged file is set aside under the name ``<name>.corrupt`` and counted, and a fresh one
-    begins.
+    A file that is damaged, or of another version, is set aside under the name ``<name>.corrupt``
+    and counted, and a fresh one begins.
 
     Args:
         path: of the file; it is made if it does not exist.
@@ -340,7 +340,9 @@ class Spool:
             self._path.with_name(self._path.name + suffix).unlink(missing_ok=True)
         self._path.replace(self._aside)
         self._journal.drop(Dropped.SPOOL_CORRUPT)
-        self._journal.trouble("spool_corrupt", "the spool was damaged and set aside")
+        self._journal.trouble(
+            "spool_corrupt", "the spool was damaged, or of another version, and set aside"
+        )
 
     def _keep_newest(self, number: int) -> None:
         count = self.count()

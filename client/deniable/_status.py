@@ -70,12 +70,13 @@ class FlushResult:
 
     Attributes:
         sent: reports that the aggregator acknowledged during the flush.
-        pending: reports that are still stored, to be sent later.
+        pending: reports that are still stored, to be sent later; None if they could not be
+            counted, for the storage cannot be used or others held it until the timeout.
         dropped: reports that were given up for good during the flush.
     """
 
     sent: int
-    pending: int
+    pending: int | None
     dropped: int
 
 
@@ -85,7 +86,8 @@ class Status:
 
     Attributes:
         consent: whether anything is recorded at all.
-        pending: reports that are stored on this device, waiting to be sent.
+        pending: reports that are stored on this device, waiting to be sent; None if the storage
+            cannot be used.
         sent: reports that the aggregator acknowledged.
         outcomes: how often `record` answered with each `Outcome`.
         dropped: reports given up, by reason.
@@ -98,7 +100,7 @@ class Status:
     """
 
     consent: bool
-    pending: int
+    pending: int | None
     sent: int
     outcomes: Mapping[str, int]
     dropped: Mapping[str, int]

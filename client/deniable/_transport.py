@@ -113,7 +113,8 @@ class HttpTransport:
 
     def __repr__(self) -> str:
         scheme = "https" if self._tls else "http"
-        return f"HttpTransport({scheme}://{self._host}:{self._port}{self._base})"
+        host = f"[{self._host}]" if ":" in self._host else self._host
+        return f"HttpTransport({scheme}://{host}:{self._port}{self._base})"
 
     def send(self, body: bytes, timeout_seconds: float) -> Response:
         """Delivers one upload.
@@ -223,7 +224,8 @@ def _parse(endpoint: str) -> tuple[bool, str, int, str]:
         raise ParameterError("endpoint", constraint, endpoint) from None
     host = url.hostname or ""
     allowed = url.scheme == "https" or (url.scheme == "http" and _is_loopback(host))
-    if not allowed or not host or url.query or url.fragment or "@" in url.netloc or " " in endpoint:
+    complete = host and port != 0 and " " not in endpoint
+    if not (allowed and complete) or url.query or url.fragment or "@" in url.netloc:
         shown = "one with a user" if "@" in url.netloc else endpoint
         raise ParameterError("endpoint", constraint, shown)
     tls = url.scheme == "https"

@@ -49,6 +49,8 @@ CONFLICT: Final = 409
 """This report must wait, for its metric is not registered yet; others need not."""
 
 _BATCH: Final = 32
+_COUNT_SECONDS: Final = 0.05
+"""So long a flush may go on after its timeout to count what is pending."""
 
 
 class Uploader:
@@ -148,15 +150,22 @@ class Uploader:
                 self._condition.wait(remaining)
         sent = self._journal.sent - sent
         dropped = sum(self._journal.dropped().values()) - dropped
-        return FlushResult(sent=sent, pending=self.pending(), dropped=dropped)
+        pending = self.pending(deadline - time.monotonic())
+        return FlushResult(sent=sent, pending=pending, dropped=dropped)
 
-    def pending(self) -> int:
-        """How many reports are stored; 0 if the storage cannot be used."""
+    def pending(self, wait_seconds: float) -> int | None:
+        """How many reports are stored; None if the storage cannot be used.
+
+        Args:
+            wait_seconds: how long to wait for others; `_COUNT_SECONDS` at least.
+        """
         try:
-            with self._device as device:
+            if not self._device.exists:
+                return 0
+            with self._device.within(max(_COUNT_SECONDS, wait_seconds)) as device:
                 return device.spool.count()
         except STORAGE_ERRORS:
-            return 0  # the device has noted why
+            return None  # the device has noted why, unless it is merely in use
 
     def stop(self) -> threading.Thread | None:
         """Tells the thread to end after the exchange it is in; nothing is lost by it.
@@ -320,11 +329,15 @@ class Uploader:
     def _exchange(self, body: bytes) -> Response | None:
         with self._sending:
             try:
-                return self._transport.send(body, SEND_TIMEOUT_SECONDS)
+                response = self._transport.send(body, SEND_TIMEOUT_SECONDS)
             except BaseException as error:  # noqa: BLE001  a transport may be cancelled, too
                 detail = error.strerror if isinstance(error, OSError) else None
                 self._journal.trouble("unreachable", detail or type(error).__name__)
                 return None
+        if not _is_response(response):
+            self._journal.trouble("unreachable", "the transport did not return a Response")
+            return None
+        return response
 
     def _next_wait(self) -> float | None:
         with self._device as device:
@@ -341,6 +354,13 @@ class Uploader:
         if wait > self._horizon_seconds:
             wait = 0.0
         return min(max(wait, self._hold_until - time.monotonic(), 0.0), longest)
+
+
+def _is_response(answer: object) -> bool:
+    """Whether a transport, perhaps one of the host's own making, returned what it should."""
+    status = getattr(answer, "status", None)
+    seconds = getattr(answer, "retry_after_seconds", "missing")
+    return isinstance(status, int) and isinstance(seconds, int | float | None)
 
 
 def _claimed_elsewhere(report: Pending, now: float) -> bool:

@@ -31,6 +31,7 @@ ROOT = Path(__file__).parents[2]
         "https://example.org/?a=b",
         "https://example.org/#a",
         "https://example.org:99999",
+        "https://example.org:0",
         "https://exa mple.org",
         "https://example.org/\r\nX: y",
         "example.org",
@@ -79,6 +80,17 @@ def test_an_upload_is_posted_with_constant_headers(collector):
 
 def test_the_representation_does_not_show_the_key():
     assert "s3cret" not in repr(HttpTransport("https://example.org", "s3cret"))
+
+
+@pytest.mark.parametrize("endpoint", ["http://[::1]:8000/base", "https://[2001:db8::1]:443"])
+def test_the_representation_of_an_address_can_be_used_as_an_endpoint(endpoint):
+    assert repr(HttpTransport(endpoint, "key")) == f"HttpTransport({endpoint})"
+
+
+@pytest.mark.parametrize("proxy", ["http://proxy.example:0", "http://proxy.example:99999"])
+def test_a_proxy_has_a_port_that_can_be_reached(proxy):
+    with pytest.raises(ParameterError, match="proxy must be"):
+        HttpTransport("https://example.org", "key", proxy=proxy)
 
 
 def test_every_upload_has_a_connection_of_its_own(collector):

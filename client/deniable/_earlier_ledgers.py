@@ -1,0 +1,48 @@
+"""Ledgers that earlier versions of this program wrote, brought to the form of today.
+
+Nothing that was spent, and no period that was reported, is ever forgotten on the way.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    import sqlite3
+
+FIRST: Final = 1
+
+# What the account of version 1 has in place of a fingerprint is that of no secret, so the ledger
+# takes the device's for a new one, of which nothing has been paid for in advance. Version 2 did not
+# know when a device was last at work: it takes part again from the day on that it is seen.
+_STEPS: Final = {
+    1: """
+ALTER TABLE entry RENAME COLUMN lifetime TO spent;
+ALTER TABLE entry ADD COLUMN digest BLOB;
+CREATE TABLE enrolled (metric TEXT NOT NULL)
+""",
+    2: """
+DROP TABLE enrolled;
+CREATE TABLE enrolled (
+    metric TEXT NOT NULL,
+    every TEXT NOT NULL,
+    epoch INTEGER NOT NULL,
+    PRIMARY KEY (metric, every)
+) WITHOUT ROWID
+""",
+}
+
+
+def bring_up(connection: sqlite3.Connection, found: int, wanted: int) -> None:
+    """Changes the tables of an earlier ledger, in one transaction: all of it or nothing.
+
+    Args:
+        connection: to the ledger, in autocommit mode.
+        found: its version, at least `FIRST`.
+        wanted: the version of today.
+
+    Raises:
+        sqlite3.Error: if it cannot be written, or is not what its version says.
+    """
+    steps = ";".join(_STEPS[version] for version in range(found, wanted))
+    connection.executescript(f"BEGIN IMMEDIATE; {steps}; PRAGMA user_version = {wanted}; COMMIT;")
