@@ -32,6 +32,10 @@ def database(store: str) -> Iterator[Postgresql | None]:
         server.remove()
 
 
+def _say(line: str) -> None:
+    sys.stdout.write(f"{line}\n")
+
+
 def main() -> None:
     """Runs seeds, and prints those that fail."""
     parser = argparse.ArgumentParser(prog="python -m tests.simulation", description=__doc__)
@@ -47,14 +51,14 @@ def main() -> None:
     with database(given.store) as server:
         for seed in range(given.seed, given.seed + given.seeds):
             steps = plan(seed, given.steps)
-            say = print if given.trace and not given.shrink else lambda _: None
+            say = _say if given.trace and not given.shrink else lambda _: None
             wrong = failure(seed, steps, server, say)
             if wrong is not None:
                 failed += 1
-                print(f"seed {seed}: {wrong}")
+                _say(f"seed {seed}: {wrong}")
                 if given.shrink:
-                    failure(seed, shrunk(seed, steps, server), server, print)
-    print(f"{given.seeds - failed} of {given.seeds} seeds passed")
+                    failure(seed, shrunk(seed, steps, server), server, _say)
+    _say(f"{given.seeds - failed} of {given.seeds} seeds passed")
     sys.exit(failed > 0)
 
 

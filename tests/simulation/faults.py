@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from sqlalchemy import event
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from deniable_aggregator.store.database import Answer, Name, Row
 
-Reached = Callable[[str, bool], None] if TYPE_CHECKING else None
+Reached: TypeAlias = "Callable[[str, bool], None]"
 """Called at every point with its name, and whether it lies outside of all transactions."""
 
 

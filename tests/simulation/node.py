@@ -157,7 +157,7 @@ class Node:
         self._waiting = []
         rounds = iter((writer._gather(), []))
         try:
-            with mock.patch.object(writer, "_gather", lambda: next(rounds)):
+            with mock.patch.object(writer, "_gather", side_effect=rounds):
                 writer._run()
         finally:
             for sent in group:

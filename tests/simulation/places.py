@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
-import psycopg
-
 from tests.simulation import contents
 
 if TYPE_CHECKING:
+    import psycopg
+
     from tests.postgresql import Postgresql
     from tests.simulation.contents import Contents
 

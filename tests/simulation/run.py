@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import tempfile
-from collections import Counter
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,6 +13,7 @@ from tests.simulation.plan import plan
 from tests.simulation.world import World
 
 if TYPE_CHECKING:
+    from collections import Counter
     from collections.abc import Callable, Iterator, Sequence
 
     from tests.postgresql import Postgresql
@@ -64,6 +64,10 @@ def run(
                 for number, step in enumerate(steps):
                     world.do(number, step)
                 world.finish()
+            except Violation:
+                raise
+            except Exception as error:
+                raise Violation(f"it failed: {type(error).__name__}: {error}") from error
             finally:
                 world.close()
     return world.struck
