@@ -14,6 +14,7 @@ from deniable_aggregator.store import StoreUnavailableError, Sum, TallyKey
 from deniable_shared import registry, wire
 from tests.aggregator.service import REGISTRY, SPECS, TODAY, serving, upload
 from tests.aggregator.stored import rows
+from tests.waiting import wait_until
 
 THEME = SPECS["theme"].digest
 KEY = "cafe"
@@ -153,12 +154,3 @@ def test_the_server_folds_and_closes_epochs_by_itself(target):
         assert service.send(upload(b"\x01", epoch=TODAY + 1)).status_code == 204
         wait_until(lambda: service.status()["inbox"]["rows"] == 0)
         assert counted(service.store) == [0, 1, 0]
-
-
-def wait_until(condition):
-    import time
-
-    deadline = time.monotonic() + 30
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.005)

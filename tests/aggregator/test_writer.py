@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -12,6 +11,7 @@ from deniable_aggregator.writer import OverloadedError, Pending, Writer
 from deniable_shared import wire
 from deniable_shared.errors import ParameterError
 from tests.aggregator.service import problem, serving, upload
+from tests.waiting import wait_until
 
 
 class SlowInbox:
@@ -48,8 +48,7 @@ def test_uploads_that_come_during_a_commit_share_the_next_one(slow):
         first = pool.submit(writer.write, one(), "cafe")
         assert slow.began.wait(30)
         others = [pool.submit(writer.write, one(), "cafe") for _ in range(20)]
-        while writer.load().queued_uploads < 20:
-            time.sleep(0.001)
+        wait_until(lambda: writer.load().queued_uploads == 20)
         slow.go.set()
         assert {each.result() for each in (first, *others)} == {Outcome.STORED}
     assert [len(group) for group in slow.groups] == [1, 20]
@@ -63,8 +62,7 @@ def test_a_full_queue_refuses_at_once(slow, limits):
         first = pool.submit(writer.write, one(), "cafe")
         assert slow.began.wait(30)
         waiting = pool.submit(writer.write, one(), "cafe")
-        while writer.load().queued_uploads < 1:
-            time.sleep(0.001)
+        wait_until(lambda: writer.load().queued_uploads == 1)
         with pytest.raises(OverloadedError):
             writer.write(one(), "cafe")
         slow.go.set()
@@ -154,8 +152,7 @@ def test_an_overloaded_server_says_when_to_come_back(tmp_path, monkeypatch):
         problem(answer, 429, "overloaded")
         assert int(answer.headers["Retry-After"]) > 0
         go.set()
-        while service.send(body).status_code != 204:
-            time.sleep(0.001)
+        wait_until(lambda: service.send(body).status_code == 204)
         assert service.counts() == [0, 1, 0]
 
 

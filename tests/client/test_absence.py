@@ -8,7 +8,8 @@ from deniable import FlushResult, Outcome
 from deniable_shared import wire
 from deniable_shared.registry import parse
 from tests.client.conftest import DAY, NOON
-from tests.client.test_uploader import Recorder, wait_until
+from tests.client.transports import Accepting
+from tests.waiting import wait_until
 
 TEXT = """
 registry = 1
@@ -85,7 +86,7 @@ def test_which_days_are_reported_does_not_tell_when_there_was_a_value(
     text = TEXT.replace("epsilon = 1.0", f'epsilon = 1.0\nevery = "{every}"', 1)
     start, seen = clock.now, set()
     for number in range(2 ** (len(at_work) - 1)):
-        life, transport = directory.parent / str(number), Recorder()
+        life, transport = directory.parent / str(number), Accepting()
         for place, day in enumerate(at_work):
             clock.now = start + day * DAY
             client = attentive(text, directory=life, transport=transport)
@@ -124,7 +125,7 @@ def test_any_record_of_a_new_day_reports_the_absence_of_the_day_before(attentive
 
 
 def test_a_flush_reports_absence_and_sends_it(attentive, clock):
-    transport = Recorder()
+    transport = Accepting()
     client = attentive(transport=transport)
     clock.forward(days=1)
     assert client.flush() == FlushResult(sent=1, pending=0, dropped=0)
@@ -132,7 +133,7 @@ def test_a_flush_reports_absence_and_sends_it(attentive, clock):
 
 def test_a_flush_on_the_day_itself_does_not_tell_whether_there_is_a_value(attentive, clock):
     """Absence cannot be reported before the day is over, so a value is not sent before, either."""
-    transport = Recorder()
+    transport = Accepting()
     client = attentive(transport=transport)
     client.record("theme", "dark")
     assert client.flush() == FlushResult(sent=0, pending=1, dropped=0)
@@ -147,7 +148,7 @@ def test_the_thread_stays_and_reports_absence_by_itself(attentive, clock, monkey
     from deniable import _uploader
 
     monkeypatch.setattr(_uploader, "MAX_WAIT_SECONDS", 0.01)
-    client = attentive(transport=Recorder(), background=True, upload_delay_seconds=0)
+    client = attentive(transport=Accepting(), background=True, upload_delay_seconds=0)
     assert client._uploader._thread is not None
     clock.forward(days=1)
     wait_until(lambda: client.status().sent == 1)
@@ -197,7 +198,7 @@ def test_a_week_reports_under_its_last_day_whatever_was_recorded_when(attentive,
     weekly = TEXT.replace("epsilon = 1.0", 'epsilon = 1.0\nevery = "week"', 1)
     clock.forward(days=-3)
     sunday = TODAY  # 2026-12-13
-    client = attentive(weekly, transport=Recorder())
+    client = attentive(weekly, transport=Accepting())
     assert client.record("theme", "dark") is Outcome.RECORDED
     # The aggregator would refuse a day that has not come.
     assert client.flush() == FlushResult(sent=0, pending=1, dropped=0)
@@ -227,6 +228,56 @@ def test_absence_is_charged_like_a_value_and_refused_beyond_the_budget(attentive
         client.flush()
     assert len(stored(client)) == 2
     assert client.status().epsilon_left_lifetime == pytest.approx(0.5, abs=1e-6)
+
+
+TIGHT = TEXT.replace("day = 4.0", "day = 1.5")
+
+
+@pytest.mark.parametrize(
+    ("value", "outcome"),
+    [("dark", Outcome.OVER_BUDGET), ("purple", Outcome.OUTSIDE_DOMAIN), (7, "outside_domain")],
+)
+def test_a_value_that_was_refused_is_none_and_its_day_is_reported_as_any_other(
+    attentive, clock, directory, value, outcome
+):
+    """If the device were silent instead, its silence would tell that there was a value."""
+    lives = []
+    for name in ("refused", "silent"):
+        client = attentive(TIGHT, directory=directory.parent / name)
+        assert client.record("late", value=True) is Outcome.RECORDED  # half a nat is left
+        if name == "refused":
+            assert client.record("theme", value) is Outcome(outcome)
+        clock.forward(days=1)
+        client.flush()
+        lives.append([(report.epoch, report.digest) for report in stored(client)])
+        left = client.status().epsilon_left_lifetime
+        assert left == pytest.approx(38.0, abs=1e-6)
+        clock.forward(days=-1)
+        client.close()
+    assert lives[0] == lives[1]
+    assert [epoch for epoch, _ in lives[0]] == [TODAY, TODAY]
+
+
+def test_a_value_that_is_taken_after_one_was_refused_is_what_is_reported(attentive, clock):
+    client = attentive()
+    assert client.record("theme", "purple") is Outcome.OUTSIDE_DOMAIN
+    assert client.record("theme", "dark") is Outcome.RECORDED
+    clock.forward(days=1)
+    client.flush()
+    assert [report.epoch for report in stored(client)] == [TODAY]
+
+
+def test_a_thousand_metrics_take_part_in_one_transaction(attentive):
+    head, theme = TEXT.split("[metrics.theme]")
+    theme = theme.partition("[metrics.late]")[0]
+    text = head + "".join(f"[metrics.m{number}]{theme}" for number in range(1_000))
+    client = attentive(text, consent=False)
+    statements = []
+    with client._device as device:
+        device.ledger._connection.set_trace_callback(statements.append)
+    client.consent = True
+    assert sum(each.startswith("REPLACE INTO enrolled") for each in statements) == 1_000
+    assert sum(each == "COMMIT" for each in statements) == 1
 
 
 def test_a_metric_that_has_expired_reports_absence_no_more(attentive, clock):

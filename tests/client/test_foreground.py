@@ -9,7 +9,8 @@ import time
 import pytest
 
 from deniable import FlushResult, Outcome
-from tests.client.test_uploader import Recorder, wait_until
+from tests.client.transports import Accepting
+from tests.waiting import wait_until
 
 
 def uploaders():
@@ -25,7 +26,7 @@ def foreground(make_client):
 
 
 def test_no_thread_ever_runs_outside_of_a_flush(foreground):
-    transport = Recorder()
+    transport = Accepting()
     client = foreground(transport=transport)
     assert client.record("theme", "dark") is Outcome.RECORDED
     client.consent = True
@@ -40,7 +41,7 @@ def test_no_thread_ever_runs_outside_of_a_flush(foreground):
 def test_reports_of_an_earlier_process_wait_for_a_flush(foreground, clock):
     foreground(clock=clock).record("theme", "dark")
     clock.forward(days=2)
-    transport = Recorder()
+    transport = Accepting()
     client = foreground(clock=clock, transport=transport)
     assert uploaders() == []
     assert client.flush().sent == 1
@@ -61,7 +62,7 @@ def test_a_flush_honours_its_timeout_and_its_thread_ends_with_the_exchange(foreg
     assert client.status().sent == 1
 
 
-class Unresolved(Recorder):
+class Unresolved(Accepting):
     """Like name resolution that hangs: it heeds no timeout."""
 
     def __init__(self):

@@ -15,7 +15,7 @@ import sys
 import pytest
 
 from deniable import Outcome, _device
-from tests.client.test_uploader import Recorder
+from tests.client.transports import Accepting
 
 TRY_THE_LOCK = """
 import fcntl, os, sys
@@ -29,7 +29,7 @@ class Interruption(BaseException):
 
 @pytest.fixture
 def client(make_client, clock):
-    return make_client(transport=Recorder(), background=False, clock=clock)
+    return make_client(transport=Accepting(), background=False, clock=clock)
 
 
 def raising_once(function, when=lambda *_: True):
@@ -99,7 +99,7 @@ def test_a_descriptor_is_never_closed_twice(client, monkeypatch):
 @pytest.mark.parametrize("background", [True, False])
 @pytest.mark.parametrize("error", [asyncio.CancelledError, SystemExit, Interruption])
 def test_a_transport_that_is_cancelled_does_not_end_uploading(make_client, background, error):
-    class Cancelled(Recorder):
+    class Cancelled(Accepting):
         def send(self, body, timeout_seconds):
             response = super().send(body, timeout_seconds)
             if len(self.bodies) == 1:

@@ -11,7 +11,7 @@ from deniable import FlushResult, Outcome, _device, _directory, _ledger, _upload
 from deniable._charge import NANO
 from deniable_shared.registry import parse
 from tests.client.conftest import DAY
-from tests.client.test_uploader import wait_until
+from tests.waiting import wait_until
 
 TEXT = """
 registry = 1

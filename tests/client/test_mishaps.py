@@ -6,7 +6,8 @@ import pytest
 
 from deniable import FlushResult, Outcome, _device
 from tests.client.test_processes import command, plenty, run, stored  # noqa: F401  fixtures
-from tests.client.test_uploader import Recorder, wait_until
+from tests.client.transports import Accepting
+from tests.waiting import wait_until
 
 
 @pytest.fixture(autouse=True)
@@ -33,7 +34,7 @@ def restore(directory, backup):
 
 def lived(make_client, clock, directory, names):
     """A device that has lived on for a day since a backup of some files, and delivered it all."""
-    transport = Recorder()
+    transport = Accepting()
     client = make_client(transport=transport, clock=clock)
     client.record("theme", "dark")
     client.close()
@@ -49,7 +50,7 @@ def lived(make_client, clock, directory, names):
 
 def test_an_old_spool_sends_the_same_bytes_again(make_client, clock, directory):
     transport = lived(make_client, clock, directory, ["spool"])
-    again = Recorder()
+    again = Accepting()
     client = make_client(transport=again, clock=clock)
     assert client.record("theme", "dark") is Outcome.ALREADY_REPORTED
     assert client.flush().sent == 1
@@ -58,7 +59,7 @@ def test_an_old_spool_sends_the_same_bytes_again(make_client, clock, directory):
 
 def test_an_old_ledger_fails_closed_and_sends_nothing(make_client, clock, directory):
     lived(make_client, clock, directory, ["ledger"])
-    again = Recorder()
+    again = Accepting()
     client = make_client(transport=again, clock=clock)
     assert client.record("late", value=True) is Outcome.STORAGE_UNAVAILABLE
     assert client.flush().sent == 0
@@ -68,7 +69,7 @@ def test_an_old_ledger_fails_closed_and_sends_nothing(make_client, clock, direct
 
 def test_an_old_copy_of_everything_is_the_device_as_it_was(make_client, clock, directory):
     transport = lived(make_client, clock, directory, ["spool", "ledger", "secret"])
-    again = Recorder()
+    again = Accepting()
     client = make_client(transport=again, clock=clock)
     assert client.status().epsilon_left_lifetime == pytest.approx(39.0, abs=1e-6)
     assert client.record("theme", "dark") is Outcome.RECORDED
@@ -92,7 +93,7 @@ def test_a_clock_that_jumps_ahead_and_back_silences_what_reported_meanwhile(make
 
 
 def test_reports_made_while_the_clock_was_ahead_do_not_wait_for_that_day(make_client, clock):
-    transport = Recorder()
+    transport = Accepting()
     client = make_client(transport=transport, clock=clock, upload_delay_seconds=0)
     client._uploader.stop()
     clock.forward(days=365)

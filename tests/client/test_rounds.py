@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from deniable import Response
-from tests.client.test_uploader import wait_until
+from tests.waiting import wait_until
 
 RECORDS = 300
 REGISTRY = """

@@ -11,7 +11,7 @@ import pytest
 
 from deniable import FlushResult
 from tests.client.raw import listening
-from tests.client.test_uploader import wait_until
+from tests.waiting import wait_until
 
 # Promised are the timeout of a flush, and one second for an exit; an exchange may take ten. The
 # margin is for machines that have something else to do.

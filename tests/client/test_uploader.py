@@ -5,23 +5,18 @@ import time
 
 import pytest
 
-from deniable import FlushResult, Response, _device, _uploader
+from deniable import FlushResult, _device, _uploader
 from deniable_shared import wire
 from tests.client.collector import collecting
 from tests.client.conftest import DAY
+from tests.client.transports import Accepting
+from tests.waiting import wait_until
 
 
 @pytest.fixture(autouse=True)
 def _short_backoff(monkeypatch):
     monkeypatch.setattr(_uploader, "FIRST_BACKOFF_SECONDS", 0.01)
     monkeypatch.setattr(_uploader, "MAX_BACKOFF_SECONDS", 0.05)
-
-
-def wait_until(condition, seconds=10.0):
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, "it never came"
-        time.sleep(0.005)
 
 
 def test_a_report_goes_out_on_its_own(make_client, collector):
@@ -214,23 +209,8 @@ def test_nothing_is_sent_without_consent(make_client, collector, clock):
     assert collector.bodies == []
 
 
-class Recorder:
-    """A user's own transport, in ten lines."""
-
-    def __init__(self):
-        self.bodies = []
-
-    def send(self, body, timeout_seconds):
-        assert timeout_seconds > 0
-        self.bodies.append(body)
-        return Response(204)
-
-    def close(self):
-        pass
-
-
 def test_a_transport_of_ones_own_carries_the_uploads(make_client):
-    transport = Recorder()
+    transport = Accepting()
     client = make_client(transport=transport)
     client.record("theme", "dark")
     assert client.flush().sent == 1
@@ -238,7 +218,7 @@ def test_a_transport_of_ones_own_carries_the_uploads(make_client):
 
 
 def test_a_transport_that_raises_anything_keeps_the_report(make_client):
-    class Broken(Recorder):
+    class Broken(Accepting):
         def send(self, *_):
             raise ArithmeticError("kumquat")
 
@@ -254,7 +234,7 @@ def test_nothing_is_sent_while_the_ledger_cannot_be_synced(make_client, monkeypa
     def refuse(_path):
         raise OSError(28, "No space left on device")
 
-    transport = Recorder()
+    transport = Accepting()
     client = make_client(transport=transport)
     client.record("theme", "dark")
     monkeypatch.setattr(_device, "sync", refuse)

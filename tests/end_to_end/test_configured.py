@@ -19,8 +19,7 @@ from deniable_shared.periods import epoch_at
 from tests.end_to_end.serving import HOST, free_port, running
 from tests.end_to_end.test_kill_minus_nine import METRICS
 from tests.end_to_end.test_no_identifiers import keys
-
-WAIT_SECONDS = 30.0
+from tests.waiting import wait_until
 
 
 def send(server, token, epoch):
@@ -97,10 +96,7 @@ def test_tallies_are_deleted_when_their_time_is_over_and_the_audit_log_says_so(t
             assert send(server, tokens["write"], today - age) == 204
     options = ("--fold-seconds", "0.05", "--accept-days", "2", "--retention-days")
     with running(store, *options, "4"), contextlib.closing(Store(store)) as opened:
-        deadline = time.monotonic() + WAIT_SECONDS
-        while opened.tallies.reports([digest]) != {digest: 5}:
-            assert time.monotonic() < deadline
-            time.sleep(0.02)
+        wait_until(lambda: opened.tallies.reports([digest]) == {digest: 5})
         kept = opened.tallies.slices(digest, 3, 0, today)
         assert [each.epoch for each in kept] == list(range(today - 4, today + 1))
         noted = [json.loads(each.details) for each in opened.audit.entries()]

@@ -19,22 +19,15 @@ from deniable_shared.periods import epoch_at
 from tests.aggregator.service import SPECS, bearer
 from tests.aggregator.stored import register
 from tests.end_to_end.serving import running
+from tests.waiting import wait_until
 
-PATIENCE_SECONDS = 30.0
+TIMEOUT_SECONDS = 30.0
 
 
 def run(*arguments):
     done = CliRunner().invoke(command, [*map(str, arguments), "--json"])
     assert done.exit_code == 0, done.output
     return json.loads(done.stdout)
-
-
-def eventually(question):
-    """Waits until something is so."""
-    deadline = time.monotonic() + PATIENCE_SECONDS
-    while not question():
-        assert time.monotonic() < deadline
-        time.sleep(0.1)
 
 
 def test_a_key_lives_and_ends_on_a_running_server(tmp_path):
@@ -46,7 +39,7 @@ def test_a_key_lives_and_ends_on_a_running_server(tmp_path):
 
     with (
         running(target, "--fold-seconds", "0.2") as server,
-        httpx.Client(base_url=server.url, timeout=PATIENCE_SECONDS) as http,
+        httpx.Client(base_url=server.url, timeout=TIMEOUT_SECONDS) as http,
     ):
 
         def post(path, **fields):
@@ -68,12 +61,12 @@ def test_a_key_lives_and_ends_on_a_running_server(tmp_path):
         old = post("", scope="write", label="phones")
         old_id = old["key"]["id"]
         assert send(old["token"]) == 204
-        eventually(lambda: kept(old_id)["last_used"] in {day(today), day(today + 1)})
+        wait_until(lambda: kept(old_id)["last_used"] in {day(today), day(today + 1)})
         new = post(f"/{old_id}/rotate", overlap_days=0)
         assert [send(old["token"]), send(new["token"])] == [204, 204]
         # On the store, beside the server, which is not told.
         run("keys", "revoke", old_id, "--store", target)
-        eventually(lambda: send(old["token"]) == 401)
+        wait_until(lambda: send(old["token"]) == 401)
         assert send(new["token"]) == 204
         verdict = run("audit-log", "verify", "--store", target)
         acts = [entry["act"] for entry in run("audit-log", "show", "--store", target)["entries"]]

@@ -22,6 +22,7 @@ from deniable_shared import registry, wire
 from deniable_shared.periods import epoch_at
 from tests.end_to_end.serving import HOST, answers, free_port, running, start
 from tests.end_to_end.test_kill_minus_nine import REGISTRY
+from tests.waiting import wait_until
 
 SPEC = registry.parse(REGISTRY).metrics["theme"].spec
 AGENT = "a-very-particular-agent/7"
@@ -152,10 +153,9 @@ def test_a_worker_that_dies_is_started_again(path, tokens):
         assert send(server, tokens["write"], body()).status_code == 204
         (worker,) = children(server.process.pid)
         os.kill(worker, signal.SIGKILL)
-        deadline = time.monotonic() + 30
-        while not (children(server.process.pid) not in ([], [worker]) and answers(server.url)):
-            assert time.monotonic() < deadline
-            time.sleep(0.02)
+        wait_until(
+            lambda: children(server.process.pid) not in ([], [worker]) and answers(server.url)
+        )
         assert send(server, tokens["write"], body()).status_code == 204
         assert counted(server, tokens["read"]) == 2
 
@@ -211,9 +211,7 @@ def test_a_worker_ends_with_its_parent_and_the_next_server_gets_the_port(path, t
         assert send(server, tokens["write"], body()).status_code == 204
         server.process.kill()
         server.process.wait()
-        deadline = time.monotonic() + 30
-        while answers(server.url):  # the worker, for a moment; not to be taken for the next server
-            assert time.monotonic() < deadline
-            time.sleep(0.02)
+        # The worker does, for a moment; it is not to be taken for the next server.
+        wait_until(lambda: not answers(server.url))
         with contextlib.closing(start(path, port=server.port)) as following:
             assert counted(following, tokens["read"]) == 1
