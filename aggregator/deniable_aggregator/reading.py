@@ -82,7 +82,9 @@ class Reading:
     def metrics(self, application: str) -> dict[str, Any]:
         """The registered metrics of an application, with what was counted of each."""
         entries = self._catalogue.of(application)
-        counted = self._store.tallies.reports([entry.spec.digest for entry in entries])
+        digests = [entry.spec.digest for entry in entries]
+        counted = self._store.tallies.reports(digests)
+        excluded = self._store.tallies.reports(digests, excluded=True)
         pending = self._pending(entries)
         return {
             "application": application,
@@ -91,6 +93,7 @@ class Reading:
                     **_description(entry),
                     "reports": counted.get(entry.spec.digest, 0),
                     "pending_reports": pending.get(entry.spec.digest, 0),
+                    "excluded_reports": excluded.get(entry.spec.digest, 0),
                 }
                 for entry in entries
             ],
@@ -181,8 +184,7 @@ class Reading:
         examined = self._examiner.examine(
             entries, _epoch(since), _epoch(until), most_cells=MOST_EXAMINED_CELLS
         )
-        digests = [entry.spec.digest for entry in entries]
-        excluded = self._store.tallies.excluded(digests, _epoch(since), _epoch(until))
+        excluded = self.excluded(entries, since, until)
         if not examined.days:
             self.require_reports(name, Gathered((), {}, excluded))
         return {
@@ -224,6 +226,11 @@ class Reading:
     def pending(self, entries: Sequence[Entry]) -> int:
         """How many reports of a metric's forms wait to be counted."""
         return sum(self._pending(entries).values())
+
+    def excluded(self, entries: Sequence[Entry], since: date, until: date) -> int:
+        """How many reports of a metric's forms are left out: their keys are excluded."""
+        digests = [entry.spec.digest for entry in entries]
+        return self._store.tallies.excluded(digests, _epoch(since), _epoch(until))
 
     def require_reports(self, name: str, gathered: Gathered) -> None:
         """Refuses to say anything about days without reports.

@@ -59,6 +59,7 @@ def blueprint(reading: Reading, keyring: Keyring, settings: Settings) -> Bluepri
             "since": periods[0].since.isoformat(),
             "until": periods[-1].until.isoformat(),
             "pending_reports": reading.pending(entries),
+            "excluded_reports": reading.excluded(entries, periods[0].since, periods[-1].until),
             **found,
         }
 
@@ -92,6 +93,7 @@ def blueprint(reading: Reading, keyring: Keyring, settings: Settings) -> Bluepri
         return {
             "application": key.application,
             "pending_reports": reading.pending(entries),
+            "excluded_reports": sum(each.excluded for each in gathered),
             **found,
         }
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from datetime import date, timedelta
 
 import pytest
 
@@ -203,6 +204,22 @@ def test_checks_that_are_remembered_take_bounded_memory(target, monkeypatch):
     assert examined() == 4
     assert sum(1 + len(keys) for keys, _ in examiner._known.values()) <= 6
     store.close()
+
+
+def test_every_answer_says_how_many_reports_an_exclusion_leaves_out(service):
+    days = [date(2024, 10, 4) + timedelta(each) for each in range(2)]
+    poisoned = service.key("write")
+    for offset in range(2):
+        service.send(upload(b"\x01" * 5, epoch=TODAY + offset))
+        service.send(upload(b"\x02" * 3, epoch=TODAY + offset), key=poisoned)
+    service.counts()
+    custodian(service.store).exclude(poisoned.split("_")[2])
+    listed = {each["name"]: each for each in service.ask("/v1/metrics").get_json()["metrics"]}
+    assert (listed["theme"]["reports"], listed["theme"]["excluded_reports"]) == (10, 6)
+    assert listed["late"]["excluded_reports"] == 0
+    for question in ("estimate", "health", "series", f"change?before={days[0]}&after={days[1]}"):
+        answer = service.ask(f"/v1/metrics/theme/{question}").get_json()
+        assert answer["excluded_reports"] == 6, answer
 
 
 def test_slices_that_nobody_reads_to_their_end_hold_nothing(target):

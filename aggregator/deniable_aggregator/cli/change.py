@@ -71,6 +71,8 @@ def change(
     console.print(f"Devices: {answer['overlap']}.")
     if answer["pending_reports"]:
         console.print(f"{answer['pending_reports']:,} more reports are waiting to be counted.")
+    if answer["excluded_reports"]:
+        console.print(f"{answer['excluded_reports']:,} reports of excluded keys are left out.")
 
 
 def change_table(answer: Mapping[str, Any]) -> Table:

@@ -83,6 +83,8 @@ def series(
             console.print(f"{spec['title']}: {spec['repeated']}.")
     if answer["pending_reports"]:
         console.print(f"{answer['pending_reports']:,} more reports are waiting to be counted.")
+    if answer["excluded_reports"]:
+        console.print(f"{answer['excluded_reports']:,} reports of excluded keys are left out.")
 
 
 def series_table(answer: Mapping[str, Any]) -> Table:

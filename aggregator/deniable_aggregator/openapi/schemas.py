@@ -55,6 +55,7 @@ _ANSWER: Final[Mapping[str, Schema]] = {
     "until": optional(DAY),
     "reports": COUNT,
     "pending_reports": COUNT,
+    "excluded_reports": COUNT,
     "about": choice(ABOUT),
     "unit": TEXT,
     "specs": array(reference("Spec")),
@@ -77,6 +78,7 @@ _METRIC: Final = record(
         "registered": DAY,
         "reports": COUNT,
         "pending_reports": COUNT,
+        "excluded_reports": COUNT,
     }
 )
 
@@ -314,6 +316,7 @@ COMPONENTS: Final[dict[str, Any]] = {
             "application": TEXT,
             "metric": TEXT,
             "pending_reports": COUNT,
+            "excluded_reports": COUNT,
             "before": _COMPARED,
             "after": _COMPARED,
             "about": choice(ABOUT),

@@ -79,11 +79,17 @@ class Tallies:
             for (epoch, key), parts in groupby(rows, lambda row: (row.epoch, row.key)):
                 yield Slice(epoch, key, added(((row.reports, row.cells) for row in parts), cells))
 
-    def reports(self, digests: Collection[bytes]) -> dict[bytes, int]:
-        """How many reports of each of these specs were counted, without those of excluded keys."""
+    def reports(self, digests: Collection[bytes], *, excluded: bool = False) -> dict[bytes, int]:
+        """How many reports of each of these specs were counted.
+
+        Args:
+            digests: the specs' digests.
+            excluded: whether those of excluded keys are asked for, or those of all others.
+        """
+        chosen = ~_not_excluded() if excluded else _not_excluded()
         query = (
             select(tallies.c.digest, func.sum(tallies.c.reports))
-            .where(tallies.c.digest.in_(digests), _not_excluded())
+            .where(tallies.c.digest.in_(digests), chosen)
             .group_by(tallies.c.digest)
         )
         with self._database.read() as connection:
