@@ -17,6 +17,7 @@ from deniable import _database
 from deniable._status import Outcome
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from deniable._charge import Charge
@@ -166,39 +167,41 @@ class Ledger:
             raise
         return Outcome.RECORDED
 
-    def enrolled(self, charge: Charge) -> int | None:
+    def enrolled(self, metric: str, every: str) -> int | None:
         """The last day on which the device was at work, if it owes reports of a metric.
 
         Args:
-            charge: names the metric.
+            metric: its name.
+            every: the kind of its periods.
 
         Raises:
             sqlite3.Error: if it cannot be read.
         """
         query = "SELECT epoch FROM enrolled WHERE metric = ? AND every = ?"
-        row = self._connection.execute(query, (charge.metric, charge.every)).fetchone()
+        row = self._connection.execute(query, (metric, every)).fetchone()
         return None if row is None else int(row[0])
 
-    def enrol(self, charges: list[Charge], excused: list[Charge], epoch: int) -> None:
+    def enrol(
+        self, owed: Sequence[tuple[str, str]], excused: Sequence[tuple[str, str]], epoch: int
+    ) -> None:
         """The device is at work on this day, and owes reports of its periods; at no cost so far.
 
         All in one transaction, since each waits for the disk now and then.
 
         Args:
-            charges: name the metrics that are owed.
-            excused: name those of which nothing is owed until they are enrolled again.
+            owed: names of metrics and the kinds of their periods.
+            excused: those of which nothing is owed until they are enrolled again.
             epoch: today, in days since 1970-01-01.
 
         Raises:
             sqlite3.Error: if it cannot be written; then nothing is.
         """
-        rows = [(charge.metric, charge.every, epoch) for charge in charges]
-        gone = [(charge.metric, charge.every) for charge in excused]
+        rows = [(*each, epoch) for each in owed]
         with self._connection:
             self._connection.execute("BEGIN IMMEDIATE")
             self._connection.executemany("REPLACE INTO enrolled VALUES (?, ?, ?)", rows)
             self._connection.executemany(
-                "DELETE FROM enrolled WHERE metric = ? AND every = ?", gone
+                "DELETE FROM enrolled WHERE metric = ? AND every = ?", excused
             )
 
     def bind(self, secret: bytes | None) -> None:

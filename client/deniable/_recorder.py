@@ -177,33 +177,35 @@ class Recorder:
         looked = (epoch, self._consent.withdrawals)
         if looked == self._looked or not self._owing or self._consent.owed:
             return False
-        plans = [self._plan(name) for name in self._owing]
         recorded = False
         with contextlib.suppress(SecretReplacedError), self._device as device:
             if not self._consent.given:
                 return False
             owed, excused = [], []
-            for plan in plans:
-                last = device.ledger.enrolled(plan.charge)
-                if self._remote.disables(plan.charge.metric):
+            for name in self._owing:
+                own = name, self._registry.metrics[name].spec.every
+                last = device.ledger.enrolled(*own)
+                if self._remote.disables(name):
                     if last is not None:
-                        excused.append(plan.charge)
+                        excused.append(own)
                 elif last != epoch:
                     if last is not None:
-                        recorded = self._report_none(plan, last, epoch) or recorded
-                    owed.append(plan.charge)
+                        recorded = self._report_none(name, last, epoch) or recorded
+                    owed.append(own)
             # Last: whoever dies before it finds the periods reported, and enrols then.
             if owed or excused:
                 device.ledger.enrol(owed, excused, epoch)
             self._looked = looked  # not if the secret was replaced: then the next look is due
         return recorded
 
-    def _report_none(self, plan: Plan, last: int, epoch: int) -> bool:
-        number = period(plan.spec.every, last)
-        if number >= period(plan.spec.every, epoch):
+    def _report_none(self, name: str, last: int, epoch: int) -> bool:
+        every = self._registry.metrics[name].spec.every
+        number = period(every, last)
+        if number >= period(every, epoch):
             return False  # it is not over
+        plan = self._plan(name)
         day, since = plan.closing(number, last)
-        if period(plan.spec.every, day) < number:
+        if period(every, day) < number:
             return False  # the metric had expired before that period
         if day < epoch - MAX_AGE_DAYS:
             return False  # a value of that period would not be sent any more, either

@@ -88,11 +88,10 @@ def test_permanent_answers_are_paid_for_once_if_the_ledger_knows_that_they_were(
 
 
 def test_the_device_takes_part_in_absence_again_from_now_on(path):
-    crash = Charge("crash", "day", NAT)
     with opened(path) as ledger:
-        assert ledger.enrolled(crash) is None
-        ledger.enrol([crash], [], 102)
-        assert ledger.enrolled(crash) == 102
+        assert ledger.enrolled("crash", "day") is None
+        ledger.enrol([("crash", "day")], [], 102)
+        assert ledger.enrolled("crash", "day") == 102
 
 
 def test_a_client_goes_on_with_the_directory(make_client, directory, path, found, clock):

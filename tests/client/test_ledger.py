@@ -131,19 +131,19 @@ def test_the_secret_is_not_in_the_ledger(ledger, tmp_path):
 
 
 def test_enrolling_costs_nothing_and_is_remembered(ledger):
-    charge = Charge("theme", "day", ONE)
-    assert ledger.enrolled(charge) is None
+    theme = ("theme", "day")
+    assert ledger.enrolled(*theme) is None
     for day in (100, 105, 90):
-        ledger.enrol([charge], [], day)
-        assert ledger.enrolled(charge) == day
+        ledger.enrol([theme], [], day)
+        assert ledger.enrolled(*theme) == day
     assert ledger.spent(100) == (0, 0)
-    ledger.enrol([], [charge], 110)
-    assert ledger.enrolled(charge) is None
+    ledger.enrol([], [theme], 110)
+    assert ledger.enrolled(*theme) is None
 
 
 def test_enrolling_moves_no_mark(ledger):
     debit(ledger, period=200, epoch=200)
-    ledger.enrol([Charge("theme", "day", ONE)], [], 150)
+    ledger.enrol([("theme", "day")], [], 150)
     assert debit(ledger, period=200, epoch=200) is Outcome.ALREADY_REPORTED
     assert debit(ledger, period=201, epoch=201) is Outcome.RECORDED
 
