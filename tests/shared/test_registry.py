@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from base64 import b64encode
 from contextlib import suppress
-from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
@@ -15,8 +14,8 @@ from hypothesis import strategies as st
 
 from deniable_shared import registry
 from deniable_shared.attributes import Attribute
-from deniable_shared.errors import DeniableError, ParameterError, RegistryError
-from deniable_shared.spec import TYPES, Spec
+from deniable_shared.errors import DeniableError, RegistryError
+from deniable_shared.spec import TYPES
 
 KINDS = ", ".join(TYPES)
 
@@ -459,7 +458,7 @@ epsilon = 2
         registry.parse(text)
 
 
-ABSENT = """
+THEME = """
 [metrics.theme]
 type = "category"
 values = ["light", "dark"]
@@ -467,47 +466,11 @@ epsilon = 1
 """
 
 
-@pytest.mark.parametrize(
-    ("fields", "values", "other", "absent"),
-    [
-        ("", ("light", "dark"), None, None),
-        ('absent = "none"', ("light", "dark", "none"), None, "none"),
-        ('absent = "dark"', ("light", "dark"), None, "dark"),
-        (
-            'absent = "none"\nother = "rest"',
-            ("light", "dark", "rest", "none"),
-            "rest",
-            "none",
-        ),
-        ('absent = "rest"\nother = "rest"', ("light", "dark", "rest"), "rest", "rest"),
-        ('absent = "cafe\u0301"', ("light", "dark", "caf\u00e9"), None, "caf\u00e9"),
-    ],
-)
-def test_absence_is_one_of_the_categories(fields, values, other, absent):
-    spec = registry.parse(HEAD + ABSENT + fields).metrics["theme"].spec
-    assert (spec.values, spec.other, spec.absent) == (values, other, absent)
-    assert spec.mechanism.size == len(values)
-    assert Spec.from_canonical(spec.canonical()) == spec
-    assert ("absent" in spec.canonical()) == (absent is not None)
-
-
-def test_only_a_category_can_count_absence():
-    text = HEAD + '[metrics.late]\ntype = "boolean"\nepsilon = 1\nabsent = "none"'
-    with pytest.raises(RegistryError, match=r"late\.absent must be left out: no such field"):
-        registry.parse(text)
-
-
-def test_absence_outside_the_values_is_refused_in_a_spec():
-    spec = registry.parse(HEAD + ABSENT).metrics["theme"].spec
-    with pytest.raises(ParameterError, match="absent must be one of the values, got 'none'"):
-        replace(spec, absent="none")
-
-
 def test_the_key_of_remote_settings_is_an_ed25519_public_key():
     key = bytes(range(32))
-    text = HEAD + f'[remote]\nkey = "{b64encode(key).decode()}"\n' + ABSENT
+    text = HEAD + f'[remote]\nkey = "{b64encode(key).decode()}"\n' + THEME
     assert registry.parse(text).remote_key == key
-    assert registry.parse(HEAD + ABSENT).remote_key is None
+    assert registry.parse(HEAD + THEME).remote_key is None
 
 
 @pytest.mark.parametrize(
@@ -527,7 +490,7 @@ def test_the_key_of_remote_settings_is_an_ed25519_public_key():
 )
 def test_a_bad_key_is_refused(remote, problem):
     with pytest.raises(RegistryError) as caught:
-        registry.parse(f"{HEAD}{remote}\n{ABSENT}")
+        registry.parse(f"{HEAD}{remote}\n{THEME}")
     (only,) = caught.value.problems
     assert problem in only
 
@@ -535,4 +498,4 @@ def test_a_bad_key_is_refused(remote, problem):
 @pytest.mark.parametrize("remote", ["3", '"key"', "[]"])
 def test_a_remote_that_is_no_table_is_refused(remote):
     with pytest.raises(RegistryError, match=r"remote must be a table \[remote\]"):
-        registry.parse(f"remote = {remote}\n{HEAD}{ABSENT}")
+        registry.parse(f"remote = {remote}\n{HEAD}{THEME}")
