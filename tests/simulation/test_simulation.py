@@ -35,10 +35,8 @@ NAMED = {
     "tend: after DELETE seen",
     "tend: before purge",
     "tend: after DELETE tallies",
-    "tend: after INSERT tallies",
     "exclude: before commit",
     "move: after reading",
-    "move: before commit",
 }
 """Points at which something must have gone wrong in the seeds of the tests, among others."""
 

@@ -343,6 +343,8 @@ class World:
         target = self._places.named(self._target, name)
         node = self._opening = Node(name, target, lambda: self._day, skew, self.model)
         node.start()
+        # Done once by every server, and of no interest here.
+        node.upkeep._note_retention(node.today())
         self._nodes.append(node)
 
     @contextmanager
