@@ -53,7 +53,7 @@ def asked(run, url):  # noqa: F811  the fixture
 def test_a_series_is_a_table_a_picture_or_json(asked, tmp_path):
     item = "theme=dark & channel=stable"
     arguments = ("series", "theme", "--by", "month", "--item", item)
-    shown = asked(*arguments, "--plot", str(tmp_path / "theme.svg"))
+    shown = asked(*arguments, "--picture", str(tmp_path / "theme.svg"))
     assert shown.count(item) == 2
     assert "1,200" in shown
     assert "ask for the change" in shown
@@ -64,9 +64,9 @@ def test_a_series_is_a_table_a_picture_or_json(asked, tmp_path):
 
 
 def test_numbers_have_series_too(asked, tmp_path):
-    shown = asked("series", "seconds", "--plot", str(tmp_path / "seconds.svg"))
+    shown = asked("series", "seconds", "--picture", str(tmp_path / "seconds.svg"))
     assert shown.count("mean") >= 2
-    spread = asked("series", "spread", "--plot", str(tmp_path / "spread.html"))
+    spread = asked("series", "spread", "--picture", str(tmp_path / "spread.html"))
     assert "median" in spread
 
 

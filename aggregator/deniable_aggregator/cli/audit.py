@@ -13,12 +13,11 @@ from rich.table import Table
 from rich.text import Text
 
 from deniable_aggregator.audit import HASH_BYTES, Entry, Verdict, verify
+from deniable_aggregator.cli.printing import json_option, print_json
 from deniable_aggregator.cli.target import store_option
 from deniable_aggregator.days import day
 from deniable_aggregator.store import Store
 from deniable_aggregator.store.opening import existing
-
-_json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
 
 @click.group("audit-log")
@@ -34,7 +33,7 @@ def audit_log() -> None:
 @audit_log.command()
 @store_option
 @click.option("--last", type=click.IntRange(1), metavar="N", help="Only the last N entries.")
-@_json_option
+@json_option
 def show(store: str, last: int | None, as_json: bool) -> None:
     """Shows what was done, when and by whom, the latest at the end.
 
@@ -45,7 +44,7 @@ def show(store: str, last: int | None, as_json: bool) -> None:
     with closing(Store(store)) as opened:
         entries = list(opened.audit.entries()) if last is None else opened.audit.last(last)
     if as_json:
-        click.echo(json.dumps({"entries": [_described(entry) for entry in entries]}, indent=4))
+        print_json({"entries": [_described(entry) for entry in entries]})
         return
     table = Table("entry", "day", "actor", "act", "details")
     for entry in entries:
@@ -62,7 +61,7 @@ def show(store: str, last: int | None, as_json: bool) -> None:
     metavar="HEX",
     help="The head that an earlier verify printed: it must be in the log.",
 )
-@_json_option
+@json_option
 def verify_log(store: str, head: str | None, as_json: bool) -> None:
     """Checks the chain from the first entry to the last, and prints its head.
 
@@ -102,15 +101,16 @@ def _problem(verdict: Verdict, head: str | None) -> str | None:
 
 def _print_verdict(verdict: Verdict, problem: str | None) -> None:
     broken = verdict.broken
-    data = {
-        "whole": problem is None,
-        "entries": verdict.entries,
-        "head": verdict.head.hex(),
-        "kept_head_at": verdict.kept,
-        "broken_at": None if broken is None else broken.sequence,
-        "problem": problem,
-    }
-    click.echo(json.dumps(data, indent=4))
+    print_json(
+        {
+            "whole": problem is None,
+            "entries": verdict.entries,
+            "head": verdict.head.hex(),
+            "kept_head_at": verdict.kept,
+            "broken_at": None if broken is None else broken.sequence,
+            "problem": problem,
+        }
+    )
 
 
 def _described(entry: Entry) -> dict[str, Any]:

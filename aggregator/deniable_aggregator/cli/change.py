@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
 import click
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from deniable_aggregator.cli.api import server_options
-from deniable_aggregator.cli.time_options import ask, time_options
+from deniable_aggregator.cli.asking import ask_about, time_options
+from deniable_aggregator.cli.printing import literal_console, print_json, uncounted
 from deniable_aggregator.intervals import CORRECTIONS
 
 if TYPE_CHECKING:
@@ -60,19 +59,17 @@ def change(
         "interval": interval,
         "correction": correction,
     }
-    answer = ask(server, token, f"/v1/metrics/{metric}/change", query, items, candidates)
+    answer = ask_about(server, token, f"/v1/metrics/{metric}/change", query, items, candidates)
     if as_json:
-        click.echo(json.dumps(answer, indent=2))
+        print_json(answer)
         return
-    console = Console(highlight=False, markup=False, emoji=False)  # items are shown as they are
+    console = literal_console()
     console.print(change_table(answer))
     console.print(f"Changes: {answer['unit']}. Intervals: {answer['interval']['meaning']}.")
     console.print(f"Test at {answer['test']['alpha']:.0%}: {answer['test']['meaning']}.")
     console.print(f"Devices: {answer['overlap']}.")
-    if answer["pending_reports"]:
-        console.print(f"{answer['pending_reports']:,} more reports are waiting to be counted.")
-    if answer["excluded_reports"]:
-        console.print(f"{answer['excluded_reports']:,} reports of excluded keys are left out.")
+    for line in uncounted(answer):
+        console.print(line)
 
 
 def change_table(answer: Mapping[str, Any]) -> Table:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING
 
 import click
@@ -11,6 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from deniable_aggregator import configuration
+from deniable_aggregator.cli.printing import json_option, print_json
 from deniable_aggregator.cli.settings import settings_options
 
 if TYPE_CHECKING:
@@ -28,13 +28,13 @@ def config() -> None:
 
 @config.command()
 @settings_options()
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@json_option
 def show(loaded: Configuration, as_json: bool) -> None:
     """Prints the settings that deniable serve would have here, without passwords."""
     found = list(configuration.rows(loaded))
     if as_json:
         settings = {name: {"value": value, "from": origin} for name, value, origin in found}
-        click.echo(json.dumps(settings, indent=4))
+        print_json(settings)
         return
     table = Table("setting", "value", "from")
     for name, value, origin in found:

@@ -2,36 +2,40 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
-from rich.console import Console
 
-from deniable_aggregator.cli.api import call, server_options
+from deniable_aggregator.cli.api import server_options
+from deniable_aggregator.cli.asking import (
+    about_option,
+    ask,
+    candidates_option,
+    days_options,
+    lines_of,
+)
 from deniable_aggregator.cli.numbers import distribution_table, number_line, number_notes
+from deniable_aggregator.cli.printing import (
+    charts,
+    json_option,
+    literal_console,
+    picture_option,
+    print_json,
+    uncounted,
+)
 from deniable_aggregator.cli.table import estimate_table, notes
-from deniable_aggregator.combination import ABOUT
 from deniable_aggregator.intervals import CORRECTIONS, INTERVALS
 from deniable_aggregator.postprocess import POSTPROCESS
 from deniable_aggregator.reconstruction import RECONSTRUCTIONS
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
-_DAY = click.DateTime(formats=["%Y-%m-%d"])
+    from pathlib import Path
 
 
 @click.command()
 @click.argument("metric")
-@click.option(
-    "--candidates",
-    type=click.Path(path_type=Path, exists=True, dir_okay=False),
-    help="A text file with one item per line: what to look for among strings.",
-)
-@click.option("--since", type=_DAY, help="The first day, such as 2026-01-31.")
-@click.option("--until", type=_DAY, help="The last day.")
+@candidates_option
+@days_options
 @click.option("--top", type=click.IntRange(1), help="Only the N largest.", metavar="N")
 @click.option("--detected", is_flag=True, help="Only items that are detected.")
 @click.option(
@@ -48,13 +52,7 @@ _DAY = click.DateTime(formats=["%Y-%m-%d"])
     metavar="FIRST LAST",
     help="The same for all items of a category from FIRST to LAST, in the registry's order.",
 )
-@click.option(
-    "--about",
-    type=click.Choice(ABOUT),
-    default=ABOUT[0],
-    show_default=True,
-    help="Whose shares the errors and intervals are about.",
-)
+@about_option
 @click.option("--interval", type=click.Choice(INTERVALS), help="What the intervals cover.")
 @click.option(
     "--correction",
@@ -72,18 +70,14 @@ _DAY = click.DateTime(formats=["%Y-%m-%d"])
     help="How the histogram of a distribution is found; em unless said otherwise.",
 )
 @click.option("--segment", help="Shares among the devices of this segment of the metric.")
-@click.option(
-    "--picture",
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="Also draw it, as .svg, .png or .html; needs the extra deniable[charts].",
-)
-@click.option("--json", "as_json", is_flag=True, help="Print the server's answer as JSON.")
+@picture_option
+@json_option
 @server_options
 def estimate(
     metric: str,
     candidates: Path | None,
-    since: datetime | None,
-    until: datetime | None,
+    since: str | None,
+    until: str | None,
     top: int | None,
     detected: bool,
     added: tuple[str, ...],
@@ -136,8 +130,8 @@ def estimate(
         deniable estimate startup_seconds
     """  # noqa: D301  click reads the backslash as a sign
     query = {
-        "since": None if since is None else f"{since:%Y-%m-%d}",
-        "until": None if until is None else f"{until:%Y-%m-%d}",
+        "since": since,
+        "until": until,
         "top": None if top is None else str(top),
         "detected": "true" if detected else None,
         "about": about,
@@ -149,25 +143,18 @@ def estimate(
     }
     question: dict[str, list[str]] = {}
     if candidates is not None:
-        question["candidates"] = _lines(candidates)
+        question["candidates"] = lines_of(candidates)
     if added:
         question["sum"] = [item for listed in added for item in listed.split(",")]
     if ends is not None:
         question["range"] = list(ends)
-    answer = call(
-        server,
-        token,
-        "POST" if question else "GET",
-        f"/v1/metrics/{metric}/estimate",
-        params={name: value for name, value in query.items() if value is not None},
-        json=question or None,
-    )
+    answer = ask(server, token, f"/v1/metrics/{metric}/estimate", query, question)
     if picture is not None:
         _draw(answer, picture)
     if as_json:
-        click.echo(json.dumps(answer, indent=2))
+        print_json(answer)
         return
-    console = Console(highlight=False, markup=False, emoji=False)  # items are shown as they are
+    console = literal_console()
     kind = answer.get("type")
     if kind is None:
         console.print(estimate_table(answer))
@@ -175,34 +162,15 @@ def estimate(
         console.print(number_line(answer) if kind == "number" else distribution_table(answer))
     for line in notes(answer) if kind is None else number_notes(answer):
         console.print(line)
-    if answer["pending_reports"]:
-        console.print(f"{answer['pending_reports']:,} more reports are waiting to be counted.")
-    if answer["excluded_reports"]:
-        console.print(f"{answer['excluded_reports']:,} reports of excluded keys are left out.")
+    for line in uncounted(answer):
+        console.print(line)
     if answer["health"]["warning"] is not None:
         console.print(f"Warning: {answer['health']['warning']} deniable health {metric} says more.")
 
 
-def _lines(path: Path) -> list[str]:
-    """The different non-empty lines of a UTF-8 file, in their order."""
-    try:
-        text = path.read_text(encoding="utf-8")
-    except UnicodeDecodeError as error:
-        raise click.ClickException(f"{path} must be UTF-8 text: {error}") from error
-    items = list(dict.fromkeys(line for line in text.splitlines() if line))
-    if not items:
-        raise click.ClickException(f"{path} must hold at least one item")
-    return items
-
-
 def _draw(answer: dict[str, object], path: Path) -> None:
-    try:
-        from deniable_aggregator.charts import distribution_chart, save, shares_chart
-    except ImportError as error:
-        raise click.ClickException(
-            "pictures need an extra: pip install 'deniable[charts]'"
-        ) from error
-    kind = answer.get("type")
+    drawing, kind = charts(), answer.get("type")
     if kind == "number":
         raise click.ClickException("a mean is a single number: there is nothing to draw")
-    save(distribution_chart(answer) if kind == "distribution" else shares_chart(answer), path)
+    chart = drawing.distribution_chart if kind == "distribution" else drawing.shares_chart
+    drawing.save(chart(answer), path)

@@ -2,35 +2,26 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
 import click
-from rich.console import Console
 from rich.table import Table
 
-from deniable_aggregator.cli.api import call, server_options
+from deniable_aggregator.cli.api import server_options
+from deniable_aggregator.cli.asking import ask, days_options
+from deniable_aggregator.cli.printing import json_option, literal_console, print_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
-    from datetime import datetime
-
-_DAY = click.DateTime(formats=["%Y-%m-%d"])
 
 
 @click.command()
 @click.argument("metric")
-@click.option("--since", type=_DAY, help="The first day, such as 2026-01-31.")
-@click.option("--until", type=_DAY, help="The last day.")
-@click.option("--json", "as_json", is_flag=True, help="Print the server's answer as JSON.")
+@days_options
+@json_option
 @server_options
 def health(
-    metric: str,
-    since: datetime | None,
-    until: datetime | None,
-    as_json: bool,
-    server: str,
-    token: str,
+    metric: str, since: str | None, until: str | None, as_json: bool, server: str, token: str
 ) -> None:
     """Says whether the reports of METRIC look like those of devices.
 
@@ -45,18 +36,12 @@ def health(
         deniable keys exclude KEY --store deniable.db
         deniable keys include KEY --store deniable.db
     """  # noqa: D301  click reads the backslash as a sign
-    days = {"since": since, "until": until}
-    answer = call(
-        server,
-        token,
-        "GET",
-        f"/v1/metrics/{metric}/health",
-        params={name: f"{day:%Y-%m-%d}" for name, day in days.items() if day is not None},
-    )
+    query = {"since": since, "until": until}
+    answer = ask(server, token, f"/v1/metrics/{metric}/health", query, {})
     if as_json:
-        click.echo(json.dumps(answer, indent=2))
+        print_json(answer)
         return
-    console = Console(highlight=False, markup=False, emoji=False)
+    console = literal_console()
     console.print(health_table(answer))
     for line in health_notes(answer):
         console.print(line)

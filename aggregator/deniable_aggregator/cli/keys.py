@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -13,6 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from deniable_aggregator.audit import COMMAND_LINE
+from deniable_aggregator.cli.printing import json_option, print_json
 from deniable_aggregator.cli.target import store_option
 from deniable_aggregator.custody import (
     DEFAULT_OVERLAP_DAYS,
@@ -42,7 +42,6 @@ def _parse_day(text: str) -> int:
         raise click.BadParameter(f"{text!r} is not a day such as 2026-01-31") from None
 
 
-_json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 _expires_option = click.option(
     "--expires", type=_parse_day, metavar="DAY", help="The last day on which it is valid."
 )
@@ -66,7 +65,7 @@ def keys_group() -> None:
 @click.option("--application", required=True, help="The application's name in its registry.")
 @click.option("--label", default="", help="A note for the list.")
 @_expires_option
-@_json_option
+@json_option
 def create_key(
     store: str, scope: str, application: str, label: str, expires: int | None, as_json: bool
 ) -> None:
@@ -80,7 +79,7 @@ def create_key(
             scope=scope, application=application, label=label, expires=expires
         )
     if as_json:
-        _print({"key": _described(issued.key), "token": issued.token})
+        print_json({"key": _described(issued.key), "token": issued.token})
         return
     click.echo(_SHOWN_ONCE, err=True)
     click.echo(issued.token)
@@ -89,7 +88,7 @@ def create_key(
 @keys_group.command("list")
 @store_option
 @click.option("--application", help="Only the keys of this one.")
-@_json_option
+@json_option
 def list_keys(store: str, application: str | None, as_json: bool) -> None:
     """Lists all keys, those of the past too, without their tokens.
 
@@ -98,7 +97,7 @@ def list_keys(store: str, application: str | None, as_json: bool) -> None:
     with _custodian(store, application=application) as custodian:
         listed = [_described(key) for key in custodian.all()]
     if as_json:
-        _print({"keys": listed})
+        print_json({"keys": listed})
         return
     table = Table("id", "scope", "application", "label", "created", "last used", "state")
     for key in listed:
@@ -119,7 +118,7 @@ def list_keys(store: str, application: str | None, as_json: bool) -> None:
     help="For how many days the old key is still valid; today at least.",
 )
 @_expires_option
-@_json_option
+@json_option
 def rotate_key(
     store: str, key_id: str, overlap_days: int, expires: int | None, as_json: bool
 ) -> None:
@@ -133,7 +132,7 @@ def rotate_key(
     with _custodian(store) as custodian:
         issued, old = custodian.rotate(key_id, overlap_days=overlap_days, expires=expires)
     if as_json:
-        _print({"key": _described(issued.key), "token": issued.token, "old": _described(old)})
+        print_json({"key": _described(issued.key), "token": issued.token, "old": _described(old)})
         return
     assert old.expires is not None
     click.echo(f"key {old.id} is valid until {day(old.expires)}, {_successor(issued)}", err=True)
@@ -144,7 +143,7 @@ def rotate_key(
 @keys_group.command("revoke")
 @store_option
 @_key_id
-@_json_option
+@json_option
 def revoke_key(store: str, key_id: str, as_json: bool) -> None:
     """Revokes the key with this ID, see deniable keys list; for good.
 
@@ -159,7 +158,7 @@ def revoke_key(store: str, key_id: str, as_json: bool) -> None:
 @keys_group.command("exclude")
 @store_option
 @_key_id
-@_json_option
+@json_option
 def exclude_key(store: str, key_id: str, as_json: bool) -> None:
     """Leaves all reports of the write key with this ID out of every estimate.
 
@@ -174,7 +173,7 @@ def exclude_key(store: str, key_id: str, as_json: bool) -> None:
 @keys_group.command("include")
 @store_option
 @_key_id
-@_json_option
+@json_option
 def include_key(store: str, key_id: str, as_json: bool) -> None:
     """Takes the reports of an excluded key back into estimates; none of them was lost."""
     with _custodian(store) as custodian:
@@ -218,17 +217,13 @@ def _successor(issued: Issued) -> str:
 
 def _tell(key: StoredKey, as_json: bool, words: str) -> None:
     if as_json:
-        _print({"key": _described(key)})
+        print_json({"key": _described(key)})
     else:
         click.echo(words)
 
 
 def _described(key: StoredKey) -> dict[str, Any]:
     return described(key, _today())
-
-
-def _print(data: dict[str, Any]) -> None:
-    click.echo(json.dumps(data, indent=4))
 
 
 def _today() -> int:

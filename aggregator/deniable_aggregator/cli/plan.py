@@ -10,7 +10,8 @@ import click
 from rich.console import Console
 
 from deniable_aggregator.cli.planned import plan_plot, plan_table
-from deniable_aggregator.planning import DEFAULT_DAYS, Plan, plan
+from deniable_aggregator.cli.printing import charts, json_option, picture_option, print_json
+from deniable_aggregator.planning import DEFAULT_DAYS, plan
 from deniable_shared.fields import MAX_VALUES
 from deniable_shared.mechanisms import NUMERIC
 from deniable_shared.periods import EVERY
@@ -75,12 +76,8 @@ def _checked_width(
     help="Also: how many devices bring an interval down to ± W: a share such as 0.005, or in the "
     "unit of a number.",
 )
-@click.option(
-    "--picture",
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="Draw error against devices, as .svg, .png or .html; needs deniable[charts].",
-)
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@picture_option
+@json_option
 def plan_command(
     file: Path | None,
     kind: str | None,
@@ -127,9 +124,10 @@ def plan_command(
         for metric in registry.metrics.values()
     ]
     if picture is not None:
-        _draw(plans, picture)
+        drawing = charts()
+        drawing.save(drawing.plans_chart(plans), picture)
     if as_json:
-        click.echo(json.dumps({"plans": [each.as_dict() for each in plans]}, indent=2))
+        print_json({"plans": [each.as_dict() for each in plans]})
     else:
         console = Console(highlight=False)
         for each in plans:
@@ -179,13 +177,3 @@ def _registry(fields: list[str], devices: int) -> Registry:
         *fields,
     ]
     return parse("\n".join(lines), name="options")
-
-
-def _draw(plans: list[Plan], path: Path) -> None:
-    try:
-        from deniable_aggregator.charts import plans_chart, save
-    except ImportError as error:
-        raise click.ClickException(
-            "pictures need an extra: pip install 'deniable[charts]'"
-        ) from error
-    save(plans_chart(plans), path)

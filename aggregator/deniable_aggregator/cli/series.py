@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from deniable_aggregator.cli.api import server_options
+from deniable_aggregator.cli.asking import ask_about, days_options, time_options
+from deniable_aggregator.cli.printing import (
+    charts,
+    literal_console,
+    picture_option,
+    print_json,
+    uncounted,
+)
 from deniable_aggregator.cli.table import IntervalBar
-from deniable_aggregator.cli.time_options import ask, time_options
 from deniable_aggregator.series import BY
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
-    from datetime import datetime
+    from pathlib import Path
 
-_DAY = click.DateTime(formats=["%Y-%m-%d"])
 _MEDIAN = 0.5
 
 
@@ -29,21 +32,16 @@ _MEDIAN = 0.5
 @click.option(
     "--by", type=click.Choice(BY), default=BY[0], show_default=True, help="How long a period is."
 )
-@click.option("--since", type=_DAY, help="The first day, such as 2026-01-31.")
-@click.option("--until", type=_DAY, help="The last day.")
-@click.option(
-    "--plot",
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="Also draw it, as .svg, .png or .html; needs the extra deniable[charts].",
-)
+@days_options
+@picture_option
 @time_options
 @server_options
 def series(
     metric: str,
     by: str,
-    since: datetime | None,
-    until: datetime | None,
-    plot: Path | None,
+    since: str | None,
+    until: str | None,
+    picture: Path | None,
     items: tuple[str, ...],
     candidates: Path | None,
     about: str,
@@ -59,32 +57,31 @@ def series(
 
     \b
         deniable series theme --by week
-        deniable series emoji --item 🐝 --item 🌻 --since 2026-01-01 --plot emoji.svg
+        deniable series emoji --item 🐝 --item 🌻 --since 2026-01-01 --picture emoji.svg
         deniable series startup_seconds --by month
     """  # noqa: D301  click reads the backslash as a sign
     query = {
         "by": by,
-        "since": None if since is None else f"{since:%Y-%m-%d}",
-        "until": None if until is None else f"{until:%Y-%m-%d}",
+        "since": since,
+        "until": until,
         "about": about,
         "interval": interval,
     }
-    answer = ask(server, token, f"/v1/metrics/{metric}/series", query, items, candidates)
-    if plot is not None:
-        _draw(answer, plot)
+    answer = ask_about(server, token, f"/v1/metrics/{metric}/series", query, items, candidates)
+    if picture is not None:
+        drawing = charts()
+        drawing.save(drawing.series_chart(answer), picture)
     if as_json:
-        click.echo(json.dumps(answer, indent=2))
+        print_json(answer)
         return
-    console = Console(highlight=False, markup=False, emoji=False)  # items are shown as they are
+    console = literal_console()
     console.print(series_table(answer))
     console.print(f"Unit: {answer['unit']}. Intervals: {answer['interval']['meaning']}.")
     for spec in answer["specs"]:
         if "repeated" in spec:
             console.print(f"{spec['title']}: {spec['repeated']}.")
-    if answer["pending_reports"]:
-        console.print(f"{answer['pending_reports']:,} more reports are waiting to be counted.")
-    if answer["excluded_reports"]:
-        console.print(f"{answer['excluded_reports']:,} reports of excluded keys are left out.")
+    for line in uncounted(answer):
+        console.print(line)
 
 
 def series_table(answer: Mapping[str, Any]) -> Table:
@@ -149,13 +146,3 @@ def _rows(period: Mapping[str, Any], answer: Mapping[str, Any]) -> Iterator[dict
             if row["quantile"] == _MEDIAN:
                 ends = {"low": row["low"], "high": row["high"]}
                 yield {"item": "median", "share": row["value"], **ends}
-
-
-def _draw(answer: dict[str, Any], path: Path) -> None:
-    try:
-        from deniable_aggregator.charts import save, series_chart
-    except ImportError as error:
-        raise click.ClickException(
-            "pictures need an extra: pip install 'deniable[charts]'"
-        ) from error
-    save(series_chart(answer), path)

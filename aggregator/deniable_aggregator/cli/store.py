@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import time
 from contextlib import contextmanager
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,17 +13,18 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
+from deniable_aggregator.cli.printing import json_option, print_json
 from deniable_aggregator.cli.target import store_option
+from deniable_aggregator.days import day
 from deniable_aggregator.store.backup import backup, restore
 from deniable_aggregator.store.opening import shown
 from deniable_aggregator.store.summary import summary
 from deniable_aggregator.store.transfer import export_store, import_store
-from deniable_shared.periods import SECONDS_PER_EPOCH, epoch_at
+from deniable_shared.periods import epoch_at
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 _NEW_FILE = click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
 _FILE = click.argument("file", type=click.Path(path_type=Path, dir_okay=False, exists=True))
 
@@ -40,14 +39,15 @@ def store_group() -> None:
 
 @store_group.command()
 @store_option
-@_JSON
+@json_option
 def info(store: str, as_json: bool) -> None:
     """Shows how large the store is, and what is in it."""
     found = summary(store, epoch_at(time.time()))
     days = found["days"]
-    days.update({name: _day(days[name]) for name in ("first", "last")})
+    if days["first"] is not None:
+        days.update({name: day(days[name]) for name in ("first", "last")})
     if as_json:
-        click.echo(json.dumps(found, indent=4))
+        print_json(found)
         return
     table = Table(show_header=False)
     table.add_row("store", Text(found["store"]))
@@ -65,7 +65,7 @@ def info(store: str, as_json: bool) -> None:
 
 @store_group.command("migrate")
 @store_option
-@_JSON
+@json_option
 def migrate_store(store: str, as_json: bool) -> None:
     """Brings a store of an earlier version of deniable to this one's schema.
 
@@ -76,7 +76,7 @@ def migrate_store(store: str, as_json: bool) -> None:
 
     done = migrate(store)
     if as_json:
-        click.echo(json.dumps({"store": shown(store), **done._asdict()}, indent=4))
+        print_json({"store": shown(store), **done._asdict()})
     elif done.before == done.after:
         click.echo(f"{shown(store)} has the newest schema, {done.after}, already")
     else:
@@ -86,7 +86,7 @@ def migrate_store(store: str, as_json: bool) -> None:
 @store_group.command("backup")
 @store_option
 @_NEW_FILE
-@_JSON
+@json_option
 def backup_store(store: str, file: Path, as_json: bool) -> None:
     """Copies the store into FILE, as it is at one moment, while the server runs.
 
@@ -101,7 +101,7 @@ def backup_store(store: str, file: Path, as_json: bool) -> None:
 @store_group.command("restore")
 @store_option
 @_FILE
-@_JSON
+@json_option
 def restore_store(store: str, file: Path, as_json: bool) -> None:
     """Makes a store of the backup in FILE.
 
@@ -116,7 +116,7 @@ def restore_store(store: str, file: Path, as_json: bool) -> None:
 @store_group.command("export")
 @store_option
 @_NEW_FILE
-@_JSON
+@json_option
 def export(store: str, file: Path, as_json: bool) -> None:
     """Copies the store, of whatever kind, into FILE, which is a store in an SQLite file.
 
@@ -131,7 +131,7 @@ def export(store: str, file: Path, as_json: bool) -> None:
 @store_group.command("import")
 @store_option
 @_FILE
-@_JSON
+@json_option
 def import_(store: str, file: Path, as_json: bool) -> None:
     """Copies the store in the SQLite file FILE into an empty store, of whatever kind.
 
@@ -161,13 +161,7 @@ def _progress(label: str) -> Iterator[Callable[[int, int], None]]:
 def _tell(as_json: bool, what: str, target: str, file: Path, **more: Any) -> None:
     if as_json:
         done = {"store": shown(target), "file": str(file), "bytes": file.stat().st_size, **more}
-        click.echo(json.dumps({"done": what, **done}, indent=4))
+        print_json({"done": what, **done})
         return
     words = "from" if what in {"restored", "imported"} else "to"
     click.echo(f"{what} {shown(target)} {words} {file}")
-
-
-def _day(epoch: int | None) -> str | None:
-    if epoch is None:
-        return None
-    return datetime.fromtimestamp(epoch * SECONDS_PER_EPOCH, UTC).date().isoformat()

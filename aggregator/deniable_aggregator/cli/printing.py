@@ -1,0 +1,54 @@
+"""What commands print: JSON for programs, tables for people, pictures into files."""
+
+from __future__ import annotations
+
+import json
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+from rich.console import Console
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+
+picture_option = click.option(
+    "--picture",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Also draw it, as .svg, .png or .html; needs the extra deniable[charts].",
+)
+
+
+def print_json(data: Any) -> None:
+    """Prints data for programs."""
+    click.echo(json.dumps(data, indent=2))
+
+
+def literal_console() -> Console:
+    """A console that shows items as they are: none of their signs mean anything."""
+    return Console(highlight=False, markup=False, emoji=False)
+
+
+def charts() -> Any:
+    """The module `deniable_aggregator.charts`.
+
+    Raises:
+        click.ClickException: if what it needs is not installed.
+    """
+    try:
+        return import_module("deniable_aggregator.charts")
+    except ImportError as error:
+        raise click.ClickException(
+            "pictures need an extra: pip install 'deniable[charts]'"
+        ) from error
+
+
+def uncounted(answer: Mapping[str, Any]) -> Iterator[str]:
+    """Lines about reports that an answer does not count."""
+    if answer["pending_reports"]:
+        yield f"{answer['pending_reports']:,} more reports are waiting to be counted."
+    if answer["excluded_reports"]:
+        yield f"{answer['excluded_reports']:,} reports of excluded keys are left out."
