@@ -18,7 +18,10 @@ from deniable_shared import registry, wire
 from deniable_shared.periods import epoch_at
 from tests.end_to_end.serving import HOST, free_port, start
 
-KILLS = 25
+KILLS = 20
+DATABASE_KILLS = 4
+"""The last so many of the kills on PostgreSQL hit the database too."""
+
 THREADS = 8
 LONGEST_LIFE_SECONDS = 0.4
 FOLD_SECONDS = "0.02"
@@ -95,23 +98,51 @@ class Relay(threading.Thread):
         return False
 
 
+@pytest.fixture(scope="module")
+def mortal():
+    """A database server of its own, which is killed too."""
+    from tests.postgresql import Postgresql
+
+    server = Postgresql()
+    yield server
+    server.remove()
+
+
 @pytest.mark.slow
 def test_nothing_acknowledged_is_lost_and_nothing_is_counted_twice(tmp_path):
-    path, port, epoch = tmp_path / "store.db", free_port(), epoch_at(time.time())
-    with contextlib.closing(Store(path)) as store:
+    kill_again_and_again(tmp_path / "store.db", tmp_path / "store.log")
+
+
+@pytest.mark.slow
+def test_the_same_on_postgresql_whose_server_is_killed_too(postgresql, mortal, tmp_path):  # noqa: ARG001
+    kill_again_and_again(mortal.fresh_schema(), tmp_path / "store.log", mortal)
+
+
+def kill_again_and_again(target, output, database=None):
+    port, epoch = free_port(), epoch_at(time.time())
+    with contextlib.closing(Store(target)) as store:
         store.metrics.register(METRICS.values(), epoch)
-        token = create(store, scope="write", application="flightdeck", label="", today=epoch)
-        reader = create(store, scope="read", application="flightdeck", label="", today=epoch)
+        token, reader = (
+            create(store, scope=scope, application="flightdeck", label="", today=epoch)
+            for scope in ("write", "read")
+        )
     stop = threading.Event()
     relays = [Relay(port, token, epoch, stop) for _ in range(THREADS)]
-    server = start(path, "--fold-seconds", FOLD_SECONDS, port=port)
+    options = ("--fold-seconds", FOLD_SECONDS)
+    server = start(target, *options, port=port, output=output)
     try:
         for relay in relays:
             relay.start()
-        for _ in range(KILLS):
+        for kill in range(KILLS):
             time.sleep(random.uniform(0, LONGEST_LIFE_SECONDS))
+            if database is not None and kill >= KILLS - DATABASE_KILLS:
+                database.kill()
+                # The server goes on, and answers that nothing can be stored now.
+                time.sleep(random.uniform(0, LONGEST_LIFE_SECONDS))
+                database.start()
+                time.sleep(random.uniform(0, LONGEST_LIFE_SECONDS))
             server.kill()
-            server = start(path, "--fold-seconds", FOLD_SECONDS, port=port)
+            server = start(target, *options, port=port, output=output)
         stop.set()
         for relay in relays:
             relay.join(30)
@@ -127,7 +158,7 @@ def test_nothing_acknowledged_is_lost_and_nothing_is_counted_twice(tmp_path):
         stop.set()
         server.kill()
     acknowledged = sum((relay.acknowledged for relay in relays), Counter())
-    with contextlib.closing(Store(path)) as store:
+    with contextlib.closing(Store(target)) as store:
         for name, metric in METRICS.items():
             size = 3 if name == "theme" else 2
             counted = store.tallies.total(metric.spec.digest, size, 0, epoch).cells.tolist()
@@ -137,4 +168,6 @@ def test_nothing_acknowledged_is_lost_and_nothing_is_counted_twice(tmp_path):
         assert store.inbox.count_set_aside(digests) == 0
     # The test is worth something only if kills did hit uploads on their way.
     assert sum(relay.repeats for relay in relays) >= KILLS
-    assert not sum((relay.refused for relay in relays), Counter())
+    # While the database is away, nothing else is said than that it is.
+    refused = sum((relay.refused for relay in relays), Counter())
+    assert refused.keys() <= (set() if database is None else {429, 503})
