@@ -30,10 +30,12 @@ POISONING: Final[Mapping[str, Any]] = {
 }
 """What the poisoning radius beside every estimate is."""
 
-_ABOUT: Final[Mapping[str, str]] = {
+WHOSE: Final[Mapping[str, str]] = {
     "devices": "the devices that reported",
     "population": "the population that the devices that reported are a random sample of",
 }
+"""Whose shares an estimate, its errors and its intervals are about."""
+
 _EXACT: Final = (
     " Where fewer than 20 reports (more, for many items at once) would support an absent item, "
     "they are exact binomial intervals instead of normal ones: see each one's method."
@@ -104,7 +106,7 @@ class Estimate:
 
     def as_dict(self) -> dict[str, Any]:
         """JSON data: the meaning of the numbers, then one entry per item."""
-        where = _ABOUT[self.about]
+        where = WHOSE[self.about]
         data: dict[str, Any] = {
             "metric": self.metric,
             "reports": self.reports,

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from deniable_aggregator.answer import DETECTION_ALPHA, POISONING, described
+from deniable_aggregator.answer import DETECTION_ALPHA, POISONING, WHOSE, described
 from deniable_aggregator.combination import in_common, variance_of
 from deniable_aggregator.estimate import combination_of
 from deniable_aggregator.intervals import alpha_of, detect, z_of
@@ -17,7 +17,7 @@ from deniable_aggregator.tallies import with_reports
 from deniable_shared.errors import ParameterError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
@@ -29,11 +29,6 @@ if TYPE_CHECKING:
     from deniable_shared.spec import Spec
 
     Tallies = Sequence[tuple[Spec, NDArray[np.int64]]]
-
-_WHOSE: Final[Mapping[str, str]] = {
-    "devices": "the devices that reported",
-    "population": "the population that the devices that reported are a random sample of",
-}
 
 
 @dataclass(frozen=True)
@@ -81,7 +76,7 @@ class Within:
     def as_dict(self) -> dict[str, Any]:
         """JSON data: the meaning of the numbers, then one entry per value."""
         options = self.options
-        inside = f"{_WHOSE[options.about]} and are in segment {self.name}={self.segment}"
+        inside = f"{WHOSE[options.about]} and are in segment {self.name}={self.segment}"
         together = (
             "all intervals at once cover"
             if options.interval == "simultaneous"
