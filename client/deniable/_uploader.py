@@ -1,20 +1,16 @@
 """The uploader: a background thread that lives only while there is something to wait for.
 
-It sends one report per request, each at its own random time, and gives a report up only when the
-aggregator refuses it for good. A report that is claimed for a try is written back with a later due
-time first, so a crash, or a second process on the same directory, costs at most a duplicate, which
-the aggregator recognises by the upload's id.
+It sends one report per request, each at its own random time; what becomes of one is in `_courier`.
 """
 
 from __future__ import annotations
 
-import contextlib
 import math
-import os
 import threading
 import time
 from typing import TYPE_CHECKING, Final
 
+from deniable._courier import CLAIM_SECONDS, Courier, claimed_elsewhere
 from deniable._device import STORAGE_ERRORS
 from deniable._spool import MAX_AGE_DAYS
 from deniable._status import FlushResult
@@ -25,28 +21,12 @@ if TYPE_CHECKING:
 
     from deniable._device import Device
     from deniable._remote import Remote
-    from deniable._spool import Pending
     from deniable._status import Journal
-    from deniable._transport import Response, Transport
+    from deniable._transport import Transport
 
-SEND_TIMEOUT_SECONDS: Final = 10.0
-CLAIM_SECONDS: Final = 15.0
-"""How long a claimed report is nobody else's: longer than a try can take. As long waits, at most,
-what a process was trying when it was killed; a flush takes it at once."""
-
-FIRST_BACKOFF_SECONDS: Final = 2.0
-MAX_BACKOFF_SECONDS: Final = 3_600.0
-MAX_RETRY_AFTER_SECONDS: Final = 3_600.0
 STORAGE_BACKOFF_SECONDS: Final = 60.0
 MAX_WAIT_SECONDS: Final = 3_600.0
 """The thread looks at the clock at least this often, since the clock may be changed."""
-
-ACCEPTED: Final = 204
-REFUSED: Final = frozenset({400, 410, 413, 415, 422})
-"""Final answers: the same bytes would be refused again."""
-
-CONFLICT: Final = 409
-"""This report must wait, for its metric is not registered yet; others need not."""
 
 _BATCH: Final = 32
 _COUNT_SECONDS: Final = 0.05
@@ -88,7 +68,7 @@ class Uploader:
         background: bool,
     ) -> None:
         self._device = device
-        self._transport = transport
+        self._courier = Courier(device, transport, remote, journal, clock)
         self._remote = remote
         self._journal = journal
         self._clock = clock
@@ -96,16 +76,14 @@ class Uploader:
         self._owing = owing
         self._background = background
         # No report can honestly be due later than this from now on.
-        backoff = remote.slowed_at_most(MAX_BACKOFF_SECONDS)
-        self._horizon_seconds = max(longest_wait_seconds, backoff) + CLAIM_SECONDS
-        self._failures = 0
-        self._hold_until = 0.0
+        longest_wait_seconds = max(longest_wait_seconds, self._courier.longest_backoff_seconds)
+        self._horizon_seconds = longest_wait_seconds + CLAIM_SECONDS
         self.forked()
 
     def forked(self) -> None:
         """Forgets the thread, which stays in the parent, and its locks. Called in a child."""
         self._condition = threading.Condition()
-        self._sending = threading.Lock()
+        self._courier.forked()
         self._thread: threading.Thread | None = None
         self._news_at = math.inf
         self._next_look = 0.0
@@ -124,7 +102,7 @@ class Uploader:
             self._news_at = min(self._news_at, due)
             if self._thread is None:
                 self._start()
-            elif max(due, self._hold_until) < self._next_look:
+            elif max(due, self._courier.hold_until) < self._next_look:
                 self._condition.notify_all()
 
     def flush(self, timeout_seconds: float) -> FlushResult:
@@ -193,8 +171,7 @@ class Uploader:
         try:
             self._work()
         finally:
-            with self._sending, contextlib.suppress(BaseException):
-                self._transport.close()
+            self._courier.close()
 
     def _work(self) -> None:
         me = threading.current_thread()
@@ -221,7 +198,7 @@ class Uploader:
                 if self._news_at < math.inf:
                     # The round may have looked too early to see it; while the aggregator cannot be
                     # reached, there is no use in looking again for every report.
-                    news = max(self._news_at, self._hold_until) - now
+                    news = max(self._news_at, self._courier.hold_until) - now
                     wait = news if wait is None else min(wait, news)
                 if wait is None:
                     self._thread = None
@@ -244,12 +221,11 @@ class Uploader:
         elif self._background:
             self._send_due(me)
         if self._journal.sent > sent and self._thread is me:
-            with self._sending:
-                self._remote.uploaded()
+            self._courier.tell(self._remote.uploaded)
         return self._next_wait() if self._background else None
 
     def _send_due(self, me: threading.Thread) -> None:
-        while time.monotonic() >= self._hold_until:
+        while time.monotonic() >= self._courier.hold_until:
             now = self._clock()
             with self._device as device:
                 device.spool.drop_before(epoch_at(now) - MAX_AGE_DAYS)
@@ -259,7 +235,7 @@ class Uploader:
             for report in reports:
                 if self._thread is not me or self._served < self._requested:
                     return
-                if not self._try(report):
+                if not self._courier.deliver(report, lambda: self._thread is me):
                     return
 
     def _send_all(self, me: threading.Thread) -> None:
@@ -280,64 +256,11 @@ class Uploader:
                     continue  # the aggregator would refuse it for good
                 if report.epoch == today and report.digest in self._owing:
                     continue  # absence is not reported before its day is over, so nor is a value
-                if _claimed_elsewhere(report, self._clock()):
+                if claimed_elsewhere(report, self._clock()):
                     continue  # it is being sent
-                if not self._try(report):
+                if not self._courier.deliver(report, lambda: self._thread is me):
                     return
             after = reports[-1].number
-
-    def _try(self, report: Pending) -> bool:
-        """Sends one report once; False if the aggregator wants, or seems, to be left alone."""
-        with self._device as device:
-            if not device.spool.claim(report, self._clock() + CLAIM_SECONDS):
-                return True
-        # The debit of this report must outlive a power failure before anyone else sees it.
-        self._device.sync()
-        if self._thread is not threading.current_thread():
-            return False  # stopped meanwhile: the user may have withdrawn consent
-        response = self._exchange(report.body())
-        status = None if response is None else response.status
-        if status == ACCEPTED or status in REFUSED:
-            accepted = status == ACCEPTED
-            with self._device as device:
-                settle = device.spool.delivered if accepted else device.spool.refused
-                settle(report)
-            if accepted:
-                self._journal.delivered()
-            else:
-                self._journal.drop(f"refused_{status}")
-                self._journal.trouble(f"refused_{status}", "the aggregator refused a report")
-            self._failures = 0
-            return True
-        if status is not None:
-            self._journal.trouble(f"status_{status}", "the aggregator did not take a report now")
-        with self._device as device:
-            device.spool.postpone(report, self._clock() + self._backoff_seconds(report.tries))
-        if status == CONFLICT:
-            return True
-        asked = 0.0 if response is None else response.retry_after_seconds or 0.0
-        wait = max(self._backoff_seconds(self._failures), min(asked, MAX_RETRY_AFTER_SECONDS))
-        self._failures += 1
-        self._hold_until = time.monotonic() + wait
-        return False
-
-    def _backoff_seconds(self, failures: int) -> float:
-        """Exponential backoff with full jitter: uniform below a bound that doubles."""
-        bound = min(MAX_BACKOFF_SECONDS, FIRST_BACKOFF_SECONDS * 2.0 ** min(failures, 32))
-        return self._remote.slowed(bound) * int.from_bytes(os.urandom(4), "big") / 2**32
-
-    def _exchange(self, body: bytes) -> Response | None:
-        with self._sending:
-            try:
-                response = self._transport.send(body, SEND_TIMEOUT_SECONDS)
-            except BaseException as error:  # noqa: BLE001  a transport may be cancelled, too
-                detail = error.strerror if isinstance(error, OSError) else None
-                self._journal.trouble("unreachable", detail or type(error).__name__)
-                return None
-        if not _is_response(response):
-            self._journal.trouble("unreachable", "the transport did not return a Response")
-            return None
-        return response
 
     def _next_wait(self) -> float | None:
         with self._device as device:
@@ -353,28 +276,4 @@ class Uploader:
         wait = due - now
         if wait > self._horizon_seconds:
             wait = 0.0
-        return min(max(wait, self._hold_until - time.monotonic(), 0.0), longest)
-
-
-def _is_response(answer: object) -> bool:
-    """Whether a transport, perhaps one of the host's own making, returned what it should."""
-    status = getattr(answer, "status", None)
-    seconds = getattr(answer, "retry_after_seconds", "missing")
-    return isinstance(status, int) and isinstance(seconds, int | float | None)
-
-
-def _claimed_elsewhere(report: Pending, now: float) -> bool:
-    """Whether another process is sending a report at this moment.
-
-    One that shares the directory from another container cannot be seen, or be mistaken for this
-    process; then a report may be sent twice, and is counted once.
-    """
-    if report.claimant in (0, os.getpid()) or not now < report.due <= now + CLAIM_SECONDS:
-        return False
-    try:
-        os.kill(report.claimant, 0)  # asks only whether it lives
-    except ProcessLookupError:
-        return False
-    except (OSError, OverflowError):
-        pass  # it lives, and is somebody else's; or it was never a process
-    return True
+        return min(max(wait, self._courier.hold_until - time.monotonic(), 0.0), longest)

@@ -10,7 +10,7 @@ import sys
 
 import pytest
 
-from deniable import FlushResult, _uploader
+from deniable import FlushResult, _courier
 from deniable._device import Device
 from deniable._ledger import Ledger
 from deniable._status import Journal
@@ -56,7 +56,7 @@ def test_no_claim_outlives_its_time(claimed, clock):
 
 
 def test_no_claim_lasts_longer_because_a_clock_was_ahead(claimed, clock):
-    clock.now -= _uploader.CLAIM_SECONDS
+    clock.now -= _courier.CLAIM_SECONDS
     assert claimed.flush() == FlushResult(sent=1, pending=0, dropped=0)
 
 

@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from deniable import FlushResult, _device, _uploader
+from deniable import FlushResult, _courier, _device
 from deniable_shared import wire
 from tests.client.collector import collecting
 from tests.client.conftest import DAY
@@ -15,8 +15,8 @@ from tests.waiting import wait_until
 
 @pytest.fixture(autouse=True)
 def _short_backoff(monkeypatch):
-    monkeypatch.setattr(_uploader, "FIRST_BACKOFF_SECONDS", 0.01)
-    monkeypatch.setattr(_uploader, "MAX_BACKOFF_SECONDS", 0.05)
+    monkeypatch.setattr(_courier, "FIRST_BACKOFF_SECONDS", 0.01)
+    monkeypatch.setattr(_courier, "MAX_BACKOFF_SECONDS", 0.05)
 
 
 def test_a_report_goes_out_on_its_own(make_client, collector):
@@ -137,7 +137,7 @@ def test_retry_after_is_honoured(make_client, collector):
 
 
 def test_retry_after_is_clamped(make_client, collector, monkeypatch):
-    monkeypatch.setattr(_uploader, "MAX_RETRY_AFTER_SECONDS", 0.01)
+    monkeypatch.setattr(_courier, "MAX_RETRY_AFTER_SECONDS", 0.01)
     collector.answer = lambda _body: (503, {"Retry-After": "999999999", "Content-Length": "0"})
     client = make_client(endpoint=collector.endpoint, upload_delay_seconds=0)
     client.record("theme", "dark")
