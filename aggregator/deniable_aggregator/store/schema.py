@@ -95,15 +95,7 @@ inbox: Final = Table(
     Column("payload", LargeBinary, nullable=False),
 )
 
-set_aside: Final = Table(
-    "set_aside",
-    metadata,
-    Column("id", _RowId, primary_key=True, autoincrement=False),
-    Column("digest", LargeBinary(32), nullable=False),
-    Column("epoch", Integer, nullable=False),
-    Column("key", Text, nullable=False),  # of the write key, which many devices share
-    Column("payload", LargeBinary, nullable=False),
-)
+set_aside: Final = inbox.to_metadata(metadata, name="set_aside")
 
 # Parts add up; whoever reads adds them, and now and then they are put together.
 tallies: Final = Table(
