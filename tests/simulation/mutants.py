@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import delete, select, update
+from sqlalchemy import delete, update
 
 from deniable_aggregator.store import Outcome, batch, database, inbox, schema, transfer
 
@@ -95,21 +95,6 @@ def counted_before_it_is_taken(claimed: Any, where: Any, counted: Any, rows: Any
     return True
 
 
-def merged_whoever_was_first(sums: Any, where: Any, length: int) -> bool:
-    here = schema.tallies.c.digest == where.digest
-    here &= schema.tallies.c.epoch == where.epoch
-    here &= schema.tallies.c.key == where.key
-    columns = schema.tallies.c.part, schema.tallies.c.reports, schema.tallies.c.cells
-    with sums._database.read() as connection:
-        found = connection.execute(select(*columns).where(here)).all()
-    merged = batch.added(((row.reports, row.cells) for row in found), length // 8)
-    with sums._database.write() as connection:
-        parts = schema.tallies.c.part.in_([row.part for row in found])
-        connection.execute(delete(schema.tallies).where(here, parts))
-        batch.add_part(connection, where, merged)
-    return True
-
-
 def a_day_too_many_is_forgotten(sums: Any, before: int, **_: Any) -> int:
     with sums._database.write() as connection:
         old = schema.tallies.c.epoch <= before
@@ -143,7 +128,6 @@ DEFECTS: dict[str, tuple[str, Callable[..., Any]]] = {
         ("store.inbox.Inbox.close_epochs", days_are_deleted_where_they_are_closed),
         ("store.inbox.Inbox.append", remembered_in_a_transaction_of_its_own),
         ("store.batch.Batch.count", counted_before_it_is_taken),
-        ("store.tallies.Tallies._merge", merged_whoever_was_first),
         ("store.tallies.Tallies.forget", a_day_too_many_is_forgotten),
         ("store.batch.Batch.set_aside", rows_set_aside_are_lost),
         ("store.transfer._portions", ids_do_not_move),
