@@ -22,6 +22,11 @@ def test_every_link_leads_to_a_file_of_the_project(path):
         assert (path.parent / target).exists(), target
 
 
+def test_the_list_of_documents_has_them_all():
+    listed = LINK.findall((ROOT / "docs" / "README.md").read_text(encoding="utf-8"))
+    assert {*listed, "README.md"} == {path.name for path in (ROOT / "docs").glob("*.md")}
+
+
 def test_the_registry_in_the_readme_is_one():
     (text,) = re.findall(r"```toml\n(.*?)```", (ROOT / "README.md").read_text("utf-8"), re.DOTALL)
     assert registry.parse(text).application == "flightdeck"

@@ -41,7 +41,7 @@ def _reopen_at_once(monkeypatch):
 
 
 def test_a_flush_ends_in_time_and_does_not_say_what_it_could_not_count(make_client, directory):
-    """It used to wait a second for the lock after its timeout, and to say that nothing waits."""
+    """Another process has the lock: the flush does not wait for it, and does not say zero."""
     client = make_client(background=False)
     client.record("theme", "dark")
     with held(directory):
@@ -76,7 +76,7 @@ def test_a_short_wait_in_vain_does_not_put_the_storage_out_of_use(
 
 
 def test_clients_that_owe_a_wipe_close_within_a_second_altogether(make_client, directory):
-    """Each used to wait for the lock on its own: four took four seconds."""
+    """They wait for locks together; each on its own would be a second for every client."""
     places = [directory.parent / name for name in "abcd"]
     clients = [make_client(directory=place, background=False) for place in places]
     for client in clients:

@@ -125,7 +125,7 @@ client.close()
 
 
 def test_a_directory_without_the_right_to_write_never_raises(run):  # noqa: F811
-    assert run(READ_ONLY) == [["storage_unavailable", 0, 0]]
+    assert run(READ_ONLY) == [["storage_unavailable", None, 0]]
 
 
 def test_locks_that_a_thread_holds_at_a_fork_do_not_hang_the_child(run):  # noqa: F811

@@ -25,9 +25,6 @@ from sqlalchemy import (
 REVISION: Final = "0002"
 """The newest revision in ``migrations/versions``; a store at another one is refused."""
 
-NO_KEY: Final = ""
-"""The key of what was stored before reports were kept by key."""
-
 # Only a column declared INTEGER is SQLite's own row key; BIGINT would get a second index.
 _RowId = BigInteger().with_variant(Integer(), "sqlite")
 
@@ -91,7 +88,9 @@ inbox: Final = Table(
     Column("id", _RowId, primary_key=True, autoincrement=False),
     Column("digest", LargeBinary(32), nullable=False),
     Column("epoch", Integer, nullable=False),
-    Column("key", Text, nullable=False),  # of the write key, which many devices share
+    # The id of the write key that brought it, which many devices share; empty for what was stored
+    # at revision 0001, which did not have it.
+    Column("key", Text, nullable=False),
     Column("payload", LargeBinary, nullable=False),
 )
 
