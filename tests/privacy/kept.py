@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from deniable.randomizers import randomizer_for
 from deniable_shared.rationals import SCALE
+from tests.privacy.conformance import SAMPLES, secret_of, seeded
 from tests.privacy.walk import distribution
 
 if TYPE_CHECKING:
@@ -62,6 +63,27 @@ class Label:
         if self._label not in self._drawn:
             self._drawn[self._label] = draw()
         return self._drawn[self._label]
+
+
+class OverDevices:
+    """For the conformance of mechanisms with permanent answers: devices differ in them."""
+
+    @classmethod
+    def channel(cls, spec: Spec, value: object) -> dict[bytes, Fraction]:
+        """Over what is permanent as well, which a keyed hash makes look uniform."""
+        item = spec.encode(value)
+        return distribution(
+            lambda walk: randomizer_for(spec, walk, lambda *_: walk).report(item, SECRET)
+        )
+
+    def sampled(self, spec: Spec, value: object) -> dict[bytes, int]:
+        """By the shipped keyed hash."""
+        randomizer, item = randomizer_for(spec, seeded("sampler")), spec.encode(value)
+        counts: dict[bytes, int] = {}
+        for device in range(SAMPLES):
+            report = randomizer.report(item, secret_of(device))
+            counts[report] = counts.get(report, 0) + 1
+        return counts
 
 
 def history_channel(spec: Spec, values: Sequence[object]) -> dict[tuple[bytes, ...], Fraction]:

@@ -14,11 +14,11 @@ from deniable_aggregator.tallies import tally_for
 from deniable_shared.rationals import exp_lower, log_upper
 from tests.privacy.conformance import (
     MEAN_LIMIT,
-    SAMPLES,
     MechanismConformance,
     secret_of,
     seeded,
 )
+from tests.privacy.kept import OverDevices
 from tests.privacy.walk import distribution
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def worst(channels: Sequence[dict]) -> Fraction:
     )
 
 
-class MemoizedConformance(MechanismConformance):
+class MemoizedConformance(OverDevices, MechanismConformance):
     """Class attributes to set besides:
 
     tiny: a spec so small that sequences of reports can be enumerated.
@@ -76,23 +76,6 @@ class MemoizedConformance(MechanismConformance):
             Fraction(mechanism.epsilon) / factor,
             Fraction(mechanism.epsilon_permanent) / factor,
         )
-
-    @classmethod
-    def channel(cls, spec, value):
-        """Both rounds: over the permanent answers, which a keyed hash makes look uniform."""
-        item = spec.encode(value)
-        return distribution(
-            lambda walk: randomizer_for(spec, walk, lambda *_: walk).report(item, secret_of(1))
-        )
-
-    def sampled(self, spec, value):
-        """Samples over devices, whose permanent answers differ."""
-        randomizer, item = randomizer_for(spec, seeded("sampler")), spec.encode(value)
-        counts: dict[bytes, int] = {}
-        for device in range(SAMPLES):
-            report = randomizer.report(item, secret_of(device))
-            counts[report] = counts.get(report, 0) + 1
-        return counts
 
     def test_the_permanent_answer_costs_what_is_declared_and_no_more(self):
         for (spec, _, values), declared in zip(self.small, self.permanent, strict=True):

@@ -7,12 +7,11 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from deniable.randomizers import randomizer_for
 from deniable_shared.disclosure import devices_to_see
 from deniable_shared.mechanisms import DBitFlip, SquareWave
 from deniable_shared.rationals import SCALE
-from tests.privacy.conformance import SAMPLES, MechanismConformance, secret_of, seeded
-from tests.privacy.kept import history_channel
+from tests.privacy.conformance import MechanismConformance
+from tests.privacy.kept import OverDevices
 from tests.privacy.specs import histogram
 from tests.privacy.test_numbers import MeanConformance
 
@@ -54,26 +53,12 @@ class TestSquareWave(MeanConformance):
         return [bytes([self.spec.mechanism.outcomes]), b"\xff"]
 
 
-class BinsConformance(MechanismConformance):
+class BinsConformance(OverDevices, MechanismConformance):
     """Bits about a few of ten bins; groups, and what else is permanent, are drawn with the rest."""
 
     population = [0.05] * 300 + [0.55] * 150 + [0.95] * 50
     items = [str(index) for index in range(10)]
     repetitions = 400
-
-    @classmethod
-    def channel(cls, spec, value):
-        channel = history_channel(spec, [value])
-        return {report: weight for (report,), weight in channel.items()}
-
-    def sampled(self, spec, value):
-        """Samples over devices: the shipped keyed hash, groups and all."""
-        randomizer, item = randomizer_for(spec, seeded("sampler")), spec.encode(value)
-        counts = {}
-        for device in range(SAMPLES):
-            report = randomizer.report(item, secret_of(device))
-            counts[report] = counts.get(report, 0) + 1
-        return counts
 
     @classmethod
     def label(cls, value):

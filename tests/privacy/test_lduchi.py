@@ -13,8 +13,8 @@ from deniable_aggregator.tallies import tally_for
 from deniable_shared.errors import ParameterError
 from deniable_shared.mechanisms import MemoizedOneBitMean, OneBitMean
 from deniable_shared.rationals import SCALE, exp_lower, log_upper
-from tests.privacy.conformance import SAMPLES, secret_of, seeded
-from tests.privacy.kept import SECRET, Kept, history_channel, worst_ratio
+from tests.privacy.conformance import secret_of, seeded
+from tests.privacy.kept import SECRET, Kept, OverDevices, history_channel, worst_ratio
 from tests.privacy.specs import number
 from tests.privacy.test_numbers import ENDS, MeanConformance
 from tests.privacy.walk import distribution
@@ -42,7 +42,7 @@ def permanent_channel(spec, *values):
     return distribution(run)
 
 
-class TestMemoizedOneBitMean(MeanConformance):
+class TestMemoizedOneBitMean(OverDevices, MeanConformance):
     """One report of each device, over both rounds and alpha."""
 
     small = [
@@ -60,28 +60,12 @@ class TestMemoizedOneBitMean(MeanConformance):
     items = ["mean"]
 
     @classmethod
-    def channel(cls, spec, value):
-        item = spec.encode(value)
-        return distribution(
-            lambda walk: randomizer_for(spec, walk, lambda *_: walk).report(item, SECRET)
-        )
-
-    @classmethod
     def with_noise(cls, mechanism, factor):
         return MemoizedOneBitMean.for_epsilons(
             Fraction(mechanism.epsilon) / factor,
             Fraction(mechanism.epsilon_permanent) / factor,
             mechanism.steps,
         )
-
-    def sampled(self, spec, value):
-        """Samples over devices: the shipped keyed hash, alpha and all."""
-        randomizer, item = randomizer_for(spec, seeded("sampler")), spec.encode(value)
-        counts = {}
-        for device in range(SAMPLES):
-            report = randomizer.report(item, secret_of(device))
-            counts[report] = counts.get(report, 0) + 1
-        return counts
 
     def out_of_range(self):
         return [b"\x02", b"\xff"]

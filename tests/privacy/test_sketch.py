@@ -14,13 +14,12 @@ from deniable_shared.errors import RegistryError
 from deniable_shared.mechanisms import MEMOIZED_ORACLES, Sketch, SubsetSelection
 from tests.privacy.conformance import (
     REJECTION,
-    SAMPLES,
     MechanismConformance,
     secret_of,
     seeded,
 )
+from tests.privacy.kept import OverDevices
 from tests.privacy.specs import sketch, string
-from tests.privacy.walk import distribution
 
 VALUES = ("ant", "bee", "cat", "dog", "eel")
 
@@ -104,7 +103,7 @@ class TestLocalHashingWithAFiniteFamily(SketchConformance):
     buckets = 8
 
 
-class MemoizedSketchConformance(SketchConformance):
+class MemoizedSketchConformance(OverDevices, SketchConformance):
     """A sketch whose devices keep their row and their answers; `permanent` is twice epsilon."""
 
     __test__ = False
@@ -115,23 +114,6 @@ class MemoizedSketchConformance(SketchConformance):
         oracle = MEMOIZED_ORACLES[cls.inner]
         inner = oracle.for_epsilons(buckets, Fraction(epsilon), 2 * Fraction(epsilon))
         return Sketch(rows=rows, inner=inner)
-
-    @classmethod
-    def channel(cls, spec, value):
-        """Over rows and permanent answers, which a keyed hash makes look uniform."""
-        item = spec.encode(value)
-        return distribution(
-            lambda walk: randomizer_for(spec, walk, lambda *_: walk).report(item, secret_of(1))
-        )
-
-    def sampled(self, spec, value):
-        """Samples over devices, whose rows and permanent answers differ."""
-        randomizer, item = randomizer_for(spec, seeded("sampler")), spec.encode(value)
-        counts: dict[bytes, int] = {}
-        for device in range(SAMPLES):
-            report = randomizer.report(item, secret_of(device))
-            counts[report] = counts.get(report, 0) + 1
-        return counts
 
     def test_a_device_keeps_its_row_and_devices_share_them_evenly(self):
         """Chi-square over 64 or fewer rows, rejected below 1e-6."""
