@@ -222,7 +222,7 @@ def _listed(column: NDArray[np.float64]) -> list[float | None]:
 def _test_meaning(correction: Correction) -> str:
     if correction == "bh":
         return (
-            f"of the items that changed, at most {ALPHA:g} on average have not "
+            f"of the items said to have changed, {ALPHA:.0%} at most on average have not "
             "(Benjamini-Hochberg over all items compared)"
         )
     return (

@@ -156,22 +156,20 @@ def within(tallies: Tallies, segment: str, options: Options, periods: PeriodsByS
         ParameterError: if no spec has the segment, if there may be no device in it, so that
             dividing by its share means nothing, or if an option does not fit.
     """
-    if options.top or options.detected or options.postprocess or options.interval == "selected":
-        constraint = "left out within a segment: top, detected, selected intervals and postprocess"
-        raise ParameterError("question", constraint, segment)
+    _refuse_options(options)
     mine = _with_segment(tallies, segment)
     if not mine:
-        raise ParameterError("segment", "one that the metric declares", segment)
+        raise ParameterError("segment", _declared(tallies), segment)
     read, items = _read(mine, segment, options.about, periods)
     parts, wanted = read.combined.parts, read.wanted
     own = cast("Segments", mine[0][0].segments)
     interval = options.interval or "item"
     alpha = alpha_of(interval, level=options.level, asked=len(items), shown=len(items))
     size = add_up(parts, wanted.tolist(), items, options.about, alpha)
-    if not size.low > 0:
-        constraint = f"detected to be asked for what is in it: {own.by.name}={segment} is not"
+    ratio = _ratios(parts, wanted, options.about, z_of(alpha)) if size.low > 0 else None
+    if ratio is None:
+        constraint = f"clearly above 0 to be looked into: {own.by.name}={segment} is not"
         raise ParameterError("segment", constraint, size.share)
-    ratio = _ratios(parts, wanted, options.about, z_of(alpha))
     chosen = np.array([own.of.type != "boolean" or value == "true" for value in own.of.domain])
     scores = read.combined.scores[wanted][chosen]
     found = detect(scores, correction=options.correction, alpha=DETECTION_ALPHA)
@@ -194,6 +192,27 @@ def within(tallies: Tallies, segment: str, options: Options, periods: PeriodsByS
         left_out=total - reports,
         specs=tuple((part.spec, part.reports) for part in parts),
     )
+
+
+def _refuse_options(options: Options) -> None:
+    """Refuses what is about items that are chosen, or whose shares add up.
+
+    Raises:
+        ParameterError: naming the option.
+    """
+    for name in ("top", "detected", "postprocess"):
+        if value := getattr(options, name):
+            raise ParameterError(name, "left out within a segment", value)
+    if options.interval == "selected":
+        raise ParameterError("interval", "item or simultaneous within a segment", "selected")
+
+
+def _declared(tallies: Tallies) -> str:
+    """What a segment must be."""
+    found = dict.fromkeys(
+        value for spec, _ in tallies if spec.segments for value in spec.segments.by.values
+    )
+    return f"one of {', '.join(found)}" if found else "left out, as the metric has none"
 
 
 def _with_segment(tallies: Tallies, segment: str, name: str | None = None) -> Tallies:
@@ -224,8 +243,11 @@ def _read(
 
 def _ratios(
     parts: Sequence[Part], wanted: NDArray[np.int64], about: About, z: float
-) -> tuple[NDArray[np.float64], ...]:
+) -> tuple[NDArray[np.float64], ...] | None:
     """Shares within, their standard errors, the ends of their intervals (Fieller 1954), and radii.
+
+    None where the segment's share is within z standard errors of 0: then Fieller's set has no end.
+    The interval of a share, exact or by scores, may exclude 0 although this is so.
 
     A spec has the same weight for a value as for the segment: the inverse variance that this would
     have if nobody were in it.
@@ -255,6 +277,8 @@ def _ratios(
     share = top / bottom
     error = np.sqrt(np.maximum(own - 2 * share * both + share**2 * size, 0.0)) / bottom
     leading = bottom**2 - z**2 * size
+    if not np.all(leading > 0):
+        return None
     middle = top * bottom - z**2 * both
     root = np.sqrt(np.maximum(middle**2 - leading * (top**2 - z**2 * own), 0.0))
     radius = radius_of_ratios(parts, places, weights)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from fractions import Fraction
 
 import numpy as np
@@ -15,6 +16,7 @@ from deniable_shared.errors import ParameterError
 from deniable_shared.mechanisms import ORACLES
 from tests.aggregator.service import TODAY, problem, serving
 from tests.aggregator.simulated import drawn
+from tests.aggregator.simulated import spec_of as spec_of_category
 from tests.privacy.test_segments import segmented
 
 REPORTS, REPETITIONS = 6_000, 500
@@ -115,10 +117,29 @@ def test_a_segment_that_may_be_empty_is_not_divided_by():
     counts = drawn(spec, np.array([3_000, 3_000, 0, 0, 0, 0]), np.random.default_rng(11))
     with pytest.raises(ParameterError, match="channel=y is not"):
         within([(spec, counts)], "y", Options(), {})
-    with pytest.raises(ParameterError, match="one that the metric declares"):
+    with pytest.raises(ParameterError, match="segment must be one of x, y, got 'z'"):
         within([(spec, counts)], "z", Options(), {})
-    with pytest.raises(ParameterError, match="left out within a segment"):
+    plain = spec_of_category("grr", 6, 2)
+    with pytest.raises(ParameterError, match="segment must be left out, as the metric has none"):
+        within([(plain, counts)], "x", Options(), {})
+    with pytest.raises(ParameterError, match="top must be left out within a segment, got 3"):
         within([(spec, counts)], "x", Options(top=3), {})
+    with pytest.raises(ParameterError, match="interval must be item or simultaneous within"):
+        within([(spec, counts)], "x", Options(interval="selected"), {})
+
+
+@pytest.mark.parametrize("about", ["devices", "population"])
+def test_an_interval_within_a_small_segment_has_the_estimate_in_it(about):
+    """Where the set of Fieller has no end, there is no interval to give: 10% of 300 devices."""
+    spec, generator = spec_of(), np.random.default_rng(3)
+    held = np.array([135, 81, 54, 15, 12, 3])
+    answers = []
+    for _ in range(200):
+        with contextlib.suppress(ParameterError):
+            counts = drawn(spec, held, generator)
+            answers.append(within([(spec, counts)], "y", Options(about=about), {}))
+    assert len(answers) > 50
+    assert all((a.low <= a.share).all() and (a.share <= a.high).all() for a in answers)
 
 
 def test_errors_that_cannot_be_known_are_not_made_up():

@@ -68,7 +68,9 @@ def warning(examination: Examination) -> str | None:
     dates = ", ".join(dict.fromkeys(days.day(day.epoch) for day in failing[:3]))
     more = "" if len(failing) <= 3 else f" and {len(failing) - 3} more"
     keys = sorted({key for day in failing for key in day.stand_out(examination.limit)})
-    named = f" Key{'s' * (len(keys) > 1)} {', '.join(keys)} stand out." if any(keys) else ""
+    named = ""
+    if any(keys):
+        named = f" Keys {', '.join(keys)} stand out." if keys[1:] else f" Key {keys[0]} stands out."
     return (
         f"The reports of {dates}{more} are not all those of honest devices: see the metric's "
         f"health.{named}"
