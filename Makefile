@@ -15,7 +15,7 @@ PIP_INSTALL := -m pip install -qq --disable-pip-version-check
 export OMP_NUM_THREADS := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast postgresql check serve bench bench-accuracy bench-sdk clean
+.PHONY: help demo test test-fast postgresql check serve bench bench-accuracy bench-sdk soak clean
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' Makefile
@@ -48,6 +48,9 @@ bench-accuracy: $(VENV)/.demo $(PEERS)/.peers ## measure errors against the leas
 
 bench-sdk: $(VENV)/.demo $(SDKS)/.deniable $(SDKS)/.others ## measure the client beside other SDKs; QUICK=1 is a rough run
 	@$(BIN)/python -m benchmarks.client_sdk $(if $(QUICK),--quick)
+
+soak: $(VENV)/.demo ## load a server for five minutes, and compare what was acknowledged with what was counted
+	@$(BIN)/python -m benchmarks.soak
 
 clean: ## remove environments, caches and build products
 	@rm -rf $(VENV) $(PEERS) $(SDKS) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
