@@ -70,7 +70,7 @@ def shares_chart(
     marked = base.transform_calculate(mark=f"'{estimated}'")
     layers: list[alt.Chart] = [
         marked.mark_rule(strokeWidth=2).encode(
-            x=alt.X("low:Q", title=f"share of {_WHOSE[answer['about']]}", axis=axis),
+            x=alt.X("low:Q", title=f"share of {_whose(answer)}", axis=axis),
             x2="high:Q",
             color=color,
         ),
@@ -195,6 +195,11 @@ def series_chart(answer: Mapping[str, Any], *, most: int = 8) -> alt.LayerChart:
     lines = base.mark_line(point=True).encode(y="share:Q")
     title = alt.TitleParams(answer["metric"], subtitle=_subtitle(answer), anchor="start")
     return alt.LayerChart(layer=[bars, lines], title=title, width=WIDTH, height=SERIES_HEIGHT)
+
+
+def _whose(answer: Mapping[str, Any]) -> str:
+    whose, segment = _WHOSE[answer["about"]], answer.get("segment")
+    return whose if segment is None else f"{whose} with {segment['name']}={segment['value']}"
 
 
 def _mean_row(period: Mapping[str, Any], metric: str) -> dict[str, Any]:

@@ -29,6 +29,12 @@ def test_the_chart_holds_the_numbers_it_was_given(answer):
         assert row["truth"] == truth[row["item"]]
 
 
+def test_a_chart_within_a_segment_says_within_which(answer):
+    within = {**answer, "segment": {"name": "channel", "value": "beta"}}
+    assert "share of the devices that reported with channel=beta" in shares_chart(within).to_json()
+    assert "with channel" not in shares_chart(answer).to_json()
+
+
 def test_only_the_largest_are_drawn(answer):
     chart = json.loads(shares_chart(answer, most=2).to_json())
     (drawn,) = chart["datasets"].values()

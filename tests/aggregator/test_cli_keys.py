@@ -77,6 +77,16 @@ def test_a_key_goes_through_its_life(run, done):
         assert words in shown
 
 
+def test_ids_are_whole_in_a_narrow_terminal(target):
+    """They are what the other commands take; without a terminal a table has 80 columns, too."""
+    runner = CliRunner(env={"COLUMNS": "80", "DENIABLE_STORE": str(target)})
+    made = runner.invoke(deniable, ["keys", "create", *KEY, "--label", "build 2 " * 20, "--json"])
+    key = json.loads(made.stdout)["key"]["id"]
+    assert key in runner.invoke(deniable, ["keys", "list"]).stdout
+    shown = runner.invoke(deniable, ["audit-log", "show"]).stdout
+    assert "…" not in shown
+
+
 def test_a_token_is_alone_on_the_output(run, target):
     """So that it can be piped; what else is to be said goes to the other one."""
     made = run("keys", "create", *KEY)

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 from rich.console import Console
-from rich.table import Table
+from rich.table import Column, Table
 from rich.text import Text
 
 from deniable_aggregator.audit import HASH_BYTES, Entry, Verdict, verify
@@ -46,7 +46,7 @@ def show(store: str, last: int | None, as_json: bool) -> None:
     if as_json:
         print_json({"entries": [_described(entry) for entry in entries]})
         return
-    table = Table("entry", "day", "actor", "act", "details")
+    table = Table("entry", "day", "actor", "act", Column("details", overflow="fold"))
     for entry in entries:
         # As they are: brackets and colons are not for rich to read.
         words = (Text(str(text)) for text in (entry.actor, entry.act, entry.details))

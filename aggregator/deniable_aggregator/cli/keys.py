@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 from rich.console import Console
-from rich.table import Table
+from rich.table import Column, Table
 from rich.text import Text
 
 from deniable_aggregator.audit import COMMAND_LINE
@@ -99,7 +99,9 @@ def list_keys(store: str, application: str | None, as_json: bool) -> None:
     if as_json:
         print_json({"keys": listed})
         return
-    table = Table("id", "scope", "application", "label", "created", "last used", "state")
+    whole = [Column(name, no_wrap=True) for name in ("id", "scope")]  # others take the id
+    folded = [Column(name, overflow="fold") for name in ("application", "label")]
+    table = Table(*whole, *folded, "created", "last used", "state")
     for key in listed:
         label = Text(key["label"])  # as it is: brackets and colons are not for rich to read
         names = (key["id"], key["scope"], key["application"], label, key["created"])
