@@ -163,16 +163,15 @@ class Reading:
             "until": None if until is None else until.isoformat(),
             "pending_reports": self.pending(entries),
             "excluded_reports": gathered.excluded,
-            "health": poisoning.brief(
-                self._examiner.examine(
-                    entries,
-                    _epoch(since or FIRST_DAY),
-                    _epoch(until or LAST_DAY),
-                    most_cells=EXAMINED_CELLS,
-                )
-            ),
+            "health": self.looked_at(entries, since or FIRST_DAY, until or LAST_DAY),
             **found,
         }
+
+    def looked_at(self, entries: Sequence[Entry], since: date, until: date) -> dict[str, Any]:
+        """What is said beside an answer about the health of the days that it is from: JSON data."""
+        return poisoning.brief(
+            self._examiner.examine(entries, _epoch(since), _epoch(until), most_cells=EXAMINED_CELLS)
+        )
 
     def health(self, application: str, name: str, since: date, until: date) -> dict[str, Any]:
         """Whether the reports of a metric look like those of devices.

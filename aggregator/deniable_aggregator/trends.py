@@ -60,6 +60,7 @@ def blueprint(reading: Reading, keyring: Keyring, settings: Settings) -> Bluepri
             "until": periods[-1].until.isoformat(),
             "pending_reports": reading.pending(entries),
             "excluded_reports": reading.excluded(entries, periods[0].since, periods[-1].until),
+            "health": reading.looked_at(entries, periods[0].since, periods[-1].until),
             **found,
         }
 
@@ -94,6 +95,10 @@ def blueprint(reading: Reading, keyring: Keyring, settings: Settings) -> Bluepri
             "application": key.application,
             "pending_reports": reading.pending(entries),
             "excluded_reports": sum(each.excluded for each in gathered),
+            "health": {
+                when: reading.looked_at(entries, span.since, span.until)
+                for when, span in (("before", before), ("after", after))
+            },
             **found,
         }
 

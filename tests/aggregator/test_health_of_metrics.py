@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
+from deniable_aggregator import days
 from deniable_aggregator.cli import deniable
 from deniable_aggregator.cli.health import health_notes, health_table
 from deniable_aggregator.cli.table import notes
@@ -108,6 +109,21 @@ def test_a_poisoned_key_is_seen_excluded_and_included_again(fleet):
     assert service.ask(f"{PATH}/estimate").data == before.data
 
 
+def test_a_series_and_a_change_say_what_the_days_that_they_are_about_look_like(fleet):
+    service, tokens = fleet
+    send(service, tokens[0], "screen", bytes(2) * 50, TODAY + 1)
+    before, after = (days.day(TODAY + ahead) for ahead in (0, 1))
+    series = service.ask(f"{PATH}/series").get_json()
+    assert series["health"] == service.ask(f"{PATH}/estimate").get_json()["health"]
+    assert "stands out" in series["health"]["warning"]
+    single = service.ask(f"{PATH}/series?since={after}&until={after}").get_json()
+    assert before not in (single["health"]["warning"] or "")
+    change = service.ask(f"{PATH}/change?before={before}&after={after}").get_json()
+    assert change["health"]["before"]["verdict"] == "suspicious"
+    assert before in change["health"]["before"]["warning"]
+    assert change["health"]["after"] == single["health"]
+
+
 def test_health_is_refused_like_other_questions(service):
     problem(service.ask("/v1/metrics/absent/health"), 404, "unknown_metric")
     problem(service.ask("/v1/metrics/theme/health"), 404, "no_reports")
@@ -143,9 +159,9 @@ def test_the_commands_ask_a_server_and_warn_beside_estimates(fleet):
             asked = runner.invoke(deniable, ["health", "screen", "--json", *where])
             assert json.loads(asked.output)["verdict"] == "suspicious"
             estimated = runner.invoke(deniable, ["estimate", "screen", *where])
-            assert "Warning: The reports of 2024-10-04 are not all those of honest" in (
-                estimated.output
-            )
+            series = runner.invoke(deniable, ["series", "screen", *where])
+            for each in (estimated, series):
+                assert "Warning: The reports of 2024-10-04 are not all those of" in each.output
             nothing = runner.invoke(deniable, ["health", "absent", *where])
             assert (nothing.exit_code, "unknown_metric" in nothing.output) == (1, True)
         finally:

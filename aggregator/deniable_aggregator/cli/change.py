@@ -10,7 +10,7 @@ from rich.text import Text
 
 from deniable_aggregator.cli.api import server_options
 from deniable_aggregator.cli.asking import ask_about, time_options
-from deniable_aggregator.cli.printing import literal_console, print_json, uncounted
+from deniable_aggregator.cli.printing import literal_console, print_json, uncounted, warnings
 from deniable_aggregator.intervals import CORRECTIONS
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def change(
     console.print(f"Changes: {answer['unit']}. Intervals: {answer['interval']['meaning']}.")
     console.print(f"Test at {answer['test']['alpha']:.0%}: {answer['test']['meaning']}.")
     console.print(f"Devices: {answer['overlap']}.")
-    for line in uncounted(answer):
+    for line in (*uncounted(answer), *warnings(metric, *answer["health"].values())):
         console.print(line)
 
 

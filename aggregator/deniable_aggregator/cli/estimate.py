@@ -22,6 +22,7 @@ from deniable_aggregator.cli.printing import (
     picture_option,
     print_json,
     uncounted,
+    warnings,
 )
 from deniable_aggregator.cli.table import estimate_table, notes
 from deniable_aggregator.intervals import CORRECTIONS, INTERVALS
@@ -162,10 +163,8 @@ def estimate(
         console.print(number_line(answer) if kind == "number" else distribution_table(answer))
     for line in notes(answer) if kind is None else number_notes(answer):
         console.print(line)
-    for line in uncounted(answer):
+    for line in (*uncounted(answer), *warnings(metric, answer["health"])):
         console.print(line)
-    if answer["health"]["warning"] is not None:
-        console.print(f"Warning: {answer['health']['warning']} deniable health {metric} says more.")
 
 
 def _draw(answer: dict[str, object], path: Path) -> None:

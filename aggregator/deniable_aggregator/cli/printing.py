@@ -52,3 +52,15 @@ def uncounted(answer: Mapping[str, Any]) -> Iterator[str]:
         yield f"{answer['pending_reports']:,} more reports are waiting to be counted."
     if answer["excluded_reports"]:
         yield f"{answer['excluded_reports']:,} reports of excluded keys are left out."
+
+
+def warnings(metric: str, *health: Mapping[str, Any]) -> Iterator[str]:
+    """Lines about days whose reports do not look like those of devices.
+
+    Args:
+        metric: its name.
+        health: what an answer says of the days that it is about.
+    """
+    for each in health:
+        if each["warning"] is not None:
+            yield f"Warning: {each['warning']} deniable health {metric} says more."

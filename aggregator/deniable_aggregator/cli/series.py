@@ -16,6 +16,7 @@ from deniable_aggregator.cli.printing import (
     picture_option,
     print_json,
     uncounted,
+    warnings,
 )
 from deniable_aggregator.cli.table import IntervalBar
 from deniable_aggregator.series import BY
@@ -80,7 +81,7 @@ def series(
     for spec in answer["specs"]:
         if "repeated" in spec:
             console.print(f"{spec['title']}: {spec['repeated']}.")
-    for line in uncounted(answer):
+    for line in (*uncounted(answer), *warnings(metric, answer["health"])):
         console.print(line)
 
 
