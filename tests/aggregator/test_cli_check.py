@@ -113,6 +113,20 @@ def test_a_memoised_metric_says_what_all_reports_cost_and_what_is_not_hidden(tmp
         assert expected in output, output
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "warned"),
+    [
+        ("", "", True),
+        ('absent = "nothing"\n', "", False),
+        ("[metrics.theme]", '[metrics.theme]\nevery = "once"', False),
+    ],
+)
+def test_absence_together_with_memory_is_warned_of(tmp_path, old, new, warned):
+    """Whoever has something to report on some days only changes the answer on each of them."""
+    output = words(run(tmp_path, MEMOIZED.replace(old, new)).output)
+    assert ("changes, which memory does not hide, are the rule" in output) == warned
+
+
 def test_a_memoised_metric_stops_spending_when_its_answers_are_paid_for(tmp_path):
     """Two metrics of 8 nats each never spend 30, and 13 are spent after 6 days at 2 a day."""
     data = json.loads(run(tmp_path, MEMOIZED, "--json").output)
