@@ -50,6 +50,10 @@ _OFTEN: Final = {
     "once": "at most one report a device, ever",
 }
 _DAYS: Final = {"day": 1, "week": 7, "month": 30}
+_COMES_AND_GOES: Final = (
+    "values come and go where absence is reported, so changes, which memory does not hide, are the "
+    'rule: consider repeat = "fresh"'
+)
 
 
 @click.command()
@@ -159,6 +163,8 @@ def _block(metric: Metric) -> Table:
         )
     if mechanism.epsilon_permanent is not None:
         table.add_row("  not hidden", _not_hidden(mechanism))
+        if spec.absent is not None and spec.every != "once":
+            table.add_row("  [yellow]warning[/yellow]", _COMES_AND_GOES)
     if isinstance(mechanism, NumericMechanism):
         needed = _devices_for_mean(mechanism)
         table.add_row("  mean", f"within ± {MEAN_WIDTH:.0%} of the range with {needed:,} devices")
