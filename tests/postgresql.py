@@ -9,7 +9,6 @@ import pwd
 import secrets
 import shutil
 import signal
-import socket
 import subprocess
 import tempfile
 import time
@@ -18,7 +17,8 @@ from urllib.parse import quote
 
 import psycopg
 
-HOST = "127.0.0.1"
+from tests.ports import HOST, free_port
+
 START_SECONDS = 60.0
 REQUIRED = "DENIABLE_REQUIRE_POSTGRES"
 MISSING = "PostgreSQL's server is not installed; make postgresql installs it"
@@ -32,12 +32,6 @@ def binaries() -> Path | None:
     debian = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"), key=_version)
     found = shutil.which("initdb")
     return debian[-1].parent if debian else Path(found).resolve().parent if found else None
-
-
-def _free_port() -> int:
-    with contextlib.closing(socket.socket()) as probe:
-        probe.bind((HOST, 0))
-        return probe.getsockname()[1]
 
 
 def _version(initdb: Path) -> int:
@@ -63,7 +57,7 @@ class Postgresql:
         self._names = itertools.count()
         self._process: subprocess.Popen[bytes] | None = None
         self.password = secrets.token_urlsafe(24)
-        self.port = _free_port()
+        self.port = free_port()
         self.folder = Path(tempfile.mkdtemp(prefix="deniable-postgresql-"))
         self._as = {}
         if os.geteuid() == 0:
@@ -78,7 +72,7 @@ class Postgresql:
             self.start()
         except AssertionError:
             # Somebody else may have taken the port in the meantime.
-            self.port = _free_port()
+            self.port = free_port()
             self.start()
 
     def _initialise(self, password_file: Path) -> None:

@@ -13,6 +13,7 @@ from deniable_aggregator.rates import RateLimiter
 from deniable_aggregator.settings import Settings
 from deniable_shared.errors import ParameterError
 from tests.aggregator.service import problem, serving, upload
+from tests.ports import free_port
 
 
 def allowed(limiter, key, times):
@@ -75,9 +76,7 @@ def redis(tmp_path):
     program = shutil.which("redis-server")
     if program is None:
         pytest.skip("redis-server is not installed")
-    with contextlib.closing(socket.socket()) as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    port = free_port()
     command = [program, "--port", str(port), "--bind", "127.0.0.1", "--save", ""]
     process = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.DEVNULL)
     try:

@@ -12,6 +12,7 @@ from deniable_aggregator.histogram import Histogram
 from deniable_aggregator.store import StoreUnavailableError
 from deniable_aggregator.telemetry import Telemetry
 from tests.aggregator.service import upload
+from tests.ports import free_port
 
 
 @pytest.fixture
@@ -100,9 +101,7 @@ def test_every_measure_is_documented_with_what_it_means(telemetry):
 
 
 def test_it_is_answered_on_a_port_of_its_own(telemetry):
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    port = free_port()
     telemetry.listen("127.0.0.1", port)
     answer = httpx.get(f"http://127.0.0.1:{port}/metrics")
     assert answer.status_code == 200

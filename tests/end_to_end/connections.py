@@ -9,7 +9,7 @@ import time
 from typing import TYPE_CHECKING
 
 from deniable_shared import wire
-from tests.end_to_end.serving import HOST
+from tests.ports import HOST
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -14,12 +13,13 @@ from typing import TYPE_CHECKING
 
 import httpx
 
+from tests.ports import HOST, free_port
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
 START_SECONDS = 30.0
-HOST = "127.0.0.1"
 
 
 @dataclass
@@ -54,12 +54,6 @@ class Server:
             return self.process.wait(START_SECONDS)
         finally:
             self.kill()
-
-
-def free_port() -> int:
-    with contextlib.closing(socket.socket()) as probe:
-        probe.bind((HOST, 0))
-        return probe.getsockname()[1]
 
 
 def start(

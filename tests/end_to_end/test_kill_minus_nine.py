@@ -16,7 +16,8 @@ from deniable_aggregator import Store
 from deniable_aggregator.keys import create
 from deniable_shared import registry, wire
 from deniable_shared.periods import epoch_at
-from tests.end_to_end.serving import HOST, free_port, start
+from tests.end_to_end.serving import start
+from tests.ports import HOST, free_port
 
 KILLS = 20
 DATABASE_KILLS = 4

@@ -19,8 +19,9 @@ from deniable_aggregator.keys import create
 from deniable_shared import registry, wire
 from deniable_shared.periods import epoch_at
 from tests.end_to_end.connections import dripping, exchange, head, read
-from tests.end_to_end.serving import HOST, running
+from tests.end_to_end.serving import running
 from tests.end_to_end.test_kill_minus_nine import REGISTRY
+from tests.ports import HOST
 
 SPEC = registry.parse(REGISTRY).metrics["theme"].spec
 SLOW_CLIENTS = 200

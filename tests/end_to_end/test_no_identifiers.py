@@ -22,8 +22,9 @@ from deniable_aggregator.keys import create
 from deniable_shared import registry, wire
 from deniable_shared.periods import epoch_at
 from tests.end_to_end import traces
-from tests.end_to_end.serving import HOST, free_port, running
+from tests.end_to_end.serving import running
 from tests.end_to_end.test_kill_minus_nine import METRICS, REGISTRY
+from tests.ports import HOST, free_port
 
 ADDRESS = "127.0.0.9"
 """From where the requests come, on a machine whose server is told apart by its own 127.0.0.1."""

@@ -18,9 +18,10 @@ import trustme
 from deniable_shared import wire
 from deniable_shared.periods import epoch_at
 from tests.end_to_end import traces
-from tests.end_to_end.serving import HOST, START_SECONDS, free_port, running
+from tests.end_to_end.serving import START_SECONDS, running
 from tests.end_to_end.test_kill_minus_nine import METRICS
 from tests.end_to_end.test_no_identifiers import ADDRESS, HEADERS, MARKS, keys
+from tests.ports import HOST, free_port
 
 pytestmark = pytest.mark.slow
 

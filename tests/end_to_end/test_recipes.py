@@ -21,7 +21,8 @@ from deniable_aggregator import Store
 from deniable_aggregator.keys import create
 from deniable_shared import registry
 from deniable_shared.periods import epoch_at
-from tests.end_to_end.serving import HOST, START_SECONDS, free_port, running
+from tests.end_to_end.serving import START_SECONDS, running
+from tests.ports import HOST, free_port
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "examples"

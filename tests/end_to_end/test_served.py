@@ -20,8 +20,9 @@ from deniable_aggregator import Store
 from deniable_aggregator.keys import create
 from deniable_shared import registry, wire
 from deniable_shared.periods import epoch_at
-from tests.end_to_end.serving import HOST, answers, free_port, running, start
+from tests.end_to_end.serving import answers, running, start
 from tests.end_to_end.test_kill_minus_nine import REGISTRY
+from tests.ports import HOST, free_port
 from tests.waiting import wait_until
 
 SPEC = registry.parse(REGISTRY).metrics["theme"].spec
