@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -13,7 +12,8 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
-from deniable_aggregator.planning.candidates import family_variance
+from deniable_aggregator.cli.printing import json_option, print_json
+from deniable_aggregator.planning.candidates import PLACES, family_variance
 from deniable_shared.disclosure import (
     Z,
     bits,
@@ -42,7 +42,6 @@ MEAN_WIDTH: Final = 0.01
 MAX_DAYS: Final = 10_000_000
 """Longer than any budget of epsilons that a registry may name can last."""
 
-_PLACES: Final = (0.0, 0.5, 1.0)
 _OFTEN: Final = {
     "day": "at most one report a device and day",
     "week": "at most one report a device and week",
@@ -58,7 +57,7 @@ _COMES_AND_GOES: Final = (
 
 @click.command()
 @click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@json_option
 def check(file: Path, as_json: bool) -> None:
     """Checks FILE and says what each metric can reveal.
 
@@ -74,7 +73,7 @@ def check(file: Path, as_json: bool) -> None:
     """
     registry = load(file)
     if as_json:
-        click.echo(json.dumps(describe(registry), indent=2))
+        print_json(describe(registry))
         return
     console = Console(highlight=False)
     console.print(
@@ -215,7 +214,7 @@ def _privacy_and_need(spec: Spec) -> dict[str, Any]:
 
 def _devices_for_mean(mechanism: Mechanism) -> int:
     """Wherever in its range the mean may lie: ends and middle have the extremes of the variance."""
-    return max(devices_for_width(mechanism, place, MEAN_WIDTH) for place in _PLACES)
+    return max(devices_for_width(mechanism, place, MEAN_WIDTH) for place in PLACES)
 
 
 def _attributes(spec: Spec) -> str:
