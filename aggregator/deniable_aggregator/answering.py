@@ -118,10 +118,17 @@ def _refuse_items(kind: str, asked: Asked, options: Options) -> None:
     Raises:
         ParameterError: saying what does not fit.
     """
-    chosen = options.top, options.detected or None, options.interval, options.postprocess
-    if asked != Asked() or any(each is not None for each in chosen):
-        constraint = "left out: candidates, sum, top, detected, interval and postprocess are about"
-        raise ParameterError("question", f"{constraint} items", kind)
+    chosen = {
+        **asked._asdict(),
+        "top": options.top,
+        "detected": options.detected or None,
+        "interval": options.interval,
+        "postprocess": options.postprocess,
+    }
+    for name, value in chosen.items():
+        if value is not None:
+            constraint = f"left out: it is about items, and a {kind} has none"
+            raise ParameterError(name, constraint, value)
 
 
 def _bounded(options: Options, asked: Asked, specs: Sequence[Spec]) -> Options:

@@ -231,7 +231,7 @@ def _only(found: Estimate, items: Sequence[str]) -> Estimate:
     """An estimate without the other items."""
     wanted = set(items)
     chosen = [index for index, item in enumerate(found.items) if item in wanted]
-    columns = ("share", "standard_error", "low", "high", "exact", "detected")
+    columns = ("share", "standard_error", "low", "high", "exact", "detected", "radius")
     kept = {name: getattr(found, name)[chosen] for name in columns}
     return replace(found, items=tuple(found.items[index] for index in chosen), **kept)
 

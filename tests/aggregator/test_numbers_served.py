@@ -136,7 +136,7 @@ def test_questions_about_items_are_refused_for_numbers(service):
     path = "/v1/metrics/startup_seconds/estimate"
     for query in ("?top=3", "?detected=true", "?postprocess=norm-sub", "?interval=selected"):
         document = problem(service.ask(path + query), 422, "estimate_refused")
-        assert "are about items" in document["detail"]
+        assert "must be left out: it is about items" in document["detail"]
     listed = service.ask(path, method="POST", json={"candidates": ["6.0"]})
     problem(listed, 422, "estimate_refused")
     problem(service.ask(f"{path}?reconstruction=inverse"), 400, "malformed_question")

@@ -8,8 +8,14 @@ from datetime import UTC, date, datetime, timedelta
 import numpy as np
 import pytest
 
-from deniable_aggregator.series import Span, spans
-from tests.aggregator.service import TODAY, problem, upload
+from deniable._randomness import Randomness
+from deniable.randomizers import randomizer_for
+from deniable_aggregator.gathering import Gathered
+from deniable_aggregator.series import Span, series, spans
+from deniable_aggregator.tallies import tally_for
+from deniable_shared import registry, wire
+from tests import one_metric
+from tests.aggregator.service import REGISTRY, TODAY, problem, upload
 
 REPORTS = {
     -9: b"\x00" * 30 + b"\x01" * 20 + b"\x02" * 10,
@@ -140,3 +146,28 @@ def test_spans_are_calendar_periods_cut_to_the_days():
         assert all(
             one.until + timedelta(1) == other.since for one, other in itertools.pairwise(found)
         )
+
+
+def test_an_item_of_a_later_registration_is_asked_for_from_the_beginning(filled):
+    """Before there was such a value, a period has reports, and nothing to say about it."""
+    old = REGISTRY.partition("[metrics.theme]")[2].partition("[metrics.")[0]
+    values = next(line for line in old.splitlines() if line.startswith("values"))
+    wider = REGISTRY.replace(values, values.replace("]", ', "sepia"]'), 1)
+    assert filled.register(wider).status_code == 200
+    spec = registry.parse(wider).metrics["theme"].spec
+    part = wire.Part(spec.digest, TODAY + 1, bytes([spec.items.index("sepia")]) * 40)
+    assert filled.send(wire.encode(wire.Upload(bytes(16), (part,)))).status_code == 204
+    periods = filled.ask(f"{SERIES}?item=sepia&since={day(0)}").get_json()["periods"]
+    assert [[row["item"] for row in period["estimates"]] for period in periods] == [[], ["sepia"]]
+
+
+def test_single_attributes_have_series():
+    metric = 'type = "attributes"\nepsilon = 2\n[metrics.m.attributes]\nlate = "boolean"\n'
+    metric += 'size = ["s", "m", "l"]\n'
+    spec = one_metric.spec_of(metric)
+    randomizer, values = randomizer_for(spec, Randomness()), {"late": True, "size": "m"}
+    payload = b"".join(randomizer.report(spec.encode(values), bytes(32)) for _ in range(200))
+    gathered = Gathered([(spec, tally_for(spec).count(payload))], {spec.digest: {TODAY: 200}})
+    span = Span(date(2026, 1, 1), date(2026, 1, 1))
+    (period,) = series(lambda _: gathered, [span], ["size=m"]).as_dict()["periods"]
+    assert [row["item"] for row in period["estimates"]] == ["size=m"]
