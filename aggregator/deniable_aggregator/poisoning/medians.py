@@ -113,8 +113,9 @@ def middle(
     """Medians and their errors.
 
     The error of a median of S normal estimates with standard errors s_i is sqrt(pi/2 S) over the
-    sum of 1 / s_i. It is at least sqrt(pi/2) times that of the plain estimate, which knows what
-    slices have in common, and what follows from how far apart the slices are.
+    sum of 1 / s_i, if no slice is much more precise than the others: half the error of the middle
+    one is the least that counts. It is at least sqrt(pi/2) times that of the plain estimate, which
+    knows what slices have in common, and what follows from how far apart the slices are.
 
     Args:
         shares: float64, (slices, items); NaN where a slice does not know an item.
@@ -129,7 +130,9 @@ def middle(
         count = slices[enough]
         here = shares[:, enough]
         share[enough] = np.nanmedian(here, axis=0)
-        precision = np.where(known[:, enough], 1 / errors[:, enough], 0.0).sum(axis=0)
+        least = np.nanmedian(errors[:, enough], axis=0) / 2
+        precise = 1 / np.maximum(errors[:, enough], least)
+        precision = np.where(known[:, enough], precise, 0.0).sum(axis=0)
         apart = _NORMAL * np.nanmedian(np.abs(here - share[enough]), axis=0)
         stated = np.sqrt(LOSS * count) / precision
         spread = np.sqrt(LOSS / count) * apart
