@@ -86,7 +86,8 @@ class Change:
             before: the days of the first period.
             after: the days of the second.
         """
-        covered = "the difference" if self.interval == "item" else "all differences at once"
+        one = self.interval == "item"
+        covered = "each covers its difference" if one else "they cover all differences at once"
         columns = {
             "before": self.before,
             "after": self.after,
@@ -120,7 +121,7 @@ class Change:
             "interval": {
                 "kind": self.interval,
                 "level": self.level,
-                "meaning": f"covers {covered} with probability {self.level:g}",
+                "meaning": f"{covered} with probability {self.level:g}",
             },
             "test": {
                 "alpha": ALPHA,
