@@ -263,7 +263,12 @@ def _budget_lines(registry: Registry) -> list[str]:
 
 
 def _busiest_day(registry: Registry) -> float:
-    return sum(metric.spec.mechanism.epsilon for metric in registry.metrics.values())
+    """What a day can cost: after a silent period, its absence is reported beside a value."""
+    return sum(
+        metric.spec.mechanism.epsilon
+        * (1 if metric.spec.absent is None or metric.spec.every == "once" else 2)
+        for metric in registry.metrics.values()
+    )
 
 
 def _lifetime_days(registry: Registry) -> int | None:
