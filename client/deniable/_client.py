@@ -6,7 +6,6 @@ import contextlib
 import math
 import os
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Final, Self
 
 from deniable._consent import Consent
@@ -22,6 +21,7 @@ from deniable_shared.periods import epoch_at
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from pathlib import Path
 
     from deniable._disclosure import Disclosure
     from deniable._transport import Transport
@@ -100,7 +100,7 @@ class Client:
             transport = HttpTransport(endpoint, key)
         elif endpoint is not None or key is not None:
             raise ParameterError("endpoint and key", "left out if there is a transport", "both")
-        self._registry = registry if isinstance(registry, Registry) else load(Path(registry))
+        self._registry = registry if isinstance(registry, Registry) else load(registry)
         self._transport = transport
         self._clock = clock
         self._strict = strict
@@ -316,6 +316,8 @@ class Client:
 
 def _absolute(directory: str | os.PathLike[str]) -> Path:
     """The directory, wherever the host application changes to later."""
+    from pathlib import Path  # most hosts have loaded it, others need it now and not before
+
     try:
         path = Path(directory)
     except TypeError:

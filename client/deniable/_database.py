@@ -12,7 +12,6 @@ import contextlib
 import os
 import sqlite3
 from typing import TYPE_CHECKING, Final
-from urllib.parse import quote
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -50,6 +49,8 @@ def connect(path: Path, mode: str = "rw") -> sqlite3.Connection:
     Raises:
         sqlite3.Error: if there is no such file, or it cannot be opened.
     """
+    from urllib.parse import quote  # loaded with the transport, and only then
+
     return sqlite3.connect(
         f"file://{quote(os.fsencode(path))}?mode={mode}",
         uri=True,

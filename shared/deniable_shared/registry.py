@@ -30,6 +30,7 @@ from deniable_shared.resolution import FRESH, REPEAT, resolve
 from deniable_shared.spec import TYPES, Spec
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Mapping
 
 VERSION: Final = 1
@@ -99,7 +100,7 @@ class Registry:
     remote_key: bytes | None = None
 
 
-def load(path: str | Path) -> Registry:
+def load(path: str | os.PathLike[str]) -> Registry:
     """Reads a registry file.
 
     Raises:
