@@ -15,6 +15,7 @@ from deniable_aggregator.options import Options
 from deniable_aggregator.reconstruction import channel
 from deniable_aggregator.segments import within
 from deniable_aggregator.tallies import tally_for
+from deniable_aggregator.tallies.fakes import spread_radius
 from deniable_shared.mechanisms import ORACLES as ORACLES_BY_NAME
 from deniable_shared.mechanisms import (
     DBitFlip,
@@ -367,3 +368,10 @@ def test_where_fakes_could_empty_a_segment_its_shares_can_be_anything():
     assert np.isinf(found.radius).all()
     rows = found.as_dict()["estimates"]
     assert [row["poisoning_radius"] for row in rows] == [None] * 3
+
+
+def test_an_item_that_no_average_is_of_cannot_be_moved():
+    gains, about = np.array([[3.0, 2.0], [0.0, 0.0]]), np.full((2, 2), 10.0)
+    moved = spread_radius(gains, about, 2_000)
+    assert moved[0] > 0
+    assert moved[1] == 0

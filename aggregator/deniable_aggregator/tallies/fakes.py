@@ -101,7 +101,8 @@ def spread_radius(
     """
     fakes = reports * PER_REPORT
     n = np.maximum(about, 1e-9)
-    low, high = np.zeros(len(gains)), (gains / n).max(axis=1) + 1e-300
+    steepest = (gains / n).max(axis=1)
+    low, high = np.zeros(len(gains)), np.where(steepest > 0, steepest, 1.0)
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
         chosen = np.maximum(np.sqrt(gains * n / middle[:, None]) - n, 0.0)
