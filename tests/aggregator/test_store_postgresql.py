@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import multiprocessing
 import random
 import subprocess
 import threading
 import time
+import warnings
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 
@@ -64,6 +66,9 @@ def mortal_store(postgresql, mortal):  # noqa: ARG001  skipped where there is no
     with contextlib.closing(Store(mortal.fresh_schema())) as opened:
         register(opened)
         yield opened
+    with warnings.catch_warnings():  # a cursor cannot be closed once its server is gone
+        warnings.simplefilter("ignore", ResourceWarning)
+        gc.collect()
 
 
 def test_ingest_goes_on_after_the_database_was_restarted(mortal, mortal_store):

@@ -17,7 +17,7 @@ from tests.simulation.plan import FAULTS, plan
 from tests.simulation.run import check, failure, run, shrunk
 
 SQLITE_SEEDS = 200
-POSTGRESQL_SEEDS = 24
+POSTGRESQL_SEEDS = 16
 DEFECT_SEEDS = 150
 """Every defect was found within 100 of these."""
 
