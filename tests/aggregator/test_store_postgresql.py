@@ -66,6 +66,7 @@ def mortal_store(postgresql, mortal):  # noqa: ARG001  skipped where there is no
     with contextlib.closing(Store(mortal.fresh_schema())) as opened:
         register(opened)
         yield opened
+    del opened
     with warnings.catch_warnings():  # a cursor cannot be closed once its server is gone
         warnings.simplefilter("ignore", ResourceWarning)
         gc.collect()

@@ -193,8 +193,7 @@ class Tallies:
             .execution_options(yield_per=_fetched(length))
         )
         ids: list[int] = []
-        with self._database.read() as connection:
-            rows = connection.execute(query)
+        with self._database.read() as connection, connection.execute(query) as rows:
 
             def noted() -> Iterator[tuple[int, bytes]]:
                 for part, reports, cells in rows:
