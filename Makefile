@@ -11,6 +11,9 @@ PEERS := .venv-peers
 SDKS := .venv-sdks
 PIP_INSTALL := -m pip install -qq --disable-pip-version-check
 
+# Tests run in as many processes as there are cores, of which some start servers of their own.
+PARALLEL := -n auto --maxprocesses 8 --dist worksteal
+
 # The work is spread over processes; BLAS threads beside them only slow it down.
 export OMP_NUM_THREADS := 1
 
@@ -24,10 +27,10 @@ demo: $(VENV)/.demo ## run the whole road on real data; KEEP=1 leaves the server
 	@$(BIN)/python -m demo $(if $(KEEP),--keep)
 
 test: $(VENV)/.test ## run every test, slow ones included
-	@$(BIN)/python -m pytest
+	@$(BIN)/python -m pytest $(PARALLEL)
 
 test-fast: $(VENV)/.test ## run the tests that take seconds
-	@$(BIN)/python -m pytest -m "not slow"
+	@$(BIN)/python -m pytest $(PARALLEL) -m "not slow"
 
 postgresql: ## install PostgreSQL's server, which some tests need, on Debian or Ubuntu
 	@.ci/postgresql
