@@ -29,6 +29,11 @@ def normal(value: float, variance: float, level: float) -> Interval:
     return Interval(value, value - half_width, value + half_width)
 
 
+def around(value: float, low: float, high: float) -> Interval:
+    """An interval that is made to contain its estimate: replicates can all miss it a little."""
+    return Interval(value, min(value, low), max(value, high))
+
+
 def quantiles_of(histograms: NDArray[np.float64], quantile: float) -> NDArray[np.float64]:
     """Where so much of each histogram is below, in widths of the range; linear within a bin.
 
@@ -79,7 +84,7 @@ def inverted(
     nearest = np.maximum(np.append(steps, 0.0), np.append(0.0, steps))
     possible = places[np.abs(reached - quantile) <= z_value(level) * error + nearest]
     value = float(quantiles_of(norm_sub(share)[None], quantile)[0])
-    return Interval(value, min(value, float(possible[0])), max(value, float(possible[-1])))
+    return around(value, float(possible[0]), float(possible[-1]))
 
 
 def _from_the_end(values: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -85,6 +85,50 @@ def test_intervals_of_quantiles_and_shares_cover():
     assert 0.91 <= np.mean(bins) <= 1.0
 
 
+def test_intervals_cover_at_a_large_epsilon_too():
+    """Of 25 repetitions x 16 shares x 2 densities at 95%, between 91% and 96% cover.
+
+    Here 93.3% do; 77% with 0.7 times the width, and 98.4% with 1.3 times. Where plain steps stop
+    at a gain of 0.001 e^epsilon in the log-likelihood, long before they arrive, 88% did.
+    """
+    random, bins, narrow, wide = np.random.default_rng(3), [], [], []
+    spec = wave("4")
+    for density in (stats.beta(5, 2), stats.lognorm(0.6, scale=0.15)):
+        truth = shares(density)
+        for _ in range(25):
+            found = estimate_distribution([drawn(spec, truth, 5_000, random)])
+            for (value, low, high), actual in zip(found.shares, truth, strict=True):
+                for factor, covered in ((0.7, narrow), (1, bins), (1.3, wide)):
+                    below, above = factor * (value - low), factor * (high - value)
+                    covered.append(value - below <= actual <= value + above)
+    assert np.mean(narrow) < 0.91 <= np.mean(bins) <= 0.96 < np.mean(wide)
+
+
+@pytest.mark.parametrize("method", ["em", "ems"])
+@pytest.mark.parametrize("spread", [0.004, 0.2])
+@pytest.mark.parametrize(("epsilon", "bins"), [("1", 16), ("2", 64)])
+def test_an_estimate_is_within_its_own_interval(epsilon, bins, spread, method):
+    """Also that of one that was smoothed, and of a spike between bins that hold nothing."""
+    random, truth = np.random.default_rng(7), shares(stats.norm(0.51, spread), bins)
+    tally = drawn(wave(epsilon, bins), truth, 20_000, random)
+    found = estimate_distribution([tally], method=method)
+    for value, low, high in (*found.shares, *found.quantiles.values()):
+        assert low <= value <= high
+    middles = [(bar.low + bar.high) / 2 for bar in found.shares]
+    off = np.abs(np.array(middles) - [bar.value for bar in found.shares])
+    assert off.max() <= max(bar.high - bar.low for bar in found.shares) / 2
+
+
+def test_a_histogram_is_the_same_whatever_others_are_found_with_it():
+    random, spec = np.random.default_rng(29), wave("1")
+    counts = np.array(
+        [drawn(spec, shares(stats.beta(*ab)), 5_000, random)[1] for ab in ((5, 2), (1, 1), (9, 9))]
+    )
+    together = reconstruct([spec.mechanism], [counts], method="em")
+    alone = [reconstruct([spec.mechanism], [row[None]], method="em")[0] for row in counts]
+    assert together == pytest.approx(np.array(alone), abs=1e-9)
+
+
 def answered(spec, truth, reports, random):
     """A tally of dBitFlip as so many devices would send it, drawn at once."""
     mechanism = spec.mechanism
