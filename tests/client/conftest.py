@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from tests.client.collector import collecting
@@ -50,6 +52,9 @@ epsilon = 0.5
 expires = 2026-01-31
 """
 
+PATIENCE_SECONDS = 60.0
+"""So long may take, on a busy machine, what the client itself waits for a second or five."""
+
 DAY = 86_400
 NOON = 20_800 * DAY + DAY // 2
 
@@ -71,6 +76,19 @@ class Clock:
 def _tracking_allowed(monkeypatch):
     """Whoever runs these tests may have refused, for all programs, to be tracked."""
     monkeypatch.delenv("DO_NOT_TRACK", raising=False)
+
+
+@pytest.fixture(autouse=True)
+def _patience():
+    """A machine with other work to do is no failure; the tests about waiting set their own."""
+    from deniable import Client, _device, _looking, _uploader
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(Client.flush.__kwdefaults__, "timeout_seconds", PATIENCE_SECONDS)
+        patch.setattr(_device, "_LOCK_WAIT_SECONDS", PATIENCE_SECONDS)
+        patch.setattr(_looking, "_LOCK_WAIT_SECONDS", PATIENCE_SECONDS)
+        patch.setattr(_uploader, "_COUNT_SECONDS", PATIENCE_SECONDS / 2)
+        yield
 
 
 @pytest.fixture
@@ -97,14 +115,20 @@ def directory(tmp_path):
 
 
 @pytest.fixture
-def make_client(registry, directory):
-    """Makes clients that are closed at the end; nobody listens at their endpoint by default."""
+def make_client(registry, directory, clock):
+    """Makes clients that are closed at the end; nobody listens at their endpoint by default.
+
+    Their clock stands still and they upload when they are flushed, and not before, so that nothing
+    becomes due, and no day begins, while a test is at work. With ``background=True`` the thread
+    uploads too, and time passes as it does.
+    """
     import deniable
 
     made = []
 
     def make(**options):
-        options = {"directory": directory, "consent": True, **options}
+        options = {"directory": directory, "consent": True, "background": False, **options}
+        options.setdefault("clock", time.time if options["background"] else clock)
         if "transport" not in options:
             options = {"endpoint": "http://127.0.0.1:9", "key": "write-key", **options}
         made.append(deniable.Client(options.pop("registry", registry), **options))

@@ -45,7 +45,18 @@ def listening():
         yield start
     finally:
         for each in sockets:
+            with contextlib.suppress(OSError):
+                each.shutdown(socket.SHUT_RDWR)  # or whoever waits for it would wait on
             each.close()
+
+
+@contextlib.contextmanager
+def deserted():
+    """A port at which nobody listens, and which nobody else is given meanwhile."""
+    with socket.socket() as kept:
+        kept.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        kept.bind(("127.0.0.1", 0))
+        yield kept.getsockname()[1]
 
 
 @pytest.fixture

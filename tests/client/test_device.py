@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from deniable import FlushResult, _database, _device, _uploader
+from deniable import FlushResult, _database, _device
 
 
 @pytest.fixture
@@ -177,8 +177,7 @@ def test_two_clients_of_a_process_lose_nothing_when_another_process_leaves(make_
     assert elsewhere(directory / "spool.sqlite", "SELECT count(*) FROM report") == "(3,)"
 
 
-def test_a_deleted_directory_is_begun_anew_by_every_client(make_client, used, monkeypatch):
-    monkeypatch.setattr(_uploader.Uploader, "wake", lambda *_: None)  # nobody opens it meanwhile
+def test_a_deleted_directory_is_begun_anew_by_every_client(make_client, used):
     one, two = make_client(), make_client()
     assert one.record("late", value=True) == "recorded"
     shutil.rmtree(used)

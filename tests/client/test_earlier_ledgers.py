@@ -98,7 +98,7 @@ def test_a_client_goes_on_with_the_directory(make_client, directory, path, found
     directory.mkdir(mode=0o700)
     path.rename(directory / "ledger.sqlite")
     (directory / "secret").write_bytes(SECRET)
-    client = make_client(registry=parse(REGISTRY), clock=clock, background=False)
+    client = make_client(registry=parse(REGISTRY), clock=clock)
     left = 40.0 - SPENT[found][1] / NAT
     assert client.status().epsilon_left_lifetime == pytest.approx(left, abs=1e-6)
     assert client.record("theme", "dark") is Outcome.RECORDED

@@ -13,8 +13,15 @@ from tests.client.transports import Accepting
 from tests.waiting import wait_until
 
 
+@pytest.fixture
 def uploaders():
-    return [thread for thread in threading.enumerate() if thread.name == "deniable-uploader"]
+    """The threads that upload now; those that earlier tests have left to end do not count."""
+    others = set(threading.enumerate())
+    return lambda: [
+        thread
+        for thread in threading.enumerate()
+        if thread.name == "deniable-uploader" and thread not in others
+    ]
 
 
 @pytest.fixture
@@ -25,7 +32,7 @@ def foreground(make_client):
     return make
 
 
-def test_no_thread_ever_runs_outside_of_a_flush(foreground):
+def test_no_thread_ever_runs_outside_of_a_flush(foreground, uploaders):
     transport = Accepting()
     client = foreground(transport=transport)
     assert client.record("theme", "dark") is Outcome.RECORDED
@@ -38,7 +45,7 @@ def test_no_thread_ever_runs_outside_of_a_flush(foreground):
     assert uploaders() == []
 
 
-def test_reports_of_an_earlier_process_wait_for_a_flush(foreground, clock):
+def test_reports_of_an_earlier_process_wait_for_a_flush(foreground, clock, uploaders):
     foreground(clock=clock).record("theme", "dark")
     clock.forward(days=2)
     transport = Accepting()
@@ -47,9 +54,11 @@ def test_reports_of_an_earlier_process_wait_for_a_flush(foreground, clock):
     assert client.flush().sent == 1
 
 
-def test_a_flush_honours_its_timeout_and_its_thread_ends_with_the_exchange(foreground, collector):
+def test_a_flush_honours_its_timeout_and_its_thread_ends_with_the_exchange(
+    foreground, collector, uploaders
+):
     def hang(_body):
-        collector.release.wait(20)
+        collector.release.wait(60)
         return 204, {"Content-Length": "0"}
 
     collector.answer = hang
@@ -70,7 +79,7 @@ class Unresolved(Accepting):
         self.release = threading.Event()
 
     def send(self, body, timeout_seconds):
-        self.release.wait(30)
+        self.release.wait(60)
         return super().send(body, timeout_seconds)
 
 
@@ -82,7 +91,7 @@ def test_a_flush_ends_in_time_even_if_the_transport_does_not(foreground):
     assert client.flush(timeout_seconds=0.2) == FlushResult(sent=0, pending=1, dropped=0)
     assert client.flush(timeout_seconds=0.2) == FlushResult(sent=0, pending=1, dropped=0)
     client.close()
-    assert time.monotonic() - before < 10  # half a second each; the transport would take thirty
+    assert time.monotonic() - before < 50  # half a second each; the transport would take sixty
     transport.release.set()
 
 
@@ -92,7 +101,7 @@ def test_a_flush_in_a_thread_of_asyncio_does_not_hold_up_the_loop(foreground):
 
     async def serve():
         assert client.record("theme", "dark") is Outcome.RECORDED
-        flush = asyncio.create_task(asyncio.to_thread(client.flush, timeout_seconds=5.0))
+        flush = asyncio.create_task(asyncio.to_thread(client.flush))
         for _ in range(100):  # other requests, while the flush hangs
             await asyncio.sleep(0)
         assert not flush.done()

@@ -29,7 +29,7 @@ class Interruption(BaseException):
 
 @pytest.fixture
 def client(make_client, clock):
-    return make_client(transport=Accepting(), background=False, clock=clock)
+    return make_client(transport=Accepting(), clock=clock)
 
 
 def raising_once(function, when=lambda *_: True):

@@ -177,7 +177,7 @@ class Interrupted(BaseException):
 def test_opting_out_that_dies_halfway_never_leaves_answers_unpaid(
     make_client, lifelong, clock, monkeypatch, step
 ):
-    client = make_client(registry=lifelong, clock=clock, background=False)
+    client = make_client(registry=lifelong, clock=clock)
     record_daily(client, clock, 10)
     secret = client._device.secret
 
@@ -202,7 +202,7 @@ def test_opting_out_is_owed_until_the_storage_can_be_used(
     make_client, clock, monkeypatch, directory
 ):
     monkeypatch.setattr(_device, "REOPEN_SECONDS", 0.0)
-    client = make_client(clock=clock, background=False)
+    client = make_client(clock=clock)
     client.record("theme", "dark")
     secret = (directory / "secret").read_bytes()
 
@@ -226,7 +226,7 @@ def test_what_is_owed_is_done_by_the_thread_if_nobody_else_does(
 ):
     monkeypatch.setattr(_device, "REOPEN_SECONDS", 0.0)
     monkeypatch.setattr(_uploader, "STORAGE_BACKOFF_SECONDS", 0.01)
-    client = make_client()
+    client = make_client(background=True)
     client.record("theme", "dark")
     secret = (directory / "secret").read_bytes()
 
@@ -280,7 +280,7 @@ def test_a_secret_from_a_backup_makes_its_answers_be_paid_for_again(
 
 def test_a_withdrawal_while_an_earlier_one_is_settled_is_settled_too(make_client, monkeypatch):
     """Another thread agrees, records and withdraws just after the first wiping."""
-    client = make_client(background=False)
+    client = make_client()
     client.record("theme", "dark")
     close = _device.Device.__exit__
 
@@ -365,7 +365,7 @@ def test_what_was_recorded_before_do_not_track_is_not_sent(
     first.close()
     monkeypatch.setenv("DO_NOT_TRACK", "1")
     clock.now += 2 * DAY
-    second = make_client(clock=clock, endpoint=collector.endpoint)
+    second = make_client(clock=clock, endpoint=collector.endpoint, background=True)
     assert second.flush() == FlushResult(sent=0, pending=1, dropped=0)
     second.close()
     assert collector.bodies == []

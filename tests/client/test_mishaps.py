@@ -94,8 +94,7 @@ def test_a_clock_that_jumps_ahead_and_back_silences_what_reported_meanwhile(make
 
 def test_reports_made_while_the_clock_was_ahead_do_not_wait_for_that_day(make_client, clock):
     transport = Accepting()
-    client = make_client(transport=transport, clock=clock, upload_delay_seconds=0)
-    client._uploader.stop()
+    client = make_client(transport=transport, clock=clock, upload_delay_seconds=0, background=True)
     clock.forward(days=365)
     with_thread, client._uploader.wake = client._uploader.wake, lambda _seconds: None
     client.record("theme", "dark")
@@ -131,7 +130,6 @@ def test_a_directory_without_the_right_to_write_never_raises(run):  # noqa: F811
 def test_locks_that_a_thread_holds_at_a_fork_do_not_hang_the_child(run):  # noqa: F811
     """Where others hang for ever, the child is refused until the parent lets go of the files."""
     results = run("""
-from deniable import _device
 _device.REOPEN_SECONDS = 0.0
 client.record("theme", "dark")
 inside, leave = threading.Event(), threading.Event()
@@ -142,20 +140,23 @@ def sit():
 thread = threading.Thread(target=sit)
 thread.start()
 inside.wait()
-told, tell = os.pipe()
+(told, tell), (heard, answer) = os.pipe(), os.pipe()
+patience, _device._LOCK_WAIT_SECONDS = _device._LOCK_WAIT_SECONDS, 0.2
 child = os.fork()
 if child == 0:
-    say(client.record("late", True), client.flush(timeout_seconds=0.1).sent)
+    say(client.record("late", True))
+    os.write(answer, b"x")
     os.read(told, 1)
+    _device._LOCK_WAIT_SECONDS = patience
     say(client.record("late", True), client.flush(timeout_seconds=0.1).sent)
     os._exit(0)
-time.sleep(2.5)  # while the child tries, for a second each time
+os.read(heard, 1)
 leave.set()
 thread.join()
 os.write(tell, b"x")
 os.waitpid(child, 0)
 """)
-    assert results == [["storage_unavailable", 0], ["recorded", 0]]
+    assert results == [["storage_unavailable"], ["recorded", 0]]
 
 
 PRELOAD = """

@@ -82,7 +82,7 @@ def test_opting_out_deletes_the_reports_of_a_device_that_cannot_be_trusted(
 ):
     mishap(directory)
     secret, ledger = content(directory, "secret"), content(directory, "ledger.sqlite")
-    client = make_client(clock=clock, background=False)
+    client = make_client(clock=clock)
     assert client.record("emoji", "x") is Outcome.STORAGE_UNAVAILABLE
     client.consent = False
     assert stored(directory) == [0, 0, 0]
@@ -97,7 +97,7 @@ def test_opting_out_deletes_the_reports_of_a_device_that_cannot_be_trusted(
 def test_forgetting_deletes_them_too(make_client, directory, clock, mishap):
     mishap(directory)
     before = [content(directory, name) for name in ("secret", "ledger.sqlite")]
-    client = make_client(clock=clock, background=False)
+    client = make_client(clock=clock)
     assert client.forget() == 1
     assert stored(directory) == [0, 0, 0]
     assert [content(directory, name) for name in ("secret", "ledger.sqlite")] == before
@@ -107,7 +107,7 @@ def test_forgetting_deletes_them_too(make_client, directory, clock, mishap):
 def test_opting_out_makes_no_old_ledger_good(make_client, clock, directory):
     """The spool knows what was uploaded, and is emptied, not deleted."""
     lived(make_client, clock, directory, ["ledger"])
-    client = make_client(clock=clock, background=False)
+    client = make_client(clock=clock)
     client.consent = False
     client.consent = True
     assert client.record("late", value=True) is Outcome.STORAGE_UNAVAILABLE
@@ -116,7 +116,7 @@ def test_opting_out_makes_no_old_ledger_good(make_client, clock, directory):
 
 def test_opting_out_waits_for_whoever_uses_the_directory(make_client, directory, monkeypatch):
     """That it is in use is no reason to go round secret and ledger."""
-    client = make_client(background=False)
+    client = make_client()
     client.record("theme", "dark")
     monkeypatch.setattr(_device.Device, "_acquire", lambda *_: False)
     client.consent = False

@@ -42,7 +42,7 @@ def registry(tmp_path):
 
 def test_while_nothing_may_be_sent_the_thread_sleeps_however_much_is_recorded(make_client, clock):
     transport = Unwilling()
-    client = make_client(transport=transport, clock=clock, upload_delay_seconds=0)
+    client = make_client(transport=transport, clock=clock, upload_delay_seconds=0, background=True)
     client.record("late", value=True)
     wait_until(lambda: client._uploader._courier.hold_until)
     rounds = []

@@ -29,7 +29,7 @@ def neighbour():
 @pytest.fixture
 def claimed(make_client, collector, clock, neighbour):
     """A client whose one report the neighbour is sending."""
-    client = make_client(endpoint=collector.endpoint, clock=clock, background=False)
+    client = make_client(endpoint=collector.endpoint, clock=clock)
     client.record("theme", "dark")
     with client._device as device:
         device.spool._connection.execute(

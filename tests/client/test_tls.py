@@ -107,7 +107,7 @@ def proxy():
         yield ConnectProxy(start)
 
 
-def send(port, *, host="localhost", timeout_seconds=5.0, **options):
+def send(port, *, host="localhost", timeout_seconds=30.0, **options):
     return HttpTransport(f"https://{host}:{port}", "key", **options).send(b"body", timeout_seconds)
 
 
@@ -122,7 +122,7 @@ def test_a_ca_file_may_be_relative_and_the_program_may_move(
     monkeypatch.chdir(ca_file.parent)
     transport = HttpTransport(f"https://localhost:{tls_server()}", "key", ca_file="ca.pem")
     monkeypatch.chdir(tmp_path)
-    assert transport.send(b"body", 5.0).status == 204
+    assert transport.send(b"body", 30.0).status == 204
 
 
 def test_an_authority_that_the_system_does_not_know_is_refused(tls_server):
@@ -211,7 +211,7 @@ def test_every_upload_does_its_own_handshake_without_resuming_a_session(tls_serv
 
     transport = HttpTransport(f"https://localhost:{tls_server(note)}", "key", ca_file=ca_file)
     for _ in range(3):
-        transport.send(b"body", 5.0)
+        transport.send(b"body", 30.0)
     assert resumed == [False, False, False]
 
 
@@ -228,7 +228,7 @@ def test_a_password_is_for_the_proxy_and_is_shown_nowhere(tls_server, ca_file, p
     transport = HttpTransport(
         f"https://localhost:{tls_server()}", "key", ca_file=ca_file, proxy=url
     )
-    assert transport.send(b"body", 5.0).status == 204
+    assert transport.send(b"body", 30.0).status == 204
     credentials = base64.b64encode(b"me@home:s3cret/").decode()
     assert f"\r\nProxy-Authorization: Basic {credentials}\r\n" in proxy.heads[0]
     assert "s3cret" not in repr(transport)
@@ -261,7 +261,7 @@ def test_an_endpoint_on_this_machine_without_tls_is_never_sent_through_a_proxy(
 ):
     for variable in PROXY_VARIABLES[:3]:
         monkeypatch.setenv(variable, proxy.url)
-    assert HttpTransport(collector.endpoint, "key").send(b"body", 5.0).status == 204
+    assert HttpTransport(collector.endpoint, "key").send(b"body", 30.0).status == 204
     assert proxy.heads == []
 
 

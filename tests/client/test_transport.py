@@ -63,7 +63,7 @@ def test_a_key_that_is_no_header_value_is_refused_and_not_shown(key):
 
 def test_an_upload_is_posted_with_constant_headers(collector):
     transport = HttpTransport(collector.endpoint + "/base/", "write-key")
-    assert transport.send(b"body", 5.0) == Response(204, None)
+    assert transport.send(b"body", 30.0) == Response(204, None)
     path, headers = collector.requests[0]
     assert path == "/base/v1/reports"
     assert collector.bodies == [b"body"]
@@ -96,14 +96,14 @@ def test_a_proxy_has_a_port_that_can_be_reached(proxy):
 def test_every_upload_has_a_connection_of_its_own(collector):
     transport = HttpTransport(collector.endpoint, "key")
     for _ in range(3):
-        transport.send(b"body", 5.0)
+        transport.send(b"body", 30.0)
     assert len(collector.connections) == 3
 
 
 def test_redirects_are_not_followed(collector):
     with collecting() as other:
         collector.answer = lambda _body: (307, {"Location": other.endpoint, "Content-Length": "0"})
-        assert HttpTransport(collector.endpoint, "key").send(b"body", 5.0).status == 307
+        assert HttpTransport(collector.endpoint, "key").send(b"body", 30.0).status == 307
         assert other.bodies == []
 
 
@@ -113,7 +113,7 @@ def test_redirects_are_not_followed(collector):
 )
 def test_retry_after_is_read_in_seconds(collector, header, seconds):
     collector.answer = lambda _body: (503, {"Retry-After": header, "Content-Length": "0"})
-    response = HttpTransport(collector.endpoint, "key").send(b"body", 5.0)
+    response = HttpTransport(collector.endpoint, "key").send(b"body", 30.0)
     assert response == Response(503, seconds)
 
 
@@ -125,8 +125,8 @@ def test_an_endless_body_is_cut(raw_server):
             connection.sendall(bytes(65_536))
 
     transport = HttpTransport(raw_server(babble), "key")
-    assert transport.send(b"body", 5.0).status == 400
-    assert transport.send(b"body", 5.0).status == 400
+    assert transport.send(b"body", 30.0).status == 400
+    assert transport.send(b"body", 30.0).status == 400
 
 
 def test_the_status_counts_even_if_the_body_never_comes_and_the_server_closes(raw_server):
@@ -137,7 +137,7 @@ def test_the_status_counts_even_if_the_body_never_comes_and_the_server_closes(ra
         )
         connection.close()
 
-    assert HttpTransport(raw_server(close_after_head), "key").send(b"body", 5.0).status == 422
+    assert HttpTransport(raw_server(close_after_head), "key").send(b"body", 30.0).status == 422
 
 
 def hang(connection):
@@ -189,7 +189,7 @@ def test_a_huge_head_is_not_read(raw_server, head):
         connection.sendall(head)
 
     with pytest.raises((OSError, http.client.HTTPException)):
-        HttpTransport(raw_server(talk), "key").send(b"body", 5.0)
+        HttpTransport(raw_server(talk), "key").send(b"body", 30.0)
 
 
 def test_answers_of_status_1xx_are_skipped(raw_server):
@@ -199,7 +199,7 @@ def test_answers_of_status_1xx_are_skipped(raw_server):
             connection.sendall(b"HTTP/1.1 " + interim + b"\r\n")
         connection.sendall(b"HTTP/1.1 204 No Content\r\nRetry-After: 7\r\n\r\n")
 
-    assert HttpTransport(raw_server(talk), "key").send(b"body", 5.0) == Response(204, 7.0)
+    assert HttpTransport(raw_server(talk), "key").send(b"body", 30.0) == Response(204, 7.0)
 
 
 @pytest.mark.parametrize("answer", [b"", b"hello\r\n\r\n", b"\x00" * 100_000, b"HTTP/1.1 20"])
@@ -210,7 +210,7 @@ def test_an_answer_that_is_not_http_raises(raw_server, answer):
         connection.close()
 
     with pytest.raises((OSError, http.client.HTTPException)):
-        HttpTransport(raw_server(talk), "key").send(b"body", 2.0)
+        HttpTransport(raw_server(talk), "key").send(b"body", 30.0)
 
 
 @pytest.mark.parametrize(
@@ -227,12 +227,12 @@ def test_a_connection_that_is_reset_raises_in_every_phase(raw_server, said):
         reset(connection)
 
     with pytest.raises((OSError, http.client.HTTPException)):
-        HttpTransport(raw_server(talk), "key").send(b"body" * 100_000, 2.0)
+        HttpTransport(raw_server(talk), "key").send(b"body" * 100_000, 30.0)
 
 
 def test_nobody_listening_raises():
     with pytest.raises(OSError, match="refused"):
-        HttpTransport("http://127.0.0.1:9", "key").send(b"body", 2.0)
+        HttpTransport("http://127.0.0.1:9", "key").send(b"body", 30.0)
 
 
 def test_the_next_address_of_a_host_is_tried(collector, monkeypatch):
@@ -242,7 +242,7 @@ def test_the_next_address_of_a_host_is_tried(collector, monkeypatch):
         return real("127.0.0.1", 9, *rest) + real("127.0.0.1", port, *rest)
 
     monkeypatch.setattr(socket, "getaddrinfo", two)
-    assert HttpTransport(collector.endpoint, "key").send(b"body", 5.0).status == 204
+    assert HttpTransport(collector.endpoint, "key").send(b"body", 30.0).status == 204
 
 
 def document(head, body):
@@ -270,7 +270,7 @@ CHUNKED = b"200 OK\r\nTransfer-Encoding: chunked"
 )
 def test_a_document_is_fetched(raw_server, head, body, found):
     transport = HttpTransport(raw_server(document(head, body)) + "/base", "key")
-    assert transport.fetch("/v1/remote", 5.0, 10) == found
+    assert transport.fetch("/v1/remote", 30.0, 10) == found
 
 
 @pytest.mark.parametrize(
@@ -288,7 +288,7 @@ def test_a_document_is_fetched(raw_server, head, body, found):
 def test_a_document_that_is_too_long_or_cut_raises(raw_server, head, body):
     transport = HttpTransport(raw_server(document(head, body)) + "/base", "key")
     with pytest.raises((OSError, http.client.HTTPException)):
-        transport.fetch("/v1/remote", 5.0, 10)
+        transport.fetch("/v1/remote", 30.0, 10)
 
 
 def test_an_own_transport_as_the_documentation_shows_it(make_client):

@@ -5,10 +5,11 @@ import time
 
 import pytest
 
-from deniable import FlushResult, _courier, _device
+from deniable import Client, FlushResult, _courier, _device
 from deniable_shared import wire
 from tests.client.collector import collecting
 from tests.client.conftest import DAY
+from tests.client.raw import deserted
 from tests.client.transports import Accepting
 from tests.waiting import wait_until
 
@@ -19,13 +20,14 @@ def _short_backoff(monkeypatch):
     monkeypatch.setattr(_courier, "MAX_BACKOFF_SECONDS", 0.05)
 
 
-def test_a_report_goes_out_on_its_own(make_client, collector):
-    client = make_client(endpoint=collector.endpoint, upload_delay_seconds=0)
-    client.record("theme", "dark")
-    wait_until(lambda: client.status().pending == 0)
+def test_a_report_goes_out_on_its_own(registry, directory, collector):
+    options = {"directory": directory, "consent": True, "upload_delay_seconds": 0}
+    with Client(registry, endpoint=collector.endpoint, key="k", **options) as client:
+        client.record("theme", "dark")
+        wait_until(lambda: client.status().sent == 1)
+        assert client.status().pending == 0
     (upload,) = collector.uploads()
     assert len(upload.parts) == 1
-    assert client.status().sent == 1
 
 
 def test_every_report_is_an_upload_of_its_own_with_its_own_id(make_client, collector):
@@ -54,30 +56,29 @@ def test_what_a_short_process_recorded_is_sent_by_a_later_one(make_client, colle
     first.close()
     assert collector.bodies == []
     clock.forward(days=1)
-    second = make_client(endpoint=collector.endpoint, clock=clock, upload_delay_seconds=DAY)
+    second = make_client(endpoint=collector.endpoint, clock=clock, background=True)
     wait_until(lambda: second.status().sent == 1)
     assert len(collector.bodies) == 1
 
 
 def test_reports_survive_an_outage_and_a_restart_and_arrive_once(make_client):
-    with collecting() as gone:
-        port = gone.port
-    first = make_client(endpoint=gone.endpoint)
-    first.record("theme", "dark")
-    first.record("emoji", "🙂")
-    assert first.flush() == FlushResult(sent=0, pending=2, dropped=0)
-    first.close()
-    with collecting(port) as back:
-        second = make_client(endpoint=back.endpoint)
-        assert second.flush() == FlushResult(sent=2, pending=0, dropped=0)
-        assert second.flush() == FlushResult(sent=0, pending=0, dropped=0)
-        assert len(set(back.ids())) == len(back.bodies) == 2
+    with deserted() as port:
+        first = make_client(endpoint=f"http://127.0.0.1:{port}")
+        first.record("theme", "dark")
+        first.record("emoji", "🙂")
+        assert first.flush() == FlushResult(sent=0, pending=2, dropped=0)
+        first.close()
+        with collecting(port) as back:
+            second = make_client(endpoint=back.endpoint)
+            assert second.flush() == FlushResult(sent=2, pending=0, dropped=0)
+            assert second.flush() == FlushResult(sent=0, pending=0, dropped=0)
+            assert len(set(back.ids())) == len(back.bodies) == 2
 
 
 def test_a_retry_sends_identical_bytes(make_client, collector):
     answers = iter([503, 200, 302, 401, 418, 204])
     collector.answer = lambda _body: (next(answers), {"Content-Length": "0"})
-    client = make_client(endpoint=collector.endpoint, upload_delay_seconds=0)
+    client = make_client(endpoint=collector.endpoint, upload_delay_seconds=0, background=True)
     client.record("emoji", "🙂")
     wait_until(lambda: client.status().sent == 1)
     assert len(collector.bodies) == 6
@@ -129,7 +130,7 @@ def test_a_report_of_an_unregistered_metric_does_not_hold_up_the_others(make_cli
 
 def test_retry_after_is_honoured(make_client, collector):
     collector.answer = lambda _body: (429, {"Retry-After": "3000", "Content-Length": "0"})
-    client = make_client(endpoint=collector.endpoint, upload_delay_seconds=0)
+    client = make_client(endpoint=collector.endpoint, upload_delay_seconds=0, background=True)
     client.record("theme", "dark")
     wait_until(lambda: collector.bodies)
     time.sleep(0.2)  # many times the longest backoff of this test
@@ -139,7 +140,7 @@ def test_retry_after_is_honoured(make_client, collector):
 def test_retry_after_is_clamped(make_client, collector, monkeypatch):
     monkeypatch.setattr(_courier, "MAX_RETRY_AFTER_SECONDS", 0.01)
     collector.answer = lambda _body: (503, {"Retry-After": "999999999", "Content-Length": "0"})
-    client = make_client(endpoint=collector.endpoint, upload_delay_seconds=0)
+    client = make_client(endpoint=collector.endpoint, upload_delay_seconds=0, background=True)
     client.record("theme", "dark")
     wait_until(lambda: len(collector.bodies) > 2)
 
@@ -173,7 +174,7 @@ def test_recording_does_not_wait_for_a_hanging_server(make_client, collector):
         return 204, {}
 
     collector.answer = hang
-    client = make_client(endpoint=collector.endpoint, upload_delay_seconds=0)
+    client = make_client(endpoint=collector.endpoint, upload_delay_seconds=0, background=True)
     client.record("theme", "dark")
     wait_until(lambda: collector.bodies)
     assert client.record("late", value=True) == "recorded"
@@ -189,7 +190,7 @@ def test_a_report_older_than_thirty_days_is_dropped(make_client, collector, cloc
 
 
 def test_the_thread_ends_when_nothing_is_waiting(make_client, collector):
-    client = make_client(endpoint=collector.endpoint)
+    client = make_client(endpoint=collector.endpoint, background=True)
     client.record("theme", "dark")
     client.flush()
     wait_until(lambda: client._uploader._thread is None)
@@ -202,7 +203,7 @@ def test_nothing_is_sent_without_consent(make_client, collector, clock):
     first.record("theme", "dark")
     first.close()
     clock.forward(days=1)
-    second = make_client(endpoint=collector.endpoint, clock=clock, consent=False)
+    second = make_client(endpoint=collector.endpoint, clock=clock, consent=False, background=True)
     assert second.flush() == FlushResult(sent=0, pending=1, dropped=0)
     assert second.record("late", value=True) == "no_consent"
     second.close()
@@ -255,6 +256,7 @@ def test_two_flushes_at_once_send_each_report_once(make_client, collector):
 
 
 def test_nothing_is_sent_once_consent_is_withdrawn(make_client, collector, monkeypatch):
+    others = set(threading.enumerate())
     client = make_client(endpoint=collector.endpoint)
     client.record("theme", "dark")
 
@@ -263,6 +265,7 @@ def test_nothing_is_sent_once_consent_is_withdrawn(make_client, collector, monke
 
     monkeypatch.setattr(_device.Device, "sync", withdraw)
     assert client.flush().sent == 0
-    wait_until(lambda: all(t.name != "deniable-uploader" for t in threading.enumerate()))
+    ours = [t for t in set(threading.enumerate()) - others if t.name == "deniable-uploader"]
+    wait_until(lambda: not any(thread.is_alive() for thread in ours))
     assert collector.bodies == []
     assert client.status().dropped == {"consent_withdrawn": 1}
