@@ -6,7 +6,6 @@ import contextlib
 import math
 import os
 import time
-from typing import TYPE_CHECKING, ClassVar, Final, Self
 
 from deniable._consent import Consent
 from deniable._device import STORAGE_ERRORS, Device
@@ -19,9 +18,12 @@ from deniable._uploader import Uploader
 from deniable_shared.errors import ParameterError, RecordError
 from deniable_shared.periods import epoch_at
 
+TYPE_CHECKING = False
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
+    from typing import ClassVar, Final, Self
 
     from deniable._disclosure import Disclosure
     from deniable._transport import Transport

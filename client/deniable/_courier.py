@@ -11,10 +11,12 @@ import contextlib
 import os
 import threading
 import time
-from typing import TYPE_CHECKING, Final
+
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import Final
 
     from deniable._device import Device
     from deniable._remote import Remote
@@ -26,6 +28,9 @@ SEND_TIMEOUT_SECONDS: Final = 10.0
 CLAIM_SECONDS: Final = 15.0
 """How long a claimed report is nobody else's: longer than a try can take. As long waits, at most,
 what a process was trying when it was killed; a flush takes it at once."""
+
+MAX_LANES: Final = 4
+"""So many reports are sent at a time at most, and only in a flush, which sends them together."""
 
 FIRST_BACKOFF_SECONDS: Final = 2.0
 MAX_BACKOFF_SECONDS: Final = 3_600.0
@@ -40,17 +45,19 @@ CONFLICT: Final = 409
 
 
 class Courier:
-    """Delivers reports, one at a time, and backs off.
+    """Delivers reports and backs off.
 
     Args:
         device: in whose spool they are.
-        transport: what carries an upload; called by one thread at a time.
+        transport: what carries an upload; called by as many threads at a time as it says.
         remote: slows back-off down.
         journal: where results and troubles are noted.
         clock: seconds since 1970-01-01.
 
     Attributes:
+        lanes: how many reports can be sent at a time.
         hold_until: before this moment of the monotonic clock the aggregator is to be left alone.
+        began: when the latest exchange did, by the monotonic clock.
     """
 
     def __init__(
@@ -67,7 +74,9 @@ class Courier:
         self._journal = journal
         self._clock = clock
         self._failures = 0
-        self.hold_until = 0.0
+        lanes = getattr(transport, "lanes", 1)
+        self.lanes = min(lanes, MAX_LANES) if isinstance(lanes, int) and lanes > 1 else 1
+        self.hold_until = self.began = 0.0
         self.forked()
 
     @property
@@ -76,8 +85,8 @@ class Courier:
         return self._remote.slowed_at_most(MAX_BACKOFF_SECONDS)
 
     def forked(self) -> None:
-        """Forgets the lock, which a thread of the parent may hold. Called in a child."""
-        self._sending = threading.Lock()
+        """Forgets what a thread of the parent may hold. Called in a child."""
+        self._sending = threading.Semaphore(self.lanes)
 
     def close(self) -> None:
         """Tells the transport that nothing more is to be sent for now."""
@@ -85,7 +94,7 @@ class Courier:
             self._transport.close()
 
     def tell(self, news: Callable[[], object]) -> None:
-        """Calls what uses the transport, too, while nothing is being sent."""
+        """Calls what uses the transport, too, as one of its threads."""
         with self._sending:
             news()
 
@@ -128,8 +137,10 @@ class Courier:
             return True
         asked = 0.0 if response is None else response.retry_after_seconds or 0.0
         wait = max(self._backoff_seconds(self._failures), min(asked, MAX_RETRY_AFTER_SECONDS))
-        self._failures += 1
-        self.hold_until = time.monotonic() + wait
+        now = time.monotonic()
+        if self.began >= self.hold_until:
+            self._failures += 1  # and not once for each that was sent beside it
+        self.hold_until = max(self.hold_until, now + wait)
         return False
 
     def _backoff_seconds(self, failures: int) -> float:
@@ -139,6 +150,7 @@ class Courier:
 
     def _exchange(self, body: bytes) -> Response | None:
         with self._sending:
+            self.began = time.monotonic()
             try:
                 response = self._transport.send(body, SEND_TIMEOUT_SECONDS)
             except BaseException as error:  # noqa: BLE001  a transport may be cancelled, too

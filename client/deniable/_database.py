@@ -11,11 +11,13 @@ from __future__ import annotations
 import contextlib
 import os
 import sqlite3
-from typing import TYPE_CHECKING, Final
+
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+    from typing import Final
 
 PAGE_BYTES: Final = 1_024
 """Small pages: a commit copies and checksums whole pages, and the rows are short."""

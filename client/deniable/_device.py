@@ -8,7 +8,6 @@ import os
 import sqlite3
 import threading
 import time
-from typing import TYPE_CHECKING, Final, Self
 
 from deniable import _database
 from deniable._directory import (
@@ -24,10 +23,13 @@ from deniable._ledger import Ledger, LedgerError, SecretReplacedError, sync
 from deniable._spool import Spool
 from deniable._status import Dropped
 
+TYPE_CHECKING = False
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
     from types import TracebackType
+    from typing import Final, Self
 
     from deniable._status import Journal
 

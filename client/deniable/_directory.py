@@ -6,10 +6,12 @@ import contextlib
 import fcntl
 import os
 import time
-from typing import TYPE_CHECKING, Final
+
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from pathlib import Path
+    from typing import Final
 
 _PRIVATE_DIRECTORY: Final = 0o700
 _PRIVATE_FILE: Final = 0o600

@@ -11,14 +11,16 @@ and is free. Which answers were given is not written down: that would be the tru
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Final
 
 from deniable import _database
 from deniable._status import Outcome
 
+TYPE_CHECKING = False
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
+    from typing import Final
 
     from deniable._charge import Charge
 
@@ -54,6 +56,14 @@ FROM entry WHERE metric = '' AND every = ?
 """
 _WRITE: Final = """
 REPLACE INTO entry (metric, every, period, today, spent) VALUES ('', ?, ?, ?, ?), (?, ?, ?, NULL, ?)
+"""
+# Where the account is known, one statement does the same, unless somebody else has changed it.
+_WRITE_UNCHANGED: Final = """
+REPLACE INTO entry (metric, every, period, today, spent)
+SELECT * FROM (VALUES ('', ?1, ?2, ?3, ?4), (?5, ?6, ?7, NULL, NULL)) WHERE EXISTS (
+    SELECT * FROM entry
+    WHERE metric = '' AND every = ?1 AND period = ?8 AND today = ?9 AND spent = ?10
+) AND NOT EXISTS (SELECT * FROM entry WHERE metric = ?5 AND every = ?6 AND period >= ?7)
 """
 _READ_MEMOIZED: Final = """
 SELECT account.period, account.today, account.spent, own.period, own.spent, own.digest
@@ -92,6 +102,7 @@ class Ledger:
     """
 
     lifetime: int
+    _known: tuple[int, int, int] | None = None
 
     def __init__(self, path: Path, *, new: bool) -> None:
         self._fingerprint = ""
@@ -131,14 +142,20 @@ class Ledger:
         """
         metric, every, cost, digest, total = charge
         execute = self._debits.execute
+        if digest is None and self._known is not None:
+            account = _charged(self._known, cost, epoch)
+            both = (self._fingerprint, *account, metric, every, period, *self._known)
+            if _within(limits, account) and execute(_WRITE_UNCHANGED, both).rowcount > 0:
+                self._known, self.lifetime = account, account[2]
+                return Outcome.RECORDED
         execute("BEGIN IMMEDIATE")
         try:
             query = _READ if digest is None else _READ_MEMOIZED
-            row = execute(query, (metric, every, self._fingerprint)).fetchone()
-            if row is None:
+            found = execute(query, (metric, every, self._fingerprint)).fetchone()
+            if found is None:
                 self._account()
                 raise SecretReplacedError("another process has replaced the secret")
-            latest, today, lifetime, mark, paid, paid_for = row
+            latest, today, lifetime, mark, paid, paid_for = found
             if mark is not None and period <= mark:
                 execute("ROLLBACK")
                 return Outcome.ALREADY_REPORTED
@@ -147,20 +164,17 @@ class Ledger:
                     paid = 0  # other answers, which nothing has been paid for
                 cost = min(cost, max(0, total - paid))
                 paid += cost
-            if epoch > latest:
-                latest, today = epoch, 0
-            today += cost
-            lifetime += cost
-            if today > limits[0] or lifetime > limits[1]:
+            account = _charged((latest, today, lifetime), cost, epoch)
+            if not _within(limits, account):
                 execute("ROLLBACK")
                 return Outcome.OVER_BUDGET
-            both = (self._fingerprint, latest, today, lifetime, metric, every, period, paid)
+            row = (self._fingerprint, *account, metric, every, period, paid)
             if digest is None:
-                execute(_WRITE, both)
+                execute(_WRITE, row)
             else:
-                execute(_WRITE_MEMOIZED, (*both, digest))
+                execute(_WRITE_MEMOIZED, (*row, digest))
             execute("COMMIT")
-            self.lifetime = lifetime
+            self._known, self.lifetime = account, account[2]
         except BaseException:
             if self._connection.in_transaction:
                 execute("ROLLBACK")
@@ -259,6 +273,18 @@ class Ledger:
         if row is None:
             raise LedgerError("the ledger has lost its account")
         return row
+
+
+def _charged(account: tuple[int, int, int], cost: int, epoch: int) -> tuple[int, int, int]:
+    """The latest day, what was spent in it, and ever, once this cost is spent today."""
+    latest, today, lifetime = account
+    if epoch > latest:
+        latest, today = epoch, 0
+    return latest, today + cost, lifetime + cost
+
+
+def _within(limits: tuple[int, int], account: tuple[int, int, int]) -> bool:
+    return account[1] <= limits[0] and account[2] <= limits[1]
 
 
 def sync(path: Path) -> None:

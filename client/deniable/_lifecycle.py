@@ -8,10 +8,12 @@ import os
 import threading
 import time
 import weakref
-from typing import TYPE_CHECKING, Final
+
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import Final
 
     from deniable._consent import Consent
     from deniable._device import Device
@@ -20,7 +22,10 @@ if TYPE_CHECKING:
     from deniable._uploader import Uploader
 
 CLOSE_SECONDS: Final = 0.5
-"""How long closing waits for an exchange that is under way; nothing is lost by not waiting."""
+"""How old an exchange may get until closing waits no longer; nothing is lost by not waiting."""
+
+THREAD_SECONDS: Final = 0.1
+"""How long closing waits for a thread whatever it does: it notices at once if it can."""
 
 STORAGE_SECONDS: Final = 0.4
 """How long it then waits for others to leave the storage."""
@@ -63,15 +68,17 @@ class Engine:
 
 
 def close(engines: Sequence[Engine]) -> None:
-    """Closes engines, and waits for `CLOSE_SECONDS` and `STORAGE_SECONDS` for all of them."""
-    deadline = time.monotonic() + CLOSE_SECONDS
+    """Closes engines, within `CLOSE_SECONDS` and `STORAGE_SECONDS` for all of them."""
+    began = time.monotonic()
     threads = []
     for engine in engines:
         engine.closed = True
-        threads.append(engine.uploader.stop())
-    for thread in threads:
+        thread = engine.uploader.stop()
         if thread is not None and thread is not threading.current_thread():
-            thread.join(max(0.0, deadline - time.monotonic()))
+            wait = max(THREAD_SECONDS, CLOSE_SECONDS - engine.uploader.exchange_seconds())
+            threads.append((thread, began + wait))
+    for thread, deadline in threads:
+        thread.join(max(0.0, deadline - time.monotonic()))
     deadline = time.monotonic() + STORAGE_SECONDS
     for engine in engines:
         # What could not be wiped by now is tried once more; whatever stands in the way is noted.

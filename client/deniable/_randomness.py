@@ -11,10 +11,12 @@ from __future__ import annotations
 import math
 import os
 from functools import lru_cache
-from typing import TYPE_CHECKING, Final
+
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import Final
 
 BUFFER_BYTES: Final = 8_192
 _WORD_BYTES: Final = 4

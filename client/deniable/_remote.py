@@ -8,7 +8,6 @@ thin and slow down; the aggregator only hands it on. There is no code here, and 
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any, Final
 
 from deniable._device import STORAGE_ERRORS
 from deniable._directory import write_durably
@@ -16,9 +15,12 @@ from deniable._randomness import keyed
 from deniable_shared.errors import ParameterError
 from deniable_shared.periods import epoch_at
 
+TYPE_CHECKING = False
+
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
+    from typing import Any, Final
 
     from deniable._device import Device
     from deniable._status import Journal

@@ -8,16 +8,21 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
 
 from deniable import _database
 from deniable._status import Dropped
+from deniable_shared.frozen import frozen
+
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
+    from typing import Final, TypeVar
 
     from deniable._status import Journal
+
+    _T = TypeVar("_T")
 
 VERSION: Final = 4
 MAX_REPORTS: Final = 10_000
@@ -60,10 +65,9 @@ DELETE FROM report WHERE number IN (SELECT number FROM report ORDER BY number LI
 """
 _COUNT: Final = "SELECT count(*) FROM report"
 
-_T = TypeVar("_T")
 
-
-class Pending(NamedTuple):
+@frozen
+class Pending:
     """A stored report.
 
     Attributes:
@@ -118,12 +122,12 @@ class Spool:
         self._counted_from = self._count_at = 0
         self._described: set[bytes] = set()
         try:
-            self._connection = self._open()
+            self._begin()
         except sqlite3.Error as error:
             if not _database.is_corrupt(error):
                 raise
             self._set_aside()
-            self._connection = self._open()
+            self._begin()
 
     def add(
         self,
@@ -149,9 +153,11 @@ class Spool:
         """
         row = (upload_id, epoch, payload, spent, due, digest)
         try:
-            number = self._healing(lambda: self._insert(row, description))
+            number = self._insert(row, description)
         except sqlite3.Error as error:
-            if not (_database.is_full(error) and self._make_room()):
+            if _database.is_corrupt(error):
+                self._begin_anew()
+            elif not (_database.is_full(error) and self._make_room()):
                 raise
             number = self._insert(row, description)
         # Other processes add as well, and numbers start again once the spool was empty: counting
@@ -280,6 +286,15 @@ class Spool:
         """Closes the file."""
         self._connection.close()
 
+    def _begin(self) -> None:
+        self._connection = self._open()
+        self._additions = self._connection.cursor()  # making one for each statement is felt
+
+    def _begin_anew(self) -> None:
+        self._connection.close()
+        self._set_aside()
+        self._begin()
+
     def _open(self) -> sqlite3.Connection:
         _database.create(self._path)
         connection = _database.connect(self._path)
@@ -307,22 +322,20 @@ class Spool:
         except sqlite3.Error as error:
             if not _database.is_corrupt(error):
                 raise
-        self._connection.close()
-        self._set_aside()
-        self._connection = self._open()
+        self._begin_anew()
         return operation()
 
     def _insert(self, row: tuple[object, ...], description: str) -> int:
         digest = row[-1]
         assert isinstance(digest, bytes)
+        execute = self._additions.execute
         if digest in self._described:
-            added = self._connection.execute(_ADD, row)
+            added = execute(_ADD, row)
             if added.rowcount:
                 return added.lastrowid or 0
-        describe = "REPLACE INTO spec VALUES (?, ?)"
-        self._connection.execute(describe, (digest, description))
+        execute("REPLACE INTO spec VALUES (?, ?)", (digest, description))
         self._described.add(digest)
-        return self._connection.execute(_ADD, row).lastrowid or 0
+        return execute(_ADD, row).lastrowid or 0
 
     def _wipe(self) -> int:
         execute = self._connection.execute

@@ -8,12 +8,14 @@ import threading
 import time
 from collections import Counter
 from enum import StrEnum
-from typing import TYPE_CHECKING, Final
 
 from deniable_shared.frozen import frozen
 
+TYPE_CHECKING = False
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from typing import Final
 
 NANO: Final = 10**9
 """Amounts of epsilon are whole nano-nats."""

@@ -41,9 +41,10 @@ class Response(NamedTuple):
 class Transport(Protocol):
     """Carries uploads. Called by one thread at a time, and perhaps in a forked child.
 
-    A transport may also have a method ``fetch(path, timeout_seconds, limit_bytes)``, which returns
-    the status and the body of a GET, as `HttpTransport.fetch` does. Without it remote configuration
-    is not used.
+    A transport that can be called by several threads at a time may say by how many in an attribute
+    ``lanes``; a flush then ends sooner. It may also have a method
+    ``fetch(path, timeout_seconds, limit_bytes)``, which returns the status and the body of a GET,
+    as `HttpTransport.fetch` does. Without it remote configuration is not used.
     """
 
     def send(self, body: bytes, timeout_seconds: float) -> Response:
@@ -79,6 +80,9 @@ class HttpTransport:
     Raises:
         ParameterError: if an argument cannot be used.
     """
+
+    lanes = 4
+    """How many uploads may be under way at a time."""
 
     def __init__(
         self,

@@ -1,6 +1,7 @@
 """The uploader: a background thread that lives only while there is something to wait for.
 
-It sends one report per request, each at its own random time; what becomes of one is in `_courier`.
+It sends one report per request, each at its own random time, or in a flush several at a time; what
+becomes of one is in `_courier`.
 """
 
 from __future__ import annotations
@@ -8,19 +9,23 @@ from __future__ import annotations
 import math
 import threading
 import time
-from typing import TYPE_CHECKING, Final
 
 from deniable._courier import CLAIM_SECONDS, Courier, claimed_elsewhere
 from deniable._device import STORAGE_ERRORS
+from deniable._lanes import share
 from deniable._spool import MAX_AGE_DAYS
 from deniable._status import FlushResult
 from deniable_shared.periods import SECONDS_PER_EPOCH, epoch_at
 
+TYPE_CHECKING = False
+
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
+    from typing import Final
 
     from deniable._device import Device
     from deniable._remote import Remote
+    from deniable._spool import Pending
     from deniable._status import Journal
     from deniable._transport import Transport
 
@@ -38,7 +43,7 @@ class Uploader:
 
     Args:
         device: whose spool.
-        transport: what carries an upload; called by one thread at a time.
+        transport: what carries an upload; called by as many threads at a time as it says.
         remote: slows back-off down, and is told when something was uploaded.
         journal: where results and troubles are noted.
         clock: seconds since 1970-01-01.
@@ -97,8 +102,10 @@ class Uploader:
         """
         if not self._background:
             return
+        due = time.monotonic() + in_seconds
+        if self._thread is not None and self._news_at <= due:
+            return  # it has earlier news, and looks at all there is before it forgets them
         with self._condition:
-            due = time.monotonic() + in_seconds
             self._news_at = min(self._news_at, due)
             if self._thread is None:
                 self._start()
@@ -144,6 +151,10 @@ class Uploader:
                 return device.spool.count()
         except STORAGE_ERRORS:
             return None  # the device has noted why, unless it is merely in use
+
+    def exchange_seconds(self) -> float:
+        """For how long the latest exchange has been under way, if it has not ended."""
+        return time.monotonic() - self._courier.began
 
     def stop(self) -> threading.Thread | None:
         """Tells the thread to end after the exchange it is in; nothing is lost by it.
@@ -243,6 +254,14 @@ class Uploader:
         with self._device as device:
             device.spool.drop_before(today - MAX_AGE_DAYS)
             last = device.spool.last_number()
+        reports = self._to_flush(me, today, last)
+        share(
+            reports,
+            lambda report: self._courier.deliver(report, lambda: self._thread is me),
+            self._courier.lanes,
+        )
+
+    def _to_flush(self, me: threading.Thread, today: int, last: int) -> Iterator[Pending]:
         after = 0
         while True:
             with self._device as device:
@@ -256,10 +275,8 @@ class Uploader:
                     continue  # the aggregator would refuse it for good
                 if report.epoch == today and report.digest in self._owing:
                     continue  # absence is not reported before its day is over, so nor is a value
-                if claimed_elsewhere(report, self._clock()):
-                    continue  # it is being sent
-                if not self._courier.deliver(report, lambda: self._thread is me):
-                    return
+                if not claimed_elsewhere(report, self._clock()):
+                    yield report
             after = reports[-1].number
 
     def _next_wait(self) -> float | None:

@@ -6,11 +6,15 @@ An epoch is counted in days since 1970-01-01. A period is how often a metric may
 from __future__ import annotations
 
 import time
-from typing import Final, Literal, get_args
 
-Every = Literal["day", "week", "month", "once"]
+TYPE_CHECKING = False
 
-EVERY: Final[tuple[str, ...]] = get_args(Every)
+if TYPE_CHECKING:
+    from typing import Final, Literal
+
+    Every = Literal["day", "week", "month", "once"]
+
+EVERY: Final[tuple[str, ...]] = ("day", "week", "month", "once")
 SECONDS_PER_EPOCH: Final = 86_400
 
 

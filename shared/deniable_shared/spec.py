@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping
 from contextlib import suppress
 from functools import cached_property
-from typing import Any, Final, Literal, cast, get_args
+from typing import TYPE_CHECKING, Any, Final, Literal, cast, get_args
 
 from deniable_shared import hashing, numbers
 from deniable_shared.attributes import Attribute, pair_items, single_items
@@ -32,8 +32,11 @@ from deniable_shared.mechanisms import (
     described,
 )
 from deniable_shared.numbers import MAX_DELTA, Range
-from deniable_shared.periods import EVERY, Every
+from deniable_shared.periods import EVERY
 from deniable_shared.segments import Segments
+
+if TYPE_CHECKING:
+    from deniable_shared.periods import Every
 
 MetricType = Literal["attributes", "boolean", "category", "distribution", "number", "string"]
 
