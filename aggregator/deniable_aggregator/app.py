@@ -20,6 +20,7 @@ from deniable_aggregator import (
     wsgi,
 )
 from deniable_aggregator.catalogue import Catalogue
+from deniable_aggregator.clock import CheckedClock
 from deniable_aggregator.fold import Background, Folder
 from deniable_aggregator.keys import Keyring
 from deniable_aggregator.poisoning import routes as poisoning
@@ -42,6 +43,7 @@ class Running:
     Attributes:
         store: the store.
         folder: counts what is pending: ``folder.fold(seconds=...)``.
+        upkeep: closes days, and whatever else a store needs.
         writer: makes uploads durable.
         keyring: verifies tokens.
         limiter: how often a key may send.
@@ -54,6 +56,7 @@ class Running:
         *,
         store: Store,
         folder: Folder,
+        upkeep: Upkeep,
         writer: Writer,
         background: Background,
         keyring: Keyring,
@@ -64,6 +67,7 @@ class Running:
     ) -> None:
         self.store = store
         self.folder = folder
+        self.upkeep = upkeep
         self.writer = writer
         self.keyring = keyring
         self.limiter = limiter
@@ -85,6 +89,7 @@ def create_app(
     store: Store | str | Path,
     settings: Settings | None = None,
     clock: Callable[[], float] = time.time,
+    monotonic: Callable[[], float] = time.monotonic,
 ) -> Flask:
     """The aggregator: ingest, reading and administration over one store.
 
@@ -96,6 +101,7 @@ def create_app(
         store: an open store, or the path of one; created if absent.
         settings: limits; `Settings` has the defaults.
         clock: seconds since 1970; only its day is used.
+        monotonic: seconds that pass, by which a clock that jumps is known.
 
     Raises:
         StoreRefusedError: if the path does not hold a store that this version can work with.
@@ -104,6 +110,7 @@ def create_app(
     owned = not isinstance(store, Store)
     opened = store if isinstance(store, Store) else Store(store)
     keyring = Keyring(opened, clock=clock)
+    checked = CheckedClock(opened, clock, monotonic)
     catalogue = Catalogue(opened)
     folder = Folder(opened, catalogue)
     writer = Writer(
@@ -120,6 +127,7 @@ def create_app(
         limiter=limiter,
         settings=settings,
         clock=clock,
+        days_ahead=checked.days_ahead,
     )
     answering = reading.Reading(
         store=opened,
@@ -133,12 +141,17 @@ def create_app(
         opened,
         accept_days=settings.accept_days,
         retain_days=settings.retention_days or None,
-        clock=clock,
+        clock=checked,
         keyring=keyring,
     )
     background = Background(folder, upkeep, fold_seconds=settings.fold_seconds)
 
-    watching = health.Health(store=opened, lag_seconds=folder.lag_seconds, settings=settings)
+    watching = health.Health(
+        store=opened,
+        lag_seconds=folder.lag_seconds,
+        settings=settings,
+        days_ahead=checked.days_ahead,
+    )
 
     app = Flask("deniable_aggregator", static_folder=None)
     app.config["MAX_CONTENT_LENGTH"] = settings.max_body_bytes
@@ -157,6 +170,7 @@ def create_app(
     app.extensions[EXTENSION] = Running(
         store=opened,
         folder=folder,
+        upkeep=upkeep,
         writer=writer,
         background=background,
         keyring=keyring,

@@ -15,7 +15,10 @@ from __future__ import annotations
 import enum
 import hashlib
 import json
+import time
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from deniable_shared.periods import epoch_at
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -43,6 +46,12 @@ class Act(enum.StrEnum):
     REMOTE_PUBLISH = "remote.publish"
     RETENTION_SET = "retention.set"
     STORE_MIGRATE = "store.migrate"
+    STORE_BACKUP = "store.backup"
+    STORE_RESTORE = "store.restore"
+    STORE_EXPORT = "store.export"
+    STORE_IMPORT = "store.import"
+    ASIDE_RETRY = "set-aside.retry"
+    ASIDE_DISCARD = "set-aside.discard"
 
 
 class Record(NamedTuple):
@@ -113,6 +122,11 @@ class Verdict(NamedTuple):
     head: bytes
     broken: Break | None
     kept: int | None
+
+
+def commanded(act: Act, **details: Any) -> Record:
+    """The record of an act at the command line, now."""
+    return Record(epoch_at(time.time()), COMMAND_LINE, act, details)
 
 
 def text_of(details: Mapping[str, Any]) -> str:

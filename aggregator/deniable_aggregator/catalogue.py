@@ -2,22 +2,32 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from deniable_aggregator.problems import ProblemError
 from deniable_aggregator.tallies import Tally, tally_for
+from deniable_shared import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from deniable_aggregator.store import Registration, Store
+    from deniable_aggregator.store import Registration, Store, Unreadable
     from deniable_shared.registry import Metric
     from deniable_shared.spec import Spec
 
 REREAD_SECONDS: Final = 1.0
 """An unknown digest makes the store be read again, at most this often."""
+
+OUTDATED: Final = (
+    f"registered by a later version of deniable than {__version__}, which runs here, or damaged"
+)
+RETRY_SECONDS: Final = 60
+
+log = logging.getLogger("deniable_aggregator")
 
 
 @dataclass(frozen=True)
@@ -46,6 +56,7 @@ class Catalogue:
         self._monotonic = monotonic
         self._lock = threading.Lock()
         self._entries: Mapping[bytes, Entry] = {}
+        self._unreadable: Mapping[bytes, Unreadable] = {}
         self._read_at = monotonic()
         self.read()
 
@@ -68,6 +79,10 @@ class Catalogue:
         self.read()
         return [e for e in self._entries.values() if e.spec.application == application]
 
+    def unreadable(self) -> Mapping[bytes, Unreadable]:
+        """The metrics that only a later version of this program can count, by digest."""
+        return self._unreadable
+
     def register(self, metrics: Iterable[Metric], today: int, actor: str) -> list[Spec]:
         """Registers metrics on behalf of a key, and says which specs are new."""
         new = self._store.metrics.register(metrics, today, actor)
@@ -80,9 +95,24 @@ class Catalogue:
             old = self._entries
             entries: dict[bytes, Entry] = {}
             specs = {digest: entry.spec for digest, entry in old.items()}
-            for registration in self._store.metrics.all(specs):
+            found = self._store.metrics.all(specs)
+            for registration in found.readable:
                 spec = registration.spec
                 known = old.get(spec.digest)
                 tally = tally_for(spec) if known is None else known.tally
                 entries[spec.digest] = Entry(registration, tally)
+            for each in found.unreadable:
+                if each.digest not in self._unreadable:
+                    # Both are names that a registry allows, and none of a sender's.
+                    log.warning("metric %s of %s: %s", each.name, each.application, OUTDATED)
             self._entries = entries
+            self._unreadable = {each.digest: each for each in found.unreadable}
+
+
+def outdated(metric: Unreadable) -> ProblemError:
+    """The problem of a metric that this server cannot count, though another one may."""
+    return ProblemError(
+        "server_outdated",
+        f"{metric.name} was {OUTDATED}. Send this again; the operator upgrades this server.",
+        headers={"Retry-After": str(RETRY_SECONDS)},
+    )

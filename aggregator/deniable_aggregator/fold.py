@@ -5,13 +5,12 @@ from __future__ import annotations
 import logging
 import threading
 import time
+from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 from deniable_aggregator.store import Store, StoreUnavailableError, Sum
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from deniable_aggregator.catalogue import Catalogue
     from deniable_aggregator.store import Batch, Row, TallyKey
     from deniable_aggregator.tallies import Tally
@@ -39,6 +38,7 @@ class Folder:
 
     Attributes:
         folded: reports that it has counted.
+        failed: how often it failed in the background.
     """
 
     def __init__(self, store: Store, catalogue: Catalogue) -> None:
@@ -48,6 +48,7 @@ class Folder:
         self._lock = threading.Lock()
         self._caught_up = time.monotonic()
         self.folded = 0
+        self.failed = 0
 
     def lag_seconds(self) -> float:
         """How long ago all that waited was counted, or found to be in another server's hands."""
@@ -76,7 +77,11 @@ class Folder:
 
     def _fold_batch(self) -> bool:
         """Counts one batch; True if the batch was full, so that there may be more."""
-        with self._store.inbox.claim(max_bytes=BATCH_BYTES, max_rows=BATCH_ROWS) as batch:
+        # What a server of another version can count must not be in the way here.
+        left = self._catalogue.unreadable()
+        with self._store.inbox.claim(
+            max_bytes=BATCH_BYTES, max_rows=BATCH_ROWS, left=left
+        ) as batch:
             size = sum(len(row.payload) for row in batch.rows)
             # One tally at a time, so that memory does not grow with the number of metrics.
             for where, rows in batch.groups().items():
@@ -89,6 +94,8 @@ class Folder:
             # Another server may have registered it, and accepted its reports, a moment ago.
             self._catalogue.read()
             entry = self._catalogue.find(where.digest)
+        if entry is None and where.digest in self._catalogue.unreadable():
+            return
         if entry is None:
             _set_aside(batch, rows, "their metric is not registered")
             return
@@ -164,15 +171,16 @@ class Background:
         pause = self._pause
         while not self._stop.wait(pause):
             start = time.monotonic()
-            self._attempt(lambda: self._folder.fold(seconds=BACKGROUND_SECONDS))
+            self._fold()
             # Days must be closed even where something cannot be counted.
-            self._attempt(lambda: self._upkeep.tend(self._stop.is_set))
+            with suppress(Exception):  # it has said what failed
+                self._upkeep.tend(self._stop.is_set)
             pause = max(self._pause, (time.monotonic() - start) / BUSY_SHARE)
 
-    def _attempt(self, work: Callable[[], None]) -> None:
+    def _fold(self) -> None:
         try:
-            work()
-        except StoreUnavailableError as error:
-            log.error("folding, or closing days, will be tried again: %s", error)
+            self._folder.fold(seconds=BACKGROUND_SECONDS)
         except Exception as error:  # noqa: BLE001  this thread must outlive every failure
-            log.error("folding, or closing days, will be tried again: %s", type(error).__name__)
+            self._folder.failed += 1
+            told = error if isinstance(error, StoreUnavailableError) else type(error).__name__
+            log.error("folding will be tried again: %s", told)

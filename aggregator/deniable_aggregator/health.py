@@ -24,8 +24,8 @@ CACHE_SECONDS: Final = 1.0
 PATIENCE_SECONDS: Final = 5.0
 """A store that takes longer to look at is not in order."""
 
-
 OK: Final = "ok"
+CLOCK: Final = "clock"
 
 
 class Health:
@@ -35,10 +35,12 @@ class Health:
         store: must be there, writable and of this version's schema.
         lag_seconds: how long ago all that waited had been counted.
         settings: limits.
+        days_ahead: by how many days the clock is ahead of what is believed.
         monotonic: a clock in seconds.
 
     Attributes:
         draining: set when the server was told to end.
+        days_ahead: by how many days the clock is ahead of what is believed.
     """
 
     def __init__(
@@ -47,12 +49,14 @@ class Health:
         store: Store,
         lag_seconds: Callable[[], float],
         settings: Settings,
+        days_ahead: Callable[[], int] = lambda: 0,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self.draining = False
         self._store = store
         self._lag_seconds = lag_seconds
         self._settings = settings
+        self.days_ahead = days_ahead
         self._monotonic = monotonic
         self._looking = threading.Lock()
         self._began = -math.inf
@@ -83,6 +87,7 @@ class Health:
             "migrations": self._migrations(),
             "disk": self._disk(),
             "fold": self._fold(),
+            CLOCK: self._clock(),
         }
 
     def _database(self) -> str:
@@ -117,6 +122,10 @@ class Health:
         most = self._settings.max_fold_lag_seconds + self._settings.fold_seconds
         return OK if lag <= most else f"reports have waited to be counted for {lag:,.0f} seconds"
 
+    def _clock(self) -> str:
+        days = self.days_ahead()
+        return f"it is {days:,} days ahead of the newest report, and in doubt" if days else OK
+
 
 def blueprint(health: Health) -> Blueprint:
     """The routes."""
@@ -127,10 +136,12 @@ def blueprint(health: Health) -> Blueprint:
 
     def ready() -> dict[str, Any]:
         checks = health.checks()
-        if any(said != OK for said in checks.values()):
+        wrong = [name for name, said in checks.items() if said != OK]
+        # A clock is believed again when reports come, so these must not be kept away.
+        if wrong and wrong != [CLOCK]:
             raise ProblemError(
                 "not_ready",
-                "; ".join(f"{name}: {said}" for name, said in checks.items() if said != OK),
+                "; ".join(f"{name}: {checks[name]}" for name in wrong),
                 headers={"Retry-After": str(RETRY_SECONDS)},
                 checks=dict(checks),
             )

@@ -10,6 +10,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Final
 
 from deniable_aggregator.access import authenticated
+from deniable_aggregator.catalogue import outdated
 from deniable_aggregator.histogram import SECONDS, Histogram
 from deniable_aggregator.problems import ProblemError, overloaded, unavailable
 from deniable_aggregator.store import Outcome, StoreUnavailableError
@@ -31,6 +32,8 @@ PATH: Final = "/v1/reports"
 FUTURE_DAYS: Final = 1
 """A device's clock may be a day ahead."""
 
+DOUBT_SECONDS: Final = 600
+
 COUNTED: Final = {Outcome.STORED: "accepted", Outcome.DUPLICATE: "duplicate"}
 
 UNKNOWN: Final = ""
@@ -49,6 +52,7 @@ class Ingest:
         limiter: how often a key may send.
         settings: limits.
         clock: seconds since 1970.
+        days_ahead: by how many days the clock is ahead of what is believed.
 
     Attributes:
         seconds: how long uploads took, from headers to answer.
@@ -63,6 +67,7 @@ class Ingest:
         limiter: RateLimiter,
         settings: Settings,
         clock: Callable[[], float],
+        days_ahead: Callable[[], int] = lambda: 0,
     ) -> None:
         self._keyring = keyring
         self._catalogue = catalogue
@@ -70,6 +75,7 @@ class Ingest:
         self._limiter = limiter
         self._settings = settings
         self._clock = clock
+        self._days_ahead = days_ahead
         self._lock = threading.Lock()
         self._counts: Counter[tuple[str, str]] = Counter()
         self.seconds = Histogram(SECONDS)
@@ -156,6 +162,9 @@ class Ingest:
         today = epoch_at(self._clock())
         for digest, epoch, payload in upload.parts:
             entry = self._catalogue.find(digest)
+            unreadable = self._catalogue.unreadable().get(digest) if entry is None else None
+            if unreadable is not None and unreadable.application == application:
+                raise outdated(unreadable)
             if entry is None or entry.spec.application != application:
                 raise ProblemError(
                     "unknown_digest",
@@ -174,7 +183,7 @@ class Ingest:
                     "epoch_future", "Check the device's clock, and send this again on that day."
                 )
             if epoch < today - self._settings.accept_days:
-                raise self._closed()
+                raise _doubted() if self._days_ahead() else self._closed()
 
     def store(self, upload: wire.Upload, key: Key) -> Outcome:
         """Stores an upload that was checked; durable, or known to be, when this returns.
@@ -222,6 +231,15 @@ class Ingest:
         """Counts an upload under what became of it: accepted, duplicate or a problem's code."""
         with self._lock:
             self._counts[application, what] += 1
+
+
+def _doubted() -> ProblemError:
+    # A device drops what is refused as too old, and this clock may be wrong.
+    return ProblemError(
+        "clock_doubted",
+        "Send the same bytes again later. The operator finds the reason at /readyz.",
+        headers={"Retry-After": str(DOUBT_SECONDS)},
+    )
 
 
 def malformed(error: WireError) -> ProblemError:

@@ -11,6 +11,8 @@ from __future__ import annotations
 
 import json
 import logging
+import math
+import threading
 import time
 import traceback
 from typing import TYPE_CHECKING, Any, Final
@@ -25,6 +27,7 @@ TRUSTED: Final = frozenset({OURS, "_granian"})
 """Loggers whose messages are printed. Granian's are about its own processes."""
 
 FOREIGN_LEVEL: Final = "WARNING"
+INTERVAL_SECONDS: Final = 60.0
 
 
 def dictconfig(format_: str, level: str) -> dict[str, Any]:
@@ -39,9 +42,11 @@ def dictconfig(format_: str, level: str) -> dict[str, Any]:
         "version": 1,
         "disable_existing_loggers": False,
         "formatters": {"lines": {"()": TextLines if format_ == "text" else JsonLines}},
+        "filters": {"storms": {"()": Storms}},
         "handlers": {
             "lines": {
                 "class": "logging.StreamHandler",
+                "filters": ["storms"],
                 "formatter": "lines",
                 "stream": "ext://sys.stderr",
             }
@@ -56,13 +61,45 @@ def dictconfig(format_: str, level: str) -> dict[str, Any]:
     }
 
 
+class Storms(logging.Filter):
+    """Lets each kind of warning through once an interval, with how many were left out before it.
+
+    A store that is away fails every commit, and thousands of lines say no more than one.
+
+    Args:
+        monotonic: a clock in seconds.
+    """
+
+    def __init__(self, monotonic: Callable[[], float] = time.monotonic) -> None:
+        super().__init__()
+        self._monotonic = monotonic
+        self._lock = threading.Lock()
+        self._said: dict[object, tuple[float, int]] = {}
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Whether the record is printed."""
+        if record.levelno < logging.WARNING:
+            return True
+        # The place, and not the words: these may have numbers in them. Places are few.
+        kind = (record.levelno, record.pathname, record.lineno, _template(record))
+        now = self._monotonic()
+        with self._lock:
+            since, left_out = self._said.get(kind, (-math.inf, 0))
+            if now - since < INTERVAL_SECONDS:
+                self._said[kind] = (since, left_out + 1)
+                return False
+            self._said[kind] = (now, 0)
+        record.left_out = left_out
+        return True
+
+
 class TextLines(logging.Formatter):
     """``deniable: MESSAGE``, with the level in between where it is not "info"."""
 
     def format(self, record: logging.LogRecord) -> str:
         """One line, and the places of an exception below it."""
         level = "" if record.levelno == logging.INFO else f"{record.levelname.lower()}: "
-        return f"deniable: {level}{_message(record)}{_exception(record)}"
+        return f"deniable: {level}{_message(record)}{_left_out(record)}{_exception(record)}"
 
 
 class JsonLines(logging.Formatter):
@@ -84,7 +121,7 @@ class JsonLines(logging.Formatter):
                 "day": time.strftime("%Y-%m-%d", day),
                 "level": record.levelname.lower(),
                 "logger": record.name,
-                "message": f"{_message(record)}{_exception(record)}",
+                "message": f"{_message(record)}{_left_out(record)}{_exception(record)}",
             }
         )
 
@@ -94,6 +131,20 @@ def _message(record: logging.LogRecord) -> str:
         return record.getMessage()
     # What a library quotes in its messages is not known; who it is and where, is.
     return f"{record.name} logged at {record.module}:{record.lineno}"
+
+
+def _template(record: logging.LogRecord) -> object:
+    """What tells records of one place apart; of libraries nothing, as they may make it up."""
+    if record.name != OURS:
+        return None
+    # Types and places are text here, numbers and what a database says are not.
+    words = record.args if isinstance(record.args, tuple) else ()
+    return record.msg, *(word for word in words if isinstance(word, str))
+
+
+def _left_out(record: logging.LogRecord) -> str:
+    number = getattr(record, "left_out", 0)
+    return f" ({number:,} more like this were left out)" if number else ""
 
 
 def _exception(record: logging.LogRecord) -> str:

@@ -49,6 +49,8 @@ CODES: Final[Mapping[str, tuple[int, str]]] = {
     "rate_limited": (429, "The key sends more than it may"),
     "request_refused": (400, "The request was refused"),
     "internal_error": (500, "The server failed"),
+    "server_outdated": (503, "The metric needs a later version of this server"),
+    "clock_doubted": (503, "The server's clock is in doubt"),
     "not_ready": (503, "The server should not be given work"),
     "store_unavailable": (503, "The store cannot be reached or written"),
 }

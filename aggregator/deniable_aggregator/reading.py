@@ -11,6 +11,7 @@ from flask import Blueprint, request
 from deniable_aggregator import questions
 from deniable_aggregator.access import reader
 from deniable_aggregator.answering import answered, refusal
+from deniable_aggregator.catalogue import outdated
 from deniable_aggregator.gathering import Gathered, gather
 from deniable_aggregator.ingest import UNKNOWN
 from deniable_aggregator.poisoning import answer as poisoning
@@ -196,9 +197,13 @@ class Reading:
         """The forms of a metric, after counting what is pending.
 
         Raises:
-            ProblemError: if there is no such metric.
+            ProblemError: if there is no such metric, or this server cannot read all of its forms.
         """
         entries = [e for e in self._catalogue.of(application) if e.spec.name == name]
+        for each in self._catalogue.unreadable().values():
+            # Without this form of it, an answer would be about some of the devices only.
+            if (each.application, each.name) == (application, name):
+                raise outdated(each)
         if not entries:
             raise ProblemError("unknown_metric", "GET /v1/metrics lists the metrics of this key.")
         try:

@@ -85,6 +85,7 @@ class Telemetry:
         yield from self._ingest()
         yield from self._writer()
         yield from self._fold()
+        yield from self._background()
         yield from self._health()
         try:
             yield from self._store()
@@ -128,6 +129,22 @@ class Telemetry:
             "fold_lag_seconds",
             "How long ago this process found nothing left to count.",
             folder.lag_seconds(),
+        )
+
+    def _background(self) -> Iterator[Metric]:
+        failed = CounterMetricFamily(
+            f"{PREFIX}_background_failed",
+            "Background work that failed, and is tried again.",
+            labels=("work",),
+        )
+        running = self._running
+        for work, number in {"fold": running.folder.failed, **running.upkeep.failed}.items():
+            failed.add_metric((work,), number)
+        yield failed
+        yield _gauge(
+            "clock_ahead_days",
+            "By how many days the clock is ahead of the newest report, while it is in doubt.",
+            running.health.days_ahead(),
         )
 
     def _health(self) -> Iterator[Metric]:

@@ -14,7 +14,7 @@ from deniable_shared import registry, wire
 from deniable_shared.periods import SECONDS_PER_EPOCH
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from werkzeug.test import TestResponse
@@ -76,10 +76,17 @@ class Service:
     target: str | Path
     settings: Settings
     clock: Clock = field(default_factory=Clock)
+    passing: Callable[[], float] | None = None
 
     def __post_init__(self) -> None:
         self.store = Store(self.target)
-        self.app = create_app(store=self.store, settings=self.settings, clock=self.clock)
+        self.app = create_app(
+            store=self.store,
+            settings=self.settings,
+            clock=self.clock,
+            # When the test moves the clock, time has passed, unless it says otherwise.
+            monotonic=self.passing or self.clock,
+        )
         self.http = self.app.test_client()
         self.running = self.app.extensions[EXTENSION]
         self.write, self.read, self.admin = (self.key(s) for s in ("write", "read", "admin"))

@@ -12,6 +12,7 @@ import pytest
 
 from deniable_aggregator import Store
 from deniable_aggregator.audit import COMMAND_LINE, GENESIS, SERVER, Act, Record, verify
+from deniable_aggregator.clock import CheckedClock
 from deniable_aggregator.keys import create
 from deniable_aggregator.store import Outcome, StoreUnavailableError
 from deniable_aggregator.store.migration import migrate
@@ -158,7 +159,7 @@ def test_an_act_that_cannot_be_recorded_is_not_done(target):
         execute(store, "ALTER TABLE elsewhere RENAME TO audit")
         (only,) = store.keys.all()
         assert (only.expires, only.revoked) == (None, None)
-        assert store.metrics.all() == []
+        assert store.metrics.all().readable == []
         assert verify(store.audit.entries()).entries == 1
 
 
@@ -197,7 +198,7 @@ def test_registering_is_recorded_as_far_as_it_changes_something(service):
             "new": False,
         }
     ]
-    assert {each.description for each in service.store.metrics.all()} >= {"The colours"}
+    assert {each.description for each in service.store.metrics.all().readable} >= {"The colours"}
 
 
 def test_publishing_a_remote_configuration_is_recorded(service):
@@ -224,7 +225,8 @@ def test_what_is_refused_is_not_recorded(service):
 def test_a_change_of_retention_is_recorded_once(target):
     with contextlib.closing(Store(target)) as store:
         for accept_days, retain_days in ((3, None), (3, None), (3, 90), (3, None)):
-            tending = Upkeep(store, accept_days=accept_days, retain_days=retain_days, clock=Clock())
+            clock = CheckedClock(store, Clock())
+            tending = Upkeep(store, accept_days=accept_days, retain_days=retain_days, clock=clock)
             tending.tend()
             tending.tend()
         assert acts(store, "retention.set") == [
@@ -234,20 +236,22 @@ def test_a_change_of_retention_is_recorded_once(target):
 
 def test_days_are_closed_whatever_somebody_put_into_the_log(target):
     with contextlib.closing(Store(target)) as store:
-        Upkeep(store, accept_days=3, clock=Clock()).tend()
+        clock = Clock()
+        Upkeep(store, accept_days=3, clock=CheckedClock(store, clock)).tend()
         execute(store, "UPDATE audit SET details = 'no JSON'")
         upload = decoded()
         append(store, [upload])
-        Upkeep(store, accept_days=3, clock=Clock(TODAY + 4)).tend()
+        tending = Upkeep(store, accept_days=3, clock=CheckedClock(store, clock, monotonic=clock))
+        clock.epoch += 4
+        tending.tend()
         assert append(store, [upload]) == [Outcome.CLOSED]
         assert [entry.act for entry in store.audit.entries()] == ["retention.set"] * 2
 
 
 def test_a_server_writes_down_which_keys_were_used(service):
     service.ask("/v1/status")
-    tending = Upkeep(
-        service.store, accept_days=14, clock=service.clock, keyring=service.running.keyring
-    )
+    clock = CheckedClock(service.store, service.clock)
+    tending = Upkeep(service.store, accept_days=14, clock=clock, keyring=service.running.keyring)
     tending.tend()
     used = {key.id: key.last_used for key in service.store.keys.all()}
     assert used[id_of(service.read)] == TODAY

@@ -111,7 +111,7 @@ def test_a_registry_is_registered_over_http(run, url, tmp_path):
     assert done.output.count("new") == 3
     again = run("metrics", "register", str(file), "--server", server, "--token", service.admin)
     assert again.output.count("registered before") == 3
-    assert len(service.store.metrics.all()) == 3
+    assert len(service.store.metrics.all().readable) == 3
 
 
 def test_a_refused_registry_is_told_with_all_its_problems(run, url, tmp_path):
@@ -122,7 +122,7 @@ def test_a_refused_registry_is_told_with_all_its_problems(run, url, tmp_path):
     assert done.exit_code == 1
     assert "registry_refused" in done.stderr
     assert done.stderr.count("epsilon must be") == 2
-    assert service.store.metrics.all() == []
+    assert service.store.metrics.all().readable == []
 
 
 def test_a_picture_that_cannot_be_written_is_one_line(run, url, tmp_path):

@@ -13,6 +13,7 @@ from click.testing import CliRunner
 from sqlalchemy import insert
 
 from deniable_aggregator import Store
+from deniable_aggregator.audit import COMMAND_LINE
 from deniable_aggregator.cli import deniable
 from deniable_aggregator.keys import Keyring, create
 from deniable_aggregator.store import Outcome
@@ -74,8 +75,20 @@ def filled(target):
 
 
 def contents(target):
+    """What is in every table, without what the audit log says of copying."""
     with contextlib.closing(Store(target)) as store:
-        return {table: sorted(map(repr, rows(store, f"SELECT * FROM {table}"))) for table in TABLES}
+        found = {table: rows(store, f"SELECT * FROM {table}") for table in TABLES}
+        copied = [each for each in found["audit"] if each[3].startswith("store.")]
+        found["audit"] = [each for each in found["audit"] if each not in copied]
+        return {table: sorted(map(repr, each)) for table, each in found.items()}
+
+
+def copied(target):
+    """What the audit log says of copying: who did what."""
+    with contextlib.closing(Store(target)) as store:
+        entries = [entry for entry in store.audit.entries() if entry.act.startswith("store.")]
+        assert all(entry.sequence > 10 for entry in entries)
+        return [(entry.actor, entry.act, json.loads(entry.details)) for entry in entries]
 
 
 def check(target, token, known):
@@ -107,6 +120,9 @@ def test_a_store_is_moved_by_export_and_import(kind, filled, tmp_path, postgresq
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     succeed("import", "--store", new, file)
     assert contents(new) == before
+    all_rows = {"rows": exported["rows"]}
+    assert copied(target) == [(COMMAND_LINE, "store.export", all_rows)]
+    assert copied(new) == [(COMMAND_LINE, "store.import", all_rows)]
     check(new, token, known)
     check(target, token, known)
 
@@ -175,6 +191,8 @@ def test_a_backup_is_restored_whole(filled, restorable, tmp_path):
         append(store, [decoded(b"\x01")])
     succeed("restore", "--store", restorable, file)
     assert contents(restorable) == before
+    assert copied(target) == [(COMMAND_LINE, "store.backup", {})]
+    assert copied(restorable) == [(COMMAND_LINE, "store.restore", {})]
     check(restorable, token, known)
 
 
@@ -227,6 +245,23 @@ def test_a_backup_of_a_file_does_not_begin_anew_with_every_upload(tmp_path, monk
     restore(tmp_path / "backup", tmp_path / "new.db", lambda *_: None)
     with contextlib.closing(Store(tmp_path / "new.db")) as store:
         assert [len(row.payload) for row in waiting(store)] == [50_000]
+
+
+def test_a_role_that_may_only_read_backs_up_and_is_told_that_nobody_noted_it(
+    postgresql, tmp_path
+):
+    url = postgresql.fresh_database()
+    with contextlib.closing(Store(url)) as store:
+        append(store, [decoded()])
+    with postgresql.connect(url) as connection:
+        connection.execute("CREATE ROLE reader LOGIN PASSWORD 'reader'")
+        connection.execute("GRANT SELECT ON ALL TABLES IN SCHEMA public TO reader")
+    reading = url.replace(f"deniable:{postgresql.password}", "reader:reader")
+    for command in ("backup", "export"):
+        file = tmp_path / command
+        done = run(command, "--store", reading, file)
+        assert (done.exit_code, file.exists()) == (0, True)
+    assert copied(url) == []
 
 
 def test_nothing_is_overwritten(filled, tmp_path):

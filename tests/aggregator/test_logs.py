@@ -7,7 +7,14 @@ import sys
 
 import pytest
 
-from deniable_aggregator.logs import OURS, JsonLines, TextLines, dictconfig
+from deniable_aggregator.logs import (
+    INTERVAL_SECONDS,
+    OURS,
+    JsonLines,
+    Storms,
+    TextLines,
+    dictconfig,
+)
 from tests.aggregator.service import Clock
 
 SECRET = "203.0.113.77"
@@ -89,3 +96,41 @@ def test_less_important_lines_are_left_out(configured, level, printed):
         logging.getLogger("granian.access").log(logging.INFO, "somebody asked")
     lines = output.readouterr().err.splitlines()
     assert [json.loads(line)["level"] for line in lines] == printed
+
+
+def test_a_storm_of_one_warning_is_one_line_an_interval_with_their_number():
+    now = [0.0]
+    storms = Storms(lambda: now[0])
+
+    def printed(**options):
+        each = record(**options)
+        return TextLines().format(each) if storms.filter(each) else None
+
+    assert printed(args=(1,)) == "deniable: error: 1 rows"
+    for number in range(2, 1_000):
+        now[0] += INTERVAL_SECONDS / 1_000
+        assert printed(args=(number,)) is None
+    assert printed(message="something else", args=()) == "deniable: error: something else"
+    now[0] = INTERVAL_SECONDS
+    assert printed(args=(7,)) == "deniable: error: 7 rows (998 more like this were left out)"
+    now[0] *= 2
+    assert printed(args=(8,)) == "deniable: error: 8 rows"
+
+
+def test_failures_of_two_kinds_at_one_place_are_both_told():
+    storms = Storms(lambda: 0.0)
+    for kind in ("MemoryError", "ValueError"):
+        assert storms.filter(record(message="counting failed: %s", args=(kind,)))
+        assert not storms.filter(record(message="counting failed: %s", args=(kind,)))
+
+
+def test_what_is_no_warning_is_never_left_out():
+    storms = Storms(lambda: 0.0)
+    assert all(storms.filter(record(level=logging.INFO)) for _ in range(3))
+
+
+def test_what_a_library_makes_up_takes_no_memory():
+    storms = Storms(lambda: 0.0)
+    for number in range(100):
+        storms.filter(record("library", message=f"request {number}", args=(str(number),)))
+    assert len(storms._said) == 1

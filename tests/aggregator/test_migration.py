@@ -79,7 +79,7 @@ def test_an_earlier_stores_keys_and_metrics_still_hold(earlier):
         assert (key.scope, key.application) == ("write", "flightdeck")
         (read,) = (key for key in store.keys.all() if key.scope == "read")
         assert (read.revoked, read.expires, read.excluded) == (TODAY - 5, None, None)
-        (metric,) = store.metrics.all()
+        (metric,) = store.metrics.all().readable
         assert (metric.spec.digest, metric.owners) == (THEME, ("ui@example.org",))
 
 

@@ -5,6 +5,7 @@ import contextlib
 import pytest
 
 from deniable_aggregator import Store
+from deniable_aggregator.clock import CheckedClock
 from deniable_aggregator.store import Outcome, StoreUnavailableError
 from deniable_aggregator.upkeep import OPEN_PARTS, Upkeep
 from tests.aggregator.service import TODAY, Clock
@@ -26,7 +27,8 @@ def clock():
 
 
 def upkeep(store, clock, retain_days=None):
-    return Upkeep(store, accept_days=ACCEPT_DAYS, retain_days=retain_days, clock=clock)
+    checked = CheckedClock(store, clock, monotonic=clock)
+    return Upkeep(store, accept_days=ACCEPT_DAYS, retain_days=retain_days, clock=checked)
 
 
 def parts(store):
@@ -50,8 +52,8 @@ def test_a_day_is_closed_when_it_is_too_old_and_stays_closed(store, clock):
 
 def test_a_closing_that_failed_is_done_again(store, clock, monkeypatch):
     append(store, [decoded(b"\x01")])
-    clock.epoch += ACCEPT_DAYS + 1
     tending = upkeep(store, clock)
+    clock.epoch += ACCEPT_DAYS + 1
 
     def fail():
         raise StoreUnavailableError("somebody reads")
@@ -85,8 +87,9 @@ def test_a_closed_day_is_one_part(store, clock):
     for _ in range(3):
         append(store, [decoded(b"\x02")])
         fold(store)
+    tending = upkeep(store, clock)
     clock.epoch += ACCEPT_DAYS + 1
-    upkeep(store, clock).tend()
+    tending.tend()
     assert parts(store) == 1
     assert counted(store) == [0, 0, 3]
 
@@ -106,9 +109,31 @@ def test_upkeep_stops_when_it_is_told_to(store, clock):
     for _ in range(3):
         append(store, [decoded(b"\x02")])
         fold(store)
-    clock.epoch += ACCEPT_DAYS + 1
     tending = upkeep(store, clock, retain_days=0)
+    clock.epoch += ACCEPT_DAYS + 1
     tending.tend(stopped=lambda: True)
     assert parts(store) == 3
     tending.tend()
     assert parts(store) == 0
+
+
+def test_what_fails_keeps_no_other_duty_from_being_done(store, clock, monkeypatch, caplog):
+    for _ in range(3):
+        append(store, [decoded(b"\x02"), decoded(b"\x02", epoch=TODAY - 1)])
+        fold(store)
+    tending = upkeep(store, clock, retain_days=ACCEPT_DAYS + 1)
+    clock.epoch += ACCEPT_DAYS + 1
+
+    def fail(*_):
+        raise StoreUnavailableError("somebody reads")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(store.inbox, "close_epochs", fail)
+        with pytest.raises(StoreUnavailableError):
+            tending.tend()
+    assert parts(store) == 1
+    assert store.tallies.reports([THEME]) == {THEME: 3}
+    assert (tending.failed["close"], tending.failed["compact"]) == (1, 0)
+    assert "closing days will be tried again: somebody reads" in caplog.text
+    tending.tend()
+    assert append(store, [decoded()]) == [Outcome.CLOSED]

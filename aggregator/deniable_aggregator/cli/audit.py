@@ -25,8 +25,9 @@ def audit_log() -> None:
     """Shows and verifies the log of administrative acts.
 
     Keys that are made, rotated, revoked, excluded and included, metrics that are registered, remote
-    configurations that are published, changes of retention and of the schema: each is an entry with
-    its day and who did it, written together with the act. Entries are chained by hashes.
+    configurations that are published, changes of retention and of the schema, stores that are
+    copied and restored, rows that are put back or deleted: each is an entry with its day and who
+    did it, written together with the act. Entries are chained by hashes.
     """
 
 

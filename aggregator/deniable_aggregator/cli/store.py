@@ -13,6 +13,7 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
+from deniable_aggregator.cli.aside import set_aside_group
 from deniable_aggregator.cli.printing import json_option, print_json
 from deniable_aggregator.cli.target import store_option
 from deniable_aggregator.days import day
@@ -35,6 +36,9 @@ def store_group() -> None:
 
     A store is an SQLite file or a PostgreSQL database.
     """
+
+
+store_group.add_command(set_aside_group)
 
 
 @store_group.command()

@@ -44,6 +44,7 @@ _ABOUT_METRICS: Final = (
     "no_reports",
     "candidates_needed",
     "estimate_refused",
+    "server_outdated",
 )
 _KEY_ID: Final = {"key_id": TEXT}
 _ISSUED: Final = record({"key": reference("Key"), "token": TEXT}, {"old": reference("Key")})
@@ -60,6 +61,8 @@ OPERATIONS: Final[Mapping[tuple[str, str], Operation]] = {
             "unknown_digest",
             "epoch_future",
             "epoch_closed",
+            "clock_doubted",
+            "server_outdated",
             "unsupported_media_type",
             "malformed_report",
             "rate_limited",
@@ -114,12 +117,12 @@ OPERATIONS: Final[Mapping[tuple[str, str], Operation]] = {
     ),
     ("POST", "/v1/metrics/{name}/series"): Operation(
         "seriesOfItems",
-        "The same for candidates.",
+        "The same for candidates, or for a set of items together.",
         reference("Series"),
         scopes=READ,
         path={"name": TEXT},
         query={name: schema for name, schema in SERIES_QUERY.items() if name != "item"},
-        body=Body(JSON, CANDIDATES),
+        body=Body(JSON, QUESTION),
         problems=_ABOUT_METRICS,
     ),
     ("GET", "/v1/metrics/{name}/change"): Operation(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from deniable_aggregator.store.aside import Aside, Pile
 from deniable_aggregator.store.audit import Audit
 from deniable_aggregator.store.batch import Batch, Sum, TallyKey
 from deniable_aggregator.store.creation import check
@@ -12,7 +13,7 @@ from deniable_aggregator.store.errors import StoreError, StoreRefusedError, Stor
 from deniable_aggregator.store.inbox import Backlog, Inbox, Outcome
 from deniable_aggregator.store.keys import Keys, StoredKey
 from deniable_aggregator.store.levels import Levels, levels
-from deniable_aggregator.store.metrics import Metrics, Registration
+from deniable_aggregator.store.metrics import Metrics, Registered, Registration, Unreadable
 from deniable_aggregator.store.opening import open_database
 from deniable_aggregator.store.remote import RemoteDocuments
 from deniable_aggregator.store.tallies import Slice, Tallies
@@ -31,6 +32,7 @@ class Store:
         name: how people know it: the path, or the URL without its password.
         path: the file; None of a database server's.
         inbox: what was accepted and not yet counted.
+        aside: what could not be counted.
         tallies: what was counted.
         metrics: the registered metrics.
         keys: who may write and read.
@@ -47,6 +49,7 @@ class Store:
         self.name = self._database.name
         self.path = None if is_url(target) else Path(target)
         self.inbox = Inbox(self._database)
+        self.aside = Aside(self._database)
         self.tallies = Tallies(self._database)
         self.metrics = Metrics(self._database)
         self.keys = Keys(self._database)
@@ -81,6 +84,7 @@ class Store:
 
 
 __all__ = [
+    "Aside",
     "Audit",
     "Backlog",
     "Batch",
@@ -89,6 +93,8 @@ __all__ = [
     "Levels",
     "Metrics",
     "Outcome",
+    "Pile",
+    "Registered",
     "Registration",
     "RemoteDocuments",
     "Row",
@@ -101,4 +107,5 @@ __all__ = [
     "Sum",
     "Tallies",
     "TallyKey",
+    "Unreadable",
 ]

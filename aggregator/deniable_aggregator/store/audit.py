@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING, Final
 
 from sqlalchemy import insert, select, type_coerce
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from deniable_aggregator.store.database import Database
 
 FETCHED_ROWS: Final = 256
+
+log = logging.getLogger("deniable_aggregator")
 
 # Not a lock on the table, which needs rights that a role which may only add entries has not. There
 # is one for each table of this name: the tables of two stores may be in one database.
@@ -95,6 +98,15 @@ def append(connection: Connection, record: Record) -> None:
     if last is not None and not isinstance(last.hash, bytes):
         raise StoreUnavailableError("the audit log is damaged; see deniable audit-log verify")
     connection.execute(insert(audit).values(following(last, record)._asdict()))
+
+
+def append_if_possible(database: Database, record: Record) -> None:
+    """Records that a store was copied, which those may do too who may only read it."""
+    try:
+        with database.write() as connection:
+            append(connection, record)
+    except StoreUnavailableError as error:
+        log.warning("this is not in the audit log: %s", error)
 
 
 def _entries() -> Select[Any]:

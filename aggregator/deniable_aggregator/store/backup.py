@@ -11,10 +11,12 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from deniable_aggregator.audit import Act, commanded
+from deniable_aggregator.store.audit import append, append_if_possible
 from deniable_aggregator.store.creation import revision_of
 from deniable_aggregator.store.errors import StoreRefusedError, StoreUnavailableError
 from deniable_aggregator.store.opening import existing, open_database
-from deniable_aggregator.store.schema import metadata
+from deniable_aggregator.store.schema import REVISION, metadata
 from deniable_aggregator.store.urls import is_url, parse
 from deniable_aggregator.store.whole import whole_file
 
@@ -41,21 +43,27 @@ def backup(target: str | Path, file: Path, progress: Callable[[int, int], None])
     """
     existing(target)
     schema: list[str] = []
+    revisions: list[str] = []
 
     def check(connection: Connection, name: str) -> None:
-        if revision_of(connection, name) is None:
+        found = revision_of(connection, name)
+        if found is None:
             raise StoreRefusedError(f"{name}: is empty; there is nothing to back up")
+        revisions.append(found)
         if is_url(target):
             schema.append(connection.exec_driver_sql("SELECT current_schema()").scalar_one())
 
-    with closing(open_database(target, check)), whole_file(file) as part:
-        if is_url(target):
-            # Tables without their schema: a dump of those can be restored into an empty schema.
-            tables = [f'--table="{schema[0]}".{name}' for name in metadata.tables]
-            options = ["--format=custom", "--no-owner", "--no-privileges", *tables]
-            _run("pg_dump", parse(str(target)), [*options, f"--file={part}"])
-        else:
-            _copy(Path(target), part, progress)
+    with closing(open_database(target, check)) as database:
+        with whole_file(file) as part:
+            if is_url(target):
+                # Tables without their schema: a dump of those can be restored into an empty schema.
+                tables = [f'--table="{schema[0]}".{name}' for name in metadata.tables]
+                options = ["--format=custom", "--no-owner", "--no-privileges", *tables]
+                _run("pg_dump", parse(str(target)), [*options, f"--file={part}"])
+            else:
+                _copy(Path(target), part, progress)
+        if revisions == [REVISION]:
+            append_if_possible(database, commanded(Act.STORE_BACKUP))
 
 
 def restore(file: Path, target: str | Path, progress: Callable[[int, int], None]) -> None:
@@ -77,16 +85,25 @@ def restore(file: Path, target: str | Path, progress: Callable[[int, int], None]
         url = parse(str(target))
         options = ["--single-transaction", "--exit-on-error", "--no-owner", "--no-privileges"]
         _run("pg_restore", url, [*options, str(file)])
+        open_database(target, _restored).close()
         return
     path = Path(target)
 
     def check(connection: Connection, _: str) -> None:
-        if revision_of(connection, str(file)) is None:
-            raise StoreRefusedError(f"{file}: is empty, and not a backup of a store")
+        _restored(connection, str(file))
 
     with whole_file(path) as part:
         _copy(file, part, progress)
         open_database(part, check).close()
+
+
+def _restored(connection: Connection, name: str) -> None:
+    """Notes in a store that it was restored; one of an earlier schema has yet to be migrated."""
+    found = revision_of(connection, name)
+    if found is None:
+        raise StoreRefusedError(f"{name}: is empty, and not a backup of a store")
+    if found == REVISION:
+        append(connection, commanded(Act.STORE_RESTORE))
 
 
 def _empty(connection: Connection, name: str) -> None:

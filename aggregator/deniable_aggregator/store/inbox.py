@@ -74,7 +74,9 @@ class Inbox:
         return self._database.ingest(lambda step: _append(step, uploads, key_ids))
 
     @contextmanager
-    def claim(self, *, max_bytes: int, max_rows: int) -> Iterator[Batch]:
+    def claim(
+        self, *, max_bytes: int, max_rows: int, left: Collection[bytes] = ()
+    ) -> Iterator[Batch]:
         """Rows to count, of any metric: at least one, if there is any that nobody else has claimed.
 
         Where the database can lock rows, the whole block is one transaction: nobody else is given
@@ -84,6 +86,7 @@ class Inbox:
         Args:
             max_bytes: the batch ends with the row that reaches this size.
             max_rows: the batch has at most this many rows.
+            left: digests of specs whose rows stay where they are.
 
         Raises:
             StoreUnavailableError: if the store failed; what is not settled stays in the inbox.
@@ -91,6 +94,8 @@ class Inbox:
         query = select(
             inbox.c.id, inbox.c.digest, inbox.c.epoch, inbox.c.key, inbox.c.payload
         ).limit(max_rows)
+        if left:
+            query = query.where(inbox.c.digest.not_in(left))
         if self._database.locks_rows:
             locking = query.with_for_update(skip_locked=True)
             with self._database.write() as connection:
@@ -116,6 +121,12 @@ class Inbox:
         query = select(func.count()).where(set_aside.c.digest.in_(digests))
         with self._database.read() as connection:
             return connection.execute(query).scalar_one()
+
+    def newest_day(self) -> int | None:
+        """The newest day of which there ever was a report; None if there was none."""
+        with self._database.look_up() as connection:
+            newest: int | None = connection.execute(select(func.max(epochs.c.epoch))).scalar_one()
+            return newest
 
     def close_epochs(self, oldest_open: int) -> None:
         """Closes every epoch before the given day, for good, and forgets its upload ids.

@@ -6,13 +6,12 @@ import json
 from dataclasses import dataclass
 from datetime import date
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sqlalchemy import insert, select, update
 
 from deniable_aggregator.audit import COMMAND_LINE, Act, Record
 from deniable_aggregator.store.audit import alone, append
-from deniable_aggregator.store.errors import StoreUnavailableError
 from deniable_aggregator.store.schema import metrics
 from deniable_shared.spec import Spec
 
@@ -42,6 +41,32 @@ class Registration:
     owners: tuple[str, ...]
     expires: date | None
     registered: int
+
+
+class Unreadable(NamedTuple):
+    """A metric whose spec this version does not know, as a server of a later one registered it.
+
+    Attributes:
+        digest: its spec's digest.
+        application: whose it is.
+        name: its name.
+    """
+
+    digest: bytes
+    application: str
+    name: str
+
+
+class Registered(NamedTuple):
+    """All registered metrics.
+
+    Attributes:
+        readable: those that can be counted, by name.
+        unreadable: the others.
+    """
+
+    readable: list[Registration]
+    unreadable: list[Unreadable]
 
 
 class Metrics:
@@ -107,18 +132,25 @@ class Metrics:
                 append(connection, record)
         return new
 
-    def all(self, known: Mapping[bytes, Spec] = MappingProxyType({})) -> list[Registration]:
+    def all(self, known: Mapping[bytes, Spec] = MappingProxyType({})) -> Registered:
         """Every metric of every application.
 
         Args:
             known: specs by digest that need not be read again: one never changes.
 
         Raises:
-            StoreUnavailableError: if the store cannot be read, or holds a spec of a later version.
+            StoreUnavailableError: if the store cannot be read.
         """
         with self._database.look_up() as connection:
             rows = connection.execute(select(metrics).order_by(metrics.c.name)).all()
-        return [_registration(row, known.get(row.digest)) for row in rows]
+        found = Registered([], [])
+        for row in rows:
+            registration = _registration(row, known.get(row.digest))
+            if registration is None:
+                found.unreadable.append(Unreadable(row.digest, row.application, row.name))
+            else:
+                found.readable.append(registration)
+        return found
 
 
 def _known(connection: Connection) -> dict[bytes, dict[str, Any]]:
@@ -128,7 +160,7 @@ def _known(connection: Connection) -> dict[bytes, dict[str, Any]]:
     return {row["digest"]: {column.name: row[column.name] for column in about} for row in rows}
 
 
-def _registration(row: Row[Any], known: Spec | None) -> Registration:
+def _registration(row: Row[Any], known: Spec | None) -> Registration | None:
     try:
         return Registration(
             spec=Spec.from_canonical(json.loads(row.spec)) if known is None else known,
@@ -137,8 +169,6 @@ def _registration(row: Row[Any], known: Spec | None) -> Registration:
             expires=None if row.expires is None else date.fromisoformat(row.expires),
             registered=row.registered,
         )
-    except (ValueError, TypeError) as error:
+    except (ValueError, TypeError):
         # Written by a later version, or damaged: guessing would count under the wrong noise.
-        raise StoreUnavailableError(
-            f"metric {row.name} is in a form unknown to this version"
-        ) from error
+        return None

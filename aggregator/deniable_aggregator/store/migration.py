@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -11,13 +10,12 @@ from alembic.config import Config
 from alembic.script import ScriptDirectory
 from sqlalchemy import insert
 
-from deniable_aggregator.audit import COMMAND_LINE, Act, Record
+from deniable_aggregator.audit import Act, commanded
 from deniable_aggregator.store.audit import append
 from deniable_aggregator.store.creation import FIRST_REVISION, newer, revision_of
 from deniable_aggregator.store.errors import StoreRefusedError
 from deniable_aggregator.store.opening import existing, open_database
 from deniable_aggregator.store.schema import REVISION, revision
-from deniable_shared.periods import epoch_at
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -73,8 +71,7 @@ def upgrade(connection: Connection, name: str) -> str:
         connection.execute(insert(revision).values(version_num=FIRST_REVISION))
     run_revisions(connection)
     if found != REVISION:
-        details = {"from": found, "to": REVISION}
-        append(connection, Record(epoch_at(time.time()), COMMAND_LINE, Act.STORE_MIGRATE, details))
+        append(connection, commanded(Act.STORE_MIGRATE, **{"from": found, "to": REVISION}))
     return found
 
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from typing import TYPE_CHECKING, Final
 
 from sqlalchemy import LargeBinary, func, insert, select
 
+from deniable_aggregator.audit import Act, commanded
+from deniable_aggregator.store.audit import append, append_if_possible
 from deniable_aggregator.store.errors import StoreRefusedError
 from deniable_aggregator.store.opening import existing, open_database
 from deniable_aggregator.store.schema import metadata, revision, tallies
@@ -40,7 +43,10 @@ def export_store(target: str | Path, file: Path, progress: Callable[[int, int], 
     """
     existing(target)
     with whole_file(file) as part:
-        return copy_store(target, part, progress)
+        rows = copy_store(target, part, progress)
+    with closing(open_database(target)) as database:
+        append_if_possible(database, commanded(Act.STORE_EXPORT, rows=rows))
+    return rows
 
 
 def import_store(file: Path, target: str | Path, progress: Callable[[int, int], None]) -> int:
@@ -59,14 +65,25 @@ def import_store(file: Path, target: str | Path, progress: Callable[[int, int], 
         StoreUnavailableError: if one of them fails; then nothing was copied.
     """
     existing(file)
-    return copy_store(file, target, progress)
+    return copy_store(file, target, progress, Act.STORE_IMPORT)
 
 
-def copy_store(source: str | Path, target: str | Path, progress: Callable[[int, int], None]) -> int:
+def copy_store(
+    source: str | Path,
+    target: str | Path,
+    progress: Callable[[int, int], None],
+    act: Act | None = None,
+) -> int:
     """Copies everything into an empty store: the counts, the keys, what waits, and what is known.
 
     Upload ids and the keys of open days move too, so that an upload that is sent again after the
     move counts once.
+
+    Args:
+        source: a store.
+        target: a store without any content; created if absent.
+        progress: called with the rows that are copied, and how many there are.
+        act: what the audit log of the copy says of this; None for nothing.
 
     Returns:
         How many rows were copied.
@@ -93,6 +110,8 @@ def copy_store(source: str | Path, target: str | Path, progress: Callable[[int, 
                         done += len(rows)
                         progress(done, total)
                 _compare(reading, writing, tables)
+                if act is not None:
+                    append(writing, commanded(act, rows=done))
         finally:
             destination.close()
     finally:
