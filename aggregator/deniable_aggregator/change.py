@@ -4,24 +4,27 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import numpy as np
 
 from deniable_aggregator.answer import described
 from deniable_aggregator.differences import adjusted, means, shares
-from deniable_aggregator.estimate import default_items
-from deniable_aggregator.intervals import DEFAULT_LEVEL, Correction
+from deniable_aggregator.estimate import FLAG, combination_of, default_items
+from deniable_aggregator.intervals import DEFAULT_LEVEL, Correction, alpha_of
+from deniable_aggregator.poisoning.changes import POISONING_OF_CHANGES
 from deniable_aggregator.tallies import with_reports
 from deniable_shared.errors import ParameterError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    import numpy as np
     from numpy.typing import NDArray
 
     from deniable_aggregator.combination import About
     from deniable_aggregator.gathering import Gathered
-    from deniable_aggregator.series import Cover, Span
+    from deniable_aggregator.intervals import Interval
+    from deniable_aggregator.series import Span
 
 ALPHA: Final = 0.05
 MAX_ITEMS: Final = 100_000
@@ -36,6 +39,26 @@ _OVERLAP: Final = (
     "likely to hold it after; standard_error_same_devices is for as many as possible, with the "
     "permanent noise, and about a population the sampling, that cancels out then"
 )
+
+
+class Apart(NamedTuple):
+    """Items that only one of the two periods knows. In the other they are unknown, which is not 0.
+
+    Attributes:
+        before: those that only the first knows.
+        after: those that only the second knows.
+    """
+
+    before: tuple[str, ...] = ()
+    after: tuple[str, ...] = ()
+
+    def as_rows(self) -> list[dict[str, str]]:
+        """JSON data."""
+        return [
+            {"item": item, "known": when}
+            for when, items in self._asdict().items()
+            for item in items
+        ]
 
 
 @dataclass(frozen=True)
@@ -54,9 +77,13 @@ class Change:
         high: float64, (items,): upper end.
         p_value: float64, (items,): of the two-sided test that nothing has changed.
         adjusted: float64, (items,): the same, corrected for the number of items.
+        radius: float64, (items,): how far 1% of fake reports in either period could move the
+            difference; of RAPPOR, recursive Hadamard response, pairs and means an upper bound.
+        asked: how many items were compared; those shown may be a selection.
+        apart: what only one period knows, and is not compared.
         type: "number" or "distribution" for means, None for shares.
         about: what all of this is about.
-        interval: whether intervals cover one difference each or all at once.
+        interval: what intervals cover.
         level: with which probability, in (0, 1).
         correction: of the p-values.
         gathered: what was counted before and after.
@@ -72,9 +99,12 @@ class Change:
     high: NDArray[np.float64]
     p_value: NDArray[np.float64]
     adjusted: NDArray[np.float64]
+    radius: NDArray[np.float64]
+    asked: int
+    apart: Apart
     type: str | None
     about: About
-    interval: Cover
+    interval: Interval
     level: float
     correction: Correction
     gathered: tuple[Gathered, Gathered]
@@ -86,8 +116,6 @@ class Change:
             before: the days of the first period.
             after: the days of the second.
         """
-        one = self.interval == "item"
-        covered = "each covers its difference" if one else "they cover all differences at once"
         columns = {
             "before": self.before,
             "after": self.after,
@@ -98,6 +126,7 @@ class Change:
             "high": self.high,
             "p_value": self.p_value,
             "adjusted_p_value": self.adjusted,
+            "poisoning_radius": self.radius,
         }
         values = zip(*(_listed(column) for column in columns.values()), strict=True)
         rows = [
@@ -121,15 +150,29 @@ class Change:
             "interval": {
                 "kind": self.interval,
                 "level": self.level,
-                "meaning": f"{covered} with probability {self.level:g}",
+                "meaning": self._covered(),
             },
             "test": {
                 "alpha": ALPHA,
                 "correction": self.correction,
                 "meaning": _test_meaning(self.correction),
             },
+            "poisoning": POISONING_OF_CHANGES,
+            **({"items_compared": self.asked} if self.type is None else {}),
             "changes": rows,
+            "not_compared": self.apart.as_rows(),
         }
+
+    def _covered(self) -> str:
+        if self.interval == "selected":
+            return (
+                f"of those shown, chosen out of {self.asked:,} because their changes are the "
+                f"largest, at most {1 - self.level:.2g} on average fail to cover (false coverage "
+                "rate, Benjamini and Yekutieli)"
+            )
+        one = self.interval == "item"
+        covered = "each covers its difference" if one else "they cover all differences at once"
+        return f"{covered} with probability {self.level:g}"
 
 
 def change(
@@ -138,9 +181,10 @@ def change(
     items: Sequence[str] | None = None,
     *,
     about: About = "devices",
-    interval: Cover = "item",
+    interval: Interval | None = None,
     correction: Correction = "bh",
     level: float = DEFAULT_LEVEL,
+    top: int | None = None,
 ) -> Change:
     """Compares two periods that do not overlap.
 
@@ -151,11 +195,14 @@ def change(
     Args:
         before: what was counted in the first period.
         after: in the second.
-        items: what is compared; None for all that both know.
+        items: what is compared, as far as both periods know it; None for all that both know.
         about: what errors, intervals and tests are about; the population for means.
-        interval: what intervals cover.
+        interval: what intervals cover, see `intervals.alpha_of`; None for "selected" with `top`,
+            and "item" without.
         correction: of the p-values, see `intervals.detect`.
         level: of the intervals, in (0, 1).
+        top: only so many items, the largest changes first; None for all. Tests stay corrected for
+            all that were compared.
 
     Raises:
         ParameterError: if a period has no report, the type has changed, or the items are not those
@@ -168,18 +215,28 @@ def change(
     if len(types) > 1:
         raise ParameterError("type", "the same before and after", sorted(types))
     kind, numeric = specs[0].type, specs[0].range is not None
-    if numeric and items is not None:
-        raise ParameterError("candidates", "left out: they are about items", kind)
-    asked = (specs[0].name,) if numeric else _asked(before, after, items)
-    alpha = (1 - level) / (len(asked) if interval == "simultaneous" else 1)
+    if numeric:
+        for name, value in (("candidates", items), ("top", top)):
+            if value is not None:
+                raise ParameterError(name, f"left out: it is about items, not of a {kind}", value)
+    both, apart = (specs[0].name,), Apart()
+    if not numeric:
+        both, apart = _asked(before, after, items, about)
+    interval = interval or ("item" if top is None else "selected")
+    alpha = alpha_of(interval, level=level, asked=len(both), shown=min(top or len(both), len(both)))
     found = (
-        means(before, after, kind, alpha) if numeric else shares(before, after, asked, about, alpha)
+        means(before, after, kind, alpha) if numeric else shares(before, after, both, about, alpha)
     )
+    found["adjusted"] = adjusted(found["p_value"], correction)
+    shown = np.arange(len(both))
+    if top is not None:
+        shown = np.argsort(-np.abs(found["after"] - found["before"]), kind="stable")[:top]
     return Change(
         specs[0].name,
-        asked,
-        **found,
-        adjusted=adjusted(found["p_value"], correction),
+        tuple(both[index] for index in shown.tolist()),
+        **{name: column[shown] for name, column in found.items()},
+        asked=len(both),
+        apart=apart,
         type=kind if numeric else None,
         about="population" if numeric else about,
         interval=interval,
@@ -189,21 +246,45 @@ def change(
     )
 
 
-def _asked(before: Gathered, after: Gathered, items: Sequence[str] | None) -> tuple[str, ...]:
-    """What is compared: what was asked for, or what both periods know.
+def _asked(
+    before: Gathered, after: Gathered, items: Sequence[str] | None, about: About
+) -> tuple[tuple[str, ...], Apart]:
+    """What is compared: of what was asked for, or of everything, what both periods know.
 
     Raises:
         ParameterError: if that is nothing, or more than an answer lists.
     """
-    if items is None:
-        first, second = default_items(before.specs), default_items(after.specs)
-        if first is None or second is None:
-            raise ParameterError("candidates", f"given for {before.specs[0].name}", items)
-        both = set(first) & set(second)
-        items = [item for item in first if item in both]
-    if not 0 < len(items) <= MAX_ITEMS:
-        raise ParameterError("candidates", f"1 to {MAX_ITEMS:,} items of both", len(items))
-    return tuple(items)
+    metric = before.specs[0].name
+    first, second = (_known(each, about, named=items is not None) for each in (before, after))
+    if first is None or second is None:
+        if items is None:
+            raise ParameterError("candidates", f"given for {metric}", items)
+        first = second = tuple(items)
+    earlier, later = dict.fromkeys(first), dict.fromkeys(second)
+    listed = list(items) if items is not None else list(earlier | later)
+    for item in listed:
+        if item not in earlier and item not in later:
+            raise ParameterError("candidates", f"items of {metric} in either period", item)
+    both = tuple(item for item in listed if item in earlier and item in later)
+    if not 0 < len(both) <= MAX_ITEMS:
+        wanted = f"1 to {MAX_ITEMS:,} items that both periods know"
+        raise ParameterError("candidates", wanted, len(both))
+    return both, Apart(
+        tuple(item for item in listed if item not in later),
+        tuple(item for item in listed if item not in earlier),
+    )
+
+
+def _known(gathered: Gathered, about: About, *, named: bool) -> tuple[str, ...] | None:
+    """What a period says something about; None for strings, where that is whatever is asked."""
+    specs = gathered.specs
+    if specs[0].type == "boolean" and named:
+        return FLAG
+    if specs[0].type != "attributes":
+        return default_items(specs)
+    # Of single attributes there may be no report at all.
+    read = combination_of(gathered.tallies, None, about, periods=gathered.periods)
+    return tuple(read.domain[place] for place in read.wanted.tolist())
 
 
 def _described(span: Span, gathered: Gathered) -> dict[str, Any]:

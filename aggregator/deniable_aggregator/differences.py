@@ -14,6 +14,7 @@ from deniable_aggregator.estimate import combination_of
 from deniable_aggregator.exact import too_few
 from deniable_aggregator.intervals import DEFAULT_LEVEL, Correction, z_of, z_value
 from deniable_aggregator.numbers import estimate_mean, mean_covariance, mean_parts
+from deniable_aggregator.poisoning.changes import moves, radius_of_changes
 from deniable_aggregator.repeats import met_apart
 from deniable_aggregator.tallies import with_reports
 
@@ -82,6 +83,7 @@ def shares(
         "low": later - earlier - np.hypot(later - above.low, below.high - earlier),
         "high": later - earlier + np.hypot(above.high - later, earlier - below.low),
         "p_value": p_value if exactly is None else exactly,
+        "radius": radius_of_changes(moves(one, first), moves(other, second)),
     }
 
 
@@ -176,15 +178,18 @@ def means(before: Gathered, after: Gathered, kind: str, alpha: float) -> dict[st
         kind: "number" or "distribution".
         alpha: the probability that the interval may miss, in (0, 1).
     """
-    values, variances = [], []
+    values, variances, radii = [], [], []
     for each in (before, after):
         if kind == "number":
             found = estimate_mean(each.tallies, periods=each.periods)
             values.append(found.mean)
             variances.append(found.standard_error**2)
+            radii.append(found.radius)
         else:
-            mean = estimate_distribution(each.tallies, periods=each.periods).mean
+            histogram = estimate_distribution(each.tallies, periods=each.periods)
+            mean = histogram.mean
             values.append(mean.value)
+            radii.append(histogram.radii.mean)
             variances.append(((mean.high - mean.low) / (2 * z_value(DEFAULT_LEVEL))) ** 2)
     common = math.nan
     if kind == "number":
@@ -200,5 +205,6 @@ def means(before: Gathered, after: Gathered, kind: str, alpha: float) -> dict[st
         "low": difference - z_of(alpha) * error,
         "high": difference + z_of(alpha) * error,
         "p_value": float(2 * special.ndtr(-abs(difference) / error)),
+        "radius": sum(radii),
     }
     return {name: np.array([number]) for name, number in numbers.items()}

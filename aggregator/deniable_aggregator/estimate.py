@@ -31,7 +31,8 @@ if TYPE_CHECKING:
     from deniable_aggregator.repeats import Periods, PeriodsBySpec
     from deniable_shared.spec import Spec
 
-_FLAG = ("false", "true")
+FLAG = ("false", "true")
+"""What is estimated of a flag; asked for as a whole, only the second is shown."""
 
 
 def default_items(specs: Sequence[Spec]) -> tuple[str, ...] | None:
@@ -169,7 +170,7 @@ def _domain(
     """All that is estimated: a whole known domain, whatever is asked of it, or what is asked."""
     known = default_items(specs)
     if known is not None and specs[0].type == "boolean":
-        known = _FLAG
+        known = FLAG
     if known is None:
         return asked if add is None else tuple(dict.fromkeys((*asked, *add)))
     both = (*asked, *(add or ()))
@@ -188,7 +189,7 @@ def _parts(
     position: dict[str, int],
     periods: Periods | None,
 ) -> Iterator[Part]:
-    own = _FLAG if spec.type == "boolean" else default_items([spec])
+    own = FLAG if spec.type == "boolean" else default_items([spec])
     if own is None:
         known = np.arange(len(domain))
     else:

@@ -9,17 +9,18 @@ from typing import TYPE_CHECKING, Any, Final, Literal, get_args
 from deniable_aggregator.answer import described
 from deniable_aggregator.distributions import DistributionEstimate, estimate_distribution
 from deniable_aggregator.estimate import default_items, estimate
-from deniable_aggregator.intervals import DEFAULT_LEVEL
+from deniable_aggregator.intervals import DEFAULT_LEVEL, alpha_of
 from deniable_aggregator.numbers import MeanEstimate, estimate_mean
 from deniable_aggregator.options import Options
 from deniable_shared.errors import ParameterError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from deniable_aggregator.answer import Estimate
     from deniable_aggregator.combination import About
     from deniable_aggregator.gathering import Gathered
+    from deniable_aggregator.intervals import Interval
     from deniable_shared.spec import Spec
 
     Answer = Estimate | MeanEstimate | DistributionEstimate
@@ -65,16 +66,18 @@ class Series:
         metric: the metric's name.
         by: how long a period is.
         about: what errors and intervals are about.
-        interval: whether intervals cover one estimate each, or all of the series at once.
+        interval: what intervals cover; simultaneous ones all of the series at once.
         level: with which probability, in (0, 1).
+        asked: out of how many items those shown were chosen; None where they were not.
         points: for each period its days and, where there were reports, what was estimated.
     """
 
     metric: str
     by: By
     about: About
-    interval: Cover
+    interval: Interval
     level: float
+    asked: int | None
     points: tuple[tuple[Span, Answer | None], ...]
 
     def as_dict(self) -> dict[str, Any]:
@@ -95,6 +98,7 @@ class Series:
             "poisoning": first["poisoning"],
             "interval": {"kind": self.interval, "level": self.level, "meaning": self._meaning()},
             "specs": [described(spec, reports) for spec, reports in specs.items()],
+            **({} if self.asked is None else {"items_asked_for": self.asked}),
             "periods": [
                 {**span.as_dict(), "reports": answer.reports if answer else 0, **_numbers(answer)}
                 for span, answer in self.points
@@ -106,6 +110,13 @@ class Series:
             return (
                 f"with probability {self.level:g}, the intervals of all items in all periods cover "
                 "at once (Bonferroni); where they allow no common value, something has changed"
+            )
+        if self.interval == "selected":
+            return (
+                f"of the intervals shown, of items chosen out of {self.asked:,} because their "
+                f"shares over all of these days are the largest, at most {1 - self.level:.2g} on "
+                "average fail to cover (false coverage rate, Benjamini and Yekutieli). Whether two "
+                "periods differ is not to be read from their overlap: ask for the change"
             )
         return (
             f"each interval, taken by itself, covers with probability {self.level:g}. Whether two "
@@ -142,8 +153,10 @@ def series(
     *,
     by: By = "day",
     about: About = "devices",
-    interval: Cover = "item",
+    interval: Interval | None = None,
     level: float = DEFAULT_LEVEL,
+    top: int | None = None,
+    add: Sequence[str] | None = None,
 ) -> Series:
     """Estimates a metric in one period after the other.
 
@@ -155,16 +168,29 @@ def series(
         items: what is asked for; None for all of a known domain.
         by: how long a period is.
         about: what errors and intervals are about.
-        interval: what intervals cover.
+        interval: what intervals cover, see `intervals.alpha_of`; None for "selected" with `top`,
+            and "item" without.
         level: of the intervals, in (0, 1).
+        top: only so many items, those with the largest shares over all of the periods together.
+        add: items whose share together is wanted of every period that knows them all.
 
     Raises:
         ParameterError: if there is no report, the type changed on the way, an item is in no
-            period's domain, or there would be too many numbers.
+            period's domain, an option does not fit the type, or there would be too many numbers.
     """
+    if interval == "selected" and top is None:
+        raise ParameterError("interval", "item or simultaneous where top is left out", interval)
+    asked = None
+    if top is None:
+        items = add if items is None else items
+    else:
+        items, asked = _largest(gather(Span(periods[0].since, periods[-1].until)), items, top)
+    interval = interval or ("item" if top is None else "selected")
     alpha = 1 - level
     if interval == "simultaneous":
         alpha /= len(periods)
+    elif asked is not None:
+        alpha = alpha_of(interval, level=level, asked=asked, shown=len(items or ()))
     points: list[tuple[Span, Answer | None]] = []
     types: set[str] = set()
     unknown = set(items or ())
@@ -174,43 +200,42 @@ def series(
             points.append((span, None))
             continue
         types.update(spec.type for spec in gathered.specs)
-        if len(types) > 1:
-            wanted = "the same in all of these days: narrow since and until"
-            raise ParameterError("type", wanted, sorted(types))
+        _refuse_mixed(types)
+        if "distribution" in types and interval == "simultaneous":
+            raise ParameterError("interval", "item for a distribution", interval)
         if "distribution" in types and len(periods) > MAX_HISTOGRAMS:
             limit = f"such that there are at most {MAX_HISTOGRAMS} periods of a distribution"
             raise ParameterError("by", limit, by)
-        answer = _answer(gathered, items, about, alpha, several=interval == "simultaneous")
+        at_once = (asked or _asked(gathered, items)) if interval == "simultaneous" else 1
+        answer = _answer(gathered, items, add, about, alpha, at_once)
         if not isinstance(answer, MeanEstimate | DistributionEstimate):
             unknown -= set(answer.items)
             if len(answer.items) * len(periods) > MAX_ROWS:
                 limit = f"so few that there are at most {MAX_ROWS:,} of items times periods"
                 raise ParameterError("candidates", limit, len(answer.items))
-        elif items is not None:
-            raise ParameterError("candidates", "left out: they are about items", next(iter(types)))
+        else:
+            _refuse_items(next(iter(types)), {"candidates": items, "sum": add})
         points.append((span, answer))
     answers = [answer for _, answer in points if answer is not None]
     if not answers:
         raise ParameterError("reports", "at least 1", 0)
     if unknown:
         raise ParameterError("candidates", "items of some period", min(unknown))
-    return Series(answers[0].metric, by, about, interval, level, tuple(points))
+    return Series(answers[0].metric, by, about, interval, level, asked, tuple(points))
 
 
 def _answer(
     gathered: Gathered,
     items: Sequence[str] | None,
+    add: Sequence[str] | None,
     about: About,
     alpha: float,
-    *,
-    several: bool,
+    at_once: int,
 ) -> Answer:
     specs, tallies, periods = gathered.specs, gathered.tallies, gathered.periods
     if specs[0].type == "number":
         return estimate_mean(tallies, level=1 - alpha, periods=periods)
     if specs[0].type == "distribution":
-        if several:
-            raise ParameterError("interval", "item for a distribution", "simultaneous")
         return estimate_distribution(tallies, level=1 - alpha, periods=periods)
     known = default_items(specs)
     mine = items
@@ -218,13 +243,58 @@ def _answer(
         # Values come and go with versions of a registry, and attributes with the draw.
         there = set(known)
         mine = None if specs[0].type == "attributes" else [i for i in items if i in there]
-    asked = len(items if items is not None else known or ())
-    single = alpha / max(asked, 1) if several else alpha
-    options = Options(about=about, interval="item", postprocess="none", level=1 - single)
+    together = add if known is None or set(add or ()) <= set(known) else None
+    options = Options(about=about, interval="item", postprocess="none", level=1 - alpha / at_once)
     if mine == []:
-        return _only(estimate(tallies, None, options, periods=periods), ())
-    found = estimate(tallies, mine, options, periods=periods)
+        return _only(estimate(tallies, None, options, add=together, periods=periods), ())
+    found = estimate(tallies, mine, options, add=together, periods=periods)
     return found if items is None or mine is not None else _only(found, items)
+
+
+def _largest(
+    gathered: Gathered, items: Sequence[str] | None, top: int
+) -> tuple[tuple[str, ...], int]:
+    """The items with the largest shares, and out of how many they were chosen.
+
+    Raises:
+        ParameterError: if there is no report, or these are not reports of items.
+    """
+    if not gathered.tallies:
+        raise ParameterError("reports", "at least 1", 0)
+    _refuse_mixed({spec.type for spec in gathered.specs})
+    if gathered.specs[0].range is not None:
+        _refuse_items(gathered.specs[0].type, {"top": top})
+    options = Options(top=top, postprocess="none")
+    found = estimate(gathered.tallies, items, options, periods=gathered.periods)
+    return found.items, found.asked
+
+
+def _refuse_mixed(types: set[str]) -> None:
+    """Refuses a series of several types.
+
+    Raises:
+        ParameterError: if there are.
+    """
+    if len(types) > 1:
+        wanted = "the same in all of these days: narrow since and until"
+        raise ParameterError("type", wanted, sorted(types))
+
+
+def _refuse_items(kind: str, chosen: Mapping[str, Any]) -> None:
+    """Refuses to look for items in numbers.
+
+    Raises:
+        ParameterError: if there is such an option.
+    """
+    for name, value in chosen.items():
+        if value is not None:
+            constraint = f"left out: it is about items, and a {kind} has none"
+            raise ParameterError(name, constraint, value)
+
+
+def _asked(gathered: Gathered, items: Sequence[str] | None) -> int:
+    """How many numbers a period has."""
+    return max(len(items if items is not None else default_items(gathered.specs) or ()), 1)
 
 
 def _only(found: Estimate, items: Sequence[str]) -> Estimate:
@@ -242,7 +312,8 @@ def _numbers(answer: Answer | None) -> dict[str, Any]:
         return {}
     data = answer.as_dict()
     if "estimates" in data:
-        return {"estimates": data["estimates"]}
+        return {name: data[name] for name in ("sum", "estimates") if name in data}
     if data["type"] == "number":
-        return {name: data[name] for name in ("mean", "standard_error", "low", "high")}
+        columns = ("mean", "standard_error", "low", "high", "poisoning_radius")
+        return {name: data[name] for name in columns}
     return {"mean": data["mean"], "quantiles": data["quantiles"]}

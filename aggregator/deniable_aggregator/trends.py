@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from datetime import date
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from flask import Blueprint, request
 
@@ -13,11 +13,12 @@ from deniable_aggregator.access import reader
 from deniable_aggregator.answering import refusal
 from deniable_aggregator.change import change
 from deniable_aggregator.combination import ABOUT
-from deniable_aggregator.intervals import CORRECTIONS
+from deniable_aggregator.estimate import items_between
+from deniable_aggregator.intervals import CORRECTIONS, INTERVALS
 from deniable_aggregator.problems import ProblemError
 from deniable_aggregator.questions import FIRST_DAY
 from deniable_aggregator.reading import LAST_DAY
-from deniable_aggregator.series import BY, COVERS, MAX_PERIODS, Span, series, spans
+from deniable_aggregator.series import BY, MAX_PERIODS, Span, series, spans
 from deniable_shared.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -25,33 +26,43 @@ if TYPE_CHECKING:
 
     from deniable_aggregator.catalogue import Entry
     from deniable_aggregator.combination import About
-    from deniable_aggregator.intervals import Correction
+    from deniable_aggregator.intervals import Correction, Interval
     from deniable_aggregator.keys import Keyring
+    from deniable_aggregator.questions import Asked
     from deniable_aggregator.reading import Reading
-    from deniable_aggregator.series import By, Cover
+    from deniable_aggregator.series import By
     from deniable_aggregator.settings import Settings
+
+
+_WANTED: Final = 'send JSON: {"candidates": ["...", ...]}, and no item in the query.'
 
 
 def blueprint(reading: Reading, keyring: Keyring, settings: Settings) -> Blueprint:
     """The routes."""
     routes = Blueprint("trends", __name__)
 
-    def series(name: str) -> dict[str, Any]:
+    def series_of(name: str) -> dict[str, Any]:
         key = reader(keyring)
-        items = _items(settings)
+        asked, top = _asked(settings), questions.top()
         since, until = questions.day("since"), questions.day("until")
         if since is not None and until is not None and since > until:
             raise ProblemError("malformed_question", f"since must not be after until, got {since}")
-        by, about, interval = (
-            cast("By", _choice("by", BY)),
-            cast("About", _choice("about", ABOUT)),
-            cast("Cover", _choice("interval", COVERS)),
-        )
+        by, about = cast("By", _choice("by", BY)), cast("About", _choice("about", ABOUT))
+        interval = _interval()
         entries = reading.counted(key.application, name)
-        _refuse_without_items(entries, items)
+        _refuse_without_items(entries, asked)
         periods = _periods(reading, entries, name, by, since, until)
         try:
-            found = series_of(reading, entries, periods, items, by, about, interval)
+            found = series(
+                lambda span: reading.gather(entries, span.since, span.until),
+                periods,
+                asked.candidates,
+                by=by,
+                about=about,
+                interval=interval,
+                top=top,
+                add=_added(entries, asked),
+            ).as_dict()
         except ParameterError as error:
             raise refusal(error) from None
         return {
@@ -66,17 +77,17 @@ def blueprint(reading: Reading, keyring: Keyring, settings: Settings) -> Bluepri
 
     def change_between(name: str) -> dict[str, Any]:
         key = reader(keyring)
-        items = _items(settings)
+        asked, top = _asked(settings), questions.top()
+        if asked.sum or asked.range:
+            raise ProblemError("malformed_question", f"A change has no sums: {_WANTED}")
         before, after = _span("before"), _span("after")
         if not (before.until < after.since or after.until < before.since):
             raise ProblemError("malformed_question", "before and after must not overlap.")
-        about, interval, correction = (
-            cast("About", _choice("about", ABOUT)),
-            cast("Cover", _choice("interval", COVERS)),
-            cast("Correction", _choice("correction", CORRECTIONS)),
-        )
+        about = cast("About", _choice("about", ABOUT))
+        correction = cast("Correction", _choice("correction", CORRECTIONS))
+        interval = _interval()
         entries = reading.counted(key.application, name)
-        _refuse_without_items(entries, items)
+        _refuse_without_items(entries, asked)
         gathered = [reading.gather(entries, span.since, span.until) for span in (before, after)]
         for each in gathered:
             reading.require_reports(name, each)
@@ -84,10 +95,11 @@ def blueprint(reading: Reading, keyring: Keyring, settings: Settings) -> Bluepri
             found = change(
                 gathered[0],
                 gathered[1],
-                items,
+                asked.candidates,
                 about=about,
                 interval=interval,
                 correction=correction,
+                top=top,
             ).as_dict(before, after)
         except ParameterError as error:
             raise refusal(error) from None
@@ -102,34 +114,10 @@ def blueprint(reading: Reading, keyring: Keyring, settings: Settings) -> Bluepri
             **found,
         }
 
-    for path, view in (("series", series), ("change", change_between)):
+    for path, view in (("series", series_of), ("change", change_between)):
         rule = f"/v1/metrics/<name>/{path}"
         routes.add_url_rule(rule, path, view, methods=["GET", "POST"])
     return routes
-
-
-def series_of(
-    reading: Reading,
-    entries: Sequence[Entry],
-    periods: Sequence[Span],
-    items: list[str] | None,
-    by: By,
-    about: About,
-    interval: Cover,
-) -> dict[str, Any]:
-    """A series as JSON data.
-
-    Raises:
-        ParameterError: as `series.series` does.
-    """
-    return series(
-        lambda span: reading.gather(entries, span.since, span.until),
-        periods,
-        items,
-        by=by,
-        about=about,
-        interval=interval,
-    ).as_dict()
 
 
 def _periods(
@@ -157,8 +145,12 @@ def _periods(
     return found
 
 
-def _refuse_without_items(entries: Sequence[Entry], items: list[str] | None) -> None:
-    if items is None and any(entry.spec.type == "string" for entry in entries):
+def _refuse_without_items(entries: Sequence[Entry], asked: Asked) -> None:
+    if (
+        asked.candidates is None
+        and asked.sum is None
+        and any(entry.spec.type == "string" for entry in entries)
+    ):
         raise ProblemError(
             "candidates_needed",
             f"{entries[0].spec.name} counts strings of an open domain: say which with item=..., "
@@ -166,16 +158,28 @@ def _refuse_without_items(entries: Sequence[Entry], items: list[str] | None) -> 
         )
 
 
-def _items(settings: Settings) -> list[str] | None:
+def _asked(settings: Settings) -> Asked:
     """What is asked for, from the query or the body."""
     named = request.args.getlist("item")
-    if request.method == "POST":
-        asked = questions.asked(settings)
-        if named or asked.candidates is None or asked.sum or asked.range:
-            wanted = 'Send JSON: {"candidates": ["...", ...]}, and no item in the query.'
-            raise ProblemError("malformed_question", wanted)
-        return asked.candidates
-    return named or None
+    if request.method != "POST":
+        return questions.Asked(named or None)
+    if named:
+        raise ProblemError("malformed_question", f"{_WANTED[0].upper()}{_WANTED[1:]}")
+    return questions.asked(settings)
+
+
+def _added(entries: Sequence[Entry], asked: Asked) -> Sequence[str] | None:
+    """The items whose share together is asked for."""
+    if asked.range is None:
+        return asked.sum
+    return items_between([entry.spec for entry in entries], *asked.range)
+
+
+def _interval() -> Interval | None:
+    """What intervals are to cover; None where that is left to what is asked."""
+    if "interval" not in request.args:
+        return None
+    return cast("Interval", _choice("interval", INTERVALS))
 
 
 def _choice(name: str, allowed: Sequence[str]) -> str:

@@ -8,8 +8,10 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from deniable_aggregator.change import change
 from deniable_aggregator.distributions import estimate_distribution
 from deniable_aggregator.estimate import estimate
+from deniable_aggregator.gathering import Gathered
 from deniable_aggregator.numbers import estimate_mean
 from deniable_aggregator.options import Options
 from deniable_aggregator.reconstruction import channel
@@ -375,3 +377,53 @@ def test_an_item_that_no_average_is_of_cannot_be_moved():
     moved = spread_radius(gains, about, 2_000)
     assert moved[0] > 0
     assert moved[1] == 0
+
+
+def compared(spec, before, after):
+    first, second = (
+        Gathered([(spec, counts)], {spec.digest: {day: HONEST}})
+        for day, counts in ((0, before), (1, after))
+    )
+    return change(first, second)
+
+
+@pytest.mark.parametrize("name", ORACLES)
+def test_fakes_in_both_periods_move_a_change_as_far_as_its_radius_says(name):
+    """Up before and down after, or the other way round; of rhr at most so far."""
+    spec = spec_of(name, 12, 1)
+    generator, tally = np.random.default_rng(41), tally_for(spec)
+    pair = [tally.count(b"".join(random_reports(spec, generator, HONEST))) for _ in range(2)]
+    if name in ("oue", "grr"):  # so that the two shares differ
+        pair[1] = pair[1] + tally.count(next(iter(random_reports(spec, generator, 1))) * 1_980)
+        pair[0] = pair[0] + tally.count(next(iter(random_reports(spec, generator, 1))) * 1_980)
+    found = compared(spec, *pair)
+    place = found.items.index(ITEM)
+    candidates = set(random_reports(spec, generator, 300))
+    moved = []
+    for counts in pair:
+        fakes = int(tally.reports(counts)) // 99
+        alone = estimate([(spec, counts)], [ITEM]).share[0]
+        shares = [
+            estimate([(spec, counts + tally.count(each * fakes))], [ITEM]).share[0]
+            for each in candidates
+        ]
+        moved.append((max(shares) - alone, alone - min(shares)))
+    (up, down), (later_up, later_down) = moved
+    worst_move = max(up + later_down, down + later_up)
+    assert found.radius[place] >= worst_move * (1 - 1e-3)
+    if name != "rhr":
+        assert found.radius[place] == pytest.approx(worst_move, rel=1e-3)
+        assert found.radius[place] < 2 * max(up, down, later_up, later_down)
+
+
+def test_the_radius_of_a_changed_mean_is_that_of_both_periods_together():
+    mechanism = OneBitMean.for_epsilon(Fraction(1))
+    spec = number(mechanism)
+    found = compared(spec, np.array([6_000, 3_900]), np.array([3_000, 6_900]))
+    low, high = (
+        estimate_mean([(spec, np.array(counts))]).mean
+        for counts in ([6_000, 3_900 + FAKES], [3_000 + FAKES, 6_900])
+    )
+    moved = (found.after - found.before)[0] - (high - low)
+    assert found.radius[0] == pytest.approx(moved, rel=0.2)
+    assert found.radius[0] >= moved

@@ -116,6 +116,8 @@ def test_a_change_is_found(filled):
         (f"{SERIES}?since=1990-01-01&until=1990-01-02", "estimate_refused", 422),
         (f"{SERIES}?until=1990-01-02", "no_reports", 404),
         (f"{SERIES}?item=nothing", "estimate_refused", 422),
+        (f"{SERIES}?interval=selected", "estimate_refused", 422),
+        (f"{SERIES}?top=0", "malformed_question", 400),
         ("/v1/metrics/emoji/series", "candidates_needed", 422),
         ("/v1/metrics/nothing/series", "unknown_metric", 404),
         (CHANGE, "malformed_question", 400),
@@ -129,9 +131,48 @@ def test_bad_questions_are_refused(filled, path, code, status):
     problem(filled.ask(path), status, code)
 
 
-def test_the_body_of_a_series_has_candidates_only(filled):
-    body = {"candidates": ["light"], "sum": ["light"]}
-    problem(filled.ask(SERIES, method="POST", json=body), 400, "malformed_question")
+def test_the_body_of_a_change_has_candidates_only(filled):
+    body, days = {"candidates": ["light"], "sum": ["light"]}, f"before={day(-9)}&after={day(0)}"
+    problem(filled.ask(f"{CHANGE}?{days}", method="POST", json=body), 400, "malformed_question")
+
+
+def test_a_sum_goes_on_like_its_items(filled):
+    for body in ({"sum": ["light", "dark"]}, {"range": ["light", "dark"]}):
+        periods = filled.ask(SERIES, method="POST", json=body).get_json()["periods"]
+        assert ["sum" in period for period in periods] == [bool(p["reports"]) for p in periods]
+        days = f"since={day(-9)}&until={day(-9)}"
+        alone = filled.ask(f"/v1/metrics/theme/estimate?{days}", method="POST", json=body)
+        wanted = alone.get_json()["sum"]
+        names = ("share", "standard_error", "low", "high", "poisoning_radius")
+        assert {name: periods[0]["sum"][name] for name in names} == {
+            name: wanted[name] for name in names
+        }
+
+
+def test_a_series_of_the_largest_is_of_those_over_all_of_the_days(filled):
+    """Its intervals allow for the choice of 1 out of 3: each may miss once in 60 times."""
+    found = filled.ask(f"{SERIES}?top=1").get_json()
+    shown = [[row["item"] for row in period.get("estimates", [])] for period in found["periods"]]
+    assert [items for items in shown if items] == [["dark"]] * 3
+    assert (found["items_asked_for"], found["interval"]["kind"]) == (3, "selected")
+    assert "chosen out of 3" in found["interval"]["meaning"]
+    narrow = filled.ask(f"{SERIES}?top=1&interval=item").get_json()["periods"][0]["estimates"][0]
+    (wide,) = found["periods"][0]["estimates"]
+    assert wide["high"] - wide["low"] == pytest.approx(
+        (narrow["high"] - narrow["low"]) * 2.394 / 1.96, rel=0.03
+    )
+
+
+def test_the_largest_changes_come_first(filled):
+    path = f"{CHANGE}?before={day(-9)}..{day(-2)}&after={day(-1)}..{day(0)}"
+    whole, found = (filled.ask(f"{path}{more}").get_json() for more in ("", "&top=2"))
+    ordered = sorted(whole["changes"], key=lambda row: -abs(row["change"]))[:2]
+    assert [row["item"] for row in found["changes"]] == [row["item"] for row in ordered]
+    assert found["items_compared"] == 3
+    for row, before in zip(found["changes"], ordered, strict=True):
+        assert row["adjusted_p_value"] == before["adjusted_p_value"]  # of all, not of those shown
+        assert row["low"] < before["low"]
+    assert "largest" in found["interval"]["meaning"]
 
 
 def test_spans_are_calendar_periods_cut_to_the_days():
@@ -159,6 +200,14 @@ def test_an_item_of_a_later_registration_is_asked_for_from_the_beginning(filled)
     assert filled.send(wire.encode(wire.Upload(bytes(16), (part,)))).status_code == 204
     periods = filled.ask(f"{SERIES}?item=sepia&since={day(0)}").get_json()["periods"]
     assert [[row["item"] for row in period["estimates"]] for period in periods] == [[], ["sepia"]]
+    days = f"before={day(0)}&after={day(1)}"
+    found = filled.ask(f"{CHANGE}?{days}").get_json()
+    assert found["not_compared"] == [{"item": "sepia", "known": "after"}]
+    assert "sepia" not in {row["item"] for row in found["changes"]}
+    named = filled.ask(f"{CHANGE}?{days}&item=sepia&item=light").get_json()
+    assert named["not_compared"] == found["not_compared"]
+    assert [row["item"] for row in named["changes"]] == ["light"]
+    problem(filled.ask(f"{CHANGE}?{days}&item=sepia"), 422, "estimate_refused")
 
 
 def test_single_attributes_have_series():

@@ -9,17 +9,19 @@ from deniable_aggregator.intervals import CORRECTIONS, INTERVALS
 from deniable_aggregator.openapi.forms import DAY, DAYS, FLAG, TEXT, array, choice, closed, record
 from deniable_aggregator.postprocess import POSTPROCESS
 from deniable_aggregator.reconstruction import RECONSTRUCTIONS
-from deniable_aggregator.series import BY, COVERS
+from deniable_aggregator.series import BY
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from deniable_aggregator.openapi.forms import Schema
 
+_TOP: Final[Schema] = {"type": "integer", "minimum": 1, "maximum": 999_999_999}
+
 QUERY: Final[Mapping[str, Schema]] = {
     "since": DAY,
     "until": DAY,
-    "top": {"type": "integer", "minimum": 1, "maximum": 999_999_999},
+    "top": _TOP,
     "detected": FLAG,
     "about": choice(ABOUT),
     "interval": choice(INTERVALS),
@@ -39,7 +41,8 @@ SERIES_QUERY: Final[Mapping[str, Schema]] = {
     "since": DAY,
     "until": DAY,
     "about": choice(ABOUT),
-    "interval": choice(COVERS),
+    "interval": choice(INTERVALS),
+    "top": _TOP,
 }
 
 CHANGE_QUERY: Final[Mapping[str, Schema]] = {
@@ -47,8 +50,9 @@ CHANGE_QUERY: Final[Mapping[str, Schema]] = {
     "before": DAYS,
     "after": DAYS,
     "about": choice(ABOUT),
-    "interval": choice(COVERS),
+    "interval": choice(INTERVALS),
     "correction": choice(CORRECTIONS),
+    "top": _TOP,
 }
 
 CANDIDATES: Final = closed(record({"candidates": array(TEXT, minItems=1)}))

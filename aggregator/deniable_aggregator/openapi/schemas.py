@@ -179,9 +179,15 @@ _KEY: Final = record(
     }
 )
 
+_SUM: Final = record(
+    {"share": NUMBER, "standard_error": NUMBER, **INTERVAL, "poisoning_radius": NUMBER}
+)
+
 _PERIOD: Final = record(
     {"since": DAY, "until": DAY, "reports": COUNT},
     {
+        "sum": _SUM,
+        "poisoning_radius": NUMBER,
         "estimates": array(_SHARE),
         "mean": {"anyOf": [NUMBER, record({"value": NUMBER, **INTERVAL})]},
         "standard_error": NUMBER,
@@ -201,6 +207,7 @@ _CHANGED: Final = record(
         "p_value": NUMBER,
         "adjusted_p_value": NUMBER,
         "changed": FLAG,
+        "poisoning_radius": NUMBER,
     },
     {"item": TEXT},
 )
@@ -240,9 +247,7 @@ COMPONENTS: Final[dict[str, Any]] = {
             "median_of_slices": record({"level": NUMBER, "meaning": TEXT}),
             "segments": array(_SEGMENT),
             "postprocess": record({"method": choice(POSTPROCESS), "meaning": TEXT}),
-            "sum": record(
-                {"share": NUMBER, "standard_error": NUMBER, **INTERVAL, "poisoning_radius": NUMBER}
-            ),
+            "sum": _SUM,
         },
     ),
     "Within": record(
@@ -307,10 +312,10 @@ COMPONENTS: Final[dict[str, Any]] = {
             "by": choice(BY),
             "health": record(_BRIEF),
             "poisoning": _POISONING,
-            "interval": record({"kind": choice(COVERS), "level": NUMBER, "meaning": TEXT}),
+            "interval": record({"kind": choice(INTERVALS), "level": NUMBER, "meaning": TEXT}),
             "periods": array(_PERIOD),
         },
-        {"type": choice(("number", "distribution"))},
+        {"items_asked_for": COUNT, "type": choice(("number", "distribution"))},
     ),
     "Change": record(
         {
@@ -324,11 +329,13 @@ COMPONENTS: Final[dict[str, Any]] = {
             "about": choice(ABOUT),
             "unit": TEXT,
             "overlap": TEXT,
-            "interval": record({"kind": choice(COVERS), "level": NUMBER, "meaning": TEXT}),
+            "interval": record({"kind": choice(INTERVALS), "level": NUMBER, "meaning": TEXT}),
             "test": record({"alpha": NUMBER, "correction": choice(CORRECTIONS), "meaning": TEXT}),
+            "poisoning": _POISONING,
             "changes": array(_CHANGED),
+            "not_compared": array(record({"item": TEXT, "known": choice(("before", "after"))})),
         },
-        {"type": choice(("number", "distribution"))},
+        {"items_compared": COUNT, "type": choice(("number", "distribution"))},
     ),
     "Estimate": {
         "anyOf": [reference(name) for name in ("Shares", "Within", "Mean", "Distribution")]
