@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import random
+from collections import Counter
 from fractions import Fraction
 
 import pytest
@@ -170,3 +172,29 @@ def test_a_cost_is_the_epsilon_rounded_up(epsilon):
 
 def test_a_limit_written_in_decimals_admits_exactly_what_it_says():
     assert limit_nano_nats(0.3) == 3 * 100_000_000
+
+
+def test_what_a_ledger_remembers_of_its_file_changes_no_outcome(tmp_path):
+    paths = [tmp_path / name for name in ("shared", "alone")]
+    for path in paths:
+        _database.create(path)
+    first, alone = (Ledger(path, new=True) for path in paths)
+    second = Ledger(paths[0], new=False)
+    draw = random.Random(20)  # noqa: S311  which debits to try
+    outcomes = Counter()
+    for number in range(2_000):
+        day = number // 20 + draw.randrange(-1, 2)
+        charge = Charge(draw.choice("abcdef"), "day", draw.choice([0, 1, ONE, 3 * ONE]))
+        if draw.random() < 0.2:
+            charge = Charge("flag", "day", ONE, b"one", 5 * ONE // 2)
+        alone._known = None  # it asks its file
+        limits = (4 * ONE, 200 * ONE)
+        expected = alone.debit(charge, day, day, limits)
+        one = draw.choice([first, second])
+        assert one.debit(charge, day, day, limits) is expected
+        assert one.lifetime == alone.lifetime or expected is not Outcome.RECORDED
+        assert one.spent(day) == alone.spent(day)
+        outcomes[expected] += 1
+    assert min(outcomes.values()) > 100
+    for ledger in (first, second, alone):
+        ledger.close()

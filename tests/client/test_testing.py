@@ -10,7 +10,7 @@ import threading
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import deniable
@@ -217,6 +217,7 @@ STEPS = st.lists(
 )
 
 
+@settings(max_examples=30)  # each makes the files of a real client
 @given(steps=STEPS)
 def test_a_recorder_answers_as_a_client_does(tmp_path_factory, steps):
     from tests.client.conftest import Clock
