@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 from granian._granian import RSGIProtocolClosed
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
 
 WHOLE_BYTES: Final = 64 << 10
 """A body of announced length is read at once up to this size, larger ones piece by piece."""
+
+DISCARDED_LIMITS: Final = 4
+"""So many times the limit may a body be long whose sender is heard out after it was refused."""
 
 CUT_OFF: Final = "body ended before its announced end"
 
@@ -53,9 +57,10 @@ class Body:
         budget: the memory that it is part of.
     """
 
-    __slots__ = ("_budget", "_size")
+    __slots__ = ("_begun", "_budget", "_size")
 
     def __init__(self, budget: Budget) -> None:
+        self._begun = False
         self._budget = budget
         self._size = 0
 
@@ -116,6 +121,7 @@ class Body:
         self, protocol: HTTPProtocol, length: int | None, limit: int
     ) -> bytes | None:
         pieces: list[bytes] = []
+        self._begun = True
         async for piece in protocol:
             self._take(len(piece))
             if self._size > limit:
@@ -126,6 +132,29 @@ class Body:
         if length is not None and self._size != length:
             raise CutOffError(CUT_OFF)
         return b"".join(pieces)
+
+    async def discard(
+        self, protocol: HTTPProtocol, *, length: int | None, limit: int, seconds: float
+    ) -> None:
+        """Lets the sender of a body that was refused as too large send on, for a while.
+
+        Were the connection closed at once, a proxy that is still sending would often miss the
+        answer and make up one of its own, after which the same upload comes again, for ever.
+
+        Args:
+            protocol: where the body comes from; already answered.
+            length: what was announced; None if nothing was.
+            limit: of bodies that are accepted, in bytes.
+            seconds: how long to wait for its end.
+        """
+        left = DISCARDED_LIMITS * limit
+        if length is not None and length > left:
+            return
+        with suppress(StopAsyncIteration, RSGIProtocolClosed, TimeoutError):
+            async with asyncio.timeout(seconds):
+                pieces = protocol if self._begun else aiter(protocol)
+                while left > 0:
+                    left -= len(await anext(pieces))
 
     def _take(self, size: int) -> None:
         self._size += size

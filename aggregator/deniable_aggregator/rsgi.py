@@ -112,15 +112,24 @@ class Application:
     async def _upload(self, headers: Headers, protocol: HTTPProtocol) -> None:
         start = time.monotonic()
         body = Body(self.bodies)
+        too_large = False
         try:
             await self._take(headers, body, protocol)
         except Exception as error:  # noqa: BLE001  every failure has its problem document
             _refuse(protocol, error)
+            too_large = isinstance(error, ProblemError) and error.code == "upload_too_large"
         else:
             protocol.response_empty(204, [])
         finally:
             body.release()
             self._ingest.seconds.note(time.monotonic() - start)
+        if too_large:
+            await body.discard(
+                protocol,
+                length=_announced(headers),
+                limit=self._settings.max_body_bytes,
+                seconds=self._settings.body_seconds,
+            )
 
     async def _take(self, headers: Headers, body: Body, protocol: HTTPProtocol) -> None:
         """As `wsgi.Uploads.receive`, but nothing waits in the event loop."""

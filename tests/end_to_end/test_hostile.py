@@ -63,7 +63,7 @@ def test_keys_that_ship_with_applications_cannot_make_the_server_read_questions(
 def test_a_length_that_is_not_the_bodys_does_not_get_around_the_limit(served, lengths):
     port, token = served
     chunk = b"10000\r\n" + bytes(1 << 16) + b"\r\n"
-    answer = exchange(port, head(token, *lengths), chunk * 2)
+    answer = exchange(port, head(token, *lengths), chunk * 2 + b"0\r\n\r\n")
     assert told(answer) == (413, "upload_too_large")
 
 
