@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-def wait_until(condition: Callable[[], object], seconds: float = 30.0) -> None:
+def wait_until(condition: Callable[[], object], seconds: float = 120.0) -> None:
     """Returns when the condition holds; fails if it does not in a time that is ample."""
     deadline = time.monotonic() + seconds
     while not condition():

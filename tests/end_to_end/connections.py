@@ -9,6 +9,7 @@ import time
 from typing import TYPE_CHECKING
 
 from deniable_shared import wire
+from tests.end_to_end.asking import PATIENCE_SECONDS
 from tests.ports import HOST
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ def head(token: str, *lines: str) -> bytes:
 
 def exchange(port: int, *pieces: bytes, end: bool = False) -> bytes:
     """Sends bytes, and reads until the server hangs up."""
-    with socket.create_connection((HOST, port), timeout=30) as connection:
+    with socket.create_connection((HOST, port), timeout=PATIENCE_SECONDS) as connection:
         for piece in pieces:
             connection.sendall(piece)
         if end:
@@ -50,24 +51,27 @@ def read(connection: socket.socket) -> bytes:
 @contextlib.contextmanager
 def dripping(port: int, count: int, data: bytes) -> Iterator[None]:
     """As many connections, each of which sends a byte of the data now and then, and comes back."""
-    stop = threading.Event()
-    thread = threading.Thread(target=_drip, args=(port, count, data, stop))
+    begun, stop = threading.Event(), threading.Event()
+    thread = threading.Thread(target=_drip, args=(port, count, data, begun, stop))
     thread.start()
     try:
+        assert begun.wait(PATIENCE_SECONDS)
         yield
     finally:
         stop.set()
         thread.join()
 
 
-def _drip(port: int, count: int, data: bytes, stop: threading.Event) -> None:
+def _drip(
+    port: int, count: int, data: bytes, begun: threading.Event, stop: threading.Event
+) -> None:
     connections: dict[int, tuple[socket.socket, int]] = {}
     try:
         while not stop.is_set():
             start = time.monotonic()
             for each in range(count):
                 connection, sent = connections.get(each) or (
-                    socket.create_connection((HOST, port), timeout=30),
+                    socket.create_connection((HOST, port), timeout=PATIENCE_SECONDS),
                     0,
                 )
                 try:
@@ -76,6 +80,7 @@ def _drip(port: int, count: int, data: bytes, stop: threading.Event) -> None:
                 except OSError:
                     connection.close()
                     connections.pop(each, None)
+            begun.set()
             stop.wait(max(0.0, 1 / BYTES_PER_SECOND - (time.monotonic() - start)))
     finally:
         for connection, _ in connections.values():

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import httpx
@@ -17,9 +18,8 @@ from tests.ports import HOST, free_port
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
-START_SECONDS = 30.0
+START_SECONDS = 120.0
 
 
 @dataclass
@@ -39,6 +39,13 @@ class Server:
     @property
     def url(self) -> str:
         return f"http://{HOST}:{self.port}"
+
+    def children(self) -> list[int]:
+        """The processes that the main one has started."""
+        tasks = Path(f"/proc/{self.process.pid}/task")
+        return [
+            int(one) for task in tasks.iterdir() for one in (task / "children").read_text().split()
+        ]
 
     def kill(self) -> None:
         """Kill -9 for all of its processes at once."""
@@ -85,7 +92,7 @@ def start(
 
 def answers(url: str) -> bool:
     try:
-        return httpx.get(f"{url}/healthz", timeout=5).status_code == 200
+        return httpx.get(f"{url}/healthz", timeout=START_SECONDS).status_code == 200
     except httpx.TransportError:
         return False
 

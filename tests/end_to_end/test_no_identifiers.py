@@ -21,7 +21,7 @@ from deniable_aggregator import Store
 from deniable_aggregator.keys import create
 from deniable_shared import registry, wire
 from deniable_shared.periods import epoch_at
-from tests.end_to_end import traces
+from tests.end_to_end import asking, traces
 from tests.end_to_end.serving import running
 from tests.end_to_end.test_kill_minus_nine import METRICS, REGISTRY
 from tests.ports import HOST, free_port
@@ -53,6 +53,9 @@ HEADERS = {
     "traceparent": "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",
     "Host": "host-4242.example",
 }
+RUNS = 5
+"""A run finds what is not there with a probability below 0.001, and all of them below 1e-15."""
+
 UNKNOWN_TOKEN = f"deniable_write_0123456789ab_{'Qz' * 21}x"
 
 
@@ -74,7 +77,9 @@ class Sender:
         self.ids = []
         self.refusals = []
         transport = httpx.HTTPTransport(local_address=ADDRESS)
-        self.http = httpx.Client(transport=transport, headers=HEADERS)
+        self.http = httpx.Client(
+            transport=transport, headers=HEADERS, timeout=asking.PATIENCE_SECONDS
+        )
 
     def close(self):
         self.http.close()
@@ -128,13 +133,27 @@ def use_the_client(url, token, directory):
     options = {"endpoint": url, "key": token, "directory": directory, "consent": True}
     with deniable.Client(registry.parse(REGISTRY), **options) as client:
         assert client.record("theme", "dark") == "recorded"
-        assert client.flush(timeout_seconds=20).sent == 1
+        assert client.flush(timeout_seconds=asking.PATIENCE_SECONDS).sent == 1
 
 
 @pytest.mark.parametrize(
     ("kind", "log_format"), [("sqlite", "json"), ("postgresql", "text")], ids=lambda word: word
 )
 def test_nothing_of_a_sender_is_left(kind, log_format, tmp_path, request):
+    """What is left is left every time; a chance likeness to four random bytes is not."""
+    found = None
+    for run in range(RUNS):
+        folder = tmp_path / str(run)
+        folder.mkdir()
+        again = what_is_left(kind, log_format, folder, request)
+        found = again if found is None else found & again
+        if not found:
+            break
+    assert not found
+
+
+def what_is_left(kind, log_format, tmp_path, request):
+    """What is found where, as pairs, after a server was used."""
     start = time.time()
     folder = tmp_path / "server"
     folder.mkdir()
@@ -152,10 +171,10 @@ def test_nothing_of_a_sender_is_left(kind, log_format, tmp_path, request):
         with contextlib.closing(Sender(server.url)) as sender:
             talk(sender, tokens)
         use_the_client(server.url, tokens["write"], tmp_path / "device")
-        left["metrics"] = httpx.get(f"http://{HOST}:{watched}/metrics").content
+        left["metrics"] = asking.get(f"http://{HOST}:{watched}/metrics").content
         reading = {"Authorization": f"Bearer {tokens['read']}"}
         for path in ("/v1/status", "/v1/metrics", "/readyz"):
-            left[path] = httpx.get(server.url + path, headers=reading).content
+            left[path] = asking.get(server.url + path, headers=reading).content
         left |= {f"running: {each.name}": each.read_bytes() for each in folder.iterdir()}
         assert server.stop() == 0
     left |= {each.name: each.read_bytes() for each in folder.iterdir()}
@@ -180,12 +199,14 @@ def test_nothing_of_a_sender_is_left(kind, log_format, tmp_path, request):
             for each in traces.of_text(token.split("_", 3)[3])  # the secret, which may have a _ too
         },
     }
-    times = traces.of_times(start, time.time())
-    for name, data in left.items():
-        for what, needles in sought.items():
-            assert not traces.left_in(data, needles), f"{what} is in {name}"
-        if name != "database's log":  # its own lines of starting and stopping
-            assert not traces.left_in(data, times), f"a time is in {name}"
+    sought["a time"] = traces.of_times(start, time.time())
+    return {
+        (what, name)
+        for name, data in left.items()
+        for what, needles in sought.items()
+        # The database's own lines of starting and stopping have times.
+        if (what, name) != ("a time", "database's log") and traces.left_in(data, needles)
+    }
 
 
 @pytest.mark.parametrize(

@@ -8,11 +8,11 @@ import sysconfig
 import time
 from pathlib import Path
 
-import httpx
 import pytest
 
 from deniable_shared import wire
 from deniable_shared.periods import epoch_at
+from tests.end_to_end import asking
 from tests.end_to_end.serving import running
 from tests.end_to_end.test_kill_minus_nine import METRICS
 from tests.end_to_end.test_no_identifiers import keys
@@ -38,7 +38,7 @@ def test_every_answer_is_one_that_the_document_promises(tmp_path):
                 "Content-Type": wire.CONTENT_TYPE,
             }
             body = wire.encode(wire.Upload(os.urandom(16), (part,)))
-            answer = httpx.post(f"{server.url}/v1/reports", content=body, headers=headers)
+            answer = asking.post(f"{server.url}/v1/reports", content=body, headers=headers)
             assert answer.status_code == 204
         command = [Path(sysconfig.get_path("scripts")) / "schemathesis", "run", "--no-color"]
         command += [f"{server.url}/openapi.json", "-H", f"Authorization: Bearer {tokens['admin']}"]

@@ -15,6 +15,7 @@ from deniable_aggregator.cli import deniable as command
 from deniable_aggregator.keys import create
 from deniable_shared import registry
 from deniable_shared.periods import epoch_at
+from tests.end_to_end.asking import PATIENCE_SECONDS
 from tests.end_to_end.serving import running
 
 REGISTRY = """
@@ -70,6 +71,6 @@ def test_a_metric_is_switched_off_from_afar(tmp_path, key):
         }
         with deniable.Client(parsed, **options) as client:
             assert client.record("late", value=True) == "recorded"
-            assert client.flush(timeout_seconds=20).sent == 1
+            assert client.flush(timeout_seconds=PATIENCE_SECONDS).sent == 1
             assert client.status().remote_serial == 1
             assert client.record("theme", "dark") == "disabled"

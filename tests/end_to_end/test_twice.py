@@ -18,6 +18,7 @@ from deniable_aggregator import Store
 from deniable_aggregator.keys import create
 from deniable_shared import registry, wire
 from deniable_shared.periods import epoch_at
+from tests.end_to_end import asking
 from tests.end_to_end.serving import start
 from tests.end_to_end.test_kill_minus_nine import REGISTRY
 
@@ -72,9 +73,9 @@ def both_send(token, urls, today):
 
     def send(url):
         statuses = []
-        with httpx.Client(base_url=url, headers=headers) as client:
+        with httpx.Client(base_url=url, headers=headers, timeout=asking.PATIENCE_SECONDS) as client:
             for body in bodies:
-                meeting.wait(60)
+                meeting.wait(asking.PATIENCE_SECONDS)
                 statuses.append(client.post("/v1/reports", content=body).status_code)
         return statuses
 
@@ -83,4 +84,4 @@ def both_send(token, urls, today):
 
 
 def ask(url, token):
-    return httpx.get(url, headers={"Authorization": f"Bearer {token}"}, timeout=60).json()
+    return asking.get(url, headers={"Authorization": f"Bearer {token}"}).json()
