@@ -180,7 +180,7 @@ def test_what_a_ledger_remembers_of_its_file_changes_no_outcome(tmp_path):
         _database.create(path)
     first, alone = (Ledger(path, new=True) for path in paths)
     second = Ledger(paths[0], new=False)
-    draw = random.Random(20)  # noqa: S311  which debits to try
+    draw = random.Random(20)
     outcomes = Counter()
     for number in range(2_000):
         day = number // 20 + draw.randrange(-1, 2)
