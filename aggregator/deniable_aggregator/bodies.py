@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import suppress
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from granian._granian import RSGIProtocolClosed
 
@@ -152,7 +152,9 @@ class Body:
             return
         with suppress(StopAsyncIteration, RSGIProtocolClosed, TimeoutError):
             async with asyncio.timeout(seconds):
-                pieces = protocol if self._begun else aiter(protocol)
+                pieces: Any = protocol
+                if not self._begun:
+                    aiter(pieces)
                 while left > 0:
                     left -= len(await anext(pieces))
 
