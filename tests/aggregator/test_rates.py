@@ -80,7 +80,7 @@ def redis(tmp_path):
     command = [program, "--port", str(port), "--bind", "127.0.0.1", "--save", ""]
     process = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.DEVNULL)
     try:
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + 120
         while True:
             try:
                 socket.create_connection(("127.0.0.1", port), timeout=5).close()

@@ -103,7 +103,7 @@ def test_every_measure_is_documented_with_what_it_means(telemetry):
 def test_it_is_answered_on_a_port_of_its_own(telemetry):
     port = free_port()
     telemetry.listen("127.0.0.1", port)
-    answer = httpx.get(f"http://127.0.0.1:{port}/metrics")
+    answer = httpx.get(f"http://127.0.0.1:{port}/metrics", timeout=120)
     assert answer.status_code == 200
     assert "deniable_ready" in answer.text
 

@@ -26,7 +26,7 @@ class SlowInbox:
     def append(self, uploads, key_ids):
         assert len(key_ids) == len(uploads)
         self.began.set()
-        assert self.go.wait(30)
+        assert self.go.wait(120)
         self.groups.append(list(uploads))
         return [Outcome.STORED] * len(uploads)
 
@@ -46,7 +46,7 @@ def test_uploads_that_come_during_a_commit_share_the_next_one(slow):
     writer = Writer(slow, queue_uploads=99, queue_bytes=1 << 20, queue_seconds=30)
     with ThreadPoolExecutor(21) as pool:
         first = pool.submit(writer.write, one(), "cafe")
-        assert slow.began.wait(30)
+        assert slow.began.wait(120)
         others = [pool.submit(writer.write, one(), "cafe") for _ in range(20)]
         wait_until(lambda: writer.load().queued_uploads == 20)
         slow.go.set()
@@ -60,7 +60,7 @@ def test_a_full_queue_refuses_at_once(slow, limits):
     writer = Writer(slow, queue_uploads=limits[0], queue_bytes=limits[1], queue_seconds=30)
     with ThreadPoolExecutor(2) as pool:
         first = pool.submit(writer.write, one(), "cafe")
-        assert slow.began.wait(30)
+        assert slow.began.wait(120)
         waiting = pool.submit(writer.write, one(), "cafe")
         wait_until(lambda: writer.load().queued_uploads == 1)
         with pytest.raises(OverloadedError):
@@ -89,11 +89,11 @@ def test_uploads_of_one_commit_are_told_at_once(slow):
 
     pendings = [Pending(one(), "cafe", tell) for _ in range(6)]
     writer.submit(pendings[0])
-    assert slow.began.wait(30)
+    assert slow.began.wait(120)
     for pending in pendings[1:]:
         writer.submit(pending)
     slow.go.set()
-    assert done.wait(30)
+    assert done.wait(120)
     assert told == [1, 5]
     assert {pending.outcome() for pending in pendings} == {Outcome.STORED}
     writer.close()
@@ -103,7 +103,7 @@ def test_nobody_waits_longer_than_the_limit_and_the_abandoned_are_not_written(sl
     writer = Writer(slow, queue_uploads=99, queue_bytes=1 << 20, queue_seconds=0.01)
     with pytest.raises(OverloadedError):
         writer.write(one(), "cafe")
-    assert slow.began.wait(30)
+    assert slow.began.wait(120)
     with pytest.raises(OverloadedError):
         writer.write(one(), "cafe")
     slow.go.set()
@@ -115,7 +115,7 @@ def test_closing_writes_what_waits_and_then_refuses(slow):
     writer = Writer(slow, queue_uploads=99, queue_bytes=1 << 20, queue_seconds=30)
     with ThreadPoolExecutor(1) as pool:
         waiting = pool.submit(writer.write, one(), "cafe")
-        assert slow.began.wait(30)
+        assert slow.began.wait(120)
         slow.go.set()
         writer.close()
         assert waiting.result() is Outcome.STORED
@@ -145,7 +145,7 @@ def test_an_overloaded_server_says_when_to_come_back(tmp_path, monkeypatch):
         go = threading.Event()
         real = service.store.inbox.append
         monkeypatch.setattr(
-            service.store.inbox, "append", lambda *given: go.wait(30) and real(*given)
+            service.store.inbox, "append", lambda *given: go.wait(120) and real(*given)
         )
         body = upload(b"\x01")
         answer = service.send(body)

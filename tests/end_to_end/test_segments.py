@@ -27,7 +27,10 @@ segment = { name = "channel", values = ["stable", "beta"] }
 
 
 def test_what_a_segment_holds_is_read_from_reports_of_pairs(tmp_path):
-    """At epsilon 8 of 6 pairs a report is the truth in 99.8% of the cases."""
+    """At epsilon 8 of 6 pairs a report is the truth in 99.8% of the cases.
+
+    What is asserted would be wrong by chance with a probability below 1e-9.
+    """
     with serving(tmp_path / "store.db") as service:
         assert service.register(REGISTRY).status_code == 200
         metrics = registry.parse(REGISTRY)
