@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections import defaultdict
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
 
 import numpy as np
 from sqlalchemy import delete, insert, select
@@ -24,6 +24,8 @@ CELL: Final = np.dtype("<i8")
 PART_BITS: Final = 63
 STEP_ROWS: Final = 1_000
 """So many row ids go into one statement."""
+
+Item = TypeVar("Item")
 
 
 class Sum(NamedTuple):
@@ -124,10 +126,10 @@ def add_part(connection: Connection, where: TallyKey, counted: Sum) -> None:
     )
 
 
-def steps(ids: Sequence[int]) -> Iterator[Sequence[int]]:
-    """Ids in portions of what fits into one statement."""
-    for start in range(0, len(ids), STEP_ROWS):
-        yield ids[start : start + STEP_ROWS]
+def steps(items: Sequence[Item]) -> Iterator[Sequence[Item]]:
+    """Ids, or whatever rows are told by, in portions of what fits into one statement."""
+    for start in range(0, len(items), STEP_ROWS):
+        yield items[start : start + STEP_ROWS]
 
 
 def added(parts: Iterable[tuple[int, bytes]], cells: int) -> Sum:

@@ -29,8 +29,6 @@ FETCHED_ROWS: Final = 64
 FORGET_ROWS: Final = 10_000
 """Ids of closed epochs are deleted in steps of this many, so that ingest never waits long."""
 
-_shuffle: Final = secrets.SystemRandom().shuffle
-
 
 class Outcome(enum.Enum):
     """What became of an upload."""
@@ -57,8 +55,9 @@ class Inbox:
     def append(self, uploads: Sequence[Upload], key_ids: Sequence[str]) -> list[Outcome]:
         """Stores uploads in one transaction; durable when this returns.
 
-        The payloads of all uploads are put together by (digest, epoch, key), in random order and
-        under a random row id, so that what arrived in one upload cannot be joined again.
+        The payloads of all uploads are put together by (digest, epoch, key), sorted and
+        under a random row id, so that neither what arrived in one upload nor the order of arrival
+        can be found again.
 
         Args:
             uploads: at least one.
@@ -206,6 +205,4 @@ def _name(upload: Upload, keys: Mapping[int, bytes | None]) -> Name | None:
 
 
 def _row(group: tuple[bytes, int, str], payloads: list[bytes]) -> Row:
-    if len(payloads) > 1:
-        _shuffle(payloads)
-    return Row(secrets.randbits(ROW_ID_BITS), *group, b"".join(payloads))
+    return Row(secrets.randbits(ROW_ID_BITS), *group, b"".join(sorted(payloads)))

@@ -7,6 +7,7 @@ import os
 import sqlite3
 import threading
 from contextlib import contextmanager, suppress
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
 from sqlalchemy import create_engine, event
@@ -14,6 +15,7 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from sqlalchemy.pool import QueuePool, StaticPool
 
+from deniable_aggregator.store.batch import steps
 from deniable_aggregator.store.database import Appending, Database, new_epoch_key
 from deniable_aggregator.store.errors import StoreRefusedError, StoreUnavailableError
 
@@ -206,14 +208,21 @@ class _Appending(Appending):
         return keys
 
     def remember(self, names: Sequence[Name]) -> set[Name]:
-        # Nearly always all of them are new, which one statement finds out.
+        # Nearly always all of them are new, which few statements find out: after every single one,
+        # this thread would have to wait for others that run Python.
         self._cursor.execute("SAVEPOINT remembering")
-        if self._cursor.executemany(_REMEMBER, names).rowcount == len(names):
+        if sum(self._remember(some) for some in steps(names)) == len(names):
             return set(names)
         self._cursor.execute("ROLLBACK TO remembering")
         fresh = {name for name in names if not self._cursor.execute(_RECOGNISE, name).fetchone()}
-        self._cursor.executemany(_REMEMBER, fresh)
+        for some in steps(sorted(fresh)):
+            self._remember(some)
         return fresh
+
+    def _remember(self, names: Sequence[Name]) -> int:
+        return self._cursor.execute(
+            _REMEMBER % ", ".join(["(?, ?)"] * len(names)), [*chain.from_iterable(names)]
+        ).rowcount
 
     def append(self, rows: Sequence[Row]) -> None:
         self._cursor.executemany(
@@ -221,7 +230,7 @@ class _Appending(Appending):
         )
 
 
-_REMEMBER: Final = "INSERT INTO seen (epoch, hash) VALUES (?, ?) ON CONFLICT DO NOTHING"
+_REMEMBER: Final = "INSERT INTO seen (epoch, hash) VALUES %s ON CONFLICT DO NOTHING"
 _RECOGNISE: Final = "SELECT 1 FROM seen WHERE epoch = ? AND hash = ?"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
@@ -91,12 +92,24 @@ class Tally(ABC):
         self.structure = structure_of(spec.mechanism)
         self._width = spec.mechanism.report_bytes
 
+    @cached_property
+    def _possible(self) -> bytes:
+        """All reports that there can be, where a report is one byte."""
+        reports = (bytes([value]) for value in range(256))
+        return b"".join(report for report in reports if self._is_possible(report))
+
+    def _is_possible(self, report: bytes) -> bool:
+        try:
+            self._check(report)
+        except WireError:
+            return False
+        return True
+
     @property
     @abstractmethod
     def cells(self) -> int:
         """How many integers a tally has."""
 
-    @abstractmethod
     def check(self, payload: bytes) -> None:
         """Refuses a payload that is not a whole number of possible reports.
 
@@ -106,6 +119,14 @@ class Tally(ABC):
         Raises:
             WireError: naming what is wrong; nothing has been counted.
         """
+        # For one small report, calling NumPy was measured at a tenth of all that an upload costs.
+        if self._width == 1 and payload and not payload.translate(None, self._possible):
+            return
+        self._check(payload)
+
+    @abstractmethod
+    def _check(self, payload: bytes) -> None:
+        """As `check`, for reports of any width."""
 
     @abstractmethod
     def count(self, payload: bytes) -> NDArray[np.int64]:

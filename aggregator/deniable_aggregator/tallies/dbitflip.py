@@ -36,7 +36,7 @@ class DBitFlipTally(Tally):
         """Twice the bins."""
         return 2 * self._mechanism.size
 
-    def check(self, payload: bytes) -> None:
+    def _check(self, payload: bytes) -> None:
         """Every group exists, and the places after its bits are zero."""
         self._checked(payload)
 

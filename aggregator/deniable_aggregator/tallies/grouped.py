@@ -36,7 +36,7 @@ class GroupedTally(ShareTally):
         """The oracle's, for each group."""
         return self._groups * self._oracle.cells
 
-    def check(self, payload: bytes) -> None:
+    def _check(self, payload: bytes) -> None:
         """Every group exists, and every report is one that a device can send."""
         self._checked(payload)
 

@@ -39,7 +39,7 @@ class KnownTally(ShareTally):
         """The oracle's."""
         return self._oracle.cells
 
-    def check(self, payload: bytes) -> None:
+    def _check(self, payload: bytes) -> None:
         """Every report is one that a device can send."""
         self._checked(payload)
 

@@ -32,7 +32,7 @@ class OutcomeTally(Tally):
         """The number of outcomes."""
         return self._outcomes
 
-    def check(self, payload: bytes) -> None:
+    def _check(self, payload: bytes) -> None:
         """Every report is the number of an outcome."""
         self._checked(payload)
 

@@ -46,7 +46,7 @@ class SampledAttributeTally(ShareTally):
         """Those of all oracles."""
         return self._blocks[-1].stop
 
-    def check(self, payload: bytes) -> None:
+    def _check(self, payload: bytes) -> None:
         """The attribute exists, the inner report is possible, and what fills it up is zero."""
         for _ in self._checked(payload):
             pass
