@@ -9,6 +9,7 @@ from unittest import mock
 
 from deniable_aggregator import Settings, Store
 from deniable_aggregator.catalogue import Catalogue
+from deniable_aggregator.clock import CONFIRM_SECONDS, CheckedClock
 from deniable_aggregator.fold import Folder
 from deniable_aggregator.ingest import Ingest
 from deniable_aggregator.keys import Keyring
@@ -19,7 +20,7 @@ from deniable_aggregator.upkeep import Upkeep
 from deniable_aggregator.writer import OverloadedError, Pending, Writer
 from deniable_shared import registry, wire
 from deniable_shared.periods import SECONDS_PER_EPOCH
-from tests.simulation.model import CLOSED, DUPLICATE, STORED, UNHEARD
+from tests.simulation.model import CLOSED, DUPLICATE, STORED, UNHEARD, Violation
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -35,6 +36,9 @@ ITEMS = 200
 ACCEPT_DAYS = 3
 RETAIN_DAYS = 6
 FOLD_SECONDS = 3_600.0
+CONFIRM_DAYS = CONFIRM_SECONDS // SECONDS_PER_EPOCH
+MOST_SKEW = 3
+"""A clock that is further ahead is to be doubted; less far it may be, or not."""
 REGISTRY = f"""
 registry = 1
 application = "{APPLICATION}"
@@ -82,7 +86,7 @@ class Node:
         name: its own, also among earlier servers.
         target: its store.
         day: what day it is for everybody.
-        skew: by how many days its clock is wrong.
+        skew: by how many days its clock is wrong at first.
         model: is told what this server answers.
 
     Attributes:
@@ -100,6 +104,7 @@ class Node:
         self.failed = False
         self.databases: list[PointedDatabase] = []
         self._day = day
+        self._since = day()
         self._model = model
         self._waiting: list[Sent] = []
         self._told: list[Sent] = []
@@ -110,8 +115,12 @@ class Node:
         store = self.store = Store(self._target)
         catalogue = Catalogue(store, monotonic=lambda: 0.0)
         self.folder = Folder(store, catalogue)
+        self.checked = CheckedClock(
+            store, self.clock, monotonic=lambda: self._day() * float(SECONDS_PER_EPOCH)
+        )
+        self._unopposed = store.inbox.newest_day() is None
         self.upkeep = Upkeep(
-            store, accept_days=ACCEPT_DAYS, retain_days=RETAIN_DAYS, clock=self.clock
+            store, accept_days=ACCEPT_DAYS, retain_days=RETAIN_DAYS, clock=self.checked
         )
         self.writer = Writer(
             store,
@@ -126,11 +135,24 @@ class Node:
             limiter=RateLimiter("", "memory://"),
             settings=SETTINGS,
             clock=self.clock,
+            days_ahead=self.checked.days_ahead,
         )
 
     def today(self) -> int:
         """The day by its own clock."""
         return self._day() + self.skew
+
+    def set_clock(self, skew: int) -> None:
+        """Makes its clock wrong by so many days while it runs."""
+        if skew != self.skew:
+            self.skew, self._since, self._unopposed = skew, self._day(), False
+
+    def believable(self) -> int:
+        """The newest day that it may act by: not that of a clock which has just jumped far."""
+        believed = self._unopposed or self._day() - self._since >= CONFIRM_DAYS
+        if self.skew <= MOST_SKEW or believed:
+            return self.today()
+        return self._day() + MOST_SKEW
 
     def clock(self) -> float:
         """Seconds since 1970."""
@@ -143,6 +165,10 @@ class Node:
             self._ingest.check(APPLICATION, upload)
             self.writer.submit(Pending(upload, sent.key, self._tell, sent))
         except ProblemError as problem:
+            if problem.code == "epoch_closed":
+                oldest_open = self.believable() - ACCEPT_DAYS
+                if min(sent.days()) >= oldest_open:
+                    raise Violation("a report was refused for good by a wrong clock") from None
             return problem.code
         except OverloadedError:
             return "overloaded"
@@ -187,9 +213,9 @@ class Node:
 
     def tend(self) -> None:
         """Does what a store needs now and then."""
-        oldest_open = self.today() - ACCEPT_DAYS
+        oldest_open = self.believable() - ACCEPT_DAYS
         self._model.closing_before = max(self._model.closing_before, oldest_open)
-        forgotten = min(self.today() - RETAIN_DAYS, oldest_open)
+        forgotten = min(self.believable() - RETAIN_DAYS, oldest_open)
         self._model.forgotten_before = max(self._model.forgotten_before, forgotten)
         self.upkeep.tend()
 
