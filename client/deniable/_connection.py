@@ -9,6 +9,7 @@ import time
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from urllib.parse import unquote_to_bytes, urlsplit
 
+from deniable import _loading
 from deniable_shared.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -162,7 +163,8 @@ def find_proxy(choice: str | Proxy | None, host: str, port: int) -> Proxy | None
     """
     if not isinstance(choice, str):
         return choice
-    from urllib.request import getproxies, proxy_bypass
+    with _loading.whole():
+        from urllib.request import getproxies, proxy_bypass
 
     proxies = getproxies()
     url = proxies.get("https") or proxies.get("all")

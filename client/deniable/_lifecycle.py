@@ -9,6 +9,8 @@ import threading
 import time
 import weakref
 
+from deniable import _loading
+
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
@@ -101,11 +103,13 @@ def _before_fork() -> None:
     _engines_lock.acquire()
     for engine in _engines:
         engine.device.suspend()
+    _loading.suspend()  # last: inside the storage something may have to be imported
 
 
 def _after_fork_in_parent() -> None:
     for engine in _engines:
         engine.device.resume()
+    _loading.resume()
     _engines_lock.release()
 
 
@@ -113,6 +117,7 @@ def _after_fork_in_child() -> None:
     global _engines_lock
     for engine in _engines:
         engine.forked()
+    _loading.forked()
     _engines_lock = threading.Lock()
 
 

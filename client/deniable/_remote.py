@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import time
 
+from deniable import _loading
 from deniable._device import STORAGE_ERRORS
 from deniable._directory import write_durably
 from deniable._randomness import keyed
@@ -149,7 +150,8 @@ class Remote:
         self._asked = today
 
     def _ask(self, fetch: Callable[[str, float, int], tuple[int, bytes]]) -> None:
-        from deniable_shared.remote import MAX_DOCUMENT_BYTES, PATH
+        with _loading.whole():
+            from deniable_shared.remote import MAX_DOCUMENT_BYTES, PATH
 
         try:
             status, document = fetch(PATH, FETCH_TIMEOUT_SECONDS, MAX_DOCUMENT_BYTES)
@@ -212,8 +214,9 @@ class Remote:
         """Makes a document the configuration in force, or refuses it."""
         if self._key is None or document == self._in_force()[1]:
             return
-        from deniable._ed25519 import verify
-        from deniable_shared.remote import CONTEXT, parse, unseal
+        with _loading.whole():
+            from deniable._ed25519 import verify
+            from deniable_shared.remote import CONTEXT, parse, unseal
 
         try:
             payload, signature = unseal(document)

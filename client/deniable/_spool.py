@@ -94,7 +94,7 @@ class Pending:
 
     def body(self) -> bytes:
         """The upload: the same bytes at every try."""
-        from deniable_shared import wire  # with msgpack, for the first upload
+        from deniable_shared import wire  # with msgpack, which was loaded to record
 
         part = wire.Part(self.digest, self.epoch, self.payload)
         return wire.encode(wire.Upload(self.upload_id, (part,)))

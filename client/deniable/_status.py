@@ -9,6 +9,7 @@ import time
 from collections import Counter
 from enum import StrEnum
 
+from deniable import _loading
 from deniable_shared.frozen import frozen
 
 TYPE_CHECKING = False
@@ -159,7 +160,8 @@ class Journal:
         # The host's own handlers and filters may raise, an import may fail while the interpreter
         # ends, and `record` never does.
         with contextlib.suppress(Exception):
-            import logging  # most programs never have a trouble
+            with _loading.whole():
+                import logging  # most programs never have a trouble
 
             logger = logging.getLogger("deniable")
             if not any(isinstance(handler, logging.NullHandler) for handler in logger.handlers):

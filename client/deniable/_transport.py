@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 from urllib.parse import urlsplit
 
+from deniable import _loading
 from deniable_shared.errors import ParameterError
 from deniable_shared.wire import CONTENT_TYPE
 
@@ -178,9 +179,16 @@ class HttpTransport:
     ) -> Iterator[HTTPResponse]:
         deadline = time.monotonic() + timeout_seconds
         # What follows costs 20 ms to import, which a program without uploads never pays.
-        from http.client import HTTPConnection, HTTPSConnection
+        with _loading.whole():
+            from http.client import HTTPConnection, HTTPSConnection
 
-        from deniable._connection import MAX_HEAD_BYTES, Bounded, connect, final_answer, find_proxy
+            from deniable._connection import (
+                MAX_HEAD_BYTES,
+                Bounded,
+                connect,
+                final_answer,
+                find_proxy,
+            )
 
         context, proxy = None, None
         if self._tls:
@@ -202,7 +210,8 @@ class HttpTransport:
 
 
 def _context(ca_file: Path | None) -> SSLContext:
-    import ssl
+    with _loading.whole():
+        import ssl
 
     context = ssl.create_default_context(cafile=ca_file)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
