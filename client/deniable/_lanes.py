@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from itertools import chain, islice
 
 TYPE_CHECKING = False
 
@@ -47,12 +48,13 @@ def share(work: Iterator[_T], do: Callable[[_T], bool], lanes: int) -> None:
             failures.append(error)
 
     if lanes > 1:
-        for piece in work:
-            if not do(piece):
-                return
-            break
-        else:
+        first = list(islice(work, 1))
+        if not (first and do(first[0])):
             return
+        second = list(islice(work, 1))
+        if not second:
+            return  # nothing to help with
+        work = chain(second, work)
     helpers = [threading.Thread(target=run, daemon=True) for _ in range(lanes - 1)]
     started = []
     for helper in helpers:
