@@ -127,7 +127,8 @@ def _count_singly(batch: Batch, tally: Tally, rows: list[Row]) -> tuple[Sum | No
 
 
 def _set_aside(batch: Batch, rows: list[Row], reason: str) -> None:
-    log.error("%d inbox rows were set aside: %s", len(rows), reason)
+    words = "%d inbox rows were set aside: %s; see deniable store set-aside list"
+    log.error(words, len(rows), reason)
     batch.set_aside(rows)
 
 

@@ -48,6 +48,11 @@ def test_alerts_are_about_what_is_measured(told):
         assert set(codes.split("|")) <= set(CODES)
 
 
+def test_operators_are_told_what_to_do_about_every_alert():
+    told = re.findall(r"(?m)^\| `(Deniable\w+)` \|", OPERATIONS)
+    assert set(told) == set(re.findall(r"alert: (\w+)", ALERTS))
+
+
 @pytest.mark.skipif(shutil.which("promtool") is None, reason="promtool is not installed")
 def test_every_alert_fires_where_everything_is_wrong(tmp_path):
     wrong = Path(__file__).with_name("alerts_test.yml").read_text(encoding="utf-8")

@@ -152,14 +152,13 @@ def test_a_store_that_cannot_be_used_is_one_clear_line(path):
     assert "Traceback" not in done.stderr
 
 
-@pytest.mark.usefixtures("tokens")
-def test_a_metric_of_a_later_version_is_one_clear_line(path):
+def test_a_metric_of_a_later_version_is_named_and_keeps_no_server_from_working(path, tokens):
     with contextlib.closing(sqlite3.connect(path)) as connection, connection:
         connection.execute("UPDATE metrics SET spec = '{}'")
-    done = serve(path, "--port", str(free_port()))
-    assert done.returncode == 1
-    assert "unknown to this version" in done.stderr
-    assert "Traceback" not in done.stderr
+    with running(path) as server:
+        assert send(server, tokens["write"], body()).json()["code"] == "server_outdated"
+        assert asking.get(f"{server.url}/readyz").status_code == 200
+        assert "metric theme of flightdeck: registered by a later version" in server.output.read_text()
 
 
 def test_a_key_made_beside_a_running_server_works_at_once(path):
