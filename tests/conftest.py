@@ -1,4 +1,4 @@
-"""Settings of all tests, and the PostgreSQL server that they share."""
+"""Settings of all tests, and what they share: a PostgreSQL server, and the wheel."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from tests.postgresql import Postgresql
 
@@ -35,3 +36,20 @@ def postgresql() -> Iterator[Postgresql]:
         yield server
     finally:
         server.remove()
+
+
+@pytest.fixture(scope="session")
+def distributions(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the wheel, built from the sdist, and the sdist."""
+    from tests.installed import build
+
+    folder = tmp_path_factory.mktemp("dist")
+    build(folder)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def wheel(distributions: Path) -> Path:
+    """The wheel, built from the sdist."""
+    (path,) = distributions.glob("*.whl")
+    return path

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
 import tarfile
-import venv
 import zipfile
 from pathlib import Path
 
 import pytest
+
+from tests.installed import Environment
 
 pytestmark = pytest.mark.slow
 
@@ -18,68 +16,10 @@ ROOT = Path(__file__).parents[1]
 PACKAGES = {"deniable", "deniable_aggregator", "deniable_shared"}
 
 
-def run(*command: object, **options) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [str(word) for word in command], capture_output=True, text=True, check=False, **options
-    )
-
-
-def succeed(*command: object, **options) -> str:
-    result = run(*command, **options)
-    assert result.returncode == 0, f"{command}:\n{result.stdout}\n{result.stderr}"
-    return result.stdout
-
-
-@pytest.fixture(scope="module")
-def distributions(tmp_path_factory) -> Path:
-    """A folder with the wheel, built from the sdist, and the sdist."""
-    folder = tmp_path_factory.mktemp("dist")
-    succeed(sys.executable, "-m", "build", "--outdir", folder, ROOT)
-    return folder
-
-
-@pytest.fixture(scope="module")
-def wheel(distributions: Path) -> Path:
-    (path,) = distributions.glob("*.whl")
-    return path
-
-
-class Environment:
-    """A clean environment, used from an empty folder."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder / "empty"
-        self.folder.mkdir()
-        venv.create(folder / "venv", with_pip=True)
-        self.bin = folder / "venv" / "bin"
-        self.python = self.bin / "python"
-
-    def install(self, requirement: str) -> None:
-        succeed(self.python, "-m", "pip", "install", "-q", requirement)
-
-    def installed(self) -> set[str]:
-        listing = succeed(self.python, "-m", "pip", "list", "--format", "json")
-        names = {entry["name"].lower() for entry in json.loads(listing)}
-        return names - {"pip", "setuptools"}
-
-    def run(self, *command: str) -> subprocess.CompletedProcess[str]:
-        return run(self.bin / command[0], *command[1:], cwd=self.folder)
-
-    def evaluate(self, code: str) -> str:
-        return succeed(self.python, "-I", "-c", code, cwd=self.folder).strip()
-
-
 @pytest.fixture(scope="module")
 def light(wheel: Path, tmp_path_factory) -> Environment:
     environment = Environment(tmp_path_factory.mktemp("light"))
     environment.install(str(wheel))
-    return environment
-
-
-@pytest.fixture(scope="module")
-def full(wheel: Path, tmp_path_factory) -> Environment:
-    environment = Environment(tmp_path_factory.mktemp("full"))
-    environment.install(f"{wheel}[aggregator]")
     return environment
 
 
@@ -192,15 +132,14 @@ with deniable.Client("shown.toml", endpoint="http://127.0.0.1:9", key="k",
     assert "deniable show --directory DIR" in light.run("deniable", "--help").stdout
 
 
-def test_the_full_install_has_a_command_and_an_app(full):
+def test_the_full_install_has_a_command_and_an_app(wheel, tmp_path):
+    full = Environment(tmp_path)
+    full.install(f"{wheel}[aggregator]")
     listed = full.run("deniable", "--help").stdout
     assert "serve" in listed
     assert "show" in listed
     code = "from deniable_aggregator import create_app; print(callable(create_app))"
     assert full.evaluate(code) == "True"
-
-
-def test_the_full_install_checks_a_registry(full):
     result = full.run("deniable", "metrics", "check", str(ROOT / "demo" / "metrics.toml"))
     assert result.returncode == 0, result.stderr
     assert "browser" in result.stdout

@@ -7,9 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.test_packaging import Environment, distributions, run, succeed, wheel
-
-__all__ = ["distributions", "wheel"]  # fixtures
+from tests.installed import Environment, run, succeed
 
 pytestmark = pytest.mark.slow
 
