@@ -189,8 +189,9 @@ def _detection_meaning(correction: Correction) -> str:
 
 
 REPEATED: Final = (
-    "the reports of a device share its permanent noise, which does not average out; over several "
-    "periods, errors and intervals allow for the same devices having reported in all of them"
+    "the reports of a device share its permanent noise, which does not average out: where the same "
+    "devices report, periods err alike. Over several periods together, errors and intervals allow "
+    "for the same devices having reported in all of them"
 )
 
 

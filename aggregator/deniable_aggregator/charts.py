@@ -24,10 +24,9 @@ PLAN_HEIGHT: Final = 220
 SUFFIXES: Final = (".html", ".json", ".png", ".svg")
 PNG_SCALE: Final = 2.0
 HISTOGRAM_HEIGHT: Final = 220
-SERIES_HEIGHT: Final = 240
 MEDIAN: Final = 0.5
 
-_WHOSE: Final = {"devices": "the devices that reported", "population": "the population"}
+WHOSE: Final = {"devices": "the devices that reported", "population": "the population"}
 _ESTIMATE: Final = "#1f6feb"
 _PROCESSED: Final = "#bf8700"
 _TRUTH: Final = "#d1242f"
@@ -152,7 +151,7 @@ def distribution_chart(answer: Mapping[str, Any]) -> alt.LayerChart:
     bars = base.mark_bar(color=_ESTIMATE, opacity=0.5).encode(
         x=unit,
         x2="to:Q",
-        y=alt.Y("share:Q", title=f"share of {_WHOSE[answer['about']]}", axis=share),
+        y=alt.Y("share:Q", title=f"share of {WHOSE[answer['about']]}", axis=share),
         y2=alt.datum(0),
     )
     errors = (
@@ -166,52 +165,22 @@ def distribution_chart(answer: Mapping[str, Any]) -> alt.LayerChart:
     return alt.LayerChart(layer=layers, title=title, width=WIDTH, height=HISTOGRAM_HEIGHT)
 
 
-def series_chart(answer: Mapping[str, Any], *, most: int = 8) -> alt.LayerChart:
-    """Estimates over time with their intervals; a period without reports has no point.
-
-    Args:
-        answer: what the server answered, or `Series.as_dict`.
-        most: how many items are drawn: those that were last the largest.
-    """
-    periods = [period for period in answer["periods"] if period["reports"]]
-    shares = "type" not in answer
-    rows = [
-        {"day": period["since"], **row}
-        for period in periods
-        for row in (period["estimates"] if shares else [_mean_row(period, answer["metric"])])
-    ]
-    last = {row["item"]: row["share"] for row in rows}
-    drawn = sorted(last, key=lambda item: -last[item])[:most]
-    rows = [row for row in rows if row["item"] in drawn]
-    unit = f"share of {_WHOSE[answer['about']]}" if shares else f"mean {answer['metric']}"
-    axis = alt.Axis(format="~%" if shares else "~g", tickCount=6)
-    base = alt.Chart(alt.InlineData(values=rows)).encode(
-        x=alt.X("day:T", title=None, axis=alt.Axis(format="%Y-%m-%d", labelAngle=-30)),
-        color=alt.Color("item:N", title=None, sort=drawn, legend=alt.Legend(orient="bottom")),
-    )
-    bars = base.mark_rule(opacity=0.35, strokeWidth=4).encode(
-        y=alt.Y("low:Q", title=unit, axis=axis), y2="high:Q"
-    )
-    lines = base.mark_line(point=True).encode(y="share:Q")
-    title = alt.TitleParams(answer["metric"], subtitle=_subtitle(answer), anchor="start")
-    return alt.LayerChart(layer=[bars, lines], title=title, width=WIDTH, height=SERIES_HEIGHT)
-
-
 def _whose(answer: Mapping[str, Any]) -> str:
-    whose, segment = _WHOSE[answer["about"]], answer.get("segment")
+    whose, segment = WHOSE[answer["about"]], answer.get("segment")
     return whose if segment is None else f"{whose} with {segment['name']}={segment['value']}"
 
 
-def _mean_row(period: Mapping[str, Any], metric: str) -> dict[str, Any]:
-    mean = period["mean"]
-    if isinstance(mean, dict):
-        return {"item": metric, "share": mean["value"], "low": mean["low"], "high": mean["high"]}
-    return {"item": metric, "share": mean, "low": period["low"], "high": period["high"]}
-
-
 def _subtitle(answer: Mapping[str, Any]) -> str:
-    specs = "; ".join(f"{spec['title']}, epsilon {spec['epsilon']:.2f}" for spec in answer["specs"])
-    return f"{answer['reports']:,} reports, {specs}"
+    return f"{answer['reports']:,} reports, {specs_of(answer['specs'])}"
+
+
+def specs_of(specs: Sequence[Mapping[str, Any]]) -> str:
+    """Mechanisms and their epsilons, in a few words.
+
+    Args:
+        specs: those of an answer.
+    """
+    return "; ".join(f"{spec['title']}, epsilon {spec['epsilon']:.2f}" for spec in specs)
 
 
 def save(chart: alt.TopLevelMixin, path: Path) -> None:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 
+import httpx
 import pytest
 
-from deniable_shared import registry, wire
+from deniable_shared import __version__, registry, wire
 from tests.aggregator.service import TODAY
 from tests.aggregator.test_cli import run, url  # noqa: F401  fixtures
 from tests.aggregator.test_segments import REGISTRY
@@ -23,6 +24,7 @@ range = [0, 10]
 bins = 4
 epsilon = 4
 """
+STABLE, BETA = "theme=dark & channel=stable", "theme=light & channel=beta"
 BEFORE, AFTER = [600, 200, 60, 240, 50, 50], [200, 600, 60, 240, 50, 50]
 
 
@@ -93,11 +95,47 @@ def test_a_change_is_told(asked, tmp_path):
     lines = {line.split("│")[1].strip(): line for line in shown.splitlines() if "│" in line}
     assert "yes" in lines["theme=dark & channel=stable"]
     assert "not shown" in lines["theme=light & channel=beta"]
-    assert "how many devices reported in both periods is not known" in shown
+    assert "nobody can tell how many reported in both periods" in shown
+    assert "not that nothing has changed" in " ".join(shown.split())
     means = asked("change", "seconds", "--before", day(-1), "--after", day(0), "--json")
     (row,) = json.loads(means)["changes"]
     assert row["changed"]
     assert row["low"] < 5.2 < row["high"]
+
+
+def test_the_largest_and_sums_and_radii_are_told(asked, tmp_path):
+    shown = asked("series", "theme", "--by", "month", "--top", "2", "--sum", f"{STABLE},{BETA}")
+    assert "Chosen out of 6 items" in shown
+    assert shown.count(f"{STABLE} + {BETA}".split(" ", maxsplit=1)[0]) >= 4
+    assert "Poisoning radius: if 1% of the reports were fake" in shown
+    days = ("--before", day(-40), "--after", f"{day(-1)}..{day(0)}")
+    path = tmp_path / "change.svg"
+    shown = asked("change", "theme", *days, "--top", "3", "--picture", str(path))
+    assert shown.count("channel=") == 3
+    assert "could have moved a change by up to" in shown
+    assert path.read_text().startswith("<svg")
+    means = asked("change", "seconds", "--before", day(-1), "--after", day(0))
+    assert "could have moved a change by up to" in means
+    assert "could have moved an estimate of a period" in asked("series", "seconds")
+
+
+def test_a_key_that_an_older_server_does_not_answer_is_explained(run, monkeypatch):  # noqa: F811
+    """As version 0.1 answered: a series without health and without a radius."""
+    old = {
+        "metric": "theme",
+        "by": "day",
+        "reports": 0,
+        "unit": "share",
+        "specs": [],
+        "periods": [],
+    }
+    old["interval"] = {"kind": "item", "level": 0.95, "meaning": "covers"}
+    monkeypatch.setattr(httpx, "request", lambda *_, **__: httpx.Response(200, json=old))
+    done = run("series", "theme", "--token", "any")
+    assert done.exit_code == 1
+    assert "an earlier version of deniable" in done.output
+    assert __version__ in done.output
+    assert json.loads(run("series", "theme", "--token", "any", "--json").output) == old
 
 
 def test_an_estimate_within_a_segment_is_a_table(asked):

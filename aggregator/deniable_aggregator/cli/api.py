@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 import httpx
 
+from deniable_shared import __version__
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -33,6 +35,17 @@ def server_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return server(token(command))
 
 
+class Answer(dict[str, Any]):
+    """A part of what a server answered, in which a server of an earlier version may lack a key."""
+
+    def __missing__(self, key: str) -> Any:
+        raise click.ClickException(
+            f"the server's answer has no {key!r}: it runs an earlier version of deniable. This "
+            f"command needs {__version__} or newer there, as it is here; or use the command line "
+            "of the server's version, or --json, which prints whatever is answered"
+        )
+
+
 def call(
     server: str,
     token: str,
@@ -43,7 +56,7 @@ def call(
     json: Any = None,
     content: bytes | None = None,
 ) -> Any:
-    """One request; the JSON of its answer.
+    """One request; the JSON of its answer, its objects as `Answer`.
 
     Args:
         server: the aggregator's address.
@@ -72,7 +85,7 @@ def call(
             f"{server} cannot be reached: {error}. Is deniable serve running there?"
         ) from error
     try:
-        document = answer.json()
+        document = answer.json(object_hook=Answer)
     except ValueError:
         document = None
     if answer.is_success and document is not None:

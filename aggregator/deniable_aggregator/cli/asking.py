@@ -10,7 +10,7 @@ import click
 from deniable_aggregator.cli.api import call
 from deniable_aggregator.cli.printing import json_option
 from deniable_aggregator.combination import ABOUT
-from deniable_aggregator.series import COVERS
+from deniable_aggregator.intervals import INTERVALS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -48,19 +48,24 @@ about_option = click.option(
 )
 
 
-def time_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Adds what series and change have in common: what is asked for, and how errors are meant."""
+def time_options(command: Callable[..., Any], *, chosen: str) -> Callable[..., Any]:
+    """Adds what series and change have in common: what is asked for, and how errors are meant.
+
+    Args:
+        command: gets these options.
+        chosen: what --top means.
+    """
     item = click.option(
         "--item", "items", multiple=True, help="One of its items; may be given several times."
     )
     interval = click.option(
         "--interval",
-        type=click.Choice(COVERS),
-        default=COVERS[0],
-        show_default=True,
-        help="Whether intervals cover one number each, or all of them at once.",
+        type=click.Choice(INTERVALS),
+        help="What intervals cover: one number each (the default), all of them at once, or what is "
+        "selected (the default with --top).",
     )
-    for option in (json_option, interval, about_option, candidates_option, item):
+    top = click.option("--top", type=click.IntRange(1), help=chosen, metavar="N")
+    for option in (json_option, interval, about_option, top, candidates_option, item):
         command = option(command)
     return command
 
@@ -114,6 +119,7 @@ def ask_about(
     query: Mapping[str, str | None],
     items: Sequence[str],
     candidates: Path | None,
+    more: Mapping[str, Sequence[str]] | None = None,
 ) -> Any:
     """The same about some items, or all of a known domain.
 
@@ -124,10 +130,10 @@ def ask_about(
         query: its options; those that are None are left out.
         items: what is asked for.
         candidates: a file with more of them.
+        more: other lists of items that the question has.
     """
     asked = list(items)
     if candidates is not None:
         asked += lines_of(candidates)
-    return ask(
-        server, token, path, query, {"candidates": list(dict.fromkeys(asked))} if asked else {}
-    )
+    question = {"candidates": list(dict.fromkeys(asked))} if asked else {}
+    return ask(server, token, path, query, {**question, **(more or {})})

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 from rich.table import Table
@@ -10,12 +11,30 @@ from rich.text import Text
 
 from deniable_aggregator.cli.api import server_options
 from deniable_aggregator.cli.asking import ask_about, time_options
-from deniable_aggregator.cli.printing import literal_console, print_json, uncounted, warnings
+from deniable_aggregator.cli.printing import (
+    charts,
+    fakes,
+    literal_console,
+    picture_option,
+    print_json,
+    repeated,
+    uncounted,
+    warnings,
+)
 from deniable_aggregator.intervals import CORRECTIONS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
+
+MOST_NAMED: Final = 10
+"""Of the items that are not compared."""
+
+LEAST_P: Final = 1e-6
+"""Smaller p-values are not told apart."""
+
+ALIKE: Final = 0.995
+"""Errors whose ratio is above this are the same to a reader."""
 
 
 @click.command()
@@ -29,7 +48,8 @@ if TYPE_CHECKING:
     show_default=True,
     help="Of the tests, for the number of items.",
 )
-@time_options
+@picture_option
+@partial(time_options, chosen="Only the N largest changes.")
 @server_options
 def change(
     metric: str,
@@ -39,7 +59,9 @@ def change(
     items: tuple[str, ...],
     candidates: Path | None,
     about: str,
-    interval: str,
+    interval: str | None,
+    top: int | None,
+    picture: Path | None,
     as_json: bool,
     server: str,
     token: str,
@@ -58,18 +80,60 @@ def change(
         "about": about,
         "interval": interval,
         "correction": correction,
+        "top": None if top is None else str(top),
     }
     answer = ask_about(server, token, f"/v1/metrics/{metric}/change", query, items, candidates)
+    if picture is not None:
+        charts().save(charts("time_charts").change_chart(answer), picture)
     if as_json:
         print_json(answer)
         return
     console = literal_console()
+    form = "{:.2%}" if "type" not in answer else "{:.4g}"
     console.print(change_table(answer))
     console.print(f"Changes: {answer['unit']}. Intervals: {answer['interval']['meaning']}.")
-    console.print(f"Test at {answer['test']['alpha']:.0%}: {answer['test']['meaning']}.")
-    console.print(f"Devices: {answer['overlap']}.")
+    console.print(
+        f"Test at {answer['test']['alpha']:.0%}: {answer['test']['meaning']}. Not shown means that "
+        "the reports do not tell, and not that nothing has changed."
+    )
+    radii = [row["poisoning_radius"] for row in answer["changes"]]
+    console.print(fakes(answer, radii, "a change", form))
+    for when, other in (("before", "after"), ("after", "before")):
+        listed = [row["item"] for row in answer["not_compared"] if row["known"] == when]
+        if listed:
+            names = ", ".join(listed[:MOST_NAMED]) + (", ..." if listed[MOST_NAMED:] else "")
+            console.print(
+                f"Not compared: {names} ({len(listed):,}), known only {when}. What they were "
+                f"{other} is unknown, which is not 0."
+            )
+    console.print(_same_devices(answer))
+    for line in dict.fromkeys((*repeated(answer["before"]), *repeated(answer["after"]))):
+        console.print(line)
     for line in (*uncounted(answer), *warnings(metric, *answer["health"].values())):
         console.print(line)
+
+
+def _same_devices(answer: Mapping[str, Any]) -> str:
+    """What is to be known of devices that may have reported in both periods."""
+    line = (
+        "Devices: nobody can tell how many reported in both periods. Errors and tests take it that "
+        "none did, which is the most careful."
+    )
+    ratios = [
+        row["standard_error_same_devices"] / row["standard_error"]
+        for row in answer["changes"]
+        if row["standard_error_same_devices"] is not None and row["standard_error"] > 0
+    ]
+    if ratios and min(ratios) < ALIKE:
+        line += (
+            f" If as many as possible did, what they have in common cancels out, and errors are "
+            f"down to {min(ratios):.2f} times as large."
+        )
+    return line
+
+
+def _written(p_value: float) -> str:
+    return f"{p_value:.3g}" if p_value >= LEAST_P else f"<{LEAST_P:g}"
 
 
 def change_table(answer: Mapping[str, Any]) -> Table:
@@ -87,7 +151,7 @@ def change_table(answer: Mapping[str, Any]) -> Table:
         title_justify="left",
     )
     table.add_column("item" if "type" not in answer else "", overflow="fold")
-    for name in ("before", "after", f"change, {level:.0%} interval", "p"):
+    for name in ("before", "after", f"change, {level:.0%} interval", "p, corrected"):
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column("changed?", no_wrap=True)
     for row in answer["changes"]:
@@ -97,7 +161,7 @@ def change_table(answer: Mapping[str, Any]) -> Table:
             plain.format(row["before"]),
             plain.format(row["after"]),
             f"{difference}  [{low}, {high}]",
-            f"{row['adjusted_p_value']:.3g}",
+            _written(row["adjusted_p_value"]),
             "yes" if row["changed"] else "not shown",
         )
     return table

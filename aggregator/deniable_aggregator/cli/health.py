@@ -91,7 +91,14 @@ def health_notes(answer: Mapping[str, Any]) -> Iterator[str]:
         yield f"{answer['days_left_out']:,} earlier days were not looked at: narrow --until."
     if answer["excluded_reports"]:
         yield f"{answer['excluded_reports']:,} reports of excluded keys are left out."
-    yield f"{answer['checks_made']:,} checks: {answer['alarm']['meaning']}."
+    shown = [odd for day in answer["days"] if (odd := _oddest(day)) is not None]
+    for name, asks in {odd["check"]: odd["asks"] for odd in shown}.items():
+        yield f"The check {name}: in honest reports {asks}."
+    yield (
+        f"{answer['checks_made']:,} checks were made. p is how often honest reports look at least "
+        f"so odd; a check fails below {answer['alarm']['p_below']:.2g}, which honest reports get "
+        "to less than once in a thousand answers."
+    )
     yield answer["invisible"]
 
 

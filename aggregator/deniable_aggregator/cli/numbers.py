@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich.table import Table
 
+from deniable_aggregator.cli.printing import fakes, repeated
 from deniable_aggregator.cli.table import IntervalBar
 
 if TYPE_CHECKING:
@@ -68,15 +69,11 @@ def number_notes(answer: Mapping[str, Any]) -> Iterator[str]:
             yield f"{left_out} of specs with other bins or another mechanism are left out."
     yield f"Intervals: {answer['interval']['meaning']}."
     whose = answer["mean"] if answer["type"] == "distribution" else answer
-    yield (
-        f"Poisoning radius: {answer['poisoning']['fakes']:.0%} of fake reports could move the mean "
-        f"by up to {whose['poisoning_radius']:.4g}, whatever its interval."
-    )
+    yield fakes(answer, [whose["poisoning_radius"]], "the mean", "{:.4g}")
     for spec in answer["specs"]:
         if "delta" in spec:
             yield f"{spec['title']}, delta {spec['delta']:.3g}: {spec['privacy']}."
-        if "repeated" in spec:
-            yield f"{spec['title']}: {spec['repeated']}."
+    yield from repeated(answer)
 
 
 def _between(value: float, low: float, high: float) -> str:

@@ -11,7 +11,7 @@ import click
 from rich.console import Console
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
@@ -32,14 +32,17 @@ def literal_console() -> Console:
     return Console(highlight=False, markup=False, emoji=False)
 
 
-def charts() -> Any:
-    """The module `deniable_aggregator.charts`.
+def charts(module: str = "charts") -> Any:
+    """A module of `deniable_aggregator` that draws.
+
+    Args:
+        module: its name.
 
     Raises:
         click.ClickException: if what it needs is not installed.
     """
     try:
-        return import_module("deniable_aggregator.charts")
+        return import_module(f"deniable_aggregator.{module}")
     except ImportError as error:
         raise click.ClickException(
             "pictures need an extra: pip install 'deniable[charts]'"
@@ -49,9 +52,43 @@ def charts() -> Any:
 def uncounted(answer: Mapping[str, Any]) -> Iterator[str]:
     """Lines about reports that an answer does not count."""
     if answer["pending_reports"]:
-        yield f"{answer['pending_reports']:,} more reports are waiting to be counted."
+        yield (
+            f"{answer['pending_reports']:,} more reports of this metric have arrived and are "
+            "waiting to be counted: later answers have them."
+        )
     if answer["excluded_reports"]:
         yield f"{answer['excluded_reports']:,} reports of excluded keys are left out."
+
+
+def repeated(answer: Mapping[str, Any]) -> Iterator[str]:
+    """Lines about specs whose devices answer with permanent noise.
+
+    Args:
+        answer: what the server answered, or a part of it with `specs`.
+    """
+    for spec in answer["specs"]:
+        if "repeated" in spec:
+            yield f"{spec['title']} (memoised): {spec['repeated']}."
+
+
+def fakes(answer: Mapping[str, Any], radii: Iterable[float | None], whose: str, form: str) -> str:
+    """What fakes could have done, in one line: the largest radius shown.
+
+    Args:
+        answer: what the server answered.
+        radii: those that are shown; None where there is no bound.
+        whose: what they are about, such as "a share".
+        form: how a radius is written.
+    """
+    known = list(radii)
+    bounded = [radius for radius in known if radius is not None]
+    far = f"by up to {form.format(max(bounded, default=0.0))}"
+    if len(bounded) < len(known):
+        far = "anywhere"
+    return (
+        f"Poisoning radius: if {answer['poisoning']['fakes']:.0%} of the reports were fake, they "
+        f"could have moved {whose} {far}: its interval does not allow for that."
+    )
 
 
 def warnings(metric: str, *health: Mapping[str, Any]) -> Iterator[str]:

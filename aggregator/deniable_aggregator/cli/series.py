@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -12,9 +13,11 @@ from deniable_aggregator.cli.api import server_options
 from deniable_aggregator.cli.asking import ask_about, days_options, time_options
 from deniable_aggregator.cli.printing import (
     charts,
+    fakes,
     literal_console,
     picture_option,
     print_json,
+    repeated,
     uncounted,
     warnings,
 )
@@ -35,7 +38,14 @@ _MEDIAN = 0.5
 )
 @days_options
 @picture_option
-@time_options
+@click.option(
+    "--sum",
+    "added",
+    metavar="A,B,...",
+    multiple=True,
+    help="Also the share of all of these items together; may be given several times.",
+)
+@partial(time_options, chosen="Only the N largest over all of these days.")
 @server_options
 def series(
     metric: str,
@@ -46,7 +56,9 @@ def series(
     items: tuple[str, ...],
     candidates: Path | None,
     about: str,
-    interval: str,
+    interval: str | None,
+    added: tuple[str, ...],
+    top: int | None,
     as_json: bool,
     server: str,
     token: str,
@@ -67,20 +79,30 @@ def series(
         "until": until,
         "about": about,
         "interval": interval,
+        "top": None if top is None else str(top),
     }
-    answer = ask_about(server, token, f"/v1/metrics/{metric}/series", query, items, candidates)
+    more = {"sum": [item for listed in added for item in listed.split(",")]} if added else {}
+    path = f"/v1/metrics/{metric}/series"
+    answer = ask_about(server, token, path, query, items, candidates, more)
     if picture is not None:
-        drawing = charts()
-        drawing.save(drawing.series_chart(answer), picture)
+        charts().save(charts("time_charts").series_chart(answer), picture)
     if as_json:
         print_json(answer)
         return
     console = literal_console()
     console.print(series_table(answer))
     console.print(f"Unit: {answer['unit']}. Intervals: {answer['interval']['meaning']}.")
-    for spec in answer["specs"]:
-        if "repeated" in spec:
-            console.print(f"{spec['title']}: {spec['repeated']}.")
+    shares = "type" not in answer
+    radii = [
+        row["poisoning_radius"] for period in answer["periods"] for row in _rows(period, answer)
+    ]
+    whose = "a share of a period" if shares else "an estimate of a period"
+    console.print(fakes(answer, radii, whose, "{:.2%}" if shares else "{:.4g}"))
+    if top is not None:
+        chosen = f"Chosen out of {answer['items_asked_for']:,} items"
+        console.print(f"{chosen}, by their shares over all of these days.")
+    for line in repeated(answer):
+        console.print(line)
     for line in (*uncounted(answer), *warnings(metric, answer["health"])):
         console.print(line)
 
@@ -133,17 +155,19 @@ def _rows(period: Mapping[str, Any], answer: Mapping[str, Any]) -> Iterator[dict
         return
     if "type" not in answer:
         yield from period["estimates"]
+        if "sum" in period:
+            yield {**period["sum"], "item": " + ".join(period["sum"]["items"])}
     elif answer["type"] == "number":
         yield {
             "item": "mean",
             "share": period["mean"],
             "low": period["low"],
             "high": period["high"],
+            "poisoning_radius": period["poisoning_radius"],
         }
     else:
         mean = period["mean"]
-        yield {"item": "mean", "share": mean["value"], "low": mean["low"], "high": mean["high"]}
+        yield {"item": "mean", "share": mean["value"], **mean}
         for row in period["quantiles"]:
             if row["quantile"] == _MEDIAN:
-                ends = {"low": row["low"], "high": row["high"]}
-                yield {"item": "median", "share": row["value"], **ends}
+                yield {"item": "median", "share": row["value"], **row}

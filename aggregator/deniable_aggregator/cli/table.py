@@ -9,6 +9,8 @@ from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
+from deniable_aggregator.cli.printing import fakes, repeated
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
@@ -138,9 +140,7 @@ def notes(answer: Mapping[str, Any]) -> list[str]:
         lines.append(_fakes(answer))
     if "combined" in answer:
         lines.append(f"Combined: {answer['combined']}.")
-    lines += [
-        f"{spec['title']}: {spec['repeated']}." for spec in answer["specs"] if "repeated" in spec
-    ]
+    lines += repeated(answer)
     if "postprocess" in answer:
         lines.append(
             f"{answer['postprocess']['method']}: {answer['postprocess']['meaning']}; no interval "
@@ -152,12 +152,7 @@ def notes(answer: Mapping[str, Any]) -> list[str]:
 def _fakes(answer: Mapping[str, Any]) -> str:
     """What fakes could have done, in one line: the largest radius shown."""
     radii = [row["poisoning_radius"] for row in answer["estimates"]]
-    known = [radius for radius in radii if radius is not None]
-    far = f"by up to {max(known, default=0.0):.2%}" if len(known) == len(radii) else "anywhere"
-    line = (
-        f"Poisoning radius: {answer['poisoning']['fakes']:.0%} of fake reports could move a share "
-        f"{far}, whatever its interval."
-    )
+    line = fakes(answer, radii, "a share", "{:.2%}")
     medians = [row.get("median_of_slices") for row in answer["estimates"]]
     apart = [
         (abs(median["share"] - row["share"]) / median["standard_error"], row, median)
