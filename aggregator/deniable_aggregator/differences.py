@@ -7,7 +7,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy import special, stats
+from scipy import special
 
 from deniable_aggregator.distributions import estimate_distribution
 from deniable_aggregator.estimate import combination_of
@@ -160,6 +160,8 @@ def _fisher(
     earlier = before.supporting[np.searchsorted(mine.known, first)]
     later = after.supporting[np.searchsorted(theirs.known, second)]
     reports = before.reports + after.reports
+    from scipy import stats  # longer to import than all of the server, and rarely needed
+
     law = stats.hypergeom(reports, earlier + later, before.reports)
     tail = np.minimum(law.cdf(earlier), law.sf(earlier - 1))
     return np.asarray(np.minimum(2 * tail, 1.0))

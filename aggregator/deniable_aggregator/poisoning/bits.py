@@ -6,7 +6,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
-from scipy import stats
+from scipy import special
 
 from deniable_aggregator.poisoning.tails import Rarest, beyond, outside
 from deniable_aggregator.tallies.structure import Pairs, Sizes
@@ -74,10 +74,18 @@ def ones_law(bits: int, own: int, support: Support) -> NDArray[np.float64]:
         own: how many of them are a device's own, and ones with probability p.
         support: p, and the probability q of the others.
     """
-    law = stats.binom.pmf(np.arange(bits - own + 1), bits - own, support.q)
-    if own:
-        law = np.convolve(law, stats.binom.pmf(np.arange(own + 1), own, support.p))
-    return np.asarray(law)
+    law = _binomial(bits - own, support.q)
+    return np.convolve(law, _binomial(own, support.p)) if own else law
+
+
+def _binomial(trials: int, probability: float) -> NDArray[np.float64]:
+    """The law of a number of successes: float64, (trials + 1,)."""
+    # scipy.stats has it too, and takes longer to import than all of the server.
+    ones = np.arange(trials + 1)
+    zeros = trials - ones
+    ways = special.gammaln(trials + 1) - special.gammaln(ones + 1) - special.gammaln(zeros + 1)
+    logarithm = ways + special.xlogy(ones, probability) + special.xlog1py(zeros, -probability)
+    return np.asarray(np.exp(logarithm))
 
 
 def pairs_test(
