@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import delete, update
+from sqlalchemy import delete, insert, select, update
 
 from deniable_aggregator.store import Outcome, batch, database, inbox, schema, transfer
 
@@ -107,6 +107,18 @@ def rows_set_aside_are_lost(claimed: Any, rows: Any) -> None:
         batch.take(connection, [row.id for row in rows])
 
 
+def rows_put_back_stay(connection: Any, ids: Any, **_: Any) -> int:
+    columns = [column.name for column in schema.inbox.c]
+    chosen = select(schema.set_aside).where(schema.set_aside.c.id.in_(ids))
+    connection.execute(insert(schema.inbox).from_select(columns, chosen))
+    return len(ids)
+
+
+def rows_put_back_are_lost(connection: Any, ids: Any, **_: Any) -> int:
+    connection.execute(delete(schema.set_aside).where(schema.set_aside.c.id.in_(ids)))
+    return len(ids)
+
+
 def ids_do_not_move(connection: Any, table: Any) -> Any:
     return iter(()) if table is schema.seen else _portions(connection, table)
 
@@ -119,24 +131,26 @@ def any_clock_is_believed(_: Any) -> int:
     return 0
 
 
-DEFECTS: dict[str, tuple[str, Callable[..., Any]]] = {
-    defect.__name__: (where, defect)
-    for where, defect in (
-        ("store.sqlite._Appending.remember", nothing_is_remembered),
-        ("store.batch.take", rows_stay),
-        ("store.batch.take", rows_that_are_gone_are_counted),
-        ("store.tallies.add_part", parts_are_added_twice),
-        ("writer.Writer._run", answered_before_the_commit),
-        ("store.inbox._append", closed_days_open_again),
-        ("store.inbox.Inbox.close_epochs", hashes_go_before_the_key),
-        ("store.inbox.Inbox.close_epochs", days_are_deleted_where_they_are_closed),
-        ("store.inbox.Inbox.append", remembered_in_a_transaction_of_its_own),
-        ("store.batch.Batch.count", counted_before_it_is_taken),
-        ("store.tallies.Tallies.forget", a_day_too_many_is_forgotten),
-        ("store.batch.Batch.set_aside", rows_set_aside_are_lost),
-        ("store.transfer._portions", ids_do_not_move),
-        ("store.tallies._not_excluded", excluded_keys_are_in_answers),
-        ("clock.CheckedClock.days_ahead", any_clock_is_believed),
+DEFECTS: dict[str, tuple[str, Callable[..., Any], int]] = {
+    defect.__name__: (where, defect, seed)
+    for where, defect, seed in (
+        ("store.sqlite._Appending.remember", nothing_is_remembered, 1),
+        ("store.batch.take", rows_stay, 0),
+        ("store.batch.take", rows_that_are_gone_are_counted, 16),
+        ("store.tallies.add_part", parts_are_added_twice, 0),
+        ("writer.Writer._run", answered_before_the_commit, 0),
+        ("store.inbox._append", closed_days_open_again, 25),
+        ("store.inbox.Inbox.close_epochs", hashes_go_before_the_key, 52),
+        ("store.inbox.Inbox.close_epochs", days_are_deleted_where_they_are_closed, 52),
+        ("store.inbox.Inbox.append", remembered_in_a_transaction_of_its_own, 7),
+        ("store.batch.Batch.count", counted_before_it_is_taken, 3),
+        ("store.tallies.Tallies.forget", a_day_too_many_is_forgotten, 0),
+        ("store.batch.Batch.set_aside", rows_set_aside_are_lost, 0),
+        ("store.aside._taken", rows_put_back_stay, 0),
+        ("store.aside._taken", rows_put_back_are_lost, 0),
+        ("store.transfer._portions", ids_do_not_move, 0),
+        ("store.tallies._not_excluded", excluded_keys_are_in_answers, 0),
+        ("clock.CheckedClock.days_ahead", any_clock_is_believed, 8),
     )
 }
-"""By name: what takes the place of what."""
+"""By name: what takes the place of what, and a seed that finds it."""
