@@ -60,6 +60,7 @@ SMALL = {
     "fold.BATCH_BYTES": 64,
     "upkeep.OPEN_PARTS": 2,
     "upkeep.SLICES": 2,
+    "store.aside.MOVED_ROWS": 2,
     "store.inbox.FORGET_ROWS": 2,
     "store.tallies.MERGED_PARTS": 3,
 }
@@ -211,11 +212,14 @@ class World:
         self._say(f"  days are {days}")
 
     def _exclude(self, node: Node, drawn: random.Random) -> None:
+        """An administrator leaves out a key, or takes it back, and puts back what was set aside."""
         key = drawn.choice(KEYS)
         custodian = Custodian(node.store, actor=COMMAND_LINE, today=node.today())
         excluded = key in self.model.excluded
         (custodian.include if excluded else custodian.exclude)(key)
         self.model.excluded ^= {key}
+        for pile in node.store.aside.piles():
+            node.store.aside.retry(pile.digest, day=node.today(), actor=COMMAND_LINE)
 
     def _poison(self, node: Node, drawn: random.Random) -> None:
         number = sum(sent.poison for sent in self.model.sent)
