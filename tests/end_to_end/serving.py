@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import httpx
 
+from tests.end_to_end import asking
 from tests.ports import HOST, free_port
 
 if TYPE_CHECKING:
@@ -92,7 +93,7 @@ def start(
 
 def answers(url: str) -> bool:
     try:
-        return httpx.get(f"{url}/healthz", timeout=START_SECONDS).status_code == 200
+        return asking.get(f"{url}/healthz").status_code == 200
     except httpx.TransportError:
         return False
 

@@ -7,7 +7,6 @@ import json
 import secrets
 import time
 
-import httpx
 from click.testing import CliRunner
 
 from deniable_aggregator import Store
@@ -18,7 +17,7 @@ from deniable_shared import wire
 from deniable_shared.periods import epoch_at
 from tests.aggregator.service import SPECS, bearer
 from tests.aggregator.stored import register
-from tests.end_to_end.asking import PATIENCE_SECONDS
+from tests.end_to_end import asking
 from tests.end_to_end.serving import running
 from tests.waiting import wait_until
 
@@ -38,7 +37,7 @@ def test_a_key_lives_and_ends_on_a_running_server(tmp_path):
 
     with (
         running(target, "--fold-seconds", "0.2") as server,
-        httpx.Client(base_url=server.url, timeout=PATIENCE_SECONDS) as http,
+        asking.client(base_url=server.url) as http,
     ):
 
         def post(path, **fields):

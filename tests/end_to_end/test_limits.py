@@ -61,9 +61,7 @@ def headers(token):
 
 
 def client_of(server, token):
-    return httpx.Client(
-        base_url=server.url, headers=headers(token), timeout=asking.PATIENCE_SECONDS
-    )
+    return asking.client(base_url=server.url, headers=headers(token))
 
 
 def connected(server):

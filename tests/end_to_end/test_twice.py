@@ -11,7 +11,6 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 
-import httpx
 import pytest
 
 from deniable_aggregator import Store
@@ -73,7 +72,7 @@ def both_send(token, urls, today):
 
     def send(url):
         statuses = []
-        with httpx.Client(base_url=url, headers=headers, timeout=asking.PATIENCE_SECONDS) as client:
+        with asking.client(base_url=url, headers=headers) as client:
             for body in bodies:
                 meeting.wait(asking.PATIENCE_SECONDS)
                 statuses.append(client.post("/v1/reports", content=body).status_code)
