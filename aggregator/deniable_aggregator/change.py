@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 
 from deniable_aggregator.answer import described
-from deniable_aggregator.differences import adjusted, means, shares
+from deniable_aggregator.differences import adjusted, means, shares, sum_change
 from deniable_aggregator.estimate import FLAG, combination_of, default_items
 from deniable_aggregator.intervals import DEFAULT_LEVEL, Correction, alpha_of
 from deniable_aggregator.poisoning.changes import POISONING_OF_CHANGES
@@ -87,6 +87,7 @@ class Change:
         level: with which probability, in (0, 1).
         correction: of the p-values.
         gathered: what was counted before and after.
+        sum: the change of the share of some items together, as JSON data, or None.
     """
 
     metric: str
@@ -108,6 +109,7 @@ class Change:
     level: float
     correction: Correction
     gathered: tuple[Gathered, Gathered]
+    sum: Mapping[str, Any] | None = None
 
     def as_dict(self, before: Span, after: Span) -> dict[str, Any]:
         """JSON data: the meaning of the numbers, then one entry per item.
@@ -159,8 +161,20 @@ class Change:
             },
             "poisoning": POISONING_OF_CHANGES,
             **({"items_compared": self.asked} if self.type is None else {}),
+            **({} if self.sum is None else {"sum": self._summed(self.sum)}),
             "changes": rows,
             "not_compared": self.apart.as_rows(),
+        }
+
+    def _summed(self, found: Mapping[str, Any]) -> dict[str, Any]:
+        return {
+            **found,
+            "changed": found["p_value"] <= ALPHA,
+            "meaning": (
+                f"of the share of all of these items together; interval of level {self.level:g} "
+                "and test for a set chosen before looking, both normal, with the errors of "
+                "different devices; its poisoning radius is an upper bound"
+            ),
         }
 
     def _covered(self) -> str:
@@ -185,6 +199,7 @@ def change(
     correction: Correction = "bh",
     level: float = DEFAULT_LEVEL,
     top: int | None = None,
+    add: Sequence[str] | None = None,
 ) -> Change:
     """Compares two periods that do not overlap.
 
@@ -203,6 +218,7 @@ def change(
         level: of the intervals, in (0, 1).
         top: only so many items, the largest changes first; None for all. Tests stay corrected for
             all that were compared.
+        add: items whose share together is compared too; what is compared where `items` is None.
 
     Raises:
         ParameterError: if a period has no report, the type has changed, or the items are not those
@@ -216,12 +232,13 @@ def change(
         raise ParameterError("type", "the same before and after", sorted(types))
     kind, numeric = specs[0].type, specs[0].range is not None
     if numeric:
-        for name, value in (("candidates", items), ("top", top)):
+        for name, value in (("candidates", items), ("top", top), ("sum", add)):
             if value is not None:
                 raise ParameterError(name, f"left out: it is about items, not of a {kind}", value)
-    both, apart = (specs[0].name,), Apart()
+    both: tuple[str, ...] = (specs[0].name,)
+    apart = Apart()
     if not numeric:
-        both, apart = _asked(before, after, items, about)
+        both, apart = _asked(before, after, add if items is None else items, about)
     interval = interval or ("item" if top is None else "selected")
     alpha = alpha_of(interval, level=level, asked=len(both), shown=min(top or len(both), len(both)))
     found = (
@@ -243,6 +260,7 @@ def change(
         level=level,
         correction=correction,
         gathered=(before, after),
+        sum=None if add is None else sum_change(before, after, add, about, 1 - level),
     )
 
 

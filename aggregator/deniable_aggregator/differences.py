@@ -4,26 +4,33 @@ from __future__ import annotations
 
 import itertools
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final, cast
 
 import numpy as np
 from scipy import special
 
 from deniable_aggregator.distributions import estimate_distribution
-from deniable_aggregator.estimate import combination_of
+from deniable_aggregator.estimate import combination_of, estimate
 from deniable_aggregator.exact import too_few
 from deniable_aggregator.intervals import DEFAULT_LEVEL, Correction, z_of, z_value
 from deniable_aggregator.numbers import estimate_mean, mean_covariance, mean_parts
+from deniable_aggregator.options import Options
 from deniable_aggregator.poisoning.changes import moves, radius_of_changes
 from deniable_aggregator.repeats import met_apart
 from deniable_aggregator.tallies import with_reports
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from deniable_aggregator.combination import About, Combination, Part
     from deniable_aggregator.gathering import Gathered
+    from deniable_aggregator.sums import Sum
     from deniable_aggregator.tallies import Counted
+
+LEAST_ERROR: Final = 1e-15
+"""That of rounding: a whole domain has a share of 1, without any noise."""
 
 
 def adjusted(p_values: NDArray[np.float64], correction: Correction) -> NDArray[np.float64]:
@@ -84,6 +91,45 @@ def shares(
         "high": later - earlier + np.hypot(above.high - later, earlier - below.low),
         "p_value": p_value if exactly is None else exactly,
         "radius": radius_of_changes(moves(one, first), moves(other, second)),
+    }
+
+
+def sum_change(
+    before: Gathered, after: Gathered, items: Sequence[str], about: About, alpha: float
+) -> dict[str, Any]:
+    """The difference of the share of some items together, as JSON data.
+
+    What the same devices would have in common is not worked out for sums, so errors are those of
+    different ones.
+
+    Args:
+        before: what was counted in the first period.
+        after: in the second.
+        items: of the sum.
+        about: what errors are about.
+        alpha: the probability that the interval may miss, in (0, 1).
+
+    Raises:
+        ParameterError: if a period has no spec that knows all of the items.
+    """
+    options = Options(about=about, interval="item", postprocess="none", level=1 - alpha)
+    found = [
+        estimate(each.tallies, None, options, add=items, periods=each.periods).sum
+        for each in (before, after)
+    ]
+    one, other = (cast("Sum", each) for each in found)
+    difference = other.share - one.share
+    error = math.hypot(one.standard_error, other.standard_error)
+    return {
+        "items": list(items),
+        "before": one.share,
+        "after": other.share,
+        "change": difference,
+        "standard_error": error,
+        "low": difference - math.hypot(other.share - other.low, one.high - one.share),
+        "high": difference + math.hypot(other.high - other.share, one.share - one.low),
+        "p_value": float(2 * special.ndtr(-abs(difference) / max(error, LEAST_ERROR))),
+        "poisoning_radius": one.radius + other.radius,
     }
 
 

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from deniable_aggregator.settings import Settings
 
 
-_WANTED: Final = 'send JSON: {"candidates": ["...", ...]}, and no item in the query.'
+_WANTED: Final = 'Send JSON: {"candidates": ["...", ...]}, and no item in the query.'
 
 
 def blueprint(reading: Reading, keyring: Keyring, settings: Settings) -> Blueprint:
@@ -78,8 +78,6 @@ def blueprint(reading: Reading, keyring: Keyring, settings: Settings) -> Bluepri
     def change_between(name: str) -> dict[str, Any]:
         key = reader(keyring)
         asked, top = _asked(settings), questions.top()
-        if asked.sum or asked.range:
-            raise ProblemError("malformed_question", f"A change has no sums: {_WANTED}")
         before, after = _span("before"), _span("after")
         if not (before.until < after.since or after.until < before.since):
             raise ProblemError("malformed_question", "before and after must not overlap.")
@@ -100,6 +98,7 @@ def blueprint(reading: Reading, keyring: Keyring, settings: Settings) -> Bluepri
                 interval=interval,
                 correction=correction,
                 top=top,
+                add=_added(entries, asked),
             ).as_dict(before, after)
         except ParameterError as error:
             raise refusal(error) from None
@@ -164,7 +163,7 @@ def _asked(settings: Settings) -> Asked:
     if request.method != "POST":
         return questions.Asked(named or None)
     if named:
-        raise ProblemError("malformed_question", f"{_WANTED[0].upper()}{_WANTED[1:]}")
+        raise ProblemError("malformed_question", _WANTED)
     return questions.asked(settings)
 
 

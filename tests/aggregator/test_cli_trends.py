@@ -112,6 +112,7 @@ def test_the_largest_and_sums_and_radii_are_told(asked, tmp_path):
     path = tmp_path / "change.svg"
     shown = asked("change", "theme", *days, "--top", "3", "--picture", str(path))
     assert shown.count("channel=") == 3
+    assert f"{STABLE} + {BETA}" in asked("change", "theme", *days, "--sum", f"{STABLE},{BETA}")
     assert "could have moved a change by up to" in shown
     assert path.read_text().startswith("<svg")
     means = asked("change", "seconds", "--before", day(-1), "--after", day(0))

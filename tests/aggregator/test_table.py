@@ -98,4 +98,4 @@ def test_below_a_table_of_permanent_noise_stands_that_periods_do_not_average_out
     answer = estimate([counted(spec, ["red"])]).as_dict()
     (line,) = (each for each in notes(answer) if "permanent noise" in each)
     assert line.startswith(mechanism.title)
-    assert "over several periods, errors and intervals allow for the same devices" in line
+    assert "errors and intervals allow for the same devices" in line

@@ -131,9 +131,23 @@ def test_bad_questions_are_refused(filled, path, code, status):
     problem(filled.ask(path), status, code)
 
 
-def test_the_body_of_a_change_has_candidates_only(filled):
-    body, days = {"candidates": ["light"], "sum": ["light"]}, f"before={day(-9)}&after={day(0)}"
-    problem(filled.ask(f"{CHANGE}?{days}", method="POST", json=body), 400, "malformed_question")
+def test_a_body_and_items_in_the_query_are_refused_together(filled):
+    path = f"{CHANGE}?before={day(-9)}&after={day(0)}&item=light"
+    problem(filled.ask(path, method="POST", json={"sum": ["light"]}), 400, "malformed_question")
+
+
+def test_the_change_of_a_sum_is_that_of_its_estimates(filled):
+    path, body = f"before={day(-9)}&after={day(0)}", {"sum": ["light", "system"]}
+    found = filled.ask(f"{CHANGE}?{path}", method="POST", json=body).get_json()
+    alone = [
+        filled.ask(f"/v1/metrics/theme/estimate?since={at}&until={at}", method="POST", json=body)
+        for at in (day(-9), day(0))
+    ]
+    before, after = (answer.get_json()["sum"] for answer in alone)
+    assert (found["sum"]["before"], found["sum"]["after"]) == (before["share"], after["share"])
+    assert found["sum"]["changed"]
+    assert found["sum"]["low"] < found["sum"]["change"] < found["sum"]["high"] < 0
+    assert [row["item"] for row in found["changes"]] == ["light", "system"]
 
 
 def test_a_sum_goes_on_like_its_items(filled):

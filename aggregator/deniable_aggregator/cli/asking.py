@@ -48,6 +48,20 @@ about_option = click.option(
 )
 
 
+sum_option = click.option(
+    "--sum",
+    "added",
+    metavar="A,B,...",
+    multiple=True,
+    help="Also the share of all of these items together; may be given several times.",
+)
+
+
+def added_up(added: Sequence[str]) -> dict[str, list[str]]:
+    """The items of ``--sum``, as a part of a question; nothing where it is not given."""
+    return {"sum": [item for listed in added for item in listed.split(",")]} if added else {}
+
+
 def time_options(command: Callable[..., Any], *, chosen: str) -> Callable[..., Any]:
     """Adds what series and change have in common: what is asked for, and how errors are meant.
 
@@ -65,7 +79,7 @@ def time_options(command: Callable[..., Any], *, chosen: str) -> Callable[..., A
         "selected (the default with --top).",
     )
     top = click.option("--top", type=click.IntRange(1), help=chosen, metavar="N")
-    for option in (json_option, interval, about_option, top, candidates_option, item):
+    for option in (json_option, interval, about_option, top, sum_option, candidates_option, item):
         command = option(command)
     return command
 

@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from deniable_aggregator.cli.api import server_options
-from deniable_aggregator.cli.asking import ask_about, time_options
+from deniable_aggregator.cli.asking import added_up, ask_about, time_options
 from deniable_aggregator.cli.printing import (
     charts,
     fakes,
@@ -60,6 +60,7 @@ def change(
     candidates: Path | None,
     about: str,
     interval: str | None,
+    added: tuple[str, ...],
     top: int | None,
     picture: Path | None,
     as_json: bool,
@@ -82,7 +83,8 @@ def change(
         "correction": correction,
         "top": None if top is None else str(top),
     }
-    answer = ask_about(server, token, f"/v1/metrics/{metric}/change", query, items, candidates)
+    path = f"/v1/metrics/{metric}/change"
+    answer = ask_about(server, token, path, query, items, candidates, added_up(added))
     if picture is not None:
         charts().save(charts("time_charts").change_chart(answer), picture)
     if as_json:
@@ -96,7 +98,7 @@ def change(
         f"Test at {answer['test']['alpha']:.0%}: {answer['test']['meaning']}. Not shown means that "
         "the reports do not tell, and not that nothing has changed."
     )
-    radii = [row["poisoning_radius"] for row in answer["changes"]]
+    radii = [row["poisoning_radius"] for row in _with_sum(answer)]
     console.print(fakes(answer, radii, "a change", form))
     for when, other in (("before", "after"), ("after", "before")):
         listed = [row["item"] for row in answer["not_compared"] if row["known"] == when]
@@ -132,6 +134,13 @@ def _same_devices(answer: Mapping[str, Any]) -> str:
     return line
 
 
+def _with_sum(answer: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The rows of a table: items, and a sum if one was asked for."""
+    if "sum" not in answer:
+        return list(answer["changes"])
+    return [*answer["changes"], {**answer["sum"], "item": " + ".join(answer["sum"]["items"])}]
+
+
 def _written(p_value: float) -> str:
     return f"{p_value:.3g}" if p_value >= LEAST_P else f"<{LEAST_P:g}"
 
@@ -154,14 +163,14 @@ def change_table(answer: Mapping[str, Any]) -> Table:
     for name in ("before", "after", f"change, {level:.0%} interval", "p, corrected"):
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column("changed?", no_wrap=True)
-    for row in answer["changes"]:
+    for row in _with_sum(answer):
         difference, low, high = (form.format(row[name]) for name in ("change", "low", "high"))
         table.add_row(
             Text(row.get("item", "mean")),
             plain.format(row["before"]),
             plain.format(row["after"]),
             f"{difference}  [{low}, {high}]",
-            _written(row["adjusted_p_value"]),
+            _written(row["adjusted_p_value"] if "adjusted_p_value" in row else row["p_value"]),
             "yes" if row["changed"] else "not shown",
         )
     return table

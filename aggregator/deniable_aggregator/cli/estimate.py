@@ -9,10 +9,12 @@ import click
 from deniable_aggregator.cli.api import server_options
 from deniable_aggregator.cli.asking import (
     about_option,
+    added_up,
     ask,
     candidates_option,
     days_options,
     lines_of,
+    sum_option,
 )
 from deniable_aggregator.cli.numbers import distribution_table, number_line, number_notes
 from deniable_aggregator.cli.printing import (
@@ -39,13 +41,7 @@ if TYPE_CHECKING:
 @days_options
 @click.option("--top", type=click.IntRange(1), help="Only the N largest.", metavar="N")
 @click.option("--detected", is_flag=True, help="Only items that are detected.")
-@click.option(
-    "--sum",
-    "added",
-    metavar="A,B,...",
-    multiple=True,
-    help="Also the share of all of these items together; may be given several times.",
-)
+@sum_option
 @click.option(
     "--range",
     "ends",
@@ -145,8 +141,7 @@ def estimate(
     question: dict[str, list[str]] = {}
     if candidates is not None:
         question["candidates"] = lines_of(candidates)
-    if added:
-        question["sum"] = [item for listed in added for item in listed.split(",")]
+    question.update(added_up(added))
     if ends is not None:
         question["range"] = list(ends)
     answer = ask(server, token, f"/v1/metrics/{metric}/estimate", query, question)

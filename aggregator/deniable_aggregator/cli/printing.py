@@ -68,7 +68,7 @@ def repeated(answer: Mapping[str, Any]) -> Iterator[str]:
     """
     for spec in answer["specs"]:
         if "repeated" in spec:
-            yield f"{spec['title']} (memoised): {spec['repeated']}."
+            yield f"{spec['title']}: {spec['repeated']}."
 
 
 def fakes(answer: Mapping[str, Any], radii: Iterable[float | None], whose: str, form: str) -> str:

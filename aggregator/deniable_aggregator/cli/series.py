@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from deniable_aggregator.cli.api import server_options
-from deniable_aggregator.cli.asking import ask_about, days_options, time_options
+from deniable_aggregator.cli.asking import added_up, ask_about, days_options, time_options
 from deniable_aggregator.cli.printing import (
     charts,
     fakes,
@@ -38,13 +38,6 @@ _MEDIAN = 0.5
 )
 @days_options
 @picture_option
-@click.option(
-    "--sum",
-    "added",
-    metavar="A,B,...",
-    multiple=True,
-    help="Also the share of all of these items together; may be given several times.",
-)
 @partial(time_options, chosen="Only the N largest over all of these days.")
 @server_options
 def series(
@@ -81,9 +74,8 @@ def series(
         "interval": interval,
         "top": None if top is None else str(top),
     }
-    more = {"sum": [item for listed in added for item in listed.split(",")]} if added else {}
     path = f"/v1/metrics/{metric}/series"
-    answer = ask_about(server, token, path, query, items, candidates, more)
+    answer = ask_about(server, token, path, query, items, candidates, added_up(added))
     if picture is not None:
         charts().save(charts("time_charts").series_chart(answer), picture)
     if as_json:

@@ -24,7 +24,6 @@ from deniable_aggregator.openapi.forms import (
 )
 from deniable_aggregator.openapi.operation import JSON, Body, Operation
 from deniable_aggregator.openapi.queries import (
-    CANDIDATES,
     CHANGE_QUERY,
     QUERY,
     QUESTION,
@@ -136,12 +135,12 @@ OPERATIONS: Final[Mapping[tuple[str, str], Operation]] = {
     ),
     ("POST", "/v1/metrics/{name}/change"): Operation(
         "changeOfItems",
-        "The same for candidates.",
+        "The same for candidates, or for a set of items together.",
         reference("Change"),
         scopes=READ,
         path={"name": TEXT},
         query={name: schema for name, schema in CHANGE_QUERY.items() if name != "item"},
-        body=Body(JSON, CANDIDATES),
+        body=Body(JSON, QUESTION),
         problems=_ABOUT_METRICS,
     ),
     ("GET", "/v1/metrics/{name}/health"): Operation(

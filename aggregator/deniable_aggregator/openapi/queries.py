@@ -55,8 +55,6 @@ CHANGE_QUERY: Final[Mapping[str, Schema]] = {
     "top": _TOP,
 }
 
-CANDIDATES: Final = closed(record({"candidates": array(TEXT, minItems=1)}))
-
 QUESTION: Final = {
     **closed(
         record(

@@ -212,6 +212,21 @@ _CHANGED: Final = record(
     {"item": TEXT},
 )
 
+_SUM_CHANGED: Final = record(
+    {
+        "items": array(TEXT),
+        "before": NUMBER,
+        "after": NUMBER,
+        "change": NUMBER,
+        "standard_error": NUMBER,
+        **INTERVAL,
+        "p_value": NUMBER,
+        "changed": FLAG,
+        "poisoning_radius": NUMBER,
+        "meaning": TEXT,
+    }
+)
+
 _COMPARED: Final = record(
     {"since": DAY, "until": DAY, "reports": COUNT, "specs": array(reference("Spec"))}
 )
@@ -335,7 +350,7 @@ COMPONENTS: Final[dict[str, Any]] = {
             "changes": array(_CHANGED),
             "not_compared": array(record({"item": TEXT, "known": choice(("before", "after"))})),
         },
-        {"items_compared": COUNT, "type": choice(("number", "distribution"))},
+        {"sum": _SUM_CHANGED, "items_compared": COUNT, "type": choice(("number", "distribution"))},
     ),
     "Estimate": {
         "anyOf": [reference(name) for name in ("Shares", "Within", "Mean", "Distribution")]
