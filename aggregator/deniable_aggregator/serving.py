@@ -10,7 +10,6 @@ import signal
 import socket
 import threading
 import time
-from contextlib import closing
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
@@ -21,7 +20,6 @@ from granian.server import MPServer
 
 from deniable_aggregator import logs
 from deniable_aggregator.app import EXTENSION, create_app
-from deniable_aggregator.catalogue import Catalogue
 from deniable_aggregator.rates import RateLimiter
 from deniable_aggregator.rsgi import Application
 from deniable_aggregator.store import Store
@@ -74,8 +72,7 @@ def serve(settings: Settings) -> None:
         _await_port(settings.metrics_host, settings.metrics_port)
     # Opened here first, so that a store that cannot be used is told once and clearly, and not by
     # a worker that is started again and again.
-    with closing(Store(settings.store)) as opened:
-        Catalogue(opened)
+    Store(settings.store).close()
     RateLimiter(settings.rate_limit, settings.rate_limit_store)
     # The worker counts on one core beside ingest: threads of a BLAS would only fight for it.
     os.environ.setdefault("OMP_NUM_THREADS", "1")

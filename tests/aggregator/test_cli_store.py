@@ -247,8 +247,8 @@ def test_a_backup_of_a_file_does_not_begin_anew_with_every_upload(tmp_path, monk
         assert [len(row.payload) for row in waiting(store)] == [50_000]
 
 
-def test_a_role_that_may_only_read_backs_up_and_is_told_that_nobody_noted_it(
-    postgresql, tmp_path
+def test_a_role_that_may_only_read_copies_and_is_told_that_nobody_noted_it(
+    postgresql, tmp_path, caplog
 ):
     url = postgresql.fresh_database()
     with contextlib.closing(Store(url)) as store:
@@ -261,6 +261,7 @@ def test_a_role_that_may_only_read_backs_up_and_is_told_that_nobody_noted_it(
         file = tmp_path / command
         done = run(command, "--store", reading, file)
         assert (done.exit_code, file.exists()) == (0, True)
+    assert caplog.text.count("this is not in the audit log: permission denied") == 2
     assert copied(url) == []
 
 

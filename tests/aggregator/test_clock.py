@@ -1,4 +1,4 @@
-"""A clock that jumps far ahead closes nothing, deletes nothing, and makes no device drop a report."""
+"""A clock that jumps far ahead closes and deletes nothing, and no device drops a report for it."""
 
 from __future__ import annotations
 
