@@ -134,3 +134,11 @@ def test_what_a_library_makes_up_takes_no_memory():
     for number in range(100):
         storms.filter(record("library", message=f"request {number}", args=(str(number),)))
     assert len(storms._said) == 1
+
+
+def test_a_server_prints_a_storm_as_one_line(configured):
+    output = configured("json", "info")
+    for number in range(50):
+        logging.getLogger(OURS).error("a group of %d uploads was not stored: %s", number, OSError())
+    (line,) = output.readouterr().err.splitlines()
+    assert json.loads(line)["message"].startswith("a group of 0 uploads")
