@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
 from pathlib import Path
@@ -34,6 +35,9 @@ WORKING_LANES, WAITING_LANES, RESUMING_LANES = 2, 6, 24
 
 LIMIT_SECONDS, QUICK_LIMIT_SECONDS = 16.0, 5.0
 """A program that has not ended by then is killed."""
+
+WIDE_COLUMNS: Final = 170
+"""Of the table where it is not printed on a terminal, which has a width of its own."""
 
 EQUAL_SECONDS: Final = 0.1
 EQUAL_RATIO: Final = 1.1
@@ -237,6 +241,9 @@ def main() -> None:
     parser.add_argument("--environments", type=Path, default=ENVIRONMENTS)
     options = parser.parse_args()
     console = Console(highlight=False, stderr=options.json)
+    if not console.is_terminal:
+        console.width = WIDE_COLUMNS
+    loads = [os.getloadavg()[0]]
     limit_seconds = QUICK_LIMIT_SECONDS if options.quick else LIMIT_SECONDS
     listed = {sdk: environment(sdk, options.environments) for sdk in IMPORTS}
     for sdk in listed:
@@ -251,7 +258,10 @@ def main() -> None:
     with console.status("what it costs"):
         rows = delivery_rows(found, columns, limit_seconds)
         rows += cost_rows(environments, quick=options.quick)
+    loads.append(os.getloadavg()[0])
     document = {
+        "cores": os.cpu_count(),
+        "loads": loads,
         "environments": {
             sdk: {"version": one.version, "distributions": one.distributions}
             for sdk, one in environments.items()
@@ -270,6 +280,8 @@ def main() -> None:
         return
     console.print(table(rows, columns, environments))
     console.print("Where Deniable is neither best nor equal:", *behind(rows), sep="\n  ")
+    busy = " before and ".join(f"{load:.1f}" for load in loads)
+    console.print(f"{os.cpu_count()} cores; load {busy} after: neighbours stretch p99 most of all")
 
 
 if __name__ == "__main__":
