@@ -145,7 +145,8 @@ def change_chart(answer: Mapping[str, Any], *, most: int = 25) -> alt.LayerChart
         y=alt.Y("item:N", title=None, sort=[row["item"] for row in rows]),
         color=alt.Color("told:N", title=None, scale=told, legend=alt.Legend(orient="bottom")),
     )
-    title = f"change of the share of {WHOSE[answer['about']]}" if shares else "change of the mean"
+    points = f"change of the share of {WHOSE[answer['about']]}, in percentage points"
+    title = points if shares else "change of the mean"
     axis = alt.Axis(format="+~%" if shares else "+~g", tickCount=6)
     none = alt.Chart(alt.InlineData(values=[{"none": 0}]))
     layers = [
