@@ -75,7 +75,7 @@ class Attribute:
             return int(value) if type(value) is bool else None
         if not isinstance(value, str):
             return None
-        return self._index.get(hashing.normalized(value), self.other_index)
+        return self._index.get(hashing.spelled(value, self._longest), self.other_index)
 
     def canonical(self) -> dict[str, Any]:
         """The attribute as JSON data."""
@@ -96,8 +96,12 @@ class Attribute:
         return cls(data["name"], data["type"], tuple(data["values"]), data["other"])
 
     @cached_property
-    def _index(self) -> dict[str, int]:
+    def _index(self) -> dict[str | None, int]:
         return {value: index for index, value in enumerate(self.values)}
+
+    @cached_property
+    def _longest(self) -> int:
+        return hashing.longest(self.values)
 
 
 def categories(

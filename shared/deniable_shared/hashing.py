@@ -12,14 +12,20 @@ from __future__ import annotations
 
 import hashlib
 import unicodedata
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import mmh3
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 MASK_64: Final = (1 << 64) - 1
 GOLDEN_GAMMA: Final = 0x9E3779B97F4A7C15
 MIX_1: Final = 0xFF51AFD7ED558CCD
 MIX_2: Final = 0xC4CEB9FE1A85EC53
+
+_LONGEST_DECOMPOSITION: Final = 4
+"""So many characters are one when composed, at most: a promise of Unicode (annex 15)."""
 
 
 def canonical(text: str) -> bytes:
@@ -34,6 +40,25 @@ def canonical(text: str) -> bytes:
 def normalized(text: str) -> str:
     """The NFC form of a text: one spelling for characters that can be composed in several ways."""
     return text if text.isascii() else unicodedata.normalize("NFC", text)
+
+
+def spelled(text: str, longest: int) -> str | None:
+    """The NFC form of a text, or None if it is longer than any spelling of what it may be.
+
+    Normalising takes time with the square of the length, during which all threads stand still.
+
+    Args:
+        text: of any length.
+        longest: so many characters has the longest text that it may be, in NFC.
+    """
+    if text.isascii():
+        return text
+    return normalized(text) if len(text) <= longest * _LONGEST_DECOMPOSITION else None
+
+
+def longest(texts: Iterable[str]) -> int:
+    """How many characters the longest of some texts has; 0 if there are none."""
+    return max(map(len, texts), default=0)
 
 
 def salt(application: str, metric: str) -> int:

@@ -271,7 +271,7 @@ class Spec:
         if not isinstance(value, str):
             raise DomainError(f"{self.name} takes a str")
         if self.type == "category":
-            index = self._index.get(hashing.normalized(value), self._other_index)
+            index = self._index.get(hashing.spelled(value, self._longest), self._other_index)
             if index is None:
                 raise DomainError(f"{self.name} has no catch-all for values outside its domain")
             return index
@@ -334,8 +334,12 @@ class Spec:
         return encoded
 
     @cached_property
-    def _index(self) -> dict[str, int]:
+    def _index(self) -> dict[str | None, int]:
         return {value: index for index, value in enumerate(self.values)}
+
+    @cached_property
+    def _longest(self) -> int:
+        return hashing.longest(self.values)
 
     @cached_property
     def _other_index(self) -> int | None:

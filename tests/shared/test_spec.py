@@ -297,3 +297,23 @@ epsilon = 1
     spec = registry.parse(text).metrics["drink"].spec
     assert spec.values == ("caf\u00e9", "tea")
     assert spec.encode("caf\u00e9") == spec.encode("cafe\u0301") == 0
+
+
+def test_a_value_of_any_length_is_told_from_the_domain_without_normalising_it(monkeypatch):
+    """Normalising this would keep every thread waiting for hours."""
+    endless = "a" + "\u0307\u0323" * 1_000_000
+    lengths = []
+
+    def normalized(text):
+        lengths.append(len(text))
+        return text
+
+    monkeypatch.setattr("deniable_shared.hashing.normalized", normalized)
+    assert specs()["theme"].encode(endless) == 2
+    with pytest.raises(DomainError):
+        specs()["plan"].encode(endless)
+    with pytest.raises(DomainError):
+        specs()["emoji"].encode(endless)
+    with pytest.raises(DomainError):
+        specs()["flight"].encode({"carrier": endless, "gate": endless, "delayed": True})
+    assert max(lengths) < 100
