@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 _PRIVATE_DIRECTORY: Final = 0o700
 _PRIVATE_FILE: Final = 0o600
 _OTHERS: Final = 0o077
+_WRITABLE_BY_OTHERS: Final = 0o022
 _LOCK_POLL_SECONDS: Final = 0.001
 
 
@@ -39,16 +40,30 @@ def make_private(directory: Path, ours: tuple[str, ...]) -> None:
         ours: what the names of this client's own files begin with.
 
     Raises:
-        StorageError: if others can look into it and it holds more than this client's files.
+        StorageError: if it belongs to another user; or if others can look into it and it holds
+            more than this client's files, or some that another user has made or could change.
         OSError: if it cannot be made.
     """
     directory.parent.mkdir(parents=True, exist_ok=True)
     with contextlib.suppress(FileExistsError):
         directory.mkdir(mode=_PRIVATE_DIRECTORY)
         return
-    if directory.stat().st_mode & _OTHERS:
-        if any(not path.name.startswith(ours) for path in directory.iterdir()):
-            raise StorageError("the directory is open to other users and holds other files")
+    status, me = directory.stat(), os.geteuid()
+    if status.st_uid != me:
+        # Whoever owns it can read the secret, or choose it.
+        raise StorageError(
+            "the directory belongs to another user: give this user one of its own, or the ownership"
+        )
+    if status.st_mode & _OTHERS:
+        for path in directory.iterdir():
+            if not path.name.startswith(ours):
+                raise StorageError("the directory is open to other users and holds other files")
+            file = path.lstat()
+            if file.st_uid != me or file.st_mode & _WRITABLE_BY_OTHERS:
+                raise StorageError(
+                    "the directory is open to other users, who may have written its files: "
+                    "delete it to begin anew"
+                )
         directory.chmod(_PRIVATE_DIRECTORY)
 
 
