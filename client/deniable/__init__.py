@@ -14,6 +14,8 @@ Importing costs next to nothing: what a name needs is loaded when the name is fi
 
 from __future__ import annotations
 
+import atexit
+import sys
 from importlib import import_module
 
 from deniable_shared import __version__
@@ -56,6 +58,16 @@ _HOMES = {
     "deniable._transport": ("HttpTransport", "Response", "Transport"),
     "deniable_shared.errors": ("DeniableError", "ParameterError", "RecordError", "RegistryError"),
 }
+
+
+def _close_clients() -> None:
+    lifecycle = sys.modules.get("deniable._lifecycle")
+    if lifecycle is not None:
+        lifecycle.close_all()
+
+
+# Now, and not with the first client: what the program registers after this import runs before it.
+atexit.register(_close_clients)
 
 
 def __getattr__(name: str) -> object:

@@ -205,6 +205,7 @@ class Client:
             counted in time.
         """
         try:
+            self._device.notice_fork()
             if self._consent.given and not self._engine.closed:
                 return self._uploader.flush(min(timeout_seconds, MAX_FLUSH_SECONDS))
         except Exception as error:  # noqa: BLE001  not even a wrong timeout may reach the host
@@ -222,8 +223,7 @@ class Client:
         try:
             if self._device.exists:
                 try:
-                    with self._device as device:
-                        return device.spool.clear(Dropped.FORGOTTEN)
+                    return self._device.use(lambda: self._device.spool.clear(Dropped.FORGOTTEN))
                 except DistrustError:
                     return self._device.clear(Dropped.FORGOTTEN)
         except STORAGE_ERRORS:
@@ -246,14 +246,17 @@ class Client:
         Setting it to False deletes every report and starts with a new secret; the budget stays
         spent. If the storage cannot be used then, this is tried again until it is done, and
         nothing is recorded or sent before. Only True agrees: any other value, such as the text
-        ``"false"``, is taken as False.
+        ``"false"``, is taken as False. Once the client is closed, True changes nothing.
         """
         return self._consent.given
 
     @consent.setter
     def consent(self, agreed: bool) -> None:
         try:
+            self._device.notice_fork()
             if agreed is True:
+                if self._engine.closed:
+                    return
                 self._consent.grant()
                 if self._recorder.prepare() and (self._recorder.attentive or self._device.exists):
                     self._uploader.wake(0.0)
@@ -272,9 +275,10 @@ class Client:
         pending: int | None = 0
         try:
             if self._device.exists:
-                with self._device as device:
-                    spent = device.ledger.spent(epoch_at(self._clock()))
-                    pending = device.spool.count()
+                epoch = epoch_at(self._clock())
+                spent, pending = self._device.use(
+                    lambda: (self._device.ledger.spent(epoch), self._device.spool.count())
+                )
                 left = (limits[0] - spent[0], limits[1] - spent[1])
         except STORAGE_ERRORS:
             pending, left = None, (0, 0)

@@ -72,8 +72,7 @@ class Consent:
         settled = self.withdrawals
         if self._device.exists:
             try:
-                with self._device.within(wait_seconds) as device:
-                    device.wipe()
+                self._device.use(self._device.wipe, wait_seconds=wait_seconds)
             except DistrustError:  # then nothing will be recorded, and what was, goes all the same
                 self._device.disown(wait_seconds)
         self._settled = max(self._settled, settled)

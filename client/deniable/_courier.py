@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from deniable._device import Device
     from deniable._remote import Remote
-    from deniable._spool import Pending
+    from deniable._spool import Pending, Spool
     from deniable._status import Journal
     from deniable._transport import Response, Transport
 
@@ -74,7 +74,8 @@ class Courier:
         self._journal = journal
         self._clock = clock
         self._failures = 0
-        lanes = getattr(transport, "lanes", 1)
+        # Not what a class inherits: its own `send` may not be made for several threads.
+        lanes = vars(type(transport)).get("lanes", 1)
         self.lanes = min(lanes, MAX_LANES) if isinstance(lanes, int) and lanes > 1 else 1
         self.hold_until = self.began = 0.0
         self.forked()
@@ -108,9 +109,9 @@ class Courier:
         Returns:
             False if the aggregator wants, or seems, to be left alone, or nothing is wanted.
         """
-        with self._device as device:
-            if not device.spool.claim(report, self._clock() + CLAIM_SECONDS):
-                return True
+        spool = self._spool
+        if not self._device.use(lambda: spool().claim(report, self._clock() + CLAIM_SECONDS)):
+            return True
         # The debit of this report must outlive a power failure before anyone else sees it.
         self._device.sync()
         if not wanted():
@@ -119,9 +120,7 @@ class Courier:
         status = None if response is None else response.status
         if status == ACCEPTED or status in REFUSED:
             accepted = status == ACCEPTED
-            with self._device as device:
-                settle = device.spool.delivered if accepted else device.spool.refused
-                settle(report)
+            self._device.use(lambda: (spool().delivered if accepted else spool().refused)(report))
             if accepted:
                 self._journal.delivered()
             else:
@@ -131,8 +130,8 @@ class Courier:
             return True
         if status is not None:
             self._journal.trouble(f"status_{status}", "the aggregator did not take a report now")
-        with self._device as device:
-            device.spool.postpone(report, self._clock() + self._backoff_seconds(report.tries))
+        due = self._clock() + self._backoff_seconds(report.tries)
+        self._device.use(lambda: spool().postpone(report, due))
         if status == CONFLICT:
             return True
         asked = 0.0 if response is None else response.retry_after_seconds or 0.0
@@ -142,6 +141,9 @@ class Courier:
             self._failures += 1  # and not once for each that was sent beside it
         self.hold_until = max(self.hold_until, now + wait)
         return False
+
+    def _spool(self) -> Spool:
+        return self._device.spool
 
     def _backoff_seconds(self, failures: int) -> float:
         """Exponential backoff with full jitter: uniform below a bound that doubles."""

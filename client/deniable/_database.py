@@ -98,6 +98,11 @@ def logs_kept(*paths: Path) -> Iterator[None]:
         yield
 
 
+def seal(connection: sqlite3.Connection) -> None:
+    """Has every statement refused from now on, without touching the file or its locks."""
+    connection.set_authorizer(lambda *_: sqlite3.SQLITE_DENY)
+
+
 def is_corrupt(error: BaseException) -> bool:
     """Whether an error says that a file is damaged, not merely busy, full or unreadable."""
     code = getattr(error, "sqlite_errorcode", None)

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import os
 import sqlite3
-import threading
 import time
 
 from deniable import _database
@@ -16,9 +14,9 @@ from deniable._directory import (
     StorageError,
     make_private,
     overwrite,
-    seize,
     write_durably,
 )
+from deniable._gate import Gate
 from deniable._ledger import Ledger, LedgerError, SecretReplacedError, sync
 from deniable._spool import Spool
 from deniable._status import Dropped
@@ -26,12 +24,14 @@ from deniable._status import Dropped
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable
     from pathlib import Path
-    from types import TracebackType
-    from typing import Final, Self
+    from typing import Final, TypeVar, TypeVarTuple
 
     from deniable._status import Journal
+
+    _T = TypeVar("_T")
+    _Ts = TypeVarTuple("_Ts")
 
 SECRET_BYTES: Final = 32
 REOPEN_SECONDS: Final = 60.0
@@ -51,15 +51,10 @@ STORAGE_ERRORS: Final = (StorageError, LedgerError, sqlite3.Error, OSError)
 class Device:
     """One device's storage, opened at first use.
 
-    It is used as a context, which locks it::
-
-        with device:
-            device.ledger.debit(...)
-            device.spool.add(...)
-
-    Only one thread of one process is inside at a time. Entering raises `StorageError` if the
-    storage cannot be used; any storage error inside closes the files, and they are opened again
-    after `REOPEN_SECONDS`, or at once if another process has replaced the secret.
+    Ledger, spool and secret are touched by what is given to `use`, and by nothing else: only one
+    thread of one process is there at a time. Any storage error there closes the files, and they are
+    opened again after `REOPEN_SECONDS`, or at once if another process has replaced the secret. Any
+    other exception closes them, too, whatever it interrupted, and the next use opens them.
 
     A device exists as soon as it has a secret. From then on, a ledger that is missing, damaged or
     older than what was uploaded means that the spent budget is not known: nothing can be recorded
@@ -70,9 +65,10 @@ class Device:
         journal: where troubles and dropped reports are noted.
 
     Attributes:
-        ledger: valid inside the context.
-        spool: valid inside the context.
-        secret: valid inside the context.
+        ledger: valid in `use`, as are the next two.
+        spool: see there.
+        secret: see there.
+        has_forked: returns what is to be called in the child of a fork, if not only `forked`.
     """
 
     ledger: Ledger
@@ -82,84 +78,55 @@ class Device:
     def __init__(self, directory: Path, journal: Journal) -> None:
         self.directory = directory
         self._journal = journal
-        self._lock = threading.RLock()
-        self._inside = False
-        self._lock_file: int | None = None
+        self._gate = Gate()
+        self._ready = False
         self._path = str(directory)
         self._paths = [str(directory / name) for name in (_LEDGER, _SPOOL)]
         self._opened: list[int] = []
         self._seen: tuple[int, int] | None = None
-        self._suspended = False
         self._retry_at = 0.0
         self._refusal = StorageError()
+        self._process = os.getpid()
+        self.has_forked: Callable[[], Callable[[], None] | None] = lambda: None
 
     @property
     def exists(self) -> bool:
         """Whether anything was ever stored."""
         return (self.directory / _SECRET).exists() or (self.directory / _LEDGER).exists()
 
-    def __enter__(self) -> Self:
-        return self.enter(_LOCK_WAIT_SECONDS)
-
-    def enter(self, wait_seconds: float) -> Self:
-        """Enters the context as ``with`` does, and waits for others as long as it is told to.
+    def use(
+        self,
+        action: Callable[[*_Ts], _T],
+        *arguments: *_Ts,
+        wait_seconds: float | None = None,
+    ) -> _T:
+        """Does something with the files, while nobody else does.
 
         Args:
-            wait_seconds: 0 or more.
+            action: what is to be done.
+            arguments: what it is called with.
+            wait_seconds: how long to wait for others; 0 or more, `_LOCK_WAIT_SECONDS` if None.
 
         Raises:
             BusyError: if others need longer.
-            StorageError: if it cannot be used.
+            StorageError: if the storage cannot be used.
         """
+        self.notice_fork()
+        if wait_seconds is None:
+            wait_seconds = _LOCK_WAIT_SECONDS
         deadline = time.monotonic() + wait_seconds
-        if not self._acquire(wait_seconds):
-            raise BusyError("the storage is in use")
-        try:
-            if self._lock_file is None:
-                self._open(deadline)
-            else:
-                seize(self._lock_file, deadline)
-                if not self._in_place():
-                    # Somebody deleted or replaced the files: what is written to these is lost, and
-                    # the budget that they remember would be spent once more by the next process.
-                    self._close_files()
-                    self._open(deadline)
-        except BusyError as error:
-            if wait_seconds >= _LOCK_WAIT_SECONDS:
-                self._refuse(error)  # the next one would wait in vain, too
-            self._release()
-            raise
-        except BaseException:
-            # Whatever it was, an exception of a signal handler perhaps: the lock must not be kept,
-            # nor what is half open be taken for open.
-            self._close_files()
-            self._release()
-            raise
-        return self
+        return self._gate.through(
+            wait_seconds, self._use, wait_seconds, deadline, action, arguments
+        )
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        try:
-            if isinstance(error, SecretReplacedError):
-                self._close_files()
-            elif isinstance(error, STORAGE_ERRORS):
-                self._refuse(error)
-            if self._lock_file is not None:
-                fcntl.flock(self._lock_file, fcntl.LOCK_UN)
-        finally:
-            self._inside = False
-            self._lock.release()
+    def notice_fork(self) -> None:
+        """Has everything that must not cross a fork dropped, if no hook of Python has done it.
 
-    @contextlib.contextmanager
-    def within(self, wait_seconds: float) -> Iterator[Self]:
-        """The context with a wait of one's own; see `enter`."""
-        with contextlib.ExitStack() as inside:
-            inside.push(self.enter(wait_seconds))
-            yield self
+        A program in C may fork on its own, and a signal may end a hook before its first step. Two
+        processes with the same random bytes would give away what is noise.
+        """
+        if os.getpid() != self._process:
+            (self.has_forked() or self.forked)()
 
     def sync(self) -> None:
         """Makes every debit survive a power failure; called before anything is uploaded.
@@ -176,7 +143,7 @@ class Device:
     def wipe(self) -> None:
         """Deletes every report and starts with a new secret; what was spent stays spent.
 
-        Used inside the context. Whenever this is interrupted, permanent answers may be paid for
+        Used inside `use`. Whenever this is interrupted, permanent answers may be paid for
         twice, and never given without being paid for: the ledger forgets what was paid, on the
         disk, before there is another secret.
 
@@ -195,12 +162,12 @@ class Device:
     def clear(self, reason: Dropped, wait_seconds: float = _LOCK_WAIT_SECONDS) -> int:
         """Deletes every report of a device whose secret and ledger cannot be trusted.
 
-        Not used inside the context, which cannot be entered. Secret and ledger stay, and so does
+        Not used inside `use`, which cannot be entered. Secret and ledger stay, and so does
         what tells an old copy of the ledger.
 
         Args:
             reason: what the pending reports are counted as.
-            wait_seconds: see `enter`.
+            wait_seconds: see `use`.
 
         Returns:
             How many reports were pending.
@@ -208,8 +175,7 @@ class Device:
         Raises:
             StorageError, sqlite3.Error, OSError: if that cannot be done, either.
         """
-        with self._unopened(wait_seconds):
-            return self._clear(reason)
+        return self._unopened(wait_seconds, self._clear, reason)
 
     def disown(self, wait_seconds: float = _LOCK_WAIT_SECONDS) -> None:
         """What is left of `wipe` where secret and ledger cannot be trusted; used as `clear` is.
@@ -218,17 +184,12 @@ class Device:
         it knows, of which nothing has been paid for in advance.
 
         Args:
-            wait_seconds: see `enter`.
+            wait_seconds: see `use`.
 
         Raises:
             StorageError, sqlite3.Error, OSError: if that cannot be done, either.
         """
-        with self._unopened(wait_seconds):
-            self._clear(Dropped.CONSENT_WITHDRAWN)
-            secret = self.directory / _SECRET
-            if secret.exists():
-                overwrite(secret, os.urandom(SECRET_BYTES))
-                write_durably(secret, os.urandom(SECRET_BYTES))
+        self._unopened(wait_seconds, self._disown)
 
     def close(self, wait_seconds: float = _LOCK_WAIT_SECONDS / 2) -> None:
         """Closes the files; the next use opens them again.
@@ -237,65 +198,92 @@ class Device:
             wait_seconds: how long to wait for a thread that is inside, and for other processes.
         """
         deadline = time.monotonic() + wait_seconds
-        if self._acquire(wait_seconds):
-            try:
-                self._be_alone(deadline)
-                self._close_files()
-            finally:
-                self._release()
+        with contextlib.suppress(BusyError):
+            self._gate.through(wait_seconds, self._close_alone, deadline)
 
     def suspend(self) -> None:
         """Before a fork: closes the files and keeps every other thread out until `resume`.
 
         SQLite connections must not cross a fork, not even to be closed on the other side.
         """
-        self._suspended = self._acquire(_LOCK_WAIT_SECONDS)
-        if self._suspended and self._lock_file is not None:
+        if self._gate.bar(_LOCK_WAIT_SECONDS) and self._gate.file_is_open:
             # The host waits for this, and for whoever records next.
-            ledger, spool = self.directory / _LEDGER, self.directory / _SPOOL
-            self._be_alone(time.monotonic() + _LOCK_WAIT_SECONDS)
-            with _database.logs_kept(ledger, spool):
-                self._close_files()
+            kept = self.directory / _LEDGER, self.directory / _SPOOL
+            self._close_alone(time.monotonic() + _LOCK_WAIT_SECONDS, *kept)
 
     def resume(self) -> None:
         """After a fork, in the parent."""
-        if self._suspended:
-            self._release()
+        self._gate.unbar()
 
     def forked(self) -> None:
         """After a fork, in the child."""
-        if not self._suspended:
-            # Some thread was stuck inside. Its connections stay open, untouched, to the end.
-            _ABANDONED.append((self.__dict__.pop("ledger", None), self.__dict__.pop("spool", None)))
-            self._close_files()
-        self._lock = threading.RLock()
-        self._inside = False
+        files = [self.__dict__.pop(name, None) for name in ("ledger", "spool")]
+        # Some thread was stuck inside. Its connections stay open, untouched, to the end; this one
+        # finds that they do nothing, if it was a signal handler of its own that forked.
+        _ABANDONED.extend(files)
+        if self._gate.forked():
+            for file in files:
+                if file is not None:
+                    file.abandon()
+        self._close_files()
+        self._process = os.getpid()
 
     def __del__(self) -> None:
-        self._be_alone(0.0)
-        self._close_files()
+        if os.getpid() == self._process:
+            self._close_alone(0.0)
 
-    def _acquire(self, timeout_seconds: float) -> bool:
-        if not self._lock.acquire(timeout=timeout_seconds):
-            return False
-        # A signal handler may record while its own thread is in here; it must not wait for itself.
-        if self._inside:
-            self._lock.release()
-            return False
-        self._inside = True
-        return True
+    def _use(
+        self,
+        wait_seconds: float,
+        deadline: float,
+        action: Callable[[*_Ts], _T],
+        arguments: tuple[*_Ts],
+    ) -> _T:
+        fit = inside = False
+        try:
+            if self._ready:
+                self._gate.seize(deadline)
+                self._ready = False
+                fit = self._in_place()
+            if not fit:
+                # If somebody deleted or replaced the files, what is written to these is lost, and
+                # the budget that they remember would be spent once more by the next process.
+                self._open(deadline)
+            inside = True
+            result = action(*arguments)
+        except BusyError as error:
+            if wait_seconds >= _LOCK_WAIT_SECONDS:
+                self._refuse(error)  # the next one would wait in vain, too
+            raise
+        except BaseException as error:
+            trouble = isinstance(error, STORAGE_ERRORS)
+            if inside and trouble and not isinstance(error, SecretReplacedError):
+                self._refuse(error)
+            else:
+                # An exception of a signal handler perhaps: what is half done is not gone on with.
+                self._close_files()
+            raise
+        self._ready = self._gate.file_is_open  # unless a fork has left this behind in its child
+        return result
 
-    def _release(self) -> None:
-        self._inside = False
-        self._lock.release()
+    def _close_alone(self, deadline: float, *kept: Path) -> None:
+        """Takes the directory's lock to close the files: the last one to close moves the log.
+
+        If another process is stuck with it, SQLite's own locks must do.
+        """
+        with contextlib.suppress(StorageError, OSError):
+            self._gate.seize(deadline)
+        with _database.logs_kept(*kept):
+            self._close_files()
 
     def _open(self, deadline: float) -> None:
+        self._close_files()
         if time.monotonic() < self._retry_at:
             raise self._refused()
         try:
             make_private(self.directory, _OURS)
-            self._lock_file = os.open(self.directory / _LOCK, os.O_CREAT | os.O_RDWR, 0o600)
-            seize(self._lock_file, deadline)
+            self._gate.open_file(self.directory / _LOCK)
+            self._gate.seize(deadline)
             self._open_files()
         except BusyError:
             self._close_files()
@@ -369,45 +357,40 @@ class Device:
         """The latest refusal, as an error that was not raised before."""
         return type(self._refusal)(*self._refusal.args)
 
-    @contextlib.contextmanager
-    def _unopened(self, wait_seconds: float) -> Iterator[None]:
-        """Keeps everybody else out while files are changed that cannot be opened together."""
+    def _unopened(self, wait_seconds: float, action: Callable[[*_Ts], _T], *arguments: *_Ts) -> _T:
+        """Does something to files that cannot be opened together, while nobody else is there."""
         deadline = time.monotonic() + wait_seconds
-        if not self._acquire(wait_seconds):
-            raise BusyError("the storage is in use")
-        try:
+
+        def work() -> _T:
             self._close_files()
-            self._lock_file = os.open(self.directory / _LOCK, os.O_CREAT | os.O_RDWR, 0o600)
-            seize(self._lock_file, deadline)
-            yield
-        finally:
-            self._close_files()
-            self._release()
+            self._gate.open_file(self.directory / _LOCK)
+            try:
+                self._gate.seize(deadline)
+                return action(*arguments)
+            finally:
+                self._close_files()
+
+        return self._gate.through(wait_seconds, work)
 
     def _clear(self, reason: Dropped) -> int:
         with contextlib.closing(Spool(self.directory / _SPOOL, self._journal)) as spool:
             return spool.clear(reason)
 
-    def _be_alone(self, deadline: float) -> None:
-        """Takes the directory's lock to close the files: the last one to close moves the log.
-
-        If another process is stuck with it, SQLite's own locks must do.
-        """
-        if self._lock_file is not None:
-            with contextlib.suppress(StorageError, OSError):
-                seize(self._lock_file, deadline)
+    def _disown(self) -> None:
+        self._clear(Dropped.CONSENT_WITHDRAWN)
+        secret = self.directory / _SECRET
+        if secret.exists():
+            overwrite(secret, os.urandom(SECRET_BYTES))
+            write_durably(secret, os.urandom(SECRET_BYTES))
 
     def _close_files(self) -> None:
+        self._ready = False
         for name in ("spool", "ledger"):
             file = self.__dict__.pop(name, None)
             if file is not None:
                 with contextlib.suppress(sqlite3.Error):
                     file.close()
-        # Taken first: closed twice, the number might be that of a file of the host by then.
-        lock_file, self._lock_file = self._lock_file, None
-        if lock_file is not None:
-            with contextlib.suppress(OSError):
-                os.close(lock_file)
+        self._gate.close_file()
 
 
 def _say(error: BaseException) -> str:

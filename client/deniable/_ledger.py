@@ -148,8 +148,8 @@ class Ledger:
             if _within(limits, account) and execute(_WRITE_UNCHANGED, both).rowcount > 0:
                 self._known, self.lifetime = account, account[2]
                 return Outcome.RECORDED
-        execute("BEGIN IMMEDIATE")
         try:
+            execute("BEGIN IMMEDIATE")
             query = _READ if digest is None else _READ_MEMOIZED
             found = execute(query, (metric, every, self._fingerprint)).fetchone()
             if found is None:
@@ -260,6 +260,10 @@ class Ledger:
     def close(self) -> None:
         """Closes the file."""
         self._connection.close()
+
+    def abandon(self) -> None:
+        """Lets nothing more be done with the file, which another process goes on to use."""
+        _database.seal(self._connection)
 
     def _bring_up(self, found: int) -> None:
         from deniable._earlier_ledgers import FIRST, bring_up  # seldom needed

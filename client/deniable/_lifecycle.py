@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import atexit
 import contextlib
 import os
 import threading
@@ -58,8 +57,8 @@ class Engine:
         self.randomness = randomness
         self.closed = False
         uploader.owner = weakref.ref(self)
-        with _engines_lock:
-            _engines.add(self)
+        device.has_forked = weakref.WeakMethod(self.forked)
+        _engines[id(self)] = self
 
     def forked(self) -> None:
         """In a forked child: nothing that was random, locked or running crosses over."""
@@ -74,6 +73,7 @@ def close(engines: Sequence[Engine]) -> None:
     began = time.monotonic()
     threads = []
     for engine in engines:
+        engine.device.notice_fork()
         engine.closed = True
         thread = engine.uploader.stop()
         if thread is not None and thread is not threading.current_thread():
@@ -89,41 +89,38 @@ def close(engines: Sequence[Engine]) -> None:
         engine.device.close(max(0.0, deadline - time.monotonic()))
 
 
-_engines: weakref.WeakSet[Engine] = weakref.WeakSet()
-_engines_lock = threading.Lock()
+# Looked at and added to without a lock, which a signal might leave held.
+_engines: weakref.WeakValueDictionary[int, Engine] = weakref.WeakValueDictionary()
 
 
-def _close_all() -> None:
-    with _engines_lock:
-        engines = list(_engines)
-    close(engines)
+def close_all() -> None:
+    """Closes every engine there is; `deniable` has this done when the interpreter exits."""
+    close(_living())
+
+
+def _living() -> list[Engine]:
+    return [engine for each in _engines.valuerefs() if (engine := each()) is not None]
 
 
 def _before_fork() -> None:
-    _engines_lock.acquire()
-    for engine in _engines:
+    for engine in _living():
         engine.device.suspend()
     _loading.suspend()  # last: inside the storage something may have to be imported
 
 
 def _after_fork_in_parent() -> None:
-    for engine in _engines:
+    for engine in _living():
         engine.device.resume()
     _loading.resume()
-    _engines_lock.release()
 
 
 def _after_fork_in_child() -> None:
-    global _engines_lock
-    for engine in _engines:
+    for engine in _living():
         engine.forked()
     _loading.forked()
-    _engines_lock = threading.Lock()
 
 
-atexit.register(_close_all)
-os.register_at_fork(
-    before=_before_fork,
-    after_in_parent=_after_fork_in_parent,
-    after_in_child=_after_fork_in_child,
-)
+os.register_at_fork(before=_before_fork, after_in_child=_after_fork_in_child)
+for _ in range(2):
+    # A signal may end the first one before its first step; the second finds what is left.
+    os.register_at_fork(after_in_parent=_after_fork_in_parent)

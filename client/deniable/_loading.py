@@ -19,7 +19,7 @@ FORK_WAIT_SECONDS: Final = 2.0
 """Imports take less, and a host that forks must not wait for ever."""
 
 _lock = threading.RLock()  # a signal handler may fork, or import, while its thread does
-_suspended = False
+_forking: set[int] = set()  # threads, by their numbers
 
 
 def whole() -> AbstractContextManager[bool]:
@@ -29,17 +29,24 @@ def whole() -> AbstractContextManager[bool]:
 
 def suspend() -> None:
     """Before a fork: lets imports end and none begin."""
-    global _suspended
-    _suspended = _lock.acquire(timeout=FORK_WAIT_SECONDS)
+    _forking.add(threading.get_ident())
+    _lock.acquire(timeout=FORK_WAIT_SECONDS)
 
 
 def resume() -> None:
-    """After a fork, in the parent."""
-    if _suspended:
-        _lock.release()
+    """After a fork, in the parent; undoes as much of `suspend` as was done."""
+    me = threading.get_ident()
+    if me in _forking:
+        try:
+            _lock.release()
+        except RuntimeError:
+            pass  # it was not taken
+        finally:
+            _forking.discard(me)
 
 
 def forked() -> None:
     """After a fork, in the child."""
     global _lock
     _lock = threading.RLock()
+    _forking.clear()

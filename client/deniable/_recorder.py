@@ -134,10 +134,11 @@ class Recorder:
         if plan.owing:
             # As a report of absence would have it, so that neither day nor time tells them apart.
             day, since = plan.closing(current, epoch)
+        use = self._device.use
         try:
-            outcome, due = self._store_if_agreed(plan, item, current, epoch, day, since)
+            outcome, due = use(self._store_if_agreed, plan, item, current, epoch, day, since)
         except SecretReplacedError:  # it has been closed, and is opened with the new one
-            outcome, due = self._store_if_agreed(plan, item, current, epoch, day, since)
+            outcome, due = use(self._store_if_agreed, plan, item, current, epoch, day, since)
         if outcome in _MARKED:
             # Marks never go back, so the next call today need not ask the ledger.
             plan.reported = current
@@ -177,25 +178,32 @@ class Recorder:
         looked = (epoch, self._consent.withdrawals)
         if looked == self._looked or not self._owing or self._consent.owed:
             return False
+        try:
+            recorded = self._device.use(self._report_due_absences, epoch)
+        except SecretReplacedError:
+            return False  # the next look is due
+        self._looked = looked
+        return recorded
+
+    def _report_due_absences(self, epoch: int) -> bool:
+        if not self._consent.given:
+            return False
+        ledger = self._device.ledger
         recorded = False
-        with contextlib.suppress(SecretReplacedError), self._device as device:
-            if not self._consent.given:
-                return False
-            owed, excused = [], []
-            for name in self._owing:
-                own = name, self._registry.metrics[name].spec.every
-                last = device.ledger.enrolled(*own)
-                if self._remote.disables(name):
-                    if last is not None:
-                        excused.append(own)
-                elif last != epoch:
-                    if last is not None:
-                        recorded = self._report_none(name, last, epoch) or recorded
-                    owed.append(own)
-            # Last: whoever dies before it finds the periods reported, and enrols then.
-            if owed or excused:
-                device.ledger.enrol(owed, excused, epoch)
-            self._looked = looked  # not if the secret was replaced: then the next look is due
+        owed, excused = [], []
+        for name in self._owing:
+            own = name, self._registry.metrics[name].spec.every
+            last = ledger.enrolled(*own)
+            if self._remote.disables(name):
+                if last is not None:
+                    excused.append(own)
+            elif last != epoch:
+                if last is not None:
+                    recorded = self._report_none(name, last, epoch) or recorded
+                owed.append(own)
+        # Last: whoever dies before it finds the periods reported, and enrols then.
+        if owed or excused:
+            ledger.enrol(owed, excused, epoch)
         return recorded
 
     def _report_none(self, name: str, last: int, epoch: int) -> bool:
@@ -216,11 +224,10 @@ class Recorder:
     def _store_if_agreed(
         self, plan: Plan, item: object, current: int, epoch: int, day: int, since: float
     ) -> tuple[Outcome, float]:
-        with self._device:
-            if not self._consent.given:
-                # Withdrawn by now, and what was pending is deleted.
-                return Outcome.NO_CONSENT, since
-            return self._store(plan, item, current, epoch, day, since)
+        if not self._consent.given:
+            # Withdrawn by now, and what was pending is deleted.
+            return Outcome.NO_CONSENT, since
+        return self._store(plan, item, current, epoch, day, since)
 
     def _store(
         self, plan: Plan, item: object, current: int, epoch: int, day: int, since: float

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import os
 import sqlite3
-import threading
 import time
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, ClassVar, NamedTuple, Self
+from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple
 
 from deniable import _database, _ledger, _spool
 from deniable._client import Client
@@ -19,11 +18,16 @@ from deniable_shared.errors import RecordError
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
+    from typing import TypeVar, TypeVarTuple
 
     from deniable._disclosure import Disclosure
     from deniable._status import Journal
     from deniable_shared.registry import Registry
 
+    _T = TypeVar("_T")
+    _Ts = TypeVarTuple("_Ts")
+
+_FOREVER: Final = -1.0
 
 Given = bool | float | str | Mapping[str, bool | str]
 Kept = Given | tuple[Given, str]
@@ -69,13 +73,14 @@ class _MemoryDevice(Device):
         """It does from the beginning."""
         return True
 
-    def enter(self, wait_seconds: float) -> Self:  # noqa: ARG002  nobody stays long
-        """Keeps other threads out."""
-        self._lock.acquire()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._lock.release()
+    def use(
+        self,
+        action: Callable[[*_Ts], _T],
+        *arguments: *_Ts,
+        wait_seconds: float | None = None,  # noqa: ARG002  nobody stays long
+    ) -> _T:
+        """Does something while no other thread does."""
+        return self._gate.through(_FOREVER, action, *arguments)
 
     def sync(self) -> None:
         """Nothing survives a power failure."""
@@ -90,15 +95,11 @@ class _MemoryDevice(Device):
 
     def suspend(self) -> None:
         """Before a fork: keeps other threads out."""
-        self._lock.acquire()
-
-    def resume(self) -> None:
-        """After a fork, in the parent."""
-        self._lock.release()
+        self._gate.bar(_FOREVER)
 
     def forked(self) -> None:
         """After a fork, in the child, which has a copy of everything."""
-        self._lock = threading.RLock()
+        self._gate.forked()
 
     def _renew(self) -> None:
         self.secret = os.urandom(SECRET_BYTES)
@@ -198,8 +199,8 @@ class RecordingClient(Client):
         """What a page of the program's settings would show; see `Client.disclosure`."""
         from deniable._disclosure import in_memory
 
-        with self._device as device:
-            return in_memory(device.spool._connection, device.ledger._connection, self._clock)
+        spool, ledger = self._device.spool._connection, self._device.ledger._connection
+        return self._device.use(in_memory, spool, ledger, self._clock)
 
     def __repr__(self) -> str:
         return (

@@ -7,6 +7,7 @@ thin and slow down; the aggregator only hands it on. There is no code here, and 
 
 from __future__ import annotations
 
+import contextlib
 import time
 
 from deniable import _loading
@@ -140,13 +141,9 @@ class Remote:
             return
         self._asked = today
         self._ask(self._fetch)
-        try:
-            with self._device:
-                # Another process may have got a newer one meanwhile, which must not be lost.
-                if self._load():
-                    self._keep(today)
-        except STORAGE_ERRORS:
-            pass  # the device has noted why; what was learnt holds in this process
+        # The device notes why it cannot; what was learnt holds in this process.
+        with contextlib.suppress(*STORAGE_ERRORS):
+            self._device.use(self._merge, today)
         self._asked = today
 
     def _ask(self, fetch: Callable[[str, float, int], tuple[int, bytes]]) -> None:
@@ -203,6 +200,11 @@ class Remote:
             if document:
                 self._take(document)
         return True
+
+    def _merge(self, asked: int) -> None:
+        # Another process may have got a newer one meanwhile, which must not be lost.
+        if self._load():
+            self._keep(asked)
 
     def _keep(self, asked: int) -> None:
         import json

@@ -286,6 +286,10 @@ class Spool:
         """Closes the file."""
         self._connection.close()
 
+    def abandon(self) -> None:
+        """Lets nothing more be done with the file, which another process goes on to use."""
+        _database.seal(self._connection)
+
     def _begin(self) -> None:
         self._connection = self._open()
         self._additions = self._connection.cursor()  # making one for each statement is felt

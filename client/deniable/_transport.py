@@ -42,10 +42,11 @@ class Response(NamedTuple):
 class Transport(Protocol):
     """Carries uploads. Called by one thread at a time, and perhaps in a forked child.
 
-    A transport that can be called by several threads at a time may say by how many in an attribute
-    ``lanes``; a flush then ends sooner. It may also have a method
-    ``fetch(path, timeout_seconds, limit_bytes)``, which returns the status and the body of a GET,
-    as `HttpTransport.fetch` does. Without it remote configuration is not used.
+    A class whose transports can be called by several threads at a time may say by how many in an
+    attribute ``lanes`` of its own; a flush then ends sooner. One that is derived from it has to say
+    so again. A transport may also have a method ``fetch(path, timeout_seconds, limit_bytes)``,
+    which returns the status and the body of a GET, as `HttpTransport.fetch` does. Without it remote
+    configuration is not used.
     """
 
     def send(self, body: bytes, timeout_seconds: float) -> Response:

@@ -147,8 +147,8 @@ class Uploader:
         try:
             if not self._device.exists:
                 return 0
-            with self._device.within(max(_COUNT_SECONDS, wait_seconds)) as device:
-                return device.spool.count()
+            wait_seconds = max(_COUNT_SECONDS, wait_seconds)
+            return self._device.use(lambda: self._device.spool.count(), wait_seconds=wait_seconds)
         except STORAGE_ERRORS:
             return None  # the device has noted why, unless it is merely in use
 
@@ -238,9 +238,7 @@ class Uploader:
     def _send_due(self, me: threading.Thread) -> None:
         while time.monotonic() >= self._courier.hold_until:
             now = self._clock()
-            with self._device as device:
-                device.spool.drop_before(epoch_at(now) - MAX_AGE_DAYS)
-                reports = device.spool.due(now, now + self._horizon_seconds, _BATCH)
+            reports = self._device.use(self._due, now)
             if not reports:
                 return
             for report in reports:
@@ -251,9 +249,7 @@ class Uploader:
 
     def _send_all(self, me: threading.Thread) -> None:
         today = epoch_at(self._clock())
-        with self._device as device:
-            device.spool.drop_before(today - MAX_AGE_DAYS)
-            last = device.spool.last_number()
+        last = self._device.use(self._last_number, today)
         reports = self._to_flush(me, today, last)
         share(
             reports,
@@ -264,8 +260,7 @@ class Uploader:
     def _to_flush(self, me: threading.Thread, today: int, last: int) -> Iterator[Pending]:
         after = 0
         while True:
-            with self._device as device:
-                reports = device.spool.between(after, last, _BATCH)
+            reports = self._device.use(self._between, after, last)
             if not reports:
                 return
             for report in reports:
@@ -279,9 +274,21 @@ class Uploader:
                     yield report
             after = reports[-1].number
 
+    def _due(self, now: float) -> list[Pending]:
+        spool = self._device.spool
+        spool.drop_before(epoch_at(now) - MAX_AGE_DAYS)
+        return spool.due(now, now + self._horizon_seconds, _BATCH)
+
+    def _last_number(self, today: int) -> int:
+        spool = self._device.spool
+        spool.drop_before(today - MAX_AGE_DAYS)
+        return spool.last_number()
+
+    def _between(self, after: int, last: int) -> list[Pending]:
+        return self._device.spool.between(after, last, _BATCH)
+
     def _next_wait(self) -> float | None:
-        with self._device as device:
-            due = device.spool.next_due()
+        due = self._device.use(lambda: self._device.spool.next_due())
         now = self._clock()
         longest = MAX_WAIT_SECONDS
         if self._owing:

@@ -40,8 +40,7 @@ def attentive(make_client, clock):
 
 
 def stored(client):
-    with client._device as device:
-        return device.spool.between(0, 99, 99)
+    return client._device.use(lambda: client._device.spool.between(0, 99, 99))
 
 
 def test_the_day_on_which_a_device_first_takes_part_costs_nothing(attentive):
@@ -273,8 +272,8 @@ def test_a_hundred_metrics_take_part_in_one_transaction(attentive):
     text = head + "".join(f"[metrics.m{number}]{theme}" for number in range(100))
     client = attentive(text, consent=False)
     statements = []
-    with client._device as device:
-        device.ledger._connection.set_trace_callback(statements.append)
+    device = client._device
+    device.use(lambda: device.ledger._connection.set_trace_callback(statements.append))
     client.consent = True
     assert sum(each.startswith("REPLACE INTO enrolled") for each in statements) == 100
     assert sum(each == "COMMIT" for each in statements) == 1

@@ -143,11 +143,10 @@ def test_closing_does_not_wait_for_a_thread_that_is_stuck_in_the_storage(make_cl
     stuck, done = threading.Event(), threading.Event()
 
     def sit_in_the_storage():
-        with client._device:
-            stuck.set()
-            done.wait(30)
+        stuck.set()
+        done.wait(30)
 
-    thread = threading.Thread(target=sit_in_the_storage)
+    thread = threading.Thread(target=client._device.use, args=(sit_in_the_storage,))
     thread.start()
     stuck.wait()
     client.close()

@@ -14,7 +14,7 @@ import sys
 
 import pytest
 
-from deniable import Outcome, _device
+from deniable import Outcome, _device, _gate
 from tests.client.transports import Accepting
 
 TRY_THE_LOCK = """
@@ -58,7 +58,7 @@ def test_an_interruption_around_the_lock_keeps_nobody_out(
     client.record("theme", "dark")
     clock.forward(days=1)
     locking = raising_once(fcntl.flock, lambda _, what: what == operation)
-    monkeypatch.setattr(_device.fcntl, "flock", locking)
+    monkeypatch.setattr(_gate.fcntl, "flock", locking)
     with pytest.raises(Interruption):
         client.record("theme", "dark")
     assert_the_lock_is_free(directory)
@@ -82,13 +82,13 @@ def test_an_interruption_while_the_files_are_opened_keeps_nobody_out(
 def test_a_descriptor_is_never_closed_twice(client, monkeypatch):
     """By the second time its number may be that of a socket of the host."""
     client.record("theme", "dark")
-    lock_file, closed = client._device._lock_file, []
+    lock_file, closed = client._device._gate._file, []
 
     def closing(file, close=os.close):
         closed.append(file)
         close(file)
 
-    monkeypatch.setattr(_device.os, "close", raising_once(closing, lambda file: file == lock_file))
+    monkeypatch.setattr(_gate.os, "close", raising_once(closing, lambda file: file == lock_file))
     with pytest.raises(Interruption):
         client.close()
     client.close()

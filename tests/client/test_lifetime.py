@@ -249,12 +249,11 @@ def test_what_is_owed_is_done_at_the_latest_when_the_client_is_closed(
     stuck, done = threading.Event(), threading.Event()
 
     def sit_in_the_storage():
-        with client._device:
-            stuck.set()
-            done.wait(30)
+        stuck.set()
+        done.wait(30)
 
     monkeypatch.setattr(_device, "_LOCK_WAIT_SECONDS", 0.01)
-    thread = threading.Thread(target=sit_in_the_storage)
+    thread = threading.Thread(target=client._device.use, args=(sit_in_the_storage,))
     thread.start()
     stuck.wait()
     secret = (directory / "secret").read_bytes()
@@ -282,16 +281,16 @@ def test_a_withdrawal_while_an_earlier_one_is_settled_is_settled_too(make_client
     """Another thread agrees, records and withdraws just after the first wiping."""
     client = make_client()
     client.record("theme", "dark")
-    close = _device.Device.__exit__
+    use = _device.Device.use
 
-    def closed(device, *error):
+    def closed(device, action, **options):
         monkeypatch.undo()
-        close(device, *error)
+        use(device, action, **options)
         client.consent = True
         assert client.record("late", value=True) is Outcome.RECORDED
         client._consent.withdraw()
 
-    monkeypatch.setattr(_device.Device, "__exit__", closed)
+    monkeypatch.setattr(_device.Device, "use", closed)
     client._consent.withdraw()
     client._consent.settle()
     client.close()

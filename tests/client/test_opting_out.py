@@ -7,7 +7,8 @@ import sqlite3
 
 import pytest
 
-from deniable import FlushResult, Outcome, _device
+from deniable import FlushResult, Outcome, _device, _gate
+from deniable._directory import BusyError
 from deniable.testing import RecordingClient
 from deniable_shared.registry import parse
 from tests.client.conftest import REGISTRY
@@ -118,7 +119,11 @@ def test_opting_out_waits_for_whoever_uses_the_directory(make_client, directory,
     """That it is in use is no reason to go round secret and ledger."""
     client = make_client()
     client.record("theme", "dark")
-    monkeypatch.setattr(_device.Device, "_acquire", lambda *_: False)
+
+    def busy(*_):
+        raise BusyError("the storage is in use")
+
+    monkeypatch.setattr(_gate.Gate, "through", busy)
     client.consent = False
     assert client._consent.owed
     monkeypatch.undo()

@@ -31,10 +31,10 @@ def claimed(make_client, collector, clock, neighbour):
     """A client whose one report the neighbour is sending."""
     client = make_client(endpoint=collector.endpoint, clock=clock)
     client.record("theme", "dark")
-    with client._device as device:
-        device.spool._connection.execute(
-            "UPDATE report SET due = ?, claimant = ?", (NOON + 10.0, neighbour.pid)
-        )
+    claim = "UPDATE report SET due = ?, claimant = ?"
+    client._device.use(
+        lambda: client._device.spool._connection.execute(claim, (NOON + 10.0, neighbour.pid))
+    )
     return client
 
 
@@ -65,16 +65,14 @@ def test_what_could_not_be_sent_is_claimed_no_more(make_client, collector):
     client = make_client(endpoint=collector.endpoint)
     client.record("theme", "dark")
     client.flush()
-    with client._device as device:
-        (report,) = device.spool.between(0, 99, 99)
+    (report,) = client._device.use(lambda: client._device.spool.between(0, 99, 99))
     assert (report.tries, report.claimant) == (1, 0)
 
 
 @pytest.fixture
 def device(directory):
     used = Device(directory, Journal())
-    with used:
-        pass
+    used.use(lambda: None)
     return used
 
 
@@ -93,8 +91,7 @@ def test_files_are_closed_under_the_lock_of_the_directory(device, directory, mon
 
     monkeypatch.setattr(Ledger, "close", watched)
     device.close()
-    with device:
-        pass
+    device.use(lambda: None)
     device.suspend()
     device.resume()
     os.close(other)
@@ -106,13 +103,12 @@ def test_closing_ends_even_if_somebody_is_stuck_with_the_lock(device, directory)
     fcntl.flock(other, fcntl.LOCK_EX)
     device.close()
     os.close(other)
-    with device:
-        pass
+    device.use(lambda: None)
 
 
 def test_a_fork_does_not_wait_for_the_log_to_be_copied(device, directory):
-    with device:
-        device.spool.add(b"i" * 16, b"d" * 32, 20_800, b"noise", 0, 0.0, "{}")
+    row = (b"i" * 16, b"d" * 32, 20_800, b"noise", 0, 0.0, "{}")
+    device.use(lambda: device.spool.add(*row))
     device.suspend()
     device.resume()
     files = ("ledger.sqlite", "spool.sqlite")

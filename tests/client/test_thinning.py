@@ -31,11 +31,8 @@ class Folder:
     def __init__(self, directory):
         self.directory = directory
 
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        pass
+    def use(self, action, *arguments):
+        return action(*arguments)
 
 
 def remote(directory, document):

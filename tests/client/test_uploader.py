@@ -44,8 +44,8 @@ def test_a_report_waits_for_its_random_time(make_client, collector, clock):
     client = make_client(endpoint=collector.endpoint, clock=clock, upload_delay_seconds=20 * DAY)
     for name, value in (("theme", "dark"), ("late", True), ("emoji", "x"), ("city", "y")):
         client.record(name, value)
-    with client._device as device:
-        dues = [report.due - clock.now for report in device.spool.between(0, 99, 99)]
+    reports = client._device.use(lambda: client._device.spool.between(0, 99, 99))
+    dues = [report.due - clock.now for report in reports]
     assert all(0 <= due <= 20 * DAY for due in dues)
     assert len(set(dues)) == 4
 

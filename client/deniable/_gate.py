@@ -1,0 +1,133 @@
+"""The gate to a directory: one thread of one process at a time, whatever happens to that thread."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import threading
+
+from deniable._directory import BusyError, seize
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+    from typing import Any, TypeVar, TypeVarTuple
+
+    _T = TypeVar("_T")
+    _Ts = TypeVarTuple("_Ts")
+
+
+class Gate:
+    """A lock of threads, and within it the lock file that processes respect.
+
+    Signal handlers of the host may raise, and do it when a function begins or a call returns. So
+    nothing is used as a context whose end is a function in Python: it may be over before it began.
+    What gives a lock back is the first call in its ``finally``, and no call stands between taking
+    one and the ``try``.
+    """
+
+    def __init__(self) -> None:
+        self._file: int | None = None
+        self._lock: Any = threading.RLock()
+        self._inside = False
+
+    @property
+    def file_is_open(self) -> bool:
+        """Whether the lock file is open."""
+        return self._file is not None
+
+    def through(self, wait_seconds: float, action: Callable[[*_Ts], _T], *arguments: *_Ts) -> _T:
+        """Does something while no other thread is inside.
+
+        Args:
+            wait_seconds: how long to wait for another thread; 0 or more.
+            action: may `seize` the lock file, which is given back at the end.
+            arguments: what it is called with.
+
+        Raises:
+            BusyError: if others need longer, or if this thread is inside already: a signal handler
+                may record while its own thread does, and must not wait for itself.
+        """
+        lock = self._lock
+        if lock._is_owned():  # as threading.Condition asks
+            raise BusyError("the storage is in use")
+        try:
+            entered = lock.acquire(timeout=wait_seconds)
+        except BaseException:
+            if lock._is_owned():
+                lock.release()
+            raise
+        if not entered:
+            raise BusyError("the storage is in use")
+        try:
+            self._inside = True
+            return action(*arguments)
+        finally:
+            try:
+                if self._file is not None:
+                    fcntl.flock(self._file, fcntl.LOCK_UN)
+            finally:
+                self._inside = False
+                lock.release()
+
+    def open_file(self, path: Path) -> None:
+        """Opens the lock file, and makes it if there is none."""
+        self._file = os.open(path, os.O_CREAT | os.O_RDWR, 0o600)
+
+    def seize(self, deadline: float) -> None:
+        """Keeps other processes out, until the end of `through` or `close_file`.
+
+        Args:
+            deadline: of the monotonic clock; it is tried once at least.
+
+        Raises:
+            BusyError: if another process was inside until then.
+            OSError: if the lock file cannot be used.
+        """
+        if self._file is not None:
+            seize(self._file, deadline)
+
+    def close_file(self) -> None:
+        """Closes the lock file."""
+        # Taken first: closed twice, the number might be that of a file of the host by then.
+        file, self._file = self._file, None
+        if file is not None:
+            try:  # noqa: SIM105  no call may come between
+                os.close(file)
+            except OSError:
+                pass
+
+    def bar(self, wait_seconds: float) -> bool:
+        """Before a fork: keeps other threads out until `unbar`.
+
+        Args:
+            wait_seconds: how long to wait for another thread; 0 or more.
+
+        Returns:
+            False if others need longer, or if this thread is inside.
+        """
+        lock = self._lock
+        return not lock._is_owned() and lock.acquire(timeout=wait_seconds)
+
+    def unbar(self) -> None:
+        """After a fork, in the parent; undoes as much of `bar` as was done."""
+        lock = self._lock
+        if lock._is_owned() and not self._inside:
+            try:
+                if self._file is not None:
+                    fcntl.flock(self._file, fcntl.LOCK_UN)
+            finally:
+                lock.release()
+
+    def forked(self) -> bool:
+        """After a fork, in the child: a new lock, for others may have held the old one.
+
+        Returns:
+            Whether this thread was inside, and will find itself there.
+        """
+        inside = self._inside and self._lock._is_owned()
+        self._lock = threading.RLock()
+        self._inside = False
+        return bool(inside)
