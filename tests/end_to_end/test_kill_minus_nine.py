@@ -77,7 +77,7 @@ class Relay(threading.Thread):
             attempts = 1
             while not self.sent(body):
                 attempts += 1
-                time.sleep(0.005)
+                time.sleep(0.05)
             self.repeats += attempts > 1
             for name, part in zip(("theme", "late"), parts, strict=True):
                 self.acknowledged.update((name, item) for item in part.payload)
