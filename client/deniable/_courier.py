@@ -19,8 +19,9 @@ if TYPE_CHECKING:
     from typing import Final
 
     from deniable._device import Device
+    from deniable._pending import Pending
     from deniable._remote import Remote
-    from deniable._spool import Pending, Spool
+    from deniable._spool import Spool
     from deniable._status import Journal
     from deniable._transport import Response, Transport
 

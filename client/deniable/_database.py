@@ -28,7 +28,18 @@ LOG_PAGES: Final = 1_000
 does the next one. Four times as many make that rarer, and every commit two microseconds slower."""
 
 _PRIVATE_FILE: Final = 0o600
-_CORRUPT: Final = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
+_DAMAGE: Final = frozenset(
+    {
+        sqlite3.SQLITE_CORRUPT,
+        sqlite3.SQLITE_NOTADB,
+        sqlite3.SQLITE_ERROR,  # a table or a column is missing
+        sqlite3.SQLITE_CONSTRAINT,
+        sqlite3.SQLITE_FORMAT,
+        sqlite3.SQLITE_MISMATCH,
+        sqlite3.SQLITE_SCHEMA,
+        sqlite3.SQLITE_TOOBIG,
+    }
+)
 
 
 def create(path: Path) -> None:
@@ -103,10 +114,30 @@ def seal(connection: sqlite3.Connection) -> None:
     connection.set_authorizer(lambda *_: sqlite3.SQLITE_DENY)
 
 
-def is_corrupt(error: BaseException) -> bool:
-    """Whether an error says that a file is damaged, not merely busy, full or unreadable."""
+def damage(what: str) -> sqlite3.DatabaseError:
+    """The error of a file that SQLite finds nothing wrong with, and that is not what was written.
+
+    Args:
+        what: in a few words without any value.
+    """
+    error = sqlite3.DatabaseError(what)
+    error.sqlite_errorcode = sqlite3.SQLITE_CORRUPT
+    return error
+
+
+def is_damage(error: BaseException) -> bool:
+    """Whether an error says that a file is damaged, not merely busy, full or unreadable.
+
+    What a signal handler of the host raised says nothing about the file.
+    """
+    if isinstance(error, UnicodeDecodeError):  # of SQLite's words about a damaged schema
+        return True
+    if not isinstance(error, sqlite3.Error):
+        return False
     code = getattr(error, "sqlite_errorcode", None)
-    return isinstance(code, int) and code & 0xFF in _CORRUPT
+    if code is None:  # of this module's own errors only that of a text that is none
+        return isinstance(error, sqlite3.OperationalError)
+    return isinstance(code, int) and code & 0xFF in _DAMAGE
 
 
 def is_full(error: BaseException) -> bool:

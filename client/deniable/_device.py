@@ -347,7 +347,7 @@ class Device:
         self._close_files()
         ours = isinstance(error, (StorageError, LedgerError))
         # The spool replaces a damaged file itself.
-        unknown = isinstance(error, (DistrustError, LedgerError)) or _database.is_corrupt(error)
+        unknown = isinstance(error, (DistrustError, LedgerError)) or _database.is_damage(error)
         kind = DistrustError if unknown else StorageError
         self._refusal = kind(str(error) if ours else _say(error))
         self._retry_at = time.monotonic() + REOPEN_SECONDS

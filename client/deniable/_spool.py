@@ -10,8 +10,8 @@ import os
 import sqlite3
 
 from deniable import _database
+from deniable._pending import Pending, pending
 from deniable._status import Dropped
-from deniable_shared.frozen import frozen
 
 TYPE_CHECKING = False
 
@@ -66,40 +66,6 @@ DELETE FROM report WHERE number IN (SELECT number FROM report ORDER BY number LI
 _COUNT: Final = "SELECT count(*) FROM report"
 
 
-@frozen
-class Pending:
-    """A stored report.
-
-    Attributes:
-        number: its place in the spool; it never leaves the device.
-        upload_id: 16 random bytes, chosen when it was recorded.
-        digest: of its spec.
-        epoch: UTC day, in days since 1970-01-01.
-        payload: the report.
-        spent: nano-nats that the ledger had ever spent once this report was paid for.
-        due: when it is to be sent, in seconds since 1970-01-01.
-        tries: how often it was tried.
-        claimant: the process that is trying it, or has died at it; 0 for none.
-    """
-
-    number: int
-    upload_id: bytes
-    digest: bytes
-    epoch: int
-    payload: bytes
-    spent: int
-    due: float
-    tries: int
-    claimant: int
-
-    def body(self) -> bytes:
-        """The upload: the same bytes at every try."""
-        from deniable_shared import wire  # with msgpack, which was loaded to record
-
-        part = wire.Part(self.digest, self.epoch, self.payload)
-        return wire.encode(wire.Upload(self.upload_id, (part,)))
-
-
 class Spool:
     """The spool file of one device. Not thread-safe: its owner holds a lock.
 
@@ -123,8 +89,8 @@ class Spool:
         self._described: set[bytes] = set()
         try:
             self._begin()
-        except sqlite3.Error as error:
-            if not _database.is_corrupt(error):
+        except (sqlite3.Error, UnicodeDecodeError) as error:
+            if not _database.is_damage(error):
                 raise
             self._set_aside()
             self._begin()
@@ -154,8 +120,8 @@ class Spool:
         row = (upload_id, epoch, payload, spent, due, digest)
         try:
             number = self._insert(row, description)
-        except sqlite3.Error as error:
-            if _database.is_corrupt(error):
+        except (sqlite3.Error, UnicodeDecodeError) as error:
+            if _database.is_damage(error):
                 self._begin_anew()
             elif not (_database.is_full(error) and self._make_room()):
                 raise
@@ -167,7 +133,7 @@ class Spool:
 
     def count(self) -> int:
         """How many reports are stored."""
-        return self._healing(lambda: int(self._connection.execute(_COUNT).fetchone()[0]))
+        return self._number(_COUNT)
 
     def due(self, now: float, horizon: float, limit: int) -> list[Pending]:
         """Reports whose time has come, the longest overdue first.
@@ -188,14 +154,12 @@ class Spool:
 
     def last_number(self) -> int:
         """The number of the newest report, 0 if there is none."""
-        query = "SELECT ifnull(max(number), 0) FROM report"
-        return self._healing(lambda: int(self._connection.execute(query).fetchone()[0]))
+        return self._number("SELECT ifnull(max(number), 0) FROM report")
 
     def next_due(self) -> float | None:
         """When the next report is due, or None if there is none."""
-        query = "SELECT min(due) FROM report"
-        due: float | None = self._healing(lambda: self._connection.execute(query).fetchone()[0])
-        return due
+        query = "SELECT due FROM report ORDER BY due LIMIT 1"
+        return self._healing(lambda: self._one(query, float))
 
     def claim(self, report: Pending, due: float) -> bool:
         """Takes a report for one try: to everybody else it is due later from now on.
@@ -215,8 +179,7 @@ class Spool:
 
     def uploaded(self) -> int:
         """Nano-nats that the ledger had ever spent once it had paid for all that was uploaded."""
-        query = "SELECT spent FROM uploaded"
-        return self._healing(lambda: int(self._connection.execute(query).fetchone()[0]))
+        return self._number("SELECT spent FROM uploaded")
 
     def delivered(self, report: Pending) -> bool:
         """Moves a report that the aggregator took to those that are remembered.
@@ -306,9 +269,7 @@ class Spool:
             if _database.version(connection) == 0:
                 _database.initialise(connection, _SCHEMA, VERSION)
             if _database.version(connection) != VERSION:
-                error = sqlite3.DatabaseError("the spool is not one of this version")
-                error.sqlite_errorcode = sqlite3.SQLITE_CORRUPT
-                raise error
+                raise _database.damage("the spool is not one of this version")
             _database.log_ahead(connection)
             connection.execute(f"PRAGMA max_page_count = {MAX_BYTES // _database.PAGE_BYTES}")
         except BaseException:
@@ -317,14 +278,35 @@ class Spool:
         return connection
 
     def _select(self, query: str, row: tuple[float, ...]) -> list[Pending]:
-        rows = self._healing(lambda: self._connection.execute(query, row).fetchall())
-        return [Pending(*columns) for columns in rows]
+        def read() -> list[Pending]:
+            return [pending(columns) for columns in self._connection.execute(query, row)]
+
+        return self._healing(read)
+
+    def _number(self, query: str) -> int:
+        def read() -> int:
+            number = self._one(query, int)
+            if number is None:
+                raise _database.damage("a row is missing")
+            return number
+
+        return self._healing(read)
+
+    def _one(self, query: str, kind: type[_T]) -> _T | None:
+        """The one value that is asked for, or None if there is no row."""
+        row = self._connection.execute(query).fetchone()
+        if row is None:
+            return None
+        if type(row[0]) is not kind:
+            raise _database.damage("a value is not of its kind")
+        value: _T = row[0]
+        return value
 
     def _healing(self, operation: Callable[[], _T]) -> _T:
         try:
             return operation()
-        except sqlite3.Error as error:
-            if not _database.is_corrupt(error):
+        except (sqlite3.Error, UnicodeDecodeError) as error:
+            if not _database.is_damage(error):
                 raise
         self._begin_anew()
         return operation()
@@ -374,12 +356,12 @@ class Spool:
         pages = self._connection.execute("PRAGMA page_count").fetchone()[0]
         if pages < MAX_BYTES // _database.PAGE_BYTES:
             return False  # the disk is full, not the spool: dropping would help nobody
-        if self._connection.execute("DELETE FROM sent").rowcount:
+        if self._healing(lambda: self._connection.execute("DELETE FROM sent").rowcount):
             return True
         self._drop_oldest(-(-self.count() // 10))
         return True
 
     def _drop_oldest(self, count: int) -> int:
-        dropped = self._connection.execute(_DROP_OLDEST, (count,)).rowcount
+        dropped = self._healing(lambda: self._connection.execute(_DROP_OLDEST, (count,)).rowcount)
         self._journal.drop(Dropped.SPOOL_FULL, dropped)
         return dropped

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from typing import Final
 
     from deniable._device import Device
+    from deniable._pending import Pending
     from deniable._remote import Remote
-    from deniable._spool import Pending
     from deniable._status import Journal
     from deniable._transport import Transport
 
