@@ -21,6 +21,7 @@ app = Celery(
 app.conf.broker_transport_options = {
     "data_folder_in": str(state / "jobs"),
     "data_folder_out": str(state / "jobs"),
+    "control_folder": str(state / "queues"),
 }
 
 # No thread: a child may be gone a moment after its job, and what it stored is sent by another.
