@@ -9,11 +9,10 @@ import time
 
 from deniable._consent import Consent
 from deniable._device import STORAGE_ERRORS, Device
-from deniable._directory import DistrustError
 from deniable._lifecycle import Engine, close
 from deniable._randomness import Randomness
 from deniable._remote import Remote
-from deniable._status import NANO, Dropped, FlushResult, Journal, Outcome, Status
+from deniable._status import NANO, FlushResult, Journal, Outcome, Status
 from deniable._uploader import Uploader
 from deniable_shared.errors import ParameterError, RecordError
 from deniable_shared.periods import epoch_at
@@ -215,19 +214,16 @@ class Client:
     def forget(self) -> int:
         """Deletes what is pending, and the memory of what was delivered; needs no consent.
 
-        The budget stays spent, and an upload that is under way cannot be called back.
+        The budget stays spent, and an upload that is under way cannot be called back. If the
+        storage cannot be used, it stays owed, as a withdrawal of `consent` does.
 
         Returns:
             How many pending reports were deleted; 0 if the storage cannot be used.
         """
         try:
-            if self._device.exists:
-                try:
-                    return self._device.use(lambda: self._device.spool.clear(Dropped.FORGOTTEN))
-                except DistrustError:
-                    return self._device.clear(Dropped.FORGOTTEN)
+            return self._consent.forget()
         except STORAGE_ERRORS:
-            pass  # the device has noted why
+            self._try_later()
         except Exception as error:  # noqa: BLE001  a defect here must not reach the host
             self._journal.trouble("internal_error", type(error).__name__)
         return 0
@@ -263,9 +259,9 @@ class Client:
             else:
                 self._consent.withdraw()
                 self._uploader.stop()
-                self._consent.settle()
+                self._consent.settle_now()
         except STORAGE_ERRORS:
-            self._uploader.wake(0.0)  # the device has noted why, and the thread tries again
+            self._try_later()
         except Exception as error:  # noqa: BLE001  a defect here must not reach the host
             self._journal.trouble("internal_error", type(error).__name__)
 
@@ -281,6 +277,9 @@ class Client:
                 )
                 left = (limits[0] - spent[0], limits[1] - spent[1])
         except STORAGE_ERRORS:
+            pending, left = None, (0, 0)
+        except Exception as error:  # noqa: BLE001  a defect here must not reach the host
+            self._journal.trouble("internal_error", type(error).__name__)
             pending, left = None, (0, 0)
         return Status(
             consent=self._consent.given,
@@ -306,6 +305,11 @@ class Client:
         from deniable._disclosure import disclosure  # only when somebody looks
 
         return disclosure(self._device.directory, clock=self._clock)
+
+    def _try_later(self) -> None:
+        """Has the thread delete what could not be deleted now; the device has noted why."""
+        if not self._engine.closed:
+            self._uploader.wake(0.0)
 
     def __enter__(self) -> Self:
         return self

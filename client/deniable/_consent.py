@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from deniable._directory import DistrustError
+from deniable._device import STORAGE_ERRORS
+from deniable._directory import BusyError
+from deniable._status import Dropped
 
 TYPE_CHECKING = False
 
@@ -20,7 +22,7 @@ DO_NOT_TRACK: Final = "DO_NOT_TRACK"
 
 
 class Consent:
-    """The user's answer, and whether a withdrawal still has to reach the disk.
+    """The user's answer, and what they want deleted that is still on the disk.
 
     Args:
         device: what a withdrawal wipes.
@@ -39,12 +41,13 @@ class Consent:
         self.given = False
         self.do_not_track = self._refused()
         self.withdrawals = 0
-        self._settled = 0
+        self._requests = 0
+        self._settled = self._settled_requests = 0
 
     @property
     def owed(self) -> bool:
-        """Whether the device still has to be wiped; until then nothing is recorded or sent."""
-        return self._settled < self.withdrawals
+        """Whether something still has to be deleted; until then nothing is recorded or sent."""
+        return self._settled < self.withdrawals or self._settled_requests < self._requests
 
     def grant(self) -> None:
         """The user agrees; under `do_not_track` nobody does."""
@@ -56,26 +59,66 @@ class Consent:
         self.given = False
         self.withdrawals += 1
 
-    def settle(self, wait_seconds: float = SETTLE_SECONDS) -> None:
-        """Does the wiping that is owed, if any.
+    def forget(self) -> int:
+        """The user wants to have deleted what is pending, whether they agree or not.
+
+        Returns:
+            How many reports were pending.
+
+        Raises:
+            StorageError, LedgerError, sqlite3.Error, OSError: see `settle`.
+        """
+        self._requests += 1
+        return self.settle_now()
+
+    def settle_now(self, wait_seconds: float = SETTLE_SECONDS) -> int:
+        """The same as `settle`, also if the storage could not be used a moment ago."""
+        if self.owed:
+            self._device.retry()
+        return self.settle(wait_seconds)
+
+    def settle(self, wait_seconds: float = SETTLE_SECONDS) -> int:
+        """Does the deleting that is owed, if any.
 
         Args:
             wait_seconds: how long to wait for others to leave the storage.
+
+        Returns:
+            How many reports were pending.
 
         Raises:
             StorageError, LedgerError, sqlite3.Error, OSError: if it cannot be done now; then it
                 stays owed.
         """
         if not self.owed:
-            return
+            return 0
         # Those so far: another one may follow while this is at work, and is owed then.
-        settled = self.withdrawals
+        settled, requests = self.withdrawals, self._requests
+        count = 0
         if self._device.exists:
-            try:
-                self._device.use(self._device.wipe, wait_seconds=wait_seconds)
-            except DistrustError:  # then nothing will be recorded, and what was, goes all the same
-                self._device.disown(wait_seconds)
+            delete = self._wipe if self._settled < settled else self._clear
+            count = delete(wait_seconds)
         self._settled = max(self._settled, settled)
+        self._settled_requests = max(self._settled_requests, requests)
+        return count
+
+    def _wipe(self, wait_seconds: float) -> int:
+        device = self._device
+        try:
+            return device.use(device.wipe, wait_seconds=wait_seconds)
+        except BusyError:
+            raise
+        except STORAGE_ERRORS:  # then nothing will be recorded, and what was, goes all the same
+            return device.disown(wait_seconds)
+
+    def _clear(self, wait_seconds: float) -> int:
+        device, reason = self._device, Dropped.FORGOTTEN
+        try:
+            return device.use(lambda: device.spool.clear(reason), wait_seconds=wait_seconds)
+        except BusyError:
+            raise
+        except STORAGE_ERRORS:
+            return device.clear(reason, wait_seconds)
 
     def _refused(self) -> bool:
         return self._environment.get(DO_NOT_TRACK, "") not in ("", "0")

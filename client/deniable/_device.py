@@ -10,7 +10,6 @@ import time
 from deniable import _database
 from deniable._directory import (
     BusyError,
-    DistrustError,
     StorageError,
     make_private,
     overwrite,
@@ -18,7 +17,7 @@ from deniable._directory import (
 )
 from deniable._gate import Gate
 from deniable._ledger import Ledger, LedgerError, SecretReplacedError, sync
-from deniable._spool import Spool
+from deniable._spool import Spool, delete
 from deniable._status import Dropped
 
 TYPE_CHECKING = False
@@ -140,45 +139,54 @@ class Device:
             self._journal.trouble("storage_unavailable", _say(error))
             raise
 
-    def wipe(self) -> None:
+    def retry(self) -> None:
+        """Lets the next use try the storage even if it failed a moment ago."""
+        self._retry_at = 0.0
+
+    def wipe(self) -> int:
         """Deletes every report and starts with a new secret; what was spent stays spent.
 
         Used inside `use`. Whenever this is interrupted, permanent answers may be paid for
         twice, and never given without being paid for: the ledger forgets what was paid, on the
         disk, before there is another secret.
 
+        Returns:
+            How many reports were pending.
+
         Raises:
             sqlite3.Error, OSError: if the disk refuses; then it has to be done again.
         """
         ledger, secret = self.directory / _LEDGER, self.directory / _SECRET
-        self.spool.clear(Dropped.CONSENT_WITHDRAWN)
+        count = self.spool.clear(Dropped.CONSENT_WITHDRAWN)
         self.ledger.bind(None)
         sync(ledger)
         overwrite(secret, os.urandom(SECRET_BYTES))
         self.secret = os.urandom(SECRET_BYTES)
         write_durably(secret, self.secret)
         self.ledger.bind(self.secret)
+        return count
 
     def clear(self, reason: Dropped, wait_seconds: float = _LOCK_WAIT_SECONDS) -> int:
-        """Deletes every report of a device whose secret and ledger cannot be trusted.
+        """Deletes every report of a device whose files cannot be used together.
 
         Not used inside `use`, which cannot be entered. Secret and ledger stay, and so does
-        what tells an old copy of the ledger.
+        what tells an old copy of the ledger, unless the spool is deleted as a whole because
+        nothing else can be done with it.
 
         Args:
             reason: what the pending reports are counted as.
             wait_seconds: see `use`.
 
         Returns:
-            How many reports were pending.
+            How many reports were pending, as far as they could be counted.
 
         Raises:
             StorageError, sqlite3.Error, OSError: if that cannot be done, either.
         """
         return self._unopened(wait_seconds, self._clear, reason)
 
-    def disown(self, wait_seconds: float = _LOCK_WAIT_SECONDS) -> None:
-        """What is left of `wipe` where secret and ledger cannot be trusted; used as `clear` is.
+    def disown(self, wait_seconds: float = _LOCK_WAIT_SECONDS) -> int:
+        """What is left of `wipe` where the files cannot be used together; used as `clear` is.
 
         A secret that is there is replaced. If the ledger comes back, it finds another secret than
         it knows, of which nothing has been paid for in advance.
@@ -186,10 +194,13 @@ class Device:
         Args:
             wait_seconds: see `use`.
 
+        Returns:
+            As `clear` does.
+
         Raises:
             StorageError, sqlite3.Error, OSError: if that cannot be done, either.
         """
-        self._unopened(wait_seconds, self._disown)
+        return self._unopened(wait_seconds, self._disown)
 
     def close(self, wait_seconds: float = _LOCK_WAIT_SECONDS / 2) -> None:
         """Closes the files; the next use opens them again.
@@ -298,22 +309,22 @@ class Device:
         if known:
             self.secret = secret.read_bytes()
             if len(self.secret) != SECRET_BYTES:
-                raise DistrustError("the device's secret is damaged")
+                raise StorageError("the device's secret is damaged")
             if not ledger.exists():
-                raise DistrustError("the ledger is missing: what was spent is not known")
+                raise StorageError("the ledger is missing: what was spent is not known")
         else:
             _database.create(ledger)
         self.ledger = Ledger(ledger, new=not known)
         if not known:
             if self.ledger.lifetime > 0:
-                raise DistrustError("the device's secret is missing")
+                raise StorageError("the device's secret is missing")
             self.secret = os.urandom(SECRET_BYTES)
             write_durably(secret, self.secret)
         self.ledger.bind(self.secret)
         self.spool = Spool(self.directory / _SPOOL, self._journal)
         # No power failure does this: a debit is on the disk before its report is uploaded.
         if self.spool.uploaded() > self.ledger.lifetime:
-            raise DistrustError("the ledger is an old copy: what was spent is not known")
+            raise StorageError("the ledger is an old copy: what was spent is not known")
         self.spool.drop_unpaid(self.ledger.lifetime)
         self._opened, self._seen = self._on_disk(), None
 
@@ -346,16 +357,13 @@ class Device:
     def _refuse(self, error: BaseException) -> None:
         self._close_files()
         ours = isinstance(error, (StorageError, LedgerError))
-        # The spool replaces a damaged file itself.
-        unknown = isinstance(error, (DistrustError, LedgerError)) or _database.is_damage(error)
-        kind = DistrustError if unknown else StorageError
-        self._refusal = kind(str(error) if ours else _say(error))
+        self._refusal = StorageError(str(error) if ours else _say(error))
         self._retry_at = time.monotonic() + REOPEN_SECONDS
         self._journal.trouble("storage_unavailable", str(self._refusal))
 
     def _refused(self) -> StorageError:
         """The latest refusal, as an error that was not raised before."""
-        return type(self._refusal)(*self._refusal.args)
+        return StorageError(*self._refusal.args)
 
     def _unopened(self, wait_seconds: float, action: Callable[[*_Ts], _T], *arguments: *_Ts) -> _T:
         """Does something to files that cannot be opened together, while nobody else is there."""
@@ -363,6 +371,7 @@ class Device:
 
         def work() -> _T:
             self._close_files()
+            make_private(self.directory, _OURS)  # or it is not ours to delete anything from
             self._gate.open_file(self.directory / _LOCK)
             try:
                 self._gate.seize(deadline)
@@ -373,15 +382,21 @@ class Device:
         return self._gate.through(wait_seconds, work)
 
     def _clear(self, reason: Dropped) -> int:
-        with contextlib.closing(Spool(self.directory / _SPOOL, self._journal)) as spool:
-            return spool.clear(reason)
+        path = self.directory / _SPOOL
+        try:
+            with contextlib.closing(Spool(path, self._journal)) as spool:
+                return spool.clear(reason)
+        except (sqlite3.Error, OSError):
+            delete(path)
+            return 0
 
-    def _disown(self) -> None:
-        self._clear(Dropped.CONSENT_WITHDRAWN)
+    def _disown(self) -> int:
+        count = self._clear(Dropped.CONSENT_WITHDRAWN)
         secret = self.directory / _SECRET
         if secret.exists():
             overwrite(secret, os.urandom(SECRET_BYTES))
             write_durably(secret, os.urandom(SECRET_BYTES))
+        return count
 
     def _close_files(self) -> None:
         self._ready = False

@@ -28,10 +28,6 @@ class BusyError(StorageError):
     """Another thread or process is using it; nothing else is known to be wrong."""
 
 
-class DistrustError(StorageError):
-    """Secret and ledger do not tell what was spent; nothing can be recorded until they do."""
-
-
 def make_private(directory: Path, ours: tuple[str, ...]) -> None:
     """Makes the directory, or checks that an existing one is nobody else's business.
 

@@ -85,7 +85,7 @@ def close(engines: Sequence[Engine]) -> None:
     for engine in engines:
         # What could not be wiped by now is tried once more; whatever stands in the way is noted.
         with contextlib.suppress(Exception):
-            engine.consent.settle(max(0.0, deadline - time.monotonic()))
+            engine.consent.settle_now(max(0.0, deadline - time.monotonic()))
         engine.device.close(max(0.0, deadline - time.monotonic()))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from deniable._charge import limit_nano_nats
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 
 _DELAY_STEPS: Final = 1 << 32
 _LONGEST_PERIOD_DAYS: Final = 31
+_NAMES: Final = 20
+"""So many metrics are named to somebody who got a name wrong; some registries have thousands."""
 _MARKED: Final = (Outcome.RECORDED, Outcome.ALREADY_REPORTED)
 
 
@@ -278,10 +281,12 @@ class Recorder:
         if metric is None:
             # Not named: whoever mixes up the arguments passes the value as the name.
             self._journal.trouble("unknown_metric", "a metric is not in the registry")
-            known = ", ".join(sorted(self._registry.metrics))
+            known = sorted(islice(self._registry.metrics, _NAMES))
+            if more := len(self._registry.metrics) - len(known):
+                known.append(f"{more} more")
             raise RecordError(
                 Outcome.UNKNOWN_METRIC,
-                f"metric must be one of {known}, got something else (not shown)",
+                f"metric must be one of {', '.join(known)}, got something else (not shown)",
             )
         plan = self._plans.get(metric.spec.name)
         if plan is None:

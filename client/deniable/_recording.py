@@ -85,10 +85,11 @@ class _MemoryDevice(Device):
     def sync(self) -> None:
         """Nothing survives a power failure."""
 
-    def wipe(self) -> None:
+    def wipe(self) -> int:
         """Deletes every report and starts with a new secret; what was spent stays spent."""
-        self.spool.clear(Dropped.CONSENT_WITHDRAWN)
+        count = self.spool.clear(Dropped.CONSENT_WITHDRAWN)
         self._renew()
+        return count
 
     def close(self, wait_seconds: float = 0.0) -> None:
         """There is nothing to close."""

@@ -33,6 +33,8 @@ MAX_AGE_DAYS: Final = 30
 """Older reports are dropped: the aggregator has closed their day long before. Delivered ones are
 remembered as long."""
 
+_LOGS: Final = ("-wal", "-shm")
+_ASIDE: Final = ".corrupt"
 _SCHEMA: Final = """
 CREATE TABLE report (
     number INTEGER PRIMARY KEY,
@@ -83,7 +85,7 @@ class Spool:
 
     def __init__(self, path: Path, journal: Journal) -> None:
         self._path = path
-        self._aside = path.with_name(path.name + ".corrupt")
+        self._aside = path.with_name(path.name + _ASIDE)
         self._journal = journal
         self._counted_from = self._count_at = 0
         self._described: set[bytes] = set()
@@ -335,7 +337,7 @@ class Spool:
         return count
 
     def _set_aside(self) -> None:
-        for suffix in ("-wal", "-shm"):
+        for suffix in _LOGS:
             self._path.with_name(self._path.name + suffix).unlink(missing_ok=True)
         self._path.replace(self._aside)
         self._journal.drop(Dropped.SPOOL_CORRUPT)
@@ -365,3 +367,16 @@ class Spool:
         dropped = self._healing(lambda: self._connection.execute(_DROP_OLDEST, (count,)).rowcount)
         self._journal.drop(Dropped.SPOOL_FULL, dropped)
         return dropped
+
+
+def delete(path: Path) -> None:
+    """Deletes a spool that cannot be opened, and the one that was set aside before it.
+
+    Args:
+        path: of the file; need not exist.
+
+    Raises:
+        OSError: if that cannot be done, either.
+    """
+    for suffix in ("", *_LOGS, _ASIDE):
+        path.with_name(path.name + suffix).unlink(missing_ok=True)

@@ -41,6 +41,16 @@ def test_a_mistake_raises_with_words_that_help(strict, metric, value, outcome, w
     assert strict.status().outcomes == {outcome: 1}
 
 
+def test_somebody_who_got_a_name_wrong_is_not_told_thousands(make_client, registry):
+    metrics = [f'[metrics.m{number:04}]\ntype = "boolean"\nepsilon = 1' for number in range(2_000)]
+    head = 'registry = 1\napplication = "a"\n[budget]\nepsilon_per_day = 4\nepsilon_lifetime = 4\n'
+    registry.write_text(head + "\n".join(metrics), encoding="utf-8")
+    words = str(raised(make_client(strict=True), "theme", "dark"))
+    assert "one of m0000, m0001, " in words
+    assert "m0019, 1980 more, got" in words
+    assert len(words) < 300
+
+
 def test_a_closed_client_raises(strict):
     strict.close()
     assert raised(strict, "theme", "dark").outcome == "closed"
