@@ -87,7 +87,10 @@ class Uploader:
 
     def forked(self) -> None:
         """Forgets the thread, which stays in the parent, and its locks. Called in a child."""
-        self._condition = threading.Condition()
+        # Held by itself, and not through the condition, whose end is a function in Python: see
+        # `_gate`.
+        self._lock = threading.RLock()
+        self._condition = threading.Condition(self._lock)
         self._courier.forked()
         self._thread: threading.Thread | None = None
         self._news_at = math.inf
@@ -105,7 +108,7 @@ class Uploader:
         due = time.monotonic() + in_seconds
         if self._thread is not None and self._news_at <= due:
             return  # it has earlier news, and looks at all there is before it forgets them
-        with self._condition:
+        with self._lock:
             self._news_at = min(self._news_at, due)
             if self._thread is None:
                 self._start()
@@ -120,7 +123,7 @@ class Uploader:
         """
         deadline = time.monotonic() + timeout_seconds
         sent, dropped = self._journal.sent, sum(self._journal.dropped().values())
-        with self._condition:
+        with self._lock:
             self._requested += 1
             ticket = self._requested
             self._flush_until = max(self._flush_until, deadline)
@@ -162,7 +165,7 @@ class Uploader:
         Returns:
             The thread, if there was one, to be waited for.
         """
-        with self._condition:
+        with self._lock:
             thread, self._thread = self._thread, None
             self._condition.notify_all()
         return thread
@@ -177,6 +180,9 @@ class Uploader:
         except RuntimeError as error:  # no more threads, or the interpreter is about to end
             self._thread = None
             self._journal.trouble("no_thread", str(error))
+        except BaseException:
+            self._thread = None  # if it has begun after all, it sees that it is not wanted
+            raise
 
     def _run(self, _owner: object) -> None:
         try:
@@ -187,7 +193,7 @@ class Uploader:
     def _work(self) -> None:
         me = threading.current_thread()
         while self._thread is me:
-            with self._condition:
+            with self._lock:
                 self._news_at = math.inf
                 ticket = self._requested
                 flushing = self._served < ticket
@@ -197,7 +203,7 @@ class Uploader:
                 if not isinstance(error, STORAGE_ERRORS):
                     self._journal.trouble("upload_failed", type(error).__name__)
                 wait = STORAGE_BACKOFF_SECONDS if self._background else None
-            with self._condition:
+            with self._lock:
                 if flushing:
                     self._served = ticket
                     self._condition.notify_all()
