@@ -110,13 +110,11 @@ class Device:
             BusyError: if others need longer.
             StorageError: if the storage cannot be used.
         """
-        self.notice_fork()
-        if wait_seconds is None:
-            wait_seconds = _LOCK_WAIT_SECONDS
-        deadline = time.monotonic() + wait_seconds
-        return self._gate.through(
-            wait_seconds, self._use, wait_seconds, deadline, action, arguments
-        )
+        if os.getpid() != self._process:
+            self.notice_fork()
+        wait = _LOCK_WAIT_SECONDS if wait_seconds is None else wait_seconds
+        deadline = time.monotonic() + wait
+        return self._gate.through(wait, self._use, wait, deadline, action, arguments)
 
     def notice_fork(self) -> None:
         """Has everything that must not cross a fork dropped, if no hook of Python has done it.
@@ -146,9 +144,9 @@ class Device:
     def wipe(self) -> int:
         """Deletes every report and starts with a new secret; what was spent stays spent.
 
-        Used inside `use`. Whenever this is interrupted, permanent answers may be paid for
-        twice, and never given without being paid for: the ledger forgets what was paid, on the
-        disk, before there is another secret.
+        Used inside `use`. Whenever this is interrupted, permanent answers may be paid for twice,
+        and never given without being paid for: the ledger forgets what was paid, on the disk,
+        before there is another secret.
 
         Returns:
             How many reports were pending.
@@ -217,7 +215,7 @@ class Device:
 
         SQLite connections must not cross a fork, not even to be closed on the other side.
         """
-        if self._gate.bar(_LOCK_WAIT_SECONDS) and self._gate.file_is_open:
+        if self._gate.bar(_LOCK_WAIT_SECONDS) and self._gate.file is not None:
             # The host waits for this, and for whoever records next.
             kept = self.directory / _LEDGER, self.directory / _SPOOL
             self._close_alone(time.monotonic() + _LOCK_WAIT_SECONDS, *kept)
@@ -274,7 +272,8 @@ class Device:
                 # An exception of a signal handler perhaps: what is half done is not gone on with.
                 self._close_files()
             raise
-        self._ready = self._gate.file_is_open  # unless a fork has left this behind in its child
+        # Not if a fork has left this behind in its child.
+        self._ready = self._gate.file is not None
         return result
 
     def _close_alone(self, deadline: float, *kept: Path) -> None:

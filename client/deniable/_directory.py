@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import os
-import time
 
 TYPE_CHECKING = False
 
@@ -17,7 +15,6 @@ _PRIVATE_DIRECTORY: Final = 0o700
 _PRIVATE_FILE: Final = 0o600
 _OTHERS: Final = 0o077
 _WRITABLE_BY_OTHERS: Final = 0o022
-_LOCK_POLL_SECONDS: Final = 0.001
 
 
 class StorageError(Exception):
@@ -86,27 +83,6 @@ def overwrite(path: Path, content: bytes) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
-
-
-def seize(lock_file: int, deadline: float) -> None:
-    """Takes the lock that processes sharing a directory respect.
-
-    Args:
-        lock_file: its descriptor.
-        deadline: of the monotonic clock; it is tried once at least.
-
-    Raises:
-        BusyError: if another process had it until then.
-    """
-    while True:
-        try:
-            fcntl.flock(lock_file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            if time.monotonic() >= deadline:
-                raise BusyError("another process holds the directory's lock") from None
-            time.sleep(_LOCK_POLL_SECONDS)
-        else:
-            return
 
 
 def _sync_directory(directory: Path) -> None:

@@ -5,18 +5,21 @@ from __future__ import annotations
 import fcntl
 import os
 import threading
+import time
 
-from deniable._directory import BusyError, seize
+from deniable._directory import BusyError
 
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
-    from typing import Any, TypeVar, TypeVarTuple
+    from typing import Any, Final, TypeVar, TypeVarTuple
 
     _T = TypeVar("_T")
     _Ts = TypeVarTuple("_Ts")
+
+_LOCK_POLL_SECONDS: Final = 0.001
 
 
 class Gate:
@@ -26,17 +29,15 @@ class Gate:
     nothing is used as a context whose end is a function in Python: it may be over before it began.
     What gives a lock back is the first call in its ``finally``, and no call stands between taking
     one and the ``try``.
+
+    Attributes:
+        file: the descriptor of the lock file while it is open.
     """
 
     def __init__(self) -> None:
-        self._file: int | None = None
+        self.file: int | None = None
         self._lock: Any = threading.RLock()
         self._inside = False
-
-    @property
-    def file_is_open(self) -> bool:
-        """Whether the lock file is open."""
-        return self._file is not None
 
     def through(self, wait_seconds: float, action: Callable[[*_Ts], _T], *arguments: *_Ts) -> _T:
         """Does something while no other thread is inside.
@@ -66,15 +67,15 @@ class Gate:
             return action(*arguments)
         finally:
             try:
-                if self._file is not None:
-                    fcntl.flock(self._file, fcntl.LOCK_UN)
+                if self.file is not None:
+                    fcntl.flock(self.file, fcntl.LOCK_UN)
             finally:
                 self._inside = False
                 lock.release()
 
     def open_file(self, path: Path) -> None:
         """Opens the lock file, and makes it if there is none."""
-        self._file = os.open(path, os.O_CREAT | os.O_RDWR, 0o600)
+        self.file = os.open(path, os.O_CREAT | os.O_RDWR, 0o600)
 
     def seize(self, deadline: float) -> None:
         """Keeps other processes out, until the end of `through` or `close_file`.
@@ -86,13 +87,20 @@ class Gate:
             BusyError: if another process was inside until then.
             OSError: if the lock file cannot be used.
         """
-        if self._file is not None:
-            seize(self._file, deadline)
+        while self.file is not None:
+            try:
+                fcntl.flock(self.file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                if time.monotonic() >= deadline:
+                    raise BusyError("another process holds the directory's lock") from None
+                time.sleep(_LOCK_POLL_SECONDS)
+            else:
+                return
 
     def close_file(self) -> None:
         """Closes the lock file."""
         # Taken first: closed twice, the number might be that of a file of the host by then.
-        file, self._file = self._file, None
+        file, self.file = self.file, None
         if file is not None:
             try:  # noqa: SIM105  no call may come between
                 os.close(file)
@@ -116,8 +124,8 @@ class Gate:
         lock = self._lock
         if lock._is_owned() and not self._inside:
             try:
-                if self._file is not None:
-                    fcntl.flock(self._file, fcntl.LOCK_UN)
+                if self.file is not None:
+                    fcntl.flock(self.file, fcntl.LOCK_UN)
             finally:
                 lock.release()
 

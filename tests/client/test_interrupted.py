@@ -82,7 +82,7 @@ def test_an_interruption_while_the_files_are_opened_keeps_nobody_out(
 def test_a_descriptor_is_never_closed_twice(client, monkeypatch):
     """By the second time its number may be that of a socket of the host."""
     client.record("theme", "dark")
-    lock_file, closed = client._device._gate._file, []
+    lock_file, closed = client._device._gate.file, []
 
     def closing(file, close=os.close):
         closed.append(file)
