@@ -5,6 +5,7 @@ import json
 import threading
 from wsgiref.simple_server import WSGIRequestHandler, make_server
 
+import httpx
 import pytest
 from click.testing import CliRunner
 
@@ -144,6 +145,58 @@ def test_a_wrong_token_and_a_missing_server_are_told(run, url, tmp_path):
     nowhere = ("--server", "http://127.0.0.1:1", "--token", "nonsense")
     done = run("metrics", "register", str(file), *nowhere)
     assert (done.exit_code, "Is deniable serve running" in done.stderr) == (1, True)
+
+
+SECRET = "deniable_read_4f2a_hunter2"
+
+
+@pytest.mark.parametrize("space", ["\r", "\r\n", " ", "\t"])
+def test_white_space_around_a_token_is_not_part_of_it(run, url, space):
+    server, service = url
+    service.register()
+    service.send(upload())
+    environment = {"DENIABLE_SERVER": f"{server}/{space}", "DENIABLE_TOKEN": service.read + space}
+    done = run("estimate", "theme", env=environment)
+    assert done.exit_code == 0, done.output
+
+
+@pytest.mark.parametrize(
+    "token", [f"{SECRET}é", f"{SECRET} 2", f"{SECRET}\x7f", f"a\r\n{SECRET}", " "]
+)
+def test_a_token_that_cannot_be_one_is_refused_unquoted(run, token):
+    done = run("estimate", "theme", env={"DENIABLE_TOKEN": token})
+    assert (done.exit_code, "must be a token" in done.stderr) == (2, True)
+    assert "hunter2" not in done.output
+
+
+@pytest.mark.parametrize(
+    "server",
+    [
+        "http://user:hunter2@127.0.0.1:1",
+        "http://hunter2@127.0.0.1:1",
+        "http://user:hunter2",
+        "user:hunter2@127.0.0.1:1",
+        "http://user:hun\nter2@127.0.0.1:1",
+        "http://127.0.0.1:1/?token=hunter2",
+        "hunter2",
+        "http://",
+    ],
+)
+def test_a_server_with_secrets_is_refused_unquoted(run, server):
+    """A user and password would be sent in place of the token."""
+    done = run("health", "theme", "--server", server, "--token", SECRET)
+    assert (done.exit_code, "must be an address such as" in done.stderr) == (2, True)
+    assert "ter2" not in done.output
+
+
+def test_no_error_quotes_the_headers_of_a_request(run, monkeypatch):
+    def fail(*_, headers, **__):
+        raise httpx.LocalProtocolError(f"Illegal header value {headers}")
+
+    monkeypatch.setattr(httpx, "request", fail)
+    done = run("health", "theme", "--token", SECRET)
+    assert (done.exit_code, "LocalProtocolError" in done.stderr) == (1, True)
+    assert "hunter2" not in done.output
 
 
 def test_an_estimate_is_asked_for_with_all_that_it_can_be_asked_for(run, url):

@@ -15,6 +15,44 @@ if TYPE_CHECKING:
 DEFAULT_SERVER: Final = "http://127.0.0.1:8787"
 TIMEOUT_SECONDS: Final = 120.0
 
+_SCHEMES: Final = ("http://", "https://")
+
+
+def _server(_context: click.Context, _parameter: click.Parameter, text: str) -> str:
+    """An address to which paths can be added; what is refused is not quoted: it may hold secrets.
+
+    Raises:
+        click.BadParameter: if it is none, or names a user, whose password would take the place of
+            the token.
+    """
+    server = text.strip().rstrip("/")
+    try:
+        url = httpx.URL(server)
+    except (httpx.InvalidURL, UnicodeError):
+        url = httpx.URL()
+    if not (server.startswith(_SCHEMES) and url.host):
+        raise click.BadParameter(f"must be an address such as {DEFAULT_SERVER}")
+    if url.userinfo or url.query or url.fragment:
+        raise click.BadParameter(
+            f"must be an address such as {DEFAULT_SERVER}, with no user, password, query or "
+            "fragment: the token is all that is sent"
+        )
+    return server
+
+
+def _token(_context: click.Context, _parameter: click.Parameter, text: str) -> str:
+    """A token as it was printed, without the white space that files and variables add to it.
+
+    Raises:
+        click.BadParameter: if no token can look like this; it is not quoted.
+    """
+    token = text.strip()
+    if not (token and token.isascii() and token.isprintable() and " " not in token):
+        raise click.BadParameter(
+            "must be a token as deniable keys create prints it: ASCII, in one piece"
+        )
+    return token
+
 
 def server_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Adds ``--server`` and ``--token``, passed on as `server` and `token`."""
@@ -23,12 +61,14 @@ def server_options(command: Callable[..., Any]) -> Callable[..., Any]:
         default=DEFAULT_SERVER,
         show_default=True,
         envvar="DENIABLE_SERVER",
+        callback=_server,
         help="The aggregator's address. Also from DENIABLE_SERVER.",
     )
     token = click.option(
         "--token",
         required=True,
         envvar="DENIABLE_TOKEN",
+        callback=_token,
         help="A key of deniable keys create. Better from DENIABLE_TOKEN: other users of a machine "
         "can see options.",
     )
@@ -73,7 +113,7 @@ def call(
     try:
         answer = httpx.request(
             method,
-            server.rstrip("/") + path,
+            server + path,
             params=params,
             json=json,
             content=content,
@@ -81,9 +121,7 @@ def call(
             timeout=TIMEOUT_SECONDS,
         )
     except (httpx.HTTPError, httpx.InvalidURL, UnicodeEncodeError) as error:
-        raise click.ClickException(
-            f"{server} cannot be reached: {error}. Is deniable serve running there?"
-        ) from error
+        raise click.ClickException(_unreached(server, error)) from error
     try:
         document = answer.json(object_hook=Answer)
     except ValueError:
@@ -94,3 +132,11 @@ def call(
         raise click.ClickException(f"{server} answered {answer.status_code}, not as an aggregator")
     lines = [f"{document['title']} ({document['code']}). {document['detail']}"]
     raise click.ClickException("\n".join([*lines, *document.get("problems", [])]))
+
+
+def _unreached(server: str, error: Exception) -> str:
+    """Why there is no answer; what other errors say may quote headers, and so the token."""
+    quotable = (httpx.TimeoutException, httpx.NetworkError, httpx.RemoteProtocolError)
+    if isinstance(error, quotable):
+        return f"{server} cannot be reached: {error}. Is deniable serve running there?"
+    return f"{server} cannot be asked this: {type(error).__name__}"
