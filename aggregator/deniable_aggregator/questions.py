@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from deniable_aggregator.settings import Settings
 
 FIRST_DAY: Final = date(1970, 1, 1)
+LARGEST_TOP: Final = 999_999_999
 
 
 class Asked(NamedTuple):
@@ -72,6 +73,23 @@ def asked(settings: Settings) -> Asked:
     return Asked(**body)
 
 
+def only(*names: str, several: str | None = None) -> None:
+    """Refuses what the query says beyond what is understood, or twice: it would be ignored.
+
+    Args:
+        names: what is understood, once each.
+        several: what may come several times, or None.
+    """
+    known = names if several is None else (*names, several)
+    for name, values in request.args.lists():
+        if name not in known:
+            raise ProblemError(
+                "malformed_question", f"The query may only have {', '.join(sorted(known))}."
+            )
+        if len(values) > 1 and name != several:
+            raise ProblemError("malformed_question", f"{name} must be given once.")
+
+
 def options() -> Options:
     """How the question is to be answered, from the query."""
     chosen = {
@@ -116,6 +134,7 @@ def top() -> int | None:
     text = request.args.get("top")
     if text is None:
         return None
-    if not (text.isascii() and text.isdigit() and 0 < len(text) < 10 and int(text) > 0):
-        raise ProblemError("malformed_question", "top must be an integer above 0.")
+    # Measured first: Python refuses to read thousands of digits.
+    if not (text.isascii() and text.isdigit() and len(text) <= len(str(LARGEST_TOP)) and int(text)):
+        raise ProblemError("malformed_question", f"top must be an integer in [1, {LARGEST_TOP:,}].")
     return int(text)

@@ -269,6 +269,18 @@ def blueprint(reading: Reading, keyring: Keyring, settings: Settings) -> Bluepri
 
     def estimate(name: str) -> dict[str, Any]:
         key = reader(keyring)
+        questions.only(
+            "since",
+            "until",
+            "top",
+            "detected",
+            "about",
+            "interval",
+            "correction",
+            "postprocess",
+            "reconstruction",
+            "segment",
+        )
         asked = questions.asked(settings) if request.method == "POST" else Asked()
         since, until = questions.day("since"), questions.day("until")
         if since is not None and until is not None and since > until:

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from deniable_aggregator.series import By
     from deniable_aggregator.settings import Settings
 
-
+_ITEM: Final = "item"
 _WANTED: Final = 'Send JSON: {"candidates": ["...", ...]}, and no item in the query.'
 
 
@@ -43,6 +43,7 @@ def blueprint(reading: Reading, keyring: Keyring, settings: Settings) -> Bluepri
 
     def series_of(name: str) -> dict[str, Any]:
         key = reader(keyring)
+        questions.only("by", "since", "until", "about", "interval", "top", several=_ITEM)
         asked, top = _asked(settings), questions.top()
         since, until = questions.day("since"), questions.day("until")
         if since is not None and until is not None and since > until:
@@ -77,6 +78,7 @@ def blueprint(reading: Reading, keyring: Keyring, settings: Settings) -> Bluepri
 
     def change_between(name: str) -> dict[str, Any]:
         key = reader(keyring)
+        questions.only("before", "after", "about", "interval", "correction", "top", several=_ITEM)
         asked, top = _asked(settings), questions.top()
         before, after = _span("before"), _span("after")
         if not (before.until < after.since or after.until < before.since):
@@ -159,7 +161,7 @@ def _refuse_without_items(entries: Sequence[Entry], asked: Asked) -> None:
 
 def _asked(settings: Settings) -> Asked:
     """What is asked for, from the query or the body."""
-    named = request.args.getlist("item")
+    named = request.args.getlist(_ITEM)
     if request.method != "POST":
         return questions.Asked(named or None)
     if named:

@@ -13,6 +13,10 @@ if TYPE_CHECKING:
     from deniable_aggregator.openapi.forms import Schema
 
 JSON: Final = "application/json"
+CLOSED_QUERY: Final = (
+    "The query may have these parameters and no others, each once, but for arrays. Others are "
+    "refused with malformed_question: a misspelt one would be ignored."
+)
 EVERYWHERE: Final = ("malformed_request", "overloaded", "internal_error", "store_unavailable")
 """What any operation may answer."""
 
@@ -87,6 +91,8 @@ class Operation:
         ]
         if parameters:
             said["parameters"] = parameters
+        if self.query is not None:
+            said["description"] = CLOSED_QUERY
         if self.body is not None:
             said["requestBody"] = {
                 "required": self.body.required,

@@ -8,6 +8,7 @@ from deniable_aggregator.combination import ABOUT
 from deniable_aggregator.intervals import CORRECTIONS, INTERVALS
 from deniable_aggregator.openapi.forms import DAY, DAYS, FLAG, TEXT, array, choice, closed, record
 from deniable_aggregator.postprocess import POSTPROCESS
+from deniable_aggregator.questions import LARGEST_TOP
 from deniable_aggregator.reconstruction import RECONSTRUCTIONS
 from deniable_aggregator.series import BY
 
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
     from deniable_aggregator.openapi.forms import Schema
 
-_TOP: Final[Schema] = {"type": "integer", "minimum": 1, "maximum": 999_999_999}
+_TOP: Final[Schema] = {"type": "integer", "minimum": 1, "maximum": LARGEST_TOP}
 
 QUERY: Final[Mapping[str, Schema]] = {
     "since": DAY,

@@ -23,6 +23,7 @@ def blueprint(reading: Reading, keyring: Keyring) -> Blueprint:
 
     def health(name: str) -> dict[str, Any]:
         key = reader(keyring)
+        questions.only("since", "until")
         since, until = questions.day("since"), questions.day("until")
         if since is not None and until is not None and since > until:
             raise ProblemError("malformed_question", f"since must not be after until, got {since}")
