@@ -127,6 +127,7 @@ class Client:
             self._journal,
             clock,
             self._recorder.prepare,
+            delay_seconds=float(upload_delay_seconds),
             longest_wait_seconds=self._recorder.longest_wait_seconds,
             owing=self._recorder.owing,
             background=background,

@@ -149,7 +149,7 @@ class Courier:
     def _backoff_seconds(self, failures: int) -> float:
         """Exponential backoff with full jitter: uniform below a bound that doubles."""
         bound = min(MAX_BACKOFF_SECONDS, FIRST_BACKOFF_SECONDS * 2.0 ** min(failures, 32))
-        return self._remote.slowed(bound) * int.from_bytes(os.urandom(4), "big") / 2**32
+        return self._remote.slowed(bound) * random_share()
 
     def _exchange(self, body: bytes) -> Response | None:
         with self._sending:
@@ -166,13 +166,19 @@ class Courier:
         return response
 
 
+def random_share() -> float:
+    """A number in [0, 1), uniform, from the operating system."""
+    return int.from_bytes(os.urandom(4), "big") / 2**32
+
+
 def claimed_elsewhere(report: Pending, now: float) -> bool:
     """Whether another process is sending a report at this moment.
 
     One that shares the directory from another container cannot be seen, or be mistaken for this
     process; then a report may be sent twice, and is counted once.
     """
-    if report.claimant in (0, os.getpid()) or not now < report.due <= now + CLAIM_SECONDS:
+    claimed = report.claimant > 0 and report.claimant != os.getpid()
+    if not claimed or not now < report.due <= now + CLAIM_SECONDS:
         return False
     try:
         os.kill(report.claimant, 0)  # asks only whether it lives

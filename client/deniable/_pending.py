@@ -10,6 +10,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Final
 
+SPREAD: Final = -1
 _KINDS: Final = (int, bytes, bytes, int, bytes, int, float, int, int)
 """Of the columns of a report. SQLite keeps any kind in any column, and so does damage."""
 
@@ -27,7 +28,8 @@ class Pending:
         spent: nano-nats that the ledger had ever spent once this report was paid for.
         due: when it is to be sent, in seconds since 1970-01-01.
         tries: how often it was tried.
-        claimant: the process that is trying it, or has died at it; 0 for none.
+        claimant: the process that is trying it, or has died at it; 0 for none, `SPREAD` if it was
+            overdue and was given another time.
     """
 
     number: int
@@ -60,7 +62,6 @@ def pending(columns: tuple[Any, ...]) -> Pending:
     if tuple(map(type, columns)) != _KINDS or not (
         len(report.upload_id) == wire.ID_BYTES
         and len(report.digest) == wire.DIGEST_BYTES
-        and 0 <= report.epoch <= wire.MAX_EPOCH
         and report.payload
     ):
         raise _database.damage("a row is no report")

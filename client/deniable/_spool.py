@@ -10,7 +10,7 @@ import os
 import sqlite3
 
 from deniable import _database
-from deniable._pending import Pending, pending
+from deniable._pending import SPREAD, Pending, pending
 from deniable._status import Dropped
 
 TYPE_CHECKING = False
@@ -61,6 +61,9 @@ INSERT INTO uploaded VALUES (0)
 _ADD: Final = """
 INSERT INTO report (upload_id, digest, epoch, payload, spent, due, tries, claimant)
 SELECT ?, digest, ?, ?, ?, ?, 0, 0 FROM spec WHERE digest = ?
+"""
+_OVERDUE: Final = """
+SELECT number FROM report WHERE due <= ? AND (? OR claimant != ?) OR due > ?
 """
 _DROP_OLDEST: Final = """
 DELETE FROM report WHERE number IN (SELECT number FROM report ORDER BY number LIMIT ?)
@@ -149,6 +152,30 @@ class Spool:
         query = "SELECT * FROM report WHERE due <= ? OR due > ? ORDER BY due LIMIT ?"
         return self._select(query, (now, horizon, limit))
 
+    def spread(
+        self,
+        report: Pending,
+        now: float,
+        horizon: float,
+        time: Callable[[], float],
+        *,
+        again: bool,
+    ) -> None:
+        """Gives all reports that are due but this one another time.
+
+        Args:
+            report: the one that is sent now.
+            now: see `due`, as is the next one.
+            horizon: see there.
+            time: returns when another one is to be sent.
+            again: whether that holds for those that were given another time before, too.
+        """
+        row = (now, again, SPREAD, horizon)
+        numbers = self._healing(lambda: self._connection.execute(_OVERDUE, row).fetchall())
+        query = "UPDATE report SET due = ?, claimant = ? WHERE number = ?"
+        rows = [(time(), SPREAD, number) for (number,) in numbers if number != report.number]
+        self._healing(lambda: self._connection.executemany(query, rows))
+
     def between(self, after: int, last: int, limit: int) -> list[Pending]:
         """Reports with a number above `after` and up to `last`, in the order they were recorded."""
         query = "SELECT * FROM report WHERE number > ? AND number <= ? ORDER BY number LIMIT ?"
@@ -214,8 +241,11 @@ class Spool:
         return self._healing(lambda: self._connection.execute(query, row).rowcount == 1)
 
     def drop_before(self, epoch: int) -> None:
-        """Drops and counts pending reports of days before this one, and forgets delivered ones."""
-        query = "DELETE FROM report WHERE epoch < ?"
+        """Drops and counts pending reports of days before this one, and forgets delivered ones.
+
+        Only those that were tried: it may be the clock that is wrong, and the aggregator knows.
+        """
+        query = "DELETE FROM report WHERE epoch < ? AND tries > 0"
         count = self._healing(lambda: self._connection.execute(query, (epoch,)).rowcount)
         forget = "DELETE FROM sent WHERE epoch < ?"
         self._healing(lambda: self._connection.execute(forget, (epoch,)))

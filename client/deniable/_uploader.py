@@ -2,6 +2,11 @@
 
 It sends one report per request, each at its own random time, or in a flush several at a time; what
 becomes of one is in `_courier`.
+
+Reports whose times came while nobody was there to send them, or while the aggregator could not be
+reached, would leave together, and so tell that they come from one device. Of these, one goes and
+each of the others gets another random time. What has missed that one, too, goes when the next
+process begins, for a program that is never there for long would otherwise never send it.
 """
 
 from __future__ import annotations
@@ -10,7 +15,7 @@ import math
 import threading
 import time
 
-from deniable._courier import CLAIM_SECONDS, Courier, claimed_elsewhere
+from deniable._courier import CLAIM_SECONDS, Courier, claimed_elsewhere, random_share
 from deniable._device import STORAGE_ERRORS
 from deniable._lanes import share
 from deniable._spool import MAX_AGE_DAYS
@@ -33,6 +38,9 @@ STORAGE_BACKOFF_SECONDS: Final = 60.0
 MAX_WAIT_SECONDS: Final = 3_600.0
 """The thread looks at the clock at least this often, since the clock may be changed."""
 
+MAX_SPREAD_SECONDS: Final = 3_600.0
+"""Overdue reports leave within this time, or within the upload delay if that is shorter."""
+
 _BATCH: Final = 32
 _COUNT_SECONDS: Final = 0.05
 """So long a flush may go on after its timeout to count what is pending."""
@@ -48,6 +56,7 @@ class Uploader:
         journal: where results and troubles are noted.
         clock: seconds since 1970-01-01.
         prepare: called before anything is sent, outside all locks; says whether it may be.
+        delay_seconds: the longest random delay that the application wants.
         longest_wait_seconds: the longest time that a report was given to wait.
         owing: digests of metrics that report even when nothing is recorded. If there are any, the
             thread stays, and calls `prepare` at least every `MAX_WAIT_SECONDS`.
@@ -68,6 +77,7 @@ class Uploader:
         clock: Callable[[], float],
         prepare: Callable[[], bool],
         *,
+        delay_seconds: float,
         longest_wait_seconds: float,
         owing: frozenset[bytes],
         background: bool,
@@ -80,6 +90,7 @@ class Uploader:
         self._prepare = prepare
         self._owing = owing
         self._background = background
+        self._spread_seconds = min(delay_seconds, MAX_SPREAD_SECONDS)
         # No report can honestly be due later than this from now on.
         longest_wait_seconds = max(longest_wait_seconds, self._courier.longest_backoff_seconds)
         self._horizon_seconds = longest_wait_seconds + CLAIM_SECONDS
@@ -97,6 +108,7 @@ class Uploader:
         self._next_look = 0.0
         self._requested = self._served = 0
         self._flush_until = 0.0
+        self._begun = False
 
     def wake(self, in_seconds: float) -> None:
         """Says that a report will be due in so many seconds; starts the thread if there is none.
@@ -242,16 +254,13 @@ class Uploader:
         return self._next_wait() if self._background else None
 
     def _send_due(self, me: threading.Thread) -> None:
+        again, self._begun = self._begun, True
         while time.monotonic() >= self._courier.hold_until:
-            now = self._clock()
-            reports = self._device.use(self._due, now)
-            if not reports:
+            report = self._device.use(self._due, self._clock(), again)
+            if report is None or self._thread is not me or self._served < self._requested:
                 return
-            for report in reports:
-                if self._thread is not me or self._served < self._requested:
-                    return
-                if not self._courier.deliver(report, lambda: self._thread is me):
-                    return
+            if not self._courier.deliver(report, lambda: self._thread is me):
+                return
 
     def _send_all(self, me: threading.Thread) -> None:
         today = epoch_at(self._clock())
@@ -280,10 +289,18 @@ class Uploader:
                     yield report
             after = reports[-1].number
 
-    def _due(self, now: float) -> list[Pending]:
+    def _due(self, now: float, again: bool) -> Pending | None:
         spool = self._device.spool
         spool.drop_before(epoch_at(now) - MAX_AGE_DAYS)
-        return spool.due(now, now + self._horizon_seconds, _BATCH)
+        horizon = now + self._horizon_seconds
+        reports = spool.due(now, horizon, 1)
+        if reports and self._spread_seconds > 0:
+
+            def later() -> float:
+                return now + self._spread_seconds * random_share()
+
+            spool.spread(reports[0], now, horizon, later, again=again)
+        return reports[0] if reports else None
 
     def _last_number(self, today: int) -> int:
         spool = self._device.spool

@@ -181,12 +181,17 @@ def test_recording_does_not_wait_for_a_hanging_server(make_client, collector):
     assert client.status().pending == 2
 
 
-def test_a_report_older_than_thirty_days_is_dropped(make_client, collector, clock):
+def test_a_report_older_than_thirty_days_is_dropped_once_it_was_tried(
+    make_client, collector, clock
+):
+    collector.answer = lambda _body: (503, {})
     client = make_client(endpoint=collector.endpoint, clock=clock)
     client.record("theme", "dark")
     clock.forward(days=31)
+    assert client.flush() == FlushResult(sent=0, pending=1, dropped=0)
     assert client.flush() == FlushResult(sent=0, pending=0, dropped=1)
     assert client.status().dropped == {"too_old": 1}
+    assert len(collector.bodies) == 1
 
 
 def test_the_thread_ends_when_nothing_is_waiting(make_client, collector):
