@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import gc
+import logging
 import math
 import os
 import signal
@@ -22,6 +23,7 @@ from deniable_aggregator import logs
 from deniable_aggregator.app import EXTENSION, create_app
 from deniable_aggregator.rates import RateLimiter
 from deniable_aggregator.rsgi import Application
+from deniable_aggregator.settings import shown
 from deniable_aggregator.store import Store
 from deniable_aggregator.telemetry import Telemetry
 from deniable_shared.errors import DeniableError
@@ -47,6 +49,8 @@ QUESTION_SECONDS: Final = 10.0
 PORT_SECONDS: Final = 3.0
 POLL_SECONDS: Final = 0.25
 RESPAWN_SECONDS: Final = 0.5
+
+log = logging.getLogger(logs.OURS)
 
 
 class ServingError(DeniableError):
@@ -118,6 +122,9 @@ def _worker(parent: int, settings: Settings) -> Application:
     # again was measured at a seventh of all that an upload costs.
     gc.collect()
     gc.freeze()
+    # Said here and not before: the store is open, and the port is bound by the parent.
+    where = f"[{settings.host}]" if ":" in settings.host else settings.host
+    log.info("serving %s on http://%s:%d", shown("store", settings.store), where, settings.port)
     return application
 
 

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import logging
 from logging.config import dictConfig
 from typing import TYPE_CHECKING
 
 import click
 
 from deniable_aggregator.cli.settings import settings_options
-from deniable_aggregator.logs import OURS, dictconfig
+from deniable_aggregator.logs import dictconfig
 from deniable_aggregator.serving import serve as run
-from deniable_aggregator.settings import shown
 
 if TYPE_CHECKING:
     from deniable_aggregator.configuration import Configuration
-
-log = logging.getLogger(OURS)
 
 
 @click.command()
@@ -33,6 +29,4 @@ def serve(loaded: Configuration) -> None:
     """
     settings = loaded.settings
     dictConfig(dictconfig(settings.log_format, settings.log_level))
-    where = f"http://{settings.host}:{settings.port}"
-    log.info("serving %s on %s", shown("store", settings.store), where)
     run(settings)
