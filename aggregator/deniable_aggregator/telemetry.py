@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import logging
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from prometheus_client import CollectorRegistry, ProcessCollector, generate_latest
 from prometheus_client.core import (
@@ -19,15 +19,15 @@ from prometheus_client.core import (
     HistogramMetricFamily,
     InfoMetricFamily,
 )
-from prometheus_client.exposition import start_http_server
 
+from deniable_aggregator.exposition import Exposition
 from deniable_aggregator.health import OK
 from deniable_aggregator.logs import OURS
+from deniable_aggregator.lookout import Lookout, SilentError
 from deniable_aggregator.store import StoreUnavailableError
 from deniable_shared import __version__
 
 if TYPE_CHECKING:
-    import threading
     from collections.abc import Callable, Iterator
 
     from prometheus_client.core import Metric
@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 
 PREFIX: Final = "deniable"
 _START: Final = "process_start_time_seconds"
+PATIENCE_SECONDS: Final = 1.0
+"""How long a scrape waits for the store: what is known without it must not be late."""
 
 log = logging.getLogger(OURS)
 
@@ -55,8 +57,8 @@ class Telemetry:
         self._registry = CollectorRegistry(auto_describe=False)
         self._registry.register(self)
         self._process = ProcessCollector(registry=None)
-        self._server: Any = None
-        self._thread: threading.Thread | None = None
+        self._levels = Lookout(lambda: running.store.levels(), "deniable-levels")
+        self._exposition: Exposition | None = None
 
     def text(self) -> str:
         """What is answered, in Prometheus' text format."""
@@ -65,18 +67,16 @@ class Telemetry:
     def listen(self, host: str, port: int) -> None:
         """Answers on a port, in a thread, until `close`; does without if that is not possible."""
         try:
-            self._server, self._thread = start_http_server(port, host, self._registry)
+            self._exposition = Exposition(host, port, self._registry)
         except OSError as error:
             # Counting goes on: what people watch must not stop what they watch.
             log.error("Prometheus cannot be answered on %s:%d: %s", host, port, error.strerror)
 
     def close(self) -> None:
         """Ends listening, if it began."""
-        if self._server is not None and self._thread is not None:
-            self._server.shutdown()
-            self._server.server_close()
-            self._thread.join()
-            self._server = None
+        if self._exposition is not None:
+            self._exposition.close()
+            self._exposition = None
 
     def collect(self) -> Iterator[Metric]:
         """Everything; called by the library."""
@@ -89,7 +89,7 @@ class Telemetry:
         yield from self._health()
         try:
             yield from self._store()
-        except StoreUnavailableError:
+        except (StoreUnavailableError, SilentError):
             return  # deniable_ready says so
 
     def _ingest(self) -> Iterator[Metric]:
@@ -151,12 +151,12 @@ class Telemetry:
         ready = GaugeMetricFamily(
             f"{PREFIX}_ready", "1 for each check of /readyz that passes.", labels=("check",)
         )
-        for check, said in self._running.health.checks().items():
+        for check, said in self._running.health.checks(PATIENCE_SECONDS).items():
             ready.add_metric((check,), said == OK)
         yield ready
 
     def _store(self) -> Iterator[Metric]:
-        levels = self._running.store.levels()
+        levels = self._levels.ask(patience_seconds=PATIENCE_SECONDS)
         yield _gauge("inbox_rows", "Rows that wait to be counted.", levels.inbox_rows)
         yield _gauge("inbox_bytes", "Bytes of reports in them.", levels.inbox_bytes)
         yield _gauge(

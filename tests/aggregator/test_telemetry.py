@@ -108,6 +108,29 @@ def test_it_is_answered_on_a_port_of_its_own(telemetry):
     assert "deniable_ready" in answer.text
 
 
+def test_that_port_answers_one_path_and_tells_no_versions(telemetry, capfd):
+    port = free_port()
+    telemetry.listen("127.0.0.1", port)
+    for method, path, status in (
+        ("GET", "/metrics", 200),
+        ("GET", "/", 404),
+        ("GET", "/favicon.ico", 404),
+        ("GET", "/metrics/", 404),
+        ("POST", "/metrics", 405),
+        ("\x7f", "/", 400),
+    ):
+        with socket.create_connection(("127.0.0.1", port), timeout=120) as connection:
+            connection.sendall(f"{method} {path} HTTP/1.1{'x' * (status == 400)}\r\n\r\n".encode())
+            head, _, body = b"".join(iter(lambda: connection.recv(65_536), b"")).partition(
+                b"\r\n\r\n"
+            )
+        assert head.split()[1] == str(status).encode()
+        assert b"Server: deniable\r\n" in head + b"\r\n"
+        assert not re.search(rb"(?i)wsgi|python", head)
+        assert (b"deniable_ready" in body) == (status == 200)
+    assert capfd.readouterr() == ("", "")
+
+
 def test_a_taken_port_is_told_and_nothing_else_happens(telemetry, caplog):
     with socket.create_server(("127.0.0.1", 0)) as taken:
         telemetry.listen("127.0.0.1", taken.getsockname()[1])
