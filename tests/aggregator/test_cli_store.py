@@ -291,6 +291,22 @@ def test_what_is_not_a_backup_is_not_restored(content, fresh_target, tmp_path):
     assert not list(tmp_path.glob(".*"))
 
 
+def test_a_backup_of_the_other_kind_of_store_says_where_it_can_go(filled, tmp_path, postgresql):
+    target = filled[0]
+    file, empty = tmp_path / "backup", postgresql.fresh_database()
+    succeed("backup", "--store", target, file)
+    if isinstance(target, str):
+        told = refused("restore", "--store", tmp_path / "new.db", file)
+        assert "restored to an empty database" in told
+        assert "store export" in told
+        assert not (tmp_path / "new.db").exists()
+    else:
+        before = contents(target)
+        assert f"store import {file}" in refused("restore", "--store", empty, file)
+        succeed("import", "--store", empty, file)
+        assert contents(empty) == before
+
+
 def test_another_programs_database_is_not_restored(tmp_path):
     with contextlib.closing(sqlite3.connect(tmp_path / "other.db")) as connection:
         connection.execute("CREATE TABLE notes (text)")

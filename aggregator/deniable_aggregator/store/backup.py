@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from sqlalchemy import URL, Connection
 
 STEP_PAGES: Final = 1_000
+SQLITE: Final = b"SQLite format 3\0"
+ARCHIVE: Final = b"PGDMP"
+"""How the files of SQLite and the archives of pg_dump begin."""
 
 
 def backup(target: str | Path, file: Path, progress: Callable[[int, int], None]) -> None:
@@ -80,6 +83,7 @@ def restore(file: Path, target: str | Path, progress: Callable[[int, int], None]
     """
     if not file.is_file():
         raise StoreRefusedError(f"{file}: there is no such file")
+    _refuse_other_kind(file, to_server=is_url(target))
     if is_url(target):
         open_database(target, _empty).close()
         url = parse(str(target))
@@ -95,6 +99,26 @@ def restore(file: Path, target: str | Path, progress: Callable[[int, int], None]
     with whole_file(path) as part:
         _copy(file, part, progress)
         open_database(part, check).close()
+
+
+def _refuse_other_kind(file: Path, *, to_server: bool) -> None:
+    """Refuses a backup of the other kind of store, with the way that it can go.
+
+    Raises:
+        StoreRefusedError: naming that way.
+    """
+    with file.open("rb") as content:
+        start = content.read(len(SQLITE))
+    if to_server and start == SQLITE:
+        raise StoreRefusedError(
+            f"{file}: is a backup of a store in an SQLite file, which can be restored to a new "
+            f"file. To copy it into an empty database: deniable store import {file}"
+        )
+    if not to_server and start.startswith(ARCHIVE):
+        raise StoreRefusedError(
+            f"{file}: is a backup of a store in PostgreSQL, an archive of pg_dump, which can be "
+            "restored to an empty database, and from there to an SQLite file: deniable store export"
+        )
 
 
 def _restored(connection: Connection, name: str) -> None:
