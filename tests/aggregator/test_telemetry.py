@@ -117,10 +117,11 @@ def test_that_port_answers_one_path_and_tells_no_versions(telemetry, capfd):
         ("GET", "/favicon.ico", 404),
         ("GET", "/metrics/", 404),
         ("POST", "/metrics", 405),
-        ("\x7f", "/", 400),
+        ("GET", "/too-many-headers", 431),
     ):
         with socket.create_connection(("127.0.0.1", port), timeout=120) as connection:
-            connection.sendall(f"{method} {path} HTTP/1.1{'x' * (status == 400)}\r\n\r\n".encode())
+            headers = "X: 1\r\n" * (200 if status == 431 else 1)
+            connection.sendall(f"{method} {path} HTTP/1.1\r\n{headers}\r\n".encode())
             head, _, body = b"".join(iter(lambda: connection.recv(65_536), b"")).partition(
                 b"\r\n\r\n"
             )
