@@ -9,6 +9,7 @@ import time
 
 from deniable._consent import Consent
 from deniable._device import STORAGE_ERRORS, Device
+from deniable._directory import application_of
 from deniable._lifecycle import Engine, close
 from deniable._randomness import Randomness
 from deniable._remote import Remote
@@ -45,8 +46,8 @@ class Client:
         registry: path of a metrics.toml, or a registry that was loaded before.
         endpoint: the aggregator's base URL; ``https://``, or ``http://`` to this machine.
         key: the application's write key.
-        directory: private to this application and device; made with mode 0700 once there is consent
-            and something to record.
+        directory: private to this application and device, and refused if another application
+            has used it; made with mode 0700 once there is consent and something to record.
         consent: whether the user has agreed. Without it nothing is randomized, stored or sent.
         transport: carries the uploads instead of HTTP; then endpoint and key are left out.
         upload_delay_seconds: every report waits a uniformly random time up to this one, or up to
@@ -106,7 +107,11 @@ class Client:
         self._clock = clock
         self._strict = strict
         self._journal = Journal()
-        self._device = self._storage(_absolute(directory), self._journal)
+        path, application = _absolute(directory), self._registry.application
+        owner = application_of(path)
+        if owner not in (None, application):
+            raise ParameterError("directory", f"used by {application} alone", f"that of {owner}")
+        self._device = self._storage(path, self._journal, application)
         self._consent = Consent(self._device, self._environment)
         self._remote = Remote(self._registry, self._device, transport, self._journal, clock)
         self._randomness = Randomness()

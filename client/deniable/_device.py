@@ -9,8 +9,10 @@ import time
 
 from deniable import _database
 from deniable._directory import (
+    APPLICATION,
     BusyError,
     StorageError,
+    claim,
     make_private,
     overwrite,
     write_durably,
@@ -40,7 +42,7 @@ _LOCK_WAIT_SECONDS: Final = 1.0
 _LEDGER, _SPOOL, _SECRET, _LOCK = "ledger.sqlite", "spool.sqlite", "secret", "lock"
 _CLOCK_TICK_NANOSECONDS: Final = 10**8  # ten times what file systems of today need
 _ABANDONED: Final[list[object]] = []
-_OURS: Final = (_LEDGER, _SPOOL, _SECRET, _LOCK, "remote.json")
+_OURS: Final = (_LEDGER, _SPOOL, _SECRET, _LOCK, APPLICATION, "remote.json")
 
 
 STORAGE_ERRORS: Final = (StorageError, LedgerError, sqlite3.Error, OSError)
@@ -62,6 +64,7 @@ class Device:
     Args:
         directory: made with mode 0700 when first entered, not before.
         journal: where troubles and dropped reports are noted.
+        application: whose it is; another one's is not used.
 
     Attributes:
         ledger: valid in `use`, as are the next two.
@@ -74,9 +77,10 @@ class Device:
     spool: Spool
     secret: bytes
 
-    def __init__(self, directory: Path, journal: Journal) -> None:
+    def __init__(self, directory: Path, journal: Journal, application: str) -> None:
         self.directory = directory
         self._journal = journal
+        self._application = application
         self._gate = Gate()
         self._ready = False
         self._path = str(directory)
@@ -303,6 +307,7 @@ class Device:
             raise self._refused() from error
 
     def _open_files(self) -> None:
+        claim(self.directory, self._application)
         ledger, secret = self.directory / _LEDGER, self.directory / _SECRET
         known = secret.exists()
         if known:
@@ -374,6 +379,7 @@ class Device:
             self._gate.open_file(self.directory / _LOCK)
             try:
                 self._gate.seize(deadline)
+                claim(self.directory, self._application)
                 return action(*arguments)
             finally:
                 self._close_files()

@@ -11,6 +11,10 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Final
 
+APPLICATION: Final = "application"
+"""The file that says whose directory it is, with a check, for a damaged name is no other one."""
+
+_CHECK_DIGITS: Final = 16
 _PRIVATE_DIRECTORY: Final = 0o700
 _PRIVATE_FILE: Final = 0o600
 _OTHERS: Final = 0o077
@@ -60,6 +64,44 @@ def make_private(directory: Path, ours: tuple[str, ...]) -> None:
         directory.chmod(_PRIVATE_DIRECTORY)
 
 
+def application_of(directory: Path) -> str | None:
+    """Which application a directory belongs to; None if that is not written down, or damaged.
+
+    Reads at most, and needs no lock.
+    """
+    try:
+        name, check = (directory / APPLICATION).read_text(encoding="utf-8").split("\n")
+    except (OSError, ValueError):
+        return None
+    return name if check == _check(name) else None
+
+
+def claim(directory: Path, application: str) -> None:
+    """Writes down which application a directory belongs to, unless that is known.
+
+    Another one would upload the reports that wait there to its own aggregator, which refuses them.
+
+    Args:
+        directory: exists, and nobody else uses it now.
+        application: its name in the registry.
+
+    Raises:
+        StorageError: if it is another application's.
+        OSError: if it cannot be written.
+    """
+    owner = application_of(directory)
+    if owner is None:
+        path = directory / APPLICATION
+        path.unlink(missing_ok=True)
+        descriptor = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, _PRIVATE_FILE)
+        try:
+            os.write(descriptor, f"{application}\n{_check(application)}".encode())
+        finally:
+            os.close(descriptor)
+    elif owner != application:
+        raise StorageError("the directory belongs to another application")
+
+
 def write_durably(path: Path, content: bytes) -> None:
     """Writes a private file so that after a power failure it is there in full or not at all."""
     draft = path.with_name(path.name + ".new")
@@ -83,6 +125,12 @@ def overwrite(path: Path, content: bytes) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def _check(name: str) -> str:
+    import hashlib  # loaded with the registry, and only then
+
+    return hashlib.sha256(name.encode()).hexdigest()[:_CHECK_DIGITS]
 
 
 def _sync_directory(directory: Path) -> None:

@@ -62,8 +62,8 @@ class Call(NamedTuple):
 class _MemoryDevice(Device):
     """A device whose secret, ledger and spool live as long as it does."""
 
-    def __init__(self, directory: Path, journal: Journal) -> None:
-        super().__init__(directory, journal)
+    def __init__(self, directory: Path, journal: Journal, application: str) -> None:
+        super().__init__(directory, journal, application)
         self.ledger = _MemoryLedger()
         self.spool = _MemorySpool(directory, journal)
         self._renew()

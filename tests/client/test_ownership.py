@@ -1,4 +1,4 @@
-"""Who may have made the directory and what is in it."""
+"""Whose a directory is: which user's, and which application's."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ import stat
 import pytest
 
 import deniable
-from deniable import Outcome
+from deniable import Outcome, ParameterError
+from deniable_shared.registry import parse
+from tests.client.conftest import REGISTRY
 
 
 def test_a_directory_of_another_user_is_refused_and_left_alone(make_client, directory, monkeypatch):
@@ -57,3 +59,45 @@ def test_whoever_may_read_a_directory_may_show_what_is_in_it(make_client, direct
     other = directory.stat().st_uid + 1
     monkeypatch.setattr(os, "geteuid", lambda: other)
     assert deniable.disclosure(directory).pending == 1
+
+
+OTHER = parse(REGISTRY.replace('"flightdeck"', '"mailer"'))
+
+
+def test_the_directory_of_another_application_is_refused_at_construction(make_client, directory):
+    with make_client() as client:
+        assert client.record("theme", "dark") is Outcome.RECORDED
+    with pytest.raises(ParameterError, match=r"used by mailer alone.*flightdeck"):
+        make_client(registry=OTHER)
+    with make_client() as client:
+        assert client.status().pending == 1
+    shutil.rmtree(directory)
+    assert make_client(registry=OTHER).record("theme", "dark") is Outcome.RECORDED
+
+
+def test_of_two_applications_that_begin_together_one_is_refused(make_client):
+    one, two = make_client(), make_client(registry=OTHER)
+    assert one.record("theme", "dark") is Outcome.RECORDED
+    assert two.record("theme", "dark") is Outcome.STORAGE_UNAVAILABLE
+    assert "belongs to another application" in two.status().last_error
+    assert two.forget() == 0
+    two.consent = False
+    assert one.status().pending == 1
+
+
+@pytest.mark.parametrize("content", [None, b"", b"flightdecj\n0123456789abcdef", b"\xff\n\n", b"a"])
+def test_a_directory_that_does_not_say_whose_it_is_becomes_that_of_its_next_user(
+    make_client, directory, content
+):
+    """Those of earlier versions do not, and damage must not end a program where it begins."""
+    with make_client() as client:
+        client.record("theme", "dark")
+    if content is None:
+        (directory / "application").unlink()
+    else:
+        (directory / "application").write_bytes(content)
+    with make_client() as client:
+        assert client.record("emoji", "x") is Outcome.RECORDED
+        assert client.status().pending == 2
+    with pytest.raises(ParameterError):
+        make_client(registry=OTHER)

@@ -71,7 +71,7 @@ def test_what_could_not_be_sent_is_claimed_no_more(make_client, collector):
 
 @pytest.fixture
 def device(directory):
-    used = Device(directory, Journal())
+    used = Device(directory, Journal(), "flightdeck")
     used.use(lambda: None)
     return used
 

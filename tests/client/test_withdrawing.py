@@ -104,7 +104,8 @@ def test_a_spool_that_cannot_be_opened_is_deleted(make_client, reported, monkeyp
     else:
         assert client.forget() == 0
     assert not client._consent.owed
-    assert {path.name for path in reported.iterdir()} == {"ledger.sqlite", "lock", "secret"}
+    left = {path.name for path in reported.iterdir()}
+    assert left == {"application", "ledger.sqlite", "lock", "secret"}
 
 
 def test_nothing_is_deleted_from_a_directory_of_another_user(make_client, reported, monkeypatch):
