@@ -65,8 +65,9 @@ class _Server6(ThreadingWSGIServer):
 
 
 class _Handler(WSGIRequestHandler):
-    server_version = NAME
-    sys_version = ""
+    def version_string(self) -> str:
+        """What is said where a request is refused before it is read."""
+        return NAME
 
     def log_message(self, *_: object) -> None:
         """Nothing: a log of requests is a list of addresses and times."""
