@@ -9,6 +9,7 @@ import sqlite3
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -40,6 +41,8 @@ def test_an_interrupt_in_the_terminal_ends_the_demo_and_leaves_nothing(tmp_path)
         stderr=subprocess.STDOUT,
         text=True,
         start_new_session=True,
+        # Tests that run in a shell's background have interrupts ignored, and so would the demo.
+        preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),
     )
     deadline = time.monotonic() + STEP_SECONDS
     while not has_reports(tmp_path):
