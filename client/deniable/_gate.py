@@ -37,7 +37,7 @@ class Gate:
     def __init__(self) -> None:
         self.file: int | None = None
         self._lock: Any = threading.RLock()
-        self._inside = False
+        self._forking: set[int] = set()  # threads, by their numbers
 
     def through(self, wait_seconds: float, action: Callable[[*_Ts], _T], *arguments: *_Ts) -> _T:
         """Does something while no other thread is inside.
@@ -63,14 +63,12 @@ class Gate:
         if not entered:
             raise BusyError("the storage is in use")
         try:
-            self._inside = True
             return action(*arguments)
         finally:
             try:
                 if self.file is not None:
                     fcntl.flock(self.file, fcntl.LOCK_UN)
             finally:
-                self._inside = False
                 lock.release()
 
     def open_file(self, path: Path) -> None:
@@ -116,18 +114,22 @@ class Gate:
         Returns:
             False if others need longer, or if this thread is inside.
         """
-        lock = self._lock
-        return not lock._is_owned() and lock.acquire(timeout=wait_seconds)
+        if self._lock._is_owned():
+            return False
+        self._forking.add(threading.get_ident())
+        return bool(self._lock.acquire(timeout=wait_seconds))
 
     def unbar(self) -> None:
-        """After a fork, in the parent; undoes as much of `bar` as was done."""
-        lock = self._lock
-        if lock._is_owned() and not self._inside:
-            try:
-                if self.file is not None:
-                    fcntl.flock(self.file, fcntl.LOCK_UN)
-            finally:
-                lock.release()
+        """After a fork, in the parent; undoes as much of `bar` as was done, and once."""
+        me = threading.get_ident()
+        if me in self._forking:
+            if self._lock._is_owned():
+                try:
+                    if self.file is not None:
+                        fcntl.flock(self.file, fcntl.LOCK_UN)
+                finally:
+                    self._lock.release()
+            self._forking.discard(me)
 
     def forked(self) -> bool:
         """After a fork, in the child: a new lock, for others may have held the old one.
@@ -135,7 +137,7 @@ class Gate:
         Returns:
             Whether this thread was inside, and will find itself there.
         """
-        inside = self._inside and self._lock._is_owned()
+        inside = self._lock._is_owned() and threading.get_ident() not in self._forking
         self._lock = threading.RLock()
-        self._inside = False
+        self._forking.clear()
         return bool(inside)
