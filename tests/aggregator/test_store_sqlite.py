@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from deniable_aggregator import Store
+from deniable_aggregator import Store, health
 from deniable_aggregator.store import StoreRefusedError, StoreUnavailableError
 from tests.aggregator.service import TODAY, problem, serving, upload
 from tests.aggregator.stored import (
@@ -140,3 +140,52 @@ def test_a_path_that_cannot_be_opened_is_refused(tmp_path):
         Store(tmp_path / "missing" / "store.db")
     with pytest.raises(StoreRefusedError, match="must be a file"):
         Store(tmp_path)
+
+
+@pytest.fixture
+def away(tmp_path):
+    folder = tmp_path / "away"
+    folder.mkdir()
+    return folder
+
+
+def refused(service, body, caplog):
+    """Refuses an upload because the store is not where it was, and says so to those who ask."""
+    problem(service.send(body), 503, "store_unavailable")
+    told = problem(service.http.get("/readyz"), 503, "not_ready")["checks"]
+    assert told["database"] == "the store's file was moved or replaced"
+    assert told["database"] in caplog.text
+    with pytest.raises(StoreUnavailableError, match="moved or replaced"):
+        service.key("read")
+    return True
+
+
+@pytest.mark.parametrize("name", ["store.db", "store.db-wal", "store.db.lock"])
+def test_nothing_is_acknowledged_into_a_file_that_was_moved(
+    service, tmp_path, away, caplog, monkeypatch, name
+):
+    monkeypatch.setattr(health, "CACHE_SECONDS", 0.0)
+    first, second = upload(b"\x00"), upload(b"\x01")
+    assert service.send(first).status_code == 204
+    (tmp_path / name).rename(away / name)
+    assert refused(service, second, caplog)
+    (tmp_path / name).write_bytes(b"")
+    assert refused(service, second, caplog)
+    (away / name).rename(tmp_path / name)
+    assert {service.send(body).status_code for body in (first, second)} == {204}
+    assert service.http.get("/readyz").status_code == 200
+    assert service.counts() == [1, 1, 0]
+
+
+def test_a_store_that_was_refused_leaves_nothing_beside_the_file(tmp_path):
+    path = tmp_path / "notes.txt"
+    path.write_text("these are notes, not a database\n" * 100)
+    for _ in range(2):
+        with pytest.raises(StoreRefusedError):
+            Store(path)
+        assert [*tmp_path.iterdir()] == [path]
+    beside = tmp_path / "notes.txt.lock"
+    beside.write_bytes(b"somebody else's")
+    with pytest.raises(StoreRefusedError):
+        Store(path)
+    assert beside.read_bytes() == b"somebody else's"

@@ -9,7 +9,12 @@ from deniable_aggregator.store.audit import Audit
 from deniable_aggregator.store.batch import Batch, Sum, TallyKey
 from deniable_aggregator.store.creation import check
 from deniable_aggregator.store.database import Row
-from deniable_aggregator.store.errors import StoreError, StoreRefusedError, StoreUnavailableError
+from deniable_aggregator.store.errors import (
+    StoreError,
+    StoreMovedError,
+    StoreRefusedError,
+    StoreUnavailableError,
+)
 from deniable_aggregator.store.inbox import Backlog, Inbox, Outcome
 from deniable_aggregator.store.keys import Keys, StoredKey
 from deniable_aggregator.store.levels import Levels, levels
@@ -101,6 +106,7 @@ __all__ = [
     "Slice",
     "Store",
     "StoreError",
+    "StoreMovedError",
     "StoreRefusedError",
     "StoreUnavailableError",
     "StoredKey",

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import fcntl
-import os
 import sqlite3
 import threading
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
@@ -18,6 +16,7 @@ from sqlalchemy.pool import QueuePool, StaticPool
 from deniable_aggregator.store.batch import steps
 from deniable_aggregator.store.database import Appending, Database, new_epoch_key
 from deniable_aggregator.store.errors import StoreRefusedError, StoreUnavailableError
+from deniable_aggregator.store.files import Files
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -61,21 +60,7 @@ class SqliteDatabase(Database):
         self.path = path
         self.name = str(path)
         self._lock = threading.Lock()
-        self._side_file = -1
-        try:
-            # SQLite would create the file with the umask's permissions; its logs copy the file's.
-            # One that is there is not opened: closing it again would release the locks that SQLite
-            # holds for other stores of this process, and another process could delete their log.
-            with suppress(FileExistsError):
-                os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
-            if not (path.is_file() and os.access(path, os.R_OK | os.W_OK)):
-                raise StoreRefusedError(f"{path}: must be a file that may be read and written")
-            self._side_file = os.open(f"{path}.lock", os.O_RDWR | os.O_CREAT, 0o600)
-        except OSError as error:
-            raise StoreRefusedError(
-                f"{path}: cannot be opened: {error.strerror}. "
-                "Its directory must be there, and one that may be written."
-            ) from error
+        self._files = Files(path)
         self._driver = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
         self._writer = _engine(lambda: self._driver, StaticPool)
         self._readers, self._lookups = (_reading(path) for _ in range(2))
@@ -84,14 +69,15 @@ class SqliteDatabase(Database):
                 _prepare(self._driver)
             with self.write() as connection:
                 prepare(connection, self.name)
+            self._files.watch()
         except StoreUnavailableError as error:
-            self.close()
+            self._close(refused=True)
             raise StoreRefusedError(
                 f"{path}: is not a Deniable store, or is damaged ({error}). "
                 "Restore it from a backup, or name a new file to start afresh."
             ) from error
         except StoreRefusedError:
-            self.close()
+            self._close(refused=True)
             raise
 
     @contextmanager
@@ -103,6 +89,7 @@ class SqliteDatabase(Database):
         """
         with self._lock, self._exclusively(), _translated(), self._writer.begin() as connection:
             yield connection
+            self._files.check()
 
     def ingest(self, work: Callable[[Appending], Answer]) -> Answer:
         """Does the work of ingest in one transaction, on the driver's own cursor.
@@ -116,6 +103,7 @@ class SqliteDatabase(Database):
             cursor = self._driver.execute(BEGIN_WRITING)
             try:
                 answer = work(_Appending(cursor))
+                self._files.check()
                 self._driver.commit()
             except BaseException:
                 self._driver.rollback()
@@ -165,28 +153,29 @@ class SqliteDatabase(Database):
 
     def close(self) -> None:
         """Closes all connections. The last one to close a file checkpoints it: hence the locks."""
+        self._close()
+
+    def _close(self, *, refused: bool = False) -> None:
         with self._lock:
-            if self._side_file < 0:
+            if self._files.closed:
                 return
             with self._exclusively():
                 self._readers.dispose()
                 self._lookups.dispose()
                 self._writer.dispose()
                 self._driver.close()  # the engine has not met it if opening failed early
-            os.close(self._side_file)
-            self._side_file = -1
+                if refused:
+                    self._files.discard()
+            self._files.close()
 
     @contextmanager
     def _exclusively(self) -> Iterator[None]:
         self._check_open()
-        fcntl.flock(self._side_file, fcntl.LOCK_EX)
-        try:
+        with self._files.held():
             yield
-        finally:
-            fcntl.flock(self._side_file, fcntl.LOCK_UN)
 
     def _check_open(self) -> None:
-        if self._side_file < 0:
+        if self._files.closed:
             raise StoreUnavailableError("the store is closed")
 
 
