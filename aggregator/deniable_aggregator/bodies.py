@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from granian._granian import RSGIProtocolClosed
 
-from deniable_aggregator.problems import ProblemError, overloaded
+from deniable_aggregator.problems import ProblemError, cut_off, overloaded
 
 if TYPE_CHECKING:
     from granian._granian import RSGIHTTPProtocol as HTTPProtocol
@@ -20,12 +20,6 @@ WHOLE_BYTES: Final = 64 << 10
 
 DISCARDED_LIMITS: Final = 4
 """So many times the limit may a body be long whose sender is heard out after it was refused."""
-
-CUT_OFF: Final = "body ended before its announced end"
-
-
-class CutOffError(Exception):
-    """The client hung up before the end of its body."""
 
 
 class Budget:
@@ -79,8 +73,7 @@ class Body:
             The body; None if it is longer than the limit.
 
         Raises:
-            ProblemError: ``overloaded``, or ``body_too_slow``.
-            CutOffError: if the client has hung up.
+            ProblemError: ``overloaded``, ``body_too_slow`` or ``body_cut_off``.
         """
         # Nothing is read that might have to be thrown away.
         if not self._budget.has_room(length or 0):
@@ -98,7 +91,7 @@ class Body:
                 return await self._at_once(protocol, length)
             return await self._by_pieces(protocol, length, limit)
         except RSGIProtocolClosed:
-            raise CutOffError(CUT_OFF) from None
+            raise cut_off() from None
         except asyncio.CancelledError:
             if not slow or task.uncancel():
                 raise
@@ -114,7 +107,7 @@ class Body:
         self._take(length)
         data = await protocol()
         if len(data) != length:
-            raise CutOffError(CUT_OFF)
+            raise cut_off()
         return data
 
     async def _by_pieces(
@@ -130,7 +123,7 @@ class Body:
             if not self._budget.has_room(0):
                 raise overloaded()
         if length is not None and self._size != length:
-            raise CutOffError(CUT_OFF)
+            raise cut_off()
         return b"".join(pieces)
 
     async def discard(

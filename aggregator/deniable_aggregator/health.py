@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import math
+import logging
 import shutil
-import threading
 import time
 from typing import TYPE_CHECKING, Any, Final
 
 from flask import Blueprint
 
+from deniable_aggregator.lookout import Lookout, SilentError
 from deniable_aggregator.problems import RETRY_SECONDS, ProblemError
-from deniable_aggregator.store import StoreRefusedError, StoreUnavailableError
+from deniable_aggregator.store import StoreMovedError, StoreRefusedError, StoreUnavailableError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -21,11 +21,13 @@ if TYPE_CHECKING:
 
 PATHS: Final = ("/healthz", "/readyz")
 CACHE_SECONDS: Final = 1.0
-PATIENCE_SECONDS: Final = 5.0
+PATIENCE_SECONDS: Final = 3.0
 """A store that takes longer to look at is not in order."""
 
 OK: Final = "ok"
 CLOCK: Final = "clock"
+
+log = logging.getLogger("deniable_aggregator")
 
 
 class Health:
@@ -57,28 +59,24 @@ class Health:
         self._lag_seconds = lag_seconds
         self._settings = settings
         self.days_ahead = days_ahead
-        self._monotonic = monotonic
-        self._looking = threading.Lock()
-        self._began = -math.inf
-        self._checked: tuple[float, Mapping[str, str]] = (-math.inf, {})
+        self._found: Mapping[str, str] = {}
+        self._lookout = Lookout(self._check, "deniable-looking", monotonic)
 
-    def checks(self) -> Mapping[str, str]:
+    def checks(self, patience_seconds: float | None = None) -> Mapping[str, str]:
         """Each thing that was looked at: ``ok``, or what is wrong; at most a second old.
 
-        One caller looks, the others are told what was found before, so that a store that does not
-        answer keeps one thread waiting and not all of them.
+        Where the store does not answer, the others are told as they were found before.
+
+        Args:
+            patience_seconds: how long to wait for the store; None for `PATIENCE_SECONDS`.
         """
-        now = self._monotonic()
-        until, found = self._checked
-        if now >= until and self._looking.acquire(blocking=not found):
-            try:
-                self._began = now
-                found = self._check()
-                self._checked = (now + CACHE_SECONDS, found)
-            finally:
-                self._looking.release()
-        elif now >= until and now - self._began > PATIENCE_SECONDS:
-            found = {**found, "database": f"no answer for {now - self._began:,.0f} seconds"}
+        patience = PATIENCE_SECONDS if patience_seconds is None else patience_seconds
+        try:
+            found = self._lookout.ask(patience_seconds=patience, fresh_seconds=CACHE_SECONDS)
+            self._found = found
+        except SilentError as error:
+            log.error("the store does not answer")
+            found = {**self._found, "database": str(error)}
         return {"draining": "the server was told to end" if self.draining else OK, **found}
 
     def _check(self) -> Mapping[str, str]:
@@ -94,6 +92,8 @@ class Health:
         try:
             # A write transaction like any other, though it finds nothing to change.
             self._store.keys.used((), 0)
+        except StoreMovedError as error:
+            return str(error)
         except StoreUnavailableError:
             return "it cannot be written; the server's log says why"
         return OK

@@ -146,7 +146,7 @@ class Ingest:
         try:
             return wire.decode(body)
         except WireError as error:
-            raise malformed(error) from None
+            raise _malformed(error) from None
 
     def knows(self, upload: wire.Upload) -> bool:
         """Whether an upload can be checked without asking the store for its metrics."""
@@ -242,6 +242,5 @@ def _doubted() -> ProblemError:
     )
 
 
-def malformed(error: WireError) -> ProblemError:
-    """The problem of a body that is no upload."""
+def _malformed(error: WireError) -> ProblemError:
     return ProblemError("malformed_upload", f"{error}. Sending it again is useless.")

@@ -33,6 +33,7 @@ CODES: Final[Mapping[str, tuple[int, str]]] = {
     "unknown_metric": (404, "No such metric is registered"),
     "no_reports": (404, "There are no reports in this period"),
     "method_not_allowed": (405, "This method is not allowed here"),
+    "body_cut_off": (408, "The body did not arrive whole"),
     "body_too_slow": (408, "The body did not arrive in time"),
     "key_refused": (409, "The key is not in a state for this"),
     "unknown_digest": (409, "The metric is not registered in this form"),
@@ -115,6 +116,13 @@ def overloaded() -> ProblemError:
         "overloaded",
         "Send the same bytes again later; if they were stored, they count once.",
         headers={"Retry-After": str(OVERLOADED_SECONDS)},
+    )
+
+
+def cut_off() -> ProblemError:
+    """The problem of a body that ends too early: damage on its way, and no fault of the sender."""
+    return ProblemError(
+        "body_cut_off", "Send the same bytes again.", headers={"Connection": "close"}
     )
 
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Final
 from deniable_aggregator import bridge, ingest, problems
 from deniable_aggregator.access import authenticated, unknown_key
 from deniable_aggregator.app import EXTENSION
-from deniable_aggregator.bodies import WHOLE_BYTES, Body, Budget, CutOffError
+from deniable_aggregator.bodies import WHOLE_BYTES, Body, Budget
 from deniable_aggregator.deadlines import Deadlines
 from deniable_aggregator.health import PATHS as HEALTH
 from deniable_aggregator.keys import SCOPES
@@ -26,7 +26,6 @@ from deniable_aggregator.pool import Pool
 from deniable_aggregator.problems import ProblemError
 from deniable_aggregator.store import StoreUnavailableError
 from deniable_aggregator.writer import OverloadedError, Pending
-from deniable_shared.errors import WireError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -89,7 +88,12 @@ class Application:
         self._committing = Deadlines(settings.queue_seconds)
         # Of its own, so that it is answered while everything else is busy or waits for the store.
         self._health = Pool("deniable-health", threads=HEALTH_THREADS, waiting=SMALL_WAITING)
-        self._small = Pool("deniable-small", threads=SMALL_THREADS, waiting=SMALL_WAITING)
+        self._small = Pool(
+            "deniable-small",
+            threads=SMALL_THREADS,
+            waiting=SMALL_WAITING,
+            seconds=settings.queue_seconds,
+        )
         self._pool = Pool("deniable", threads=settings.threads, waiting=WAITING_QUESTIONS)
 
     def __rsgi_init__(self, loop: asyncio.AbstractEventLoop) -> None:
@@ -158,14 +162,17 @@ class Application:
             if data is None:
                 raise taking.too_large()
             self._spare_work(len(data))
-            upload = await self._checked(whose, data)
+            try:
+                upload = await self._checked(whose, data)
+            except ProblemError as problem:
+                # The web server does not tell a chunked body's end from its being cut off.
+                if length is None and problem.code == "malformed_upload":
+                    raise problems.cut_off() from None
+                raise
             outcome = await self._durable(upload, key)
         except ProblemError as problem:
             taking.count(whose, problem.code)
             raise
-        except CutOffError as error:
-            taking.count(whose, "malformed_upload")
-            raise ingest.malformed(WireError(str(error))) from None
         taking.count(whose, ingest.COUNTED[outcome])
 
     def _spare_work(self, size: int) -> None:
@@ -280,8 +287,6 @@ def _give_up(told: asyncio.Future[None]) -> None:
 
 
 def _refuse(protocol: HTTPProtocol, error: Exception) -> None:
-    if isinstance(error, CutOffError):
-        error = ingest.malformed(WireError(str(error)))
     if isinstance(error, ProblemError):  # without Flask's own, as a busy server does this often
         headers = [("content-type", problems.MEDIA_TYPE), *error.headers.items()]
         protocol.response_bytes(error.status, headers, error.body())

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 from flask import request
 
 from deniable_aggregator import problems
-from deniable_aggregator.ingest import COUNTED, PATH, UNKNOWN, malformed
-from deniable_aggregator.problems import ProblemError
-from deniable_shared.errors import WireError
+from deniable_aggregator.ingest import COUNTED, PATH, UNKNOWN
+from deniable_aggregator.problems import ProblemError, cut_off
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -66,9 +65,6 @@ class Uploads:
         except ProblemError as problem:
             taking.count(whose, problem.code)
             raise
-        except WireError as error:
-            taking.count(whose, "malformed_upload")
-            raise malformed(error) from None
         taking.count(whose, COUNTED[outcome])
 
 
@@ -99,7 +95,7 @@ def read_body(environ: WSGIEnvironment, limit: int) -> bytes | None:
     """The body of a request, or None if it is longer than the limit.
 
     Raises:
-        WireError: if the body ends before its announced end.
+        ProblemError: ``body_cut_off``, if the body ends before its announced end.
     """
     length = _announced(environ)
     if length is None and not environ.get("wsgi.input_terminated"):
@@ -114,7 +110,7 @@ def read_body(environ: WSGIEnvironment, limit: int) -> bytes | None:
     if length is None:
         return None if wanted <= 0 else b"".join(chunks)
     if wanted > 0:
-        raise WireError("the body ended before its announced end")
+        raise cut_off()
     return b"".join(chunks)
 
 

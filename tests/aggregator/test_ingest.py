@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from deniable_aggregator.problems import ProblemError
 from deniable_aggregator.wsgi import read_body
 from deniable_shared import wire
 from tests.aggregator.service import SPECS, TODAY, bearer, problem, serving, upload
@@ -140,7 +141,7 @@ def test_a_body_of_unknown_length_is_read_up_to_the_limit_only():
 
 def test_a_body_that_ends_before_its_announced_end_is_refused():
     environ = {"CONTENT_LENGTH": "100", "wsgi.input": Source(b"x" * 99, 7)}
-    with pytest.raises(wire.WireError, match="ended before"):
+    with pytest.raises(ProblemError, match="body_cut_off"):
         read_body(environ, 100)
 
 

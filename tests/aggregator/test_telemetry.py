@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import re
 import socket
+import threading
 import time
 
 import httpx
@@ -13,6 +14,7 @@ from deniable_aggregator.store import StoreUnavailableError
 from deniable_aggregator.telemetry import Telemetry
 from tests.aggregator.service import upload
 from tests.ports import free_port
+from tests.waiting import wait_until
 
 
 @pytest.fixture
@@ -73,6 +75,24 @@ def test_a_store_that_fails_is_shown_and_the_rest_is_there(service, telemetry, m
     assert found["deniable_ready", "draining"] == 1
     assert found["deniable_commits_failed_total",] == 1
     assert found["deniable_uploads_total", "flightdeck", "store_unavailable"] == 1
+    assert ("deniable_inbox_rows",) not in found
+
+
+def test_what_is_known_without_the_store_does_not_wait_for_it(service, telemetry, monkeypatch):
+    go = threading.Event()
+    monkeypatch.setattr("deniable_aggregator.telemetry.PATIENCE_SECONDS", 0.1)
+    monkeypatch.setattr(service.store.keys, "used", lambda *_: go.wait(120))
+    monkeypatch.setattr(service.store, "levels", lambda: go.wait(120))
+    try:
+        assert service.send(upload()).status_code == 204
+        found = values(telemetry.text())
+        assert not go.is_set()
+    finally:
+        go.set()
+    monkeypatch.undo()
+    wait_until(lambda: "deniable_inbox_rows" in telemetry.text())
+    assert found["deniable_ready", "database"] == 0
+    assert found["deniable_uploads_total", "flightdeck", "accepted"] == 1
     assert ("deniable_inbox_rows",) not in found
 
 

@@ -21,7 +21,7 @@ EVERYWHERE: Final = ("malformed_request", "overloaded", "internal_error", "store
 """What any operation may answer."""
 
 WITH_KEY: Final = ("unknown_key", "expired_key", "wrong_scope")
-WITH_BODY: Final = ("body_too_slow", "upload_too_large")
+WITH_BODY: Final = ("body_cut_off", "body_too_slow", "upload_too_large")
 
 _HEADERS: Final[Mapping[int, tuple[str, str]]] = {
     401: ("WWW-Authenticate", "Bearer"),
