@@ -11,6 +11,7 @@ import signal
 import socket
 import threading
 import time
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
@@ -24,7 +25,7 @@ from deniable_aggregator.app import EXTENSION, create_app
 from deniable_aggregator.rates import RateLimiter
 from deniable_aggregator.rsgi import Application
 from deniable_aggregator.settings import shown
-from deniable_aggregator.store import Store
+from deniable_aggregator.store import Store, StoreUnavailableError
 from deniable_aggregator.telemetry import Telemetry
 from deniable_shared.errors import DeniableError
 
@@ -49,6 +50,9 @@ QUESTION_SECONDS: Final = 10.0
 PORT_SECONDS: Final = 3.0
 POLL_SECONDS: Final = 0.25
 RESPAWN_SECONDS: Final = 0.5
+FIRST_PAUSE_SECONDS: Final = 1.0
+LONGEST_PAUSE_SECONDS: Final = 60.0
+"""Between starts of a worker that dies again and again."""
 
 log = logging.getLogger(logs.OURS)
 
@@ -81,7 +85,37 @@ def serve(settings: Settings) -> None:
     # The worker counts on one core beside ingest: threads of a BLAS would only fight for it.
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     loader: Callable[[], Any] = partial(_worker, os.getpid(), settings)
-    server(settings, Interfaces.RSGI).serve(target_loader=loader, wrap_loader=False)
+    _go_on(settings, loader)
+
+
+def _go_on(settings: Settings, loader: Callable[[], Any]) -> None:
+    """Serves until a signal ends it, where the web server gives up.
+
+    It does when a worker dies twice within seconds, which may have its reason in something that
+    passes: a database that is away, or memory that others have taken.
+    """
+    pause = FIRST_PAUSE_SECONDS
+    while True:
+        web = server(settings, Interfaces.RSGI)
+        began = time.monotonic()
+        try:
+            web.serve(target_loader=loader, wrap_loader=False)
+        except SystemExit:
+            if web.interrupt_signal:
+                raise
+        else:
+            return
+        if time.monotonic() - began > LONGEST_PAUSE_SECONDS:
+            pause = FIRST_PAUSE_SECONDS
+        log.error("the worker died twice within seconds; another one starts in %.0f s", pause)
+        # The signals' handlers are still those of the web server.
+        web.main_loop_interrupt.clear()
+        if web.interrupt_signal or (web.main_loop_interrupt.wait(pause) and web.interrupt_signal):
+            return
+        pause = min(2 * pause, LONGEST_PAUSE_SECONDS)
+        _await_port(settings.host, settings.port)
+        with suppress(StoreUnavailableError):
+            Store(settings.store).close()
 
 
 def _await_port(host: str, port: int) -> None:

@@ -43,10 +43,11 @@ class Server:
 
     def children(self) -> list[int]:
         """The processes that the main one has started."""
-        tasks = Path(f"/proc/{self.process.pid}/task")
-        return [
-            int(one) for task in tasks.iterdir() for one in (task / "children").read_text().split()
-        ]
+        children: list[int] = []
+        for task in Path(f"/proc/{self.process.pid}/task").iterdir():
+            with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # a thread that ended
+                children += map(int, (task / "children").read_text().split())
+        return children
 
     def kill(self) -> None:
         """Kill -9 for all of its processes at once."""

@@ -35,8 +35,12 @@ def path(tmp_path):
 
 @pytest.fixture
 def tokens(path):
+    return keys(path)
+
+
+def keys(target):
     today = epoch_at(time.time())
-    with contextlib.closing(Store(path)) as store:
+    with contextlib.closing(Store(target)) as store:
         store.metrics.register(registry.parse(REGISTRY).metrics.values(), today)
         return {
             scope: create(store, scope=scope, application="flightdeck", label="", today=today)
@@ -134,6 +138,24 @@ def test_a_worker_that_dies_is_started_again(path, tokens):
         wait_until(lambda: server.children() not in ([], [worker]) and answers(server.url))
         assert send(server, tokens["write"], body()).status_code == 204
         assert counted(server, tokens["read"]) == 2
+
+
+def kill_workers(server, times):
+    """Kills every worker, until the server has said so often that another starts a while later."""
+    while server.output.read_text().count("the worker died twice") < times:
+        for worker in server.children():
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(worker, signal.SIGKILL)
+        time.sleep(0.01)
+
+
+def test_a_worker_that_dies_again_and_again_is_started_again(path, tokens):
+    with running(path) as server:
+        kill_workers(server, 1)
+        wait_until(lambda: answers(server.url))
+        assert send(server, tokens["write"], body()).status_code == 204
+        kill_workers(server, 2)
+        assert server.stop() == 0  # also while it waits
 
 
 def serve(path, *options):
