@@ -13,11 +13,15 @@ import subprocess
 import tempfile
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 import psycopg
 
 from tests.ports import HOST, free_port
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 START_SECONDS = 60.0
 REQUIRED = "DENIABLE_REQUIRE_POSTGRES"
@@ -124,14 +128,33 @@ class Postgresql:
         """Ends it without letting it write anything more, as a failing machine does."""
         self._end(signal.SIGQUIT)
 
+    def _children(self) -> list[int]:
+        main = self._process.pid
+        return [*map(int, Path(f"/proc/{main}/task/{main}/children").read_text().split())]
+
+    @contextlib.contextmanager
+    def hanging(self) -> Iterator[None]:
+        """Stops all of its processes for the length of a block: it is there and says nothing."""
+        # The main one first, which makes the others.
+        self._process.send_signal(signal.SIGSTOP)
+        stopped = self._children()
+        try:
+            for child in stopped:
+                os.kill(child, signal.SIGSTOP)
+            yield
+        finally:
+            for child in stopped:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(child, signal.SIGCONT)
+            self._process.send_signal(signal.SIGCONT)
+
     def kill(self) -> None:
         """Kill -9 for all of its processes at once."""
-        main = self._process.pid
-        children = Path(f"/proc/{main}/task/{main}/children").read_text().split()
+        children = self._children()
         self._process.kill()
         for child in children:
             with contextlib.suppress(ProcessLookupError):
-                os.kill(int(child), signal.SIGKILL)
+                os.kill(child, signal.SIGKILL)
         self._process.wait(START_SECONDS)
         self._process = None
 
