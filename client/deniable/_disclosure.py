@@ -126,7 +126,7 @@ def disclosure(
         with held(path):
             try:
                 reports, specs = fetched(path / _SPOOL, _REPORTS, _SPECS)
-            except (sqlite3.Error, OSError):
+            except (sqlite3.Error, OSError, ValueError):
                 problem = SPOOL_UNREADABLE
             (account,) = fetched(path / _LEDGER, _ACCOUNT)
         spent = _spent(account, epoch_at(clock()))

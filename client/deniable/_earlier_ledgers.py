@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from deniable._seal import seal_of_row
+
 if TYPE_CHECKING:
     import sqlite3
 
@@ -14,7 +16,8 @@ FIRST: Final = 1
 
 # What the account of version 1 has in place of a fingerprint is that of no secret, so the ledger
 # takes the device's for a new one, of which nothing has been paid for in advance. Version 2 did not
-# know when a device was last at work: it takes part again from the day on that it is seen.
+# know when a device was last at work: it takes part again from the day on that it is seen. What
+# stands in version 3, which had no seals, is believed.
 _STEPS: Final = {
     1: """
 ALTER TABLE entry RENAME COLUMN lifetime TO spent;
@@ -30,6 +33,10 @@ CREATE TABLE enrolled (
     PRIMARY KEY (metric, every)
 ) WITHOUT ROWID
 """,
+    3: """
+ALTER TABLE entry ADD COLUMN seal INTEGER;
+UPDATE entry SET seal = seal_of_row(metric, every, period, today, spent)
+""",
 }
 
 
@@ -44,5 +51,6 @@ def bring_up(connection: sqlite3.Connection, found: int, wanted: int) -> None:
     Raises:
         sqlite3.Error: if it cannot be written, or is not what its version says.
     """
+    connection.create_function("seal_of_row", 5, seal_of_row)
     steps = ";".join(_STEPS[version] for version in range(found, wanted))
     connection.executescript(f"BEGIN IMMEDIATE; {steps}; PRAGMA user_version = {wanted}; COMMIT;")

@@ -12,7 +12,8 @@ from __future__ import annotations
 
 import os
 
-from deniable import _database
+from deniable import _database, _seal
+from deniable._seal import intact, seal
 from deniable._status import Outcome
 
 TYPE_CHECKING = False
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
     from deniable._charge import Charge
 
-VERSION: Final = 3
+VERSION: Final = 4
 """What was written by an earlier one is brought here, see `deniable._earlier_ledgers`."""
 
 _FINGERPRINT_DIGITS: Final = 32
@@ -36,9 +37,10 @@ CREATE TABLE entry (
     today INTEGER,
     spent INTEGER,
     digest BLOB,
+    seal INTEGER,
     PRIMARY KEY (metric, every)
 ) WITHOUT ROWID;
-INSERT INTO entry VALUES ('', '', 0, 0, 0, NULL);
+INSERT INTO entry VALUES ('', '', 0, 0, 0, NULL, 0);
 CREATE TABLE enrolled (
     metric TEXT NOT NULL,
     every TEXT NOT NULL,
@@ -50,30 +52,36 @@ CREATE TABLE enrolled (
 # ever; in place of a kind of period stands the fingerprint of the secret. A metric's entry has its
 # last period and, if it memoises, what was spent on the answers of the spec with this digest. One
 # table, so that a debit is one statement and mostly one page; two ways, because every column costs.
+# What a digest has turned into by damage is the digest of no spec, of which nothing has been paid.
 _READ: Final = """
-SELECT period, today, spent, (SELECT period FROM entry WHERE metric = ? AND every = ?), NULL, NULL
+SELECT period, today, spent, seal,
+    (SELECT period FROM entry WHERE metric = ? AND every = ?), NULL, NULL
 FROM entry WHERE metric = '' AND every = ?
 """
 _WRITE: Final = """
-REPLACE INTO entry (metric, every, period, today, spent) VALUES ('', ?, ?, ?, ?), (?, ?, ?, NULL, ?)
+REPLACE INTO entry (metric, every, period, today, spent, seal)
+VALUES ('', ?, ?, ?, ?, ?), (?, ?, ?, NULL, ?, ?)
 """
 # Where the account is known, one statement does the same, unless somebody else has changed it.
 _WRITE_UNCHANGED: Final = """
-REPLACE INTO entry (metric, every, period, today, spent)
-SELECT * FROM (VALUES ('', ?1, ?2, ?3, ?4), (?5, ?6, ?7, NULL, NULL)) WHERE EXISTS (
+REPLACE INTO entry (metric, every, period, today, spent, seal)
+SELECT * FROM (VALUES ('', ?1, ?2, ?3, ?4, ?5), (?6, ?7, ?8, NULL, NULL, ?9)) WHERE EXISTS (
     SELECT * FROM entry
-    WHERE metric = '' AND every = ?1 AND period = ?8 AND today = ?9 AND spent = ?10
-) AND NOT EXISTS (SELECT * FROM entry WHERE metric = ?5 AND every = ?6 AND period >= ?7)
+    WHERE metric = '' AND every = ?1 AND period = ?10 AND today = ?11 AND spent = ?12
+) AND NOT EXISTS (SELECT * FROM entry WHERE metric = ?6 AND every = ?7 AND period >= ?8)
 """
 _READ_MEMOIZED: Final = """
-SELECT account.period, account.today, account.spent, own.period, own.spent, own.digest
+SELECT account.period, account.today, account.spent, account.seal,
+    own.period, own.spent, own.digest
 FROM entry AS account LEFT JOIN entry AS own ON own.metric = ? AND own.every = ?
 WHERE account.metric = '' AND account.every = ?
 """
 _WRITE_MEMOIZED: Final = """
-REPLACE INTO entry VALUES ('', ?, ?, ?, ?, NULL), (?, ?, ?, NULL, ?, ?)
+REPLACE INTO entry (metric, every, period, today, spent, seal, digest)
+VALUES ('', ?, ?, ?, ?, ?, NULL), (?, ?, ?, NULL, ?, ?, ?)
 """
-_ACCOUNT: Final = "SELECT every, period, today, spent FROM entry WHERE metric = ''"
+_ROWS: Final = "SELECT metric, every, period, today, spent, seal FROM entry"
+_ACCOUNT: Final = f"{_ROWS} WHERE metric = ''"
 
 
 class LedgerError(Exception):
@@ -103,11 +111,11 @@ class Ledger:
 
     lifetime: int
     _known: tuple[int, int, int] | None = None
+    _fingerprint = ""
+    _account_names = 0
 
     def __init__(self, path: Path, *, new: bool) -> None:
-        self._fingerprint = ""
         self._connection = _database.connect(path)
-        self._debits = self._connection.cursor()  # making one for each statement is felt
         try:
             if new and _database.version(self._connection) == 0:
                 _database.initialise(self._connection, _SCHEMA, VERSION)
@@ -119,7 +127,10 @@ class Ledger:
             if found < VERSION:
                 self._bring_up(found)
             _database.log_ahead(self._connection)
-            self.spent(0)
+            self._begin()
+        except UnicodeDecodeError:  # of SQLite's words about a damaged schema
+            self._connection.close()
+            raise LedgerError("the ledger is damaged") from None
         except BaseException:
             self._connection.close()
             raise
@@ -142,9 +153,14 @@ class Ledger:
         """
         metric, every, cost, digest, total = charge
         execute = self._debits.execute
+        names = self._names.get((metric, every))
+        if names is None:
+            names = self._names[metric, every] = _seal.names(metric, every)
         if digest is None and self._known is not None:
             account = _charged(self._known, cost, epoch)
-            both = (self._fingerprint, *account, metric, every, period, *self._known)
+            whole = seal(self._account_names, *account)
+            own = seal(names, period, 0, 0)
+            both = (self._fingerprint, *account, whole, metric, every, period, own, *self._known)
             if _within(limits, account) and execute(_WRITE_UNCHANGED, both).rowcount > 0:
                 self._known, self.lifetime = account, account[2]
                 return Outcome.RECORDED
@@ -155,7 +171,9 @@ class Ledger:
             if found is None:
                 self._account()
                 raise SecretReplacedError("another process has replaced the secret")
-            latest, today, lifetime, mark, paid, paid_for = found
+            latest, today, lifetime, whole, mark, paid, paid_for = found
+            if whole != seal(self._account_names, latest, today, lifetime):
+                raise LedgerError("the ledger is damaged")
             if mark is not None and period <= mark:
                 execute("ROLLBACK")
                 return Outcome.ALREADY_REPORTED
@@ -168,7 +186,9 @@ class Ledger:
             if not _within(limits, account):
                 execute("ROLLBACK")
                 return Outcome.OVER_BUDGET
-            row = (self._fingerprint, *account, metric, every, period, paid)
+            whole = seal(self._account_names, *account)
+            own = seal(names, period, 0, paid or 0)
+            row = (self._fingerprint, *account, whole, metric, every, period, paid, own)
             if digest is None:
                 execute(_WRITE, row)
             else:
@@ -236,14 +256,17 @@ class Ledger:
 
             digest = hashlib.sha256(b"deniable fingerprint" + secret).hexdigest()
             fingerprint = digest[:_FINGERPRINT_DIGITS]
-        if self._account()[0] != fingerprint or not fingerprint:
+        names = _seal.names("", fingerprint)
+        known, *account = self._account()
+        if known != fingerprint or not fingerprint:
             execute = self._connection.execute
+            row = (fingerprint, seal(names, *account))
             with self._connection:
                 execute("BEGIN IMMEDIATE")
-                execute("UPDATE entry SET every = ? WHERE metric = ''", (fingerprint,))
+                execute("UPDATE entry SET every = ?, seal = ? WHERE metric = ''", row)
                 execute("UPDATE entry SET digest = NULL WHERE metric != ''")
                 execute("DELETE FROM enrolled")
-        self._fingerprint = fingerprint
+        self._fingerprint, self._account_names = fingerprint, names
 
     def spent(self, epoch: int) -> tuple[int, int]:
         """Nano-nats spent today and over the lifetime.
@@ -272,11 +295,22 @@ class Ledger:
             raise LedgerError("the ledger is damaged")
         bring_up(self._connection, found, VERSION)
 
+    def _begin(self) -> None:
+        """Fails closed unless every row is as it was written."""
+        self._debits = self._connection.cursor()  # making one for each statement is felt
+        self._names: dict[tuple[str, str], int] = {}
+        if not all(map(intact, self._connection.execute(_ROWS))):
+            raise LedgerError("the ledger is damaged")
+        self.spent(0)
+
     def _account(self) -> tuple[str, int, int, int]:
-        row: tuple[str, int, int, int] | None = self._connection.execute(_ACCOUNT).fetchone()
-        if row is None:
+        rows = self._connection.execute(_ACCOUNT).fetchall()
+        if len(rows) != 1:
             raise LedgerError("the ledger has lost its account")
-        return row
+        if not intact(rows[0]):
+            raise LedgerError("the ledger is damaged")
+        _, every, latest, today, lifetime, _ = rows[0]
+        return every, latest, today, lifetime
 
 
 def _charged(account: tuple[int, int, int], cost: int, epoch: int) -> tuple[int, int, int]:

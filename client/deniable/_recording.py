@@ -110,8 +110,7 @@ class _MemoryDevice(Device):
 class _MemoryLedger(_ledger.Ledger):
     def __init__(self) -> None:
         self._connection = _connect(_ledger._SCHEMA, _ledger.VERSION)
-        self._debits = self._connection.cursor()
-        self.spent(0)
+        self._begin()
 
 
 class _MemorySpool(_spool.Spool):

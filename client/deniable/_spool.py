@@ -16,7 +16,7 @@ from deniable._status import Dropped
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
     from pathlib import Path
     from typing import Final, TypeVar
 
@@ -240,13 +240,19 @@ class Spool:
         row = (report.number, report.upload_id)
         return self._healing(lambda: self._connection.execute(query, row).rowcount == 1)
 
-    def drop_before(self, epoch: int) -> None:
+    def drop_before(self, epoch: int, owing: Iterable[bytes]) -> None:
         """Drops and counts pending reports of days before this one, and forgets delivered ones.
 
         Only those that were tried: it may be the clock that is wrong, and the aggregator knows.
+
+        Args:
+            epoch: the first day that is kept.
+            owing: digests of metrics of which others are dropped, too, for they report absence, and
+                absence on such a day is not reported any more.
         """
-        query = "DELETE FROM report WHERE epoch < ? AND tries > 0"
-        count = self._healing(lambda: self._connection.execute(query, (epoch,)).rowcount)
+        query = "DELETE FROM report WHERE epoch < ? AND (tries > 0 OR digest = ?)"
+        rows = [(epoch, digest) for digest in (b"", *owing)]
+        count = self._healing(lambda: self._connection.executemany(query, rows).rowcount)
         forget = "DELETE FROM sent WHERE epoch < ?"
         self._healing(lambda: self._connection.execute(forget, (epoch,)))
         self._journal.drop(Dropped.TOO_OLD, count)

@@ -291,7 +291,7 @@ class Uploader:
 
     def _due(self, now: float, again: bool) -> Pending | None:
         spool = self._device.spool
-        spool.drop_before(epoch_at(now) - MAX_AGE_DAYS)
+        spool.drop_before(epoch_at(now) - MAX_AGE_DAYS, self._owing)
         horizon = now + self._horizon_seconds
         reports = spool.due(now, horizon, 1)
         if reports and self._spread_seconds > 0:
@@ -304,7 +304,7 @@ class Uploader:
 
     def _last_number(self, today: int) -> int:
         spool = self._device.spool
-        spool.drop_before(today - MAX_AGE_DAYS)
+        spool.drop_before(today - MAX_AGE_DAYS, self._owing)
         return spool.last_number()
 
     def _between(self, after: int, last: int) -> list[Pending]:

@@ -3,6 +3,7 @@
 The files in ``ledgers`` were written by the code of their time, under the secret `SECRET`: the
 metric ``theme`` has reported on days 100 and 101 and ``late`` in week 15, for a nat each; in that
 of version 2 also ``flag``, which memoises and has paid one nat of two, and ``crash`` is enrolled.
+That of version 3 has the same, with ``crash`` enrolled on day 101.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from tests.client.conftest import REGISTRY
 SECRET = b"s" * 32
 NAT = 10**9
 LIMITS = (4 * NAT, 7 * NAT)
-SPENT = {1: (NAT, 3 * NAT), 2: (2 * NAT, 4 * NAT)}
+SPENT = {1: (NAT, 3 * NAT), 2: (2 * NAT, 4 * NAT), 3: (2 * NAT, 4 * NAT)}
 FLAG = Charge("flag", "day", NAT, b"one", 2 * NAT)
 
 
@@ -80,16 +81,16 @@ def test_the_budget_goes_on_where_it_was(path, found):
 
 
 def test_permanent_answers_are_paid_for_once_if_the_ledger_knows_that_they_were(path, found):
-    still_to_pay = {1: 2 * NAT, 2: NAT}[found]
+    still_to_pay = {1: 2 * NAT, 2: NAT, 3: NAT}[found]
     with opened(path) as ledger:
         for day in (102, 103, 104):
             assert ledger.debit(FLAG, day, day, LIMITS) is Outcome.RECORDED
         assert ledger.spent(104)[1] == SPENT[found][1] + still_to_pay
 
 
-def test_the_device_takes_part_in_absence_again_from_now_on(path):
+def test_the_device_takes_part_in_absence_again_from_now_on(path, found):
     with opened(path) as ledger:
-        assert ledger.enrolled("crash", "day") is None
+        assert ledger.enrolled("crash", "day") == {3: 101}.get(found)
         ledger.enrol([("crash", "day")], [], 102)
         assert ledger.enrolled("crash", "day") == 102
 
@@ -106,7 +107,7 @@ def test_a_client_goes_on_with_the_directory(make_client, directory, path, found
 
 
 def test_a_step_that_fails_leaves_the_ledger_as_it_was(path, found, monkeypatch):
-    steps = {**_earlier_ledgers._STEPS, 2: "DROP TABLE enrolled; DROP TABLE no_such_table"}
+    steps = {**_earlier_ledgers._STEPS, 3: "DROP TABLE enrolled; DROP TABLE no_such_table"}
     with monkeypatch.context() as patch:
         patch.setattr(_earlier_ledgers, "_STEPS", steps)
         with pytest.raises(sqlite3.Error), opened(path):

@@ -125,11 +125,19 @@ def test_not_one_report_in_a_hundred_waits_for_the_disk(spool, tmp_path):
 def test_reports_of_old_days_are_dropped_and_counted(spool, journal):
     add(spool, epoch=60)
     add(spool, epoch=100)
-    spool.drop_before(70)
+    spool.drop_before(70, ())
     assert len(everything(spool)) == 2  # neither was tried
     for report in everything(spool):
         spool.claim(report, 99.0)
-    spool.drop_before(70)
+    spool.drop_before(70, ())
+    assert [report.epoch for report in everything(spool)] == [100]
+    assert journal.dropped() == {"too_old": 1}
+
+
+def test_reports_of_metrics_that_report_absence_are_dropped_untried(spool, journal):
+    add(spool, epoch=60)
+    add(spool, epoch=100)
+    spool.drop_before(70, [b"another", DIGEST])
     assert [report.epoch for report in everything(spool)] == [100]
     assert journal.dropped() == {"too_old": 1}
 
@@ -174,7 +182,7 @@ def test_delivered_reports_of_old_days_are_forgotten(spool, journal):
         add(spool, epoch=epoch)
         (report,) = everything(spool)
         spool.delivered(report)
-    spool.drop_before(70)
+    spool.drop_before(70, ())
     assert [epoch for _, epoch, _ in remembered(spool)] == [100]
     assert journal.dropped() == {}
 
