@@ -65,10 +65,9 @@ VALUES ('', ?, ?, ?, ?, ?), (?, ?, ?, NULL, ?, ?)
 # Where the account is known, one statement does the same, unless somebody else has changed it.
 _WRITE_UNCHANGED: Final = """
 REPLACE INTO entry (metric, every, period, today, spent, seal)
-SELECT * FROM (VALUES ('', ?1, ?2, ?3, ?4, ?5), (?6, ?7, ?8, NULL, NULL, ?9)) WHERE EXISTS (
-    SELECT * FROM entry
-    WHERE metric = '' AND every = ?1 AND period = ?10 AND today = ?11 AND spent = ?12
-) AND NOT EXISTS (SELECT * FROM entry WHERE metric = ?6 AND every = ?7 AND period >= ?8)
+SELECT * FROM (VALUES ('', ?, ?, ?, ?, ?), (?, ?, ?, NULL, NULL, ?)) WHERE EXISTS (
+    SELECT * FROM entry WHERE metric = '' AND every = ? AND period = ? AND today = ? AND spent = ?
+) AND NOT EXISTS (SELECT * FROM entry WHERE metric = ? AND every = ? AND period >= ?)
 """
 _READ_MEMOIZED: Final = """
 SELECT account.period, account.today, account.spent, account.seal,
@@ -160,7 +159,8 @@ class Ledger:
             account = _charged(self._known, cost, epoch)
             whole = seal(self._account_names, *account)
             own = seal(names, period, 0, 0)
-            both = (self._fingerprint, *account, whole, metric, every, period, own, *self._known)
+            reported, secret = (metric, every, period), self._fingerprint
+            both = (secret, *account, whole, *reported, own, secret, *self._known, *reported)
             if _within(limits, account) and execute(_WRITE_UNCHANGED, both).rowcount > 0:
                 self._known, self.lifetime = account, account[2]
                 return Outcome.RECORDED
