@@ -58,7 +58,7 @@ class Client:
         clock: seconds since 1970-01-01; for tests.
 
     Raises:
-        ParameterError: if endpoint, key, directory, consent or delay cannot be used.
+        ParameterError: if an argument cannot be used.
         RegistryError: if the registry cannot be read or has problems.
     """
 
@@ -92,8 +92,12 @@ class Client:
             raise ParameterError(
                 "upload_delay_seconds", "a finite number, 0 or more", upload_delay_seconds
             )
-        if not isinstance(consent, bool):
-            raise ParameterError("consent", "True or False", consent)  # "false" is no yes
+        switches = {"consent": consent, "background": background, "strict": strict}
+        for name, value in switches.items():
+            if not isinstance(value, bool):
+                raise ParameterError(name, "True or False", value)  # "false" is no yes
+        if not callable(clock):
+            raise ParameterError("clock", "a function that returns seconds", clock)
         if transport is None:
             if endpoint is None or key is None:
                 raise ParameterError("endpoint and key", "given unless there is a transport", None)
@@ -102,7 +106,16 @@ class Client:
             transport = HttpTransport(endpoint, key)
         elif endpoint is not None or key is not None:
             raise ParameterError("endpoint and key", "left out if there is a transport", "both")
-        self._registry = registry if isinstance(registry, Registry) else load(registry)
+        elif isinstance(transport, type) or not (
+            callable(getattr(transport, "send", None))
+            and callable(getattr(transport, "close", None))
+        ):
+            raise ParameterError("transport", "an object that can send and close", transport)
+        if isinstance(registry, str | os.PathLike):
+            registry = load(registry)
+        elif not isinstance(registry, Registry):
+            raise ParameterError("registry", "a path or a Registry", registry)
+        self._registry = registry
         self._transport = transport
         self._clock = clock
         self._strict = strict

@@ -108,7 +108,7 @@ def load(path: str | os.PathLike[str]) -> Registry:
     """
     try:
         text = Path(path).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
+    except (OSError, ValueError) as error:  # no UTF-8; a name that no file can have
         raise RegistryError([f"{path}: cannot be read: {error}"]) from error
     return parse(text, name=str(path))
 

@@ -6,6 +6,7 @@ Each test goes through all instants, one after another; `interrupting` says whic
 from __future__ import annotations
 
 import fcntl
+import gc
 import inspect
 import itertools
 import os
@@ -40,6 +41,15 @@ epsilon = 0.01
 """
 NANO_NATS = 10_000_000
 PATIENCE_SECONDS = 300
+
+pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
+
+
+@pytest.fixture(autouse=True)
+def _collected():
+    """What was opened in the very instant of an exception is closed by the collector, loudly."""
+    yield
+    gc.collect()
 
 
 @pytest.fixture
@@ -91,7 +101,6 @@ def assert_all_is_well(client, clock, directory):
     clock.forward(days=1)
 
 
-@pytest.mark.filterwarnings("ignore::ResourceWarning")  # of what was opened in that very instant
 @pytest.mark.parametrize(
     ("metric", "prepare"),
     [

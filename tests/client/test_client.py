@@ -13,6 +13,7 @@ import deniable
 from deniable import Outcome, ParameterError, RegistryError
 from deniable_shared.registry import Budget, load
 from tests.client.conftest import DAY, NOON
+from tests.client.transports import Accepting
 
 
 def record_of(client, *names):
@@ -301,11 +302,16 @@ def test_no_registry_lifts_the_ceiling_of_the_budget(make_client, registry):
         {"key": "k"},
         {},
         {"endpoint": "https://example.org", "key": "k", "transport": object()},
-        {"transport": object(), "upload_delay_seconds": float("nan")},
-        {"transport": object(), "upload_delay_seconds": -1.0},
-        {"transport": object(), "upload_delay_seconds": "1 hour"},
-        {"transport": object(), "directory": "a\0b"},
-        {"transport": object(), "upload_delay_seconds": float("inf")},
+        {"transport": Accepting(), "upload_delay_seconds": float("nan")},
+        {"transport": Accepting(), "upload_delay_seconds": -1.0},
+        {"transport": Accepting(), "upload_delay_seconds": "1 hour"},
+        {"transport": Accepting(), "directory": "a\0b"},
+        {"transport": Accepting(), "upload_delay_seconds": float("inf")},
+        {"transport": object()},
+        {"transport": Accepting},
+        {"transport": Accepting(), "clock": 3},
+        {"transport": Accepting(), "background": "no"},
+        {"transport": Accepting(), "strict": 1},
     ],
 )
 def test_a_mistake_in_the_constructor_raises_at_once(registry, directory, options):
@@ -315,7 +321,15 @@ def test_a_mistake_in_the_constructor_raises_at_once(registry, directory, option
 
 def test_a_registry_that_cannot_be_read_raises_at_once(tmp_path, directory):
     with pytest.raises(RegistryError):
-        deniable.Client(tmp_path / "no.toml", directory=directory, transport=object())
+        deniable.Client(tmp_path / "no.toml", directory=directory, transport=Accepting())
+    with pytest.raises(RegistryError):
+        deniable.Client("a\0b", directory=directory, transport=Accepting())
+
+
+@pytest.mark.parametrize("registry", [None, 3, b"metrics.toml"])
+def test_a_registry_that_is_no_path_is_refused_at_construction(directory, registry):
+    with pytest.raises(ParameterError, match="registry must be a path or a Registry"):
+        deniable.Client(registry, directory=directory, transport=Accepting())
 
 
 def test_threads_racing_for_a_period_get_exactly_one_report(make_client):

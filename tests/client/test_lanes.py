@@ -90,6 +90,17 @@ def test_a_transport_that_does_not_say_so_is_called_by_one_thread_at_a_time(make
     assert transport.most == 1
 
 
+def test_a_class_derived_from_one_with_lanes_has_to_say_so_itself(make_client):
+    """What it adds may not be made for several threads."""
+
+    class Derived(HttpTransport):
+        pass
+
+    client = make_client(transport=Derived("http://127.0.0.1:9", "write-key"))
+    assert client._uploader._courier.lanes == 1
+    assert make_client()._uploader._courier.lanes == LANES
+
+
 def test_a_server_that_takes_nothing_is_asked_once_in_a_flush(make_client):
     transport = Counting(status=503)
     transport.lanes = LANES
@@ -101,8 +112,7 @@ def test_a_server_that_takes_nothing_is_asked_once_in_a_flush(make_client):
 
 @pytest.mark.parametrize("lanes", [None, "4", -1, 0, 1.5, True])
 def test_what_is_no_number_of_lanes_is_one(make_client, lanes):
-    transport = Counting()
-    transport.lanes = lanes
+    transport = type("Odd", (Counting,), {"lanes": lanes})()
     client = make_client(transport=transport)
     record_all(client)
     assert client.flush(timeout_seconds=AMPLE_SECONDS).sent == REPORTS

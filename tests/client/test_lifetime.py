@@ -11,6 +11,7 @@ from deniable import FlushResult, Outcome, _device, _directory, _ledger, _upload
 from deniable._charge import NANO
 from deniable_shared.registry import parse
 from tests.client.conftest import DAY
+from tests.client.transports import Accepting
 from tests.waiting import wait_until
 
 TEXT = """
@@ -295,6 +296,19 @@ def test_a_withdrawal_while_an_earlier_one_is_settled_is_settled_too(make_client
     client._consent.settle()
     client.close()
     assert make_client().status().pending == 0
+
+
+def test_a_closed_client_cannot_be_agreed_to(make_client, directory):
+    transport = Accepting()
+    closed = make_client(transport=transport, background=True, upload_delay_seconds=0.0)
+    closed.close()
+    assert make_client(directory=directory).record("theme", "dark") is Outcome.RECORDED
+    closed.consent = True
+    assert closed._uploader._thread is None
+    closed.consent = False
+    closed.consent = True
+    assert not closed.consent
+    assert transport.bodies == []
 
 
 def test_forgetting_deletes_what_is_pending_and_says_how_much(make_client, clock, collector):

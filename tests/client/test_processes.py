@@ -139,6 +139,29 @@ def test_a_process_that_is_terminated_right_after_recording_delivers_in_a_later_
     assert len(collector.bodies) == 1
 
 
+AT_EXIT = """
+import atexit, os, sys
+import deniable
+atexit.register(lambda: os.write(1, client.record("theme", "dark").encode()))
+class Refusing:
+    def send(self, body, timeout_seconds):
+        raise ConnectionRefusedError
+    def close(self):
+        pass
+client = deniable.Client(sys.argv[1], directory=sys.argv[2], transport=Refusing(), consent=True)
+"""
+
+
+def test_what_a_program_does_at_its_exit_is_recorded_if_it_was_registered_after_the_import(
+    plenty, directory
+):
+    """That the client was made later does not matter."""
+    arguments = [sys.executable, "-c", AT_EXIT, plenty, directory]
+    done = subprocess.run(arguments, capture_output=True, timeout=300, check=True)
+    assert (done.stdout, done.stderr) == (b"recorded", b"")
+    assert stored(directory) == (1, 1)
+
+
 def race(command, code):
     """What eight processes say that start a program at the same moment."""
     gate, opener = os.pipe()
