@@ -13,6 +13,7 @@ import threading
 import time
 from contextlib import suppress
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from granian.constants import HTTPModes, Interfaces, Loops
@@ -25,7 +26,9 @@ from deniable_aggregator.app import EXTENSION, create_app
 from deniable_aggregator.rates import RateLimiter
 from deniable_aggregator.rsgi import Application
 from deniable_aggregator.settings import shown
-from deniable_aggregator.store import Store, StoreUnavailableError
+from deniable_aggregator.store import Store, StoreError, StoreUnavailableError
+from deniable_aggregator.store.opening import existing
+from deniable_aggregator.store.urls import is_url
 from deniable_aggregator.telemetry import Telemetry
 from deniable_shared.errors import DeniableError
 
@@ -114,8 +117,14 @@ def _go_on(settings: Settings, loader: Callable[[], Any]) -> None:
             return
         pause = min(2 * pause, LONGEST_PAUSE_SECONDS)
         _await_port(settings.host, settings.port)
-        with suppress(StoreUnavailableError):
-            Store(settings.store).close()
+        _refuse(settings.store)
+
+
+def _refuse(store: str) -> None:
+    """Refuses a store that will not be one that this version can work with by waiting for it."""
+    with suppress(StoreUnavailableError):
+        if is_url(store) or Path(store).exists():
+            Store(store).close()
 
 
 def _await_port(host: str, port: int) -> None:
@@ -146,7 +155,13 @@ def _family(host: str) -> socket.AddressFamily:
 def _worker(parent: int, settings: Settings) -> Application:
     """The application in a worker process, which ends when its parent is gone."""
     threading.Thread(target=_end_with, args=(parent,), name="deniable-parent", daemon=True).start()
-    app = create_app(store=settings.store, settings=settings)
+    try:
+        # The parent has made it if need be. Another one would hide that the first is lost.
+        existing(settings.store)
+        app = create_app(store=settings.store, settings=settings)
+    except StoreError as error:
+        log.error("the store cannot be opened: %s", error)
+        raise SystemExit(1) from None
     running: Running = app.extensions[EXTENSION]
     application = Application(app, settings, started=partial(_drain_first, running, settings))
     if settings.metrics_port:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import os
+import signal
 import time
 from concurrent.futures import ThreadPoolExecutor
 
 from tests.end_to_end import asking
-from tests.end_to_end.serving import running, start
+from tests.end_to_end.serving import answers, running, start
 from tests.end_to_end.test_served import body, counted, keys, send
 from tests.ports import HOST, free_port
 from tests.waiting import wait_until
@@ -24,7 +26,7 @@ def ready(server):
 def test_nothing_is_acknowledged_into_a_store_that_was_deleted(tmp_path):
     path = tmp_path / "store.db"
     tokens = keys(path)
-    with running(path) as server:
+    with running(path, "--fold-seconds", "1000") as server:
         assert send(server, tokens["write"], body()).status_code == 204
         kept = {each: each.read_bytes() for each in tmp_path.glob("store.db*")}
         for each in kept:
@@ -35,6 +37,14 @@ def test_nothing_is_acknowledged_into_a_store_that_was_deleted(tmp_path):
         wait_until(lambda: ready(server).status_code == 503)
         assert ready(server).json()["checks"]["database"].endswith("was moved or replaced")
         assert "the store's file was moved or replaced" in server.output.read_text()
+        (worker,) = server.children()
+        os.kill(worker, signal.SIGKILL)
+        wait_until(lambda: "there is no store" in server.output.read_text())
+        assert not path.exists()  # an empty one would look like all is well
+        for each, content in kept.items():
+            each.write_bytes(content)
+        wait_until(lambda: answers(server.url))
+        assert counted(server, tokens["read"]) == 1
 
 
 def test_a_database_that_hangs_makes_nobody_wait_for_long(postgresql, tmp_path):
