@@ -17,7 +17,8 @@ FIRST: Final = 1
 # What the account of version 1 has in place of a fingerprint is that of no secret, so the ledger
 # takes the device's for a new one, of which nothing has been paid for in advance. Version 2 did not
 # know when a device was last at work: it takes part again from the day on that it is seen. What
-# stands in version 3, which had no seals, is believed.
+# stands in version 3, which had no seals, is believed; a process of that version that still runs
+# cannot write without one.
 _STEPS: Final = {
     1: """
 ALTER TABLE entry RENAME COLUMN lifetime TO spent;
@@ -34,8 +35,21 @@ CREATE TABLE enrolled (
 ) WITHOUT ROWID
 """,
     3: """
-ALTER TABLE entry ADD COLUMN seal INTEGER;
-UPDATE entry SET seal = seal_of_row(metric, every, period, today, spent)
+CREATE TABLE sealed (
+    metric TEXT NOT NULL,
+    every TEXT NOT NULL,
+    period INTEGER NOT NULL,
+    today INTEGER,
+    spent INTEGER,
+    digest BLOB,
+    seal INTEGER NOT NULL,
+    PRIMARY KEY (metric, every)
+) WITHOUT ROWID;
+INSERT INTO sealed
+SELECT metric, every, period, today, spent, digest, seal_of_row(metric, every, period, today, spent)
+FROM entry;
+DROP TABLE entry;
+ALTER TABLE sealed RENAME TO entry
 """,
 }
 

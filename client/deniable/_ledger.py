@@ -37,7 +37,7 @@ CREATE TABLE entry (
     today INTEGER,
     spent INTEGER,
     digest BLOB,
-    seal INTEGER,
+    seal INTEGER NOT NULL,
     PRIMARY KEY (metric, every)
 ) WITHOUT ROWID;
 INSERT INTO entry VALUES ('', '', 0, 0, 0, NULL, 0);

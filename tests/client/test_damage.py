@@ -148,7 +148,7 @@ def test_no_bit_of_a_row_of_the_ledger_can_be_turned_for_more_budget(begin, whol
         "UPDATE entry SET today = -16000000000 WHERE metric = ''",
         "UPDATE entry SET period = period + 1 WHERE metric = ''",
         "UPDATE entry SET every = x'ff00' WHERE metric = ''",
-        "UPDATE entry SET seal = NULL WHERE metric = ''",
+        "UPDATE entry SET seal = 0 WHERE metric = ''",
         "UPDATE entry SET metric = 'thene' WHERE metric = 'theme'",
         "UPDATE entry SET period = period - 1 WHERE metric = 'theme'",
         "UPDATE entry SET every = 'week' WHERE metric = 'theme'",

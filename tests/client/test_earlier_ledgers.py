@@ -106,6 +106,19 @@ def test_a_client_goes_on_with_the_directory(make_client, directory, path, found
     assert client.status().epsilon_left_lifetime == pytest.approx(left - 1.0, abs=1e-6)
 
 
+def test_a_process_of_an_earlier_version_that_still_runs_can_write_nothing_more(path, found):
+    amount = "lifetime" if found == 1 else "spent"
+    write = (
+        f"REPLACE INTO entry (metric, every, period, today, {amount}) VALUES ('', '', 102, 1, 1)"
+    )
+    with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as earlier:
+        earlier.execute("SELECT * FROM entry").fetchall()
+        with opened(path) as ledger:
+            with pytest.raises(sqlite3.Error):
+                earlier.execute(write)
+            assert ledger.spent(101) == SPENT[found]
+
+
 def test_a_step_that_fails_leaves_the_ledger_as_it_was(path, found, monkeypatch):
     steps = {**_earlier_ledgers._STEPS, 3: "DROP TABLE enrolled; DROP TABLE no_such_table"}
     with monkeypatch.context() as patch:
