@@ -77,14 +77,36 @@ def test_a_key_goes_through_its_life(run, done):
         assert words in shown
 
 
-def test_ids_are_whole_in_a_narrow_terminal(target):
-    """They are what the other commands take; without a terminal a table has 80 columns, too."""
-    runner = CliRunner(env={"COLUMNS": "80", "DENIABLE_STORE": str(target)})
-    made = runner.invoke(deniable, ["keys", "create", *KEY, "--label", "build 2 " * 20, "--json"])
+@pytest.mark.parametrize("width", [60, 80])
+def test_ids_and_days_are_whole_in_a_narrow_terminal(target, width):
+    """They are what the other commands take."""
+    runner = CliRunner(env={"COLUMNS": str(width), "DENIABLE_STORE": str(target)})
+    label, end = "build 2 " * 20, in_days(40)
+    options = (*KEY, "--label", label, "--expires", end, "--json")
+    made = runner.invoke(deniable, ["keys", "create", *options])
     key = json.loads(made.stdout)["key"]["id"]
-    assert key in runner.invoke(deniable, ["keys", "list"]).stdout
+    assert runner.invoke(deniable, ["keys", "revoke", key]).exit_code == 0
+    assert runner.invoke(deniable, ["keys", "exclude", key]).exit_code == 0
+    listed = runner.invoke(deniable, ["keys", "list"]).stdout
+    assert (key in listed, listed.count(in_days(0))) == (True, 3)  # created, revoked, excluded
     shown = runner.invoke(deniable, ["audit-log", "show"]).stdout
-    assert "…" not in shown
+    assert shown.count(in_days(0)) == shown.count(f'"{key}"') == 3
+    assert f'"{end}"' in shown
+    for text in (listed, shown):
+        assert "…" not in text
+        assert max(map(len, text.splitlines())) <= width
+
+
+def test_without_a_terminal_a_row_is_a_line(target):
+    runner = CliRunner(env={"COLUMNS": None, "DENIABLE_STORE": str(target)})
+    label = ("build 2 " * 25).strip()
+    made = runner.invoke(deniable, ["keys", "create", *KEY, "--label", label, "--json"])
+    key = json.loads(made.stdout)["key"]["id"]
+    for command, whole in ((("keys", "list"), label), (("audit-log", "show"), '"scope": "write"}')):
+        lines = runner.invoke(deniable, command).stdout.splitlines()
+        (line,) = (line for line in lines if key in line)
+        assert whole in line
+        assert len(lines) == 3
 
 
 def test_a_token_is_alone_on_the_output(run, target):

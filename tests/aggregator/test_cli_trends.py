@@ -7,10 +7,13 @@ import json
 import httpx
 import pytest
 
+from deniable_aggregator.cli.change import change_table
+from deniable_aggregator.cli.series import series_table
 from deniable_shared import __version__, registry, wire
 from tests.aggregator.service import TODAY
 from tests.aggregator.test_cli import run, url  # noqa: F401  fixtures
 from tests.aggregator.test_segments import REGISTRY
+from tests.aggregator.test_table import printed
 from tests.aggregator.test_trends import day
 
 NUMBER = """\
@@ -65,6 +68,27 @@ def test_a_series_is_a_table_a_picture_or_json(asked, tmp_path):
     assert data["interval"]["kind"] == "simultaneous"
 
 
+@pytest.mark.parametrize("width", [60, 80])
+def test_narrow_tables_break_no_day_no_number_and_no_short_item(asked, width):
+    days = ("--before", day(-40), "--after", f"{day(-1)}..{day(0)}")
+    for command in (("change", "theme", *days), ("series", "theme", "--by", "week", "--top", "2")):
+        answer = json.loads(asked(*command, "--json"))
+        rows = answer.get("changes") or answer["periods"][-1]["estimates"]
+        for row in rows:  # long names are folded, rightly
+            row["item"] = row["item"].split(" ")[0].removeprefix("theme=")
+        table = series_table if command[0] == "series" else change_table
+        shown = printed(table(answer, width), width)
+        assert max(map(len, shown.splitlines())) <= width
+        assert "…" not in shown
+        assert "dark" in shown
+        for row in rows:
+            form = "{:+.2%}" if "change" in row else "{:.2%}"
+            assert f"[{form.format(row['low'])}, {form.format(row['high'])}]" in shown
+    for period in answer["periods"]:
+        assert period["since"] in shown
+        assert period["until"] in shown
+
+
 def test_numbers_have_series_too(asked, tmp_path):
     shown = asked("series", "seconds", "--picture", str(tmp_path / "seconds.svg"))
     assert shown.count("mean") >= 2
@@ -92,9 +116,9 @@ def test_a_change_is_told(asked, tmp_path):
     path.write_text("theme=dark & channel=stable\ntheme=light & channel=beta\n")
     days = ("--before", day(-40), "--after", f"{day(-1)}..{day(0)}")
     shown = asked("change", "theme", *days, "--candidates", str(path))
-    lines = {line.split("│")[1].strip(): line for line in shown.splitlines() if "│" in line}
-    assert "yes" in lines["theme=dark & channel=stable"]
-    assert "not shown" in lines["theme=light & channel=beta"]
+    lines = {line.partition("  ")[0]: line for line in shown.splitlines()}
+    assert lines[STABLE].endswith("yes ")
+    assert lines[BETA].endswith("not shown ")
     assert "nobody can tell how many reported in both periods" in shown
     assert "not that nothing has changed" in " ".join(shown.split())
     means = asked("change", "seconds", "--before", day(-1), "--after", day(0), "--json")

@@ -7,11 +7,10 @@ from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING, Any
 
 import click
-from rich.console import Console
 from rich.table import Column, Table
 
 from deniable_aggregator.audit import COMMAND_LINE
-from deniable_aggregator.cli.printing import json_option, print_json
+from deniable_aggregator.cli.printing import json_option, print_json, print_table
 from deniable_aggregator.cli.target import store_option
 from deniable_aggregator.days import day
 from deniable_aggregator.store import Store
@@ -65,7 +64,7 @@ def list_set_aside(store: str, as_json: bool) -> None:
         days = f"{pile['first']} to {pile['last']}"
         sizes = (f"{pile[name]:,}" for name in ("rows", "bytes"))
         table.add_row(pile["digest"], metric, *sizes, days, pile["why"])
-    Console().print(table)
+    print_table(table)
 
 
 @set_aside_group.command()

@@ -5,19 +5,31 @@ from __future__ import annotations
 import json
 import sys
 from contextlib import closing
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
-from rich.console import Console
-from rich.table import Column, Table
+from rich.table import Column
 from rich.text import Text
 
 from deniable_aggregator.audit import HASH_BYTES, Entry, Verdict, verify
-from deniable_aggregator.cli.printing import json_option, print_json
+from deniable_aggregator.cli.printing import (
+    UNBROKEN,
+    beside,
+    close_table,
+    json_option,
+    literal_console,
+    print_json,
+    print_table,
+)
 from deniable_aggregator.cli.target import store_option
 from deniable_aggregator.days import day
 from deniable_aggregator.store import Store
 from deniable_aggregator.store.opening import existing
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rich.table import Table
 
 
 @click.group("audit-log")
@@ -47,12 +59,24 @@ def show(store: str, last: int | None, as_json: bool) -> None:
     if as_json:
         print_json({"entries": [_described(entry) for entry in entries]})
         return
-    table = Table("entry", "day", "actor", "act", Column("details", overflow="fold"))
+    print_table(log_table(entries, literal_console().width))
+
+
+def log_table(entries: Sequence[Entry], width: int = UNBROKEN) -> Table:
+    """One row per entry. Days and ids are whole; details are broken between words.
+
+    Args:
+        entries: the latest at the end.
+        width: of the terminal, in characters.
+    """
+    whole = ["entry", "day", *beside(width, "actor", "act")]
+    columns = [Column(name, no_wrap=True) for name in whole]
+    table = close_table(*columns, Column("details", overflow="fold"))
     for entry in entries:
+        done = beside(width, str(entry.actor), str(entry.act))
         # As they are: brackets and colons are not for rich to read.
-        words = (Text(str(text)) for text in (entry.actor, entry.act, entry.details))
-        table.add_row(str(entry.sequence), _day(entry), *words)
-    Console().print(table)
+        table.add_row(str(entry.sequence), _day(entry), *map(Text, (*done, _spaced(entry))))
+    return table
 
 
 @audit_log.command("verify")
@@ -114,17 +138,27 @@ def _print_verdict(verdict: Verdict, problem: str | None) -> None:
     )
 
 
-def _described(entry: Entry) -> dict[str, Any]:
+def _details(entry: Entry) -> Any:
+    """The details, or the text that somebody put in their place past this program."""
     try:
-        details = json.loads(entry.details)
+        return json.loads(entry.details)
     except (ValueError, TypeError):
-        details = str(entry.details)
+        return str(entry.details)
+
+
+def _spaced(entry: Entry) -> str:
+    """The details with spaces, at which a terminal may break them."""
+    details = _details(entry)
+    return details if isinstance(details, str) else json.dumps(details, ensure_ascii=False)
+
+
+def _described(entry: Entry) -> dict[str, Any]:
     return {
         "sequence": entry.sequence,
         "day": _day(entry),
         "actor": str(entry.actor),
         "act": str(entry.act),
-        "details": details,
+        "details": _details(entry),
         "hash": entry.hash.hex() if isinstance(entry.hash, bytes) else str(entry.hash),
     }
 

@@ -6,17 +6,21 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 import click
-from rich.table import Table
 from rich.text import Text
 
 from deniable_aggregator.cli.api import server_options
 from deniable_aggregator.cli.asking import added_up, ask_about, time_options
 from deniable_aggregator.cli.printing import (
+    UNBROKEN,
+    WIDE,
+    beside,
     charts,
+    close_table,
     fakes,
     literal_console,
     picture_option,
     print_json,
+    print_table,
     repeated,
     uncounted,
     warnings,
@@ -26,6 +30,8 @@ from deniable_aggregator.intervals import CORRECTIONS
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
+
+    from rich.table import Table
 
 MOST_NAMED: Final = 10
 """Of the items that are not compared."""
@@ -92,7 +98,7 @@ def change(
         return
     console = literal_console()
     form = "{:.2%}" if "type" not in answer else "{:.4g}"
-    console.print(change_table(answer))
+    print_table(change_table(answer, console.width))
     console.print(f"Changes: {answer['unit']}. Intervals: {answer['interval']['meaning']}.")
     console.print(
         f"Test at {answer['test']['alpha']:.0%}: {answer['test']['meaning']}. Not shown means that "
@@ -145,32 +151,34 @@ def _written(p_value: float) -> str:
     return f"{p_value:.3g}" if p_value >= LEAST_P else f"<{LEAST_P:g}"
 
 
-def change_table(answer: Mapping[str, Any]) -> Table:
+def change_table(answer: Mapping[str, Any], width: int = UNBROKEN) -> Table:
     """One row per item: before, after, the difference and whether it is one.
 
     Args:
         answer: what the server answered, or `Change.as_dict`.
+        width: of the terminal, in characters.
     """
     form = "{:+.2%}" if "type" not in answer else "{:+.4g}"
     plain = form.replace("+", "")
     level = answer["interval"]["level"]
     counted = [f"{answer[name]['reports']:,}" for name in ("before", "after")]
-    table = Table(
-        title=f"{answer['metric']}: {counted[0]} reports before, {counted[1]} after",
-        title_justify="left",
+    table = close_table(
+        title=f"{answer['metric']}: {counted[0]} reports before, {counted[1]} after"
     )
     table.add_column("item" if "type" not in answer else "", overflow="fold")
-    for name in ("before", "after", f"change, {level:.0%} interval", "p, corrected"):
+    space = "  " if width >= WIDE else "\n"
+    for name in ("before", "after", f"change,{space[:1]}{level:.0%} interval"):
         table.add_column(name, justify="right", no_wrap=True)
-    table.add_column("changed?", no_wrap=True)
+    for name in beside(width, "p, corrected", "changed?"):
+        table.add_column(name, justify="right", no_wrap=True)
     for row in _with_sum(answer):
         difference, low, high = (form.format(row[name]) for name in ("change", "low", "high"))
+        p_value = row["adjusted_p_value"] if "adjusted_p_value" in row else row["p_value"]
         table.add_row(
             Text(row.get("item", "mean")),
             plain.format(row["before"]),
             plain.format(row["after"]),
-            f"{difference}  [{low}, {high}]",
-            _written(row["adjusted_p_value"] if "adjusted_p_value" in row else row["p_value"]),
-            "yes" if row["changed"] else "not shown",
+            f"{difference}{space}[{low}, {high}]",
+            *beside(width, _written(p_value), "yes" if row["changed"] else "not shown"),
         )
     return table

@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import click
-from rich.console import Console
-from rich.table import Table
+from rich.table import Column
 from rich.text import Text
 
 from deniable_aggregator import configuration
-from deniable_aggregator.cli.printing import json_option, print_json
+from deniable_aggregator.cli.printing import close_table, json_option, print_json, print_table
 from deniable_aggregator.cli.settings import settings_options
 
 if TYPE_CHECKING:
@@ -36,10 +35,11 @@ def show(loaded: Configuration, as_json: bool) -> None:
         settings = {name: {"value": value, "from": origin} for name, value, origin in found}
         print_json(settings)
         return
-    table = Table("setting", "value", "from")
+    folded = [Column(name, overflow="fold") for name in ("value", "from")]
+    table = close_table(Column("setting", no_wrap=True), *folded)
     for name, value, origin in found:
         table.add_row(name, Text(str(value)), Text(origin))
-    Console().print(table)
+    print_table(table)
 
 
 @config.command()

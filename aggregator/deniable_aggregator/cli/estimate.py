@@ -23,6 +23,7 @@ from deniable_aggregator.cli.printing import (
     literal_console,
     picture_option,
     print_json,
+    print_table,
     uncounted,
     warnings,
 )
@@ -153,9 +154,11 @@ def estimate(
     console = literal_console()
     kind = answer.get("type")
     if kind is None:
-        console.print(estimate_table(answer))
+        print_table(estimate_table(answer))
+    elif kind == "number":
+        console.print(number_line(answer))
     else:
-        console.print(number_line(answer) if kind == "number" else distribution_table(answer))
+        print_table(distribution_table(answer))
     for line in notes(answer) if kind is None else number_notes(answer):
         console.print(line)
     for line in (*uncounted(answer), *warnings(metric, answer["health"])):

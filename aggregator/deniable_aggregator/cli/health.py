@@ -5,14 +5,23 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import click
-from rich.table import Table
 
 from deniable_aggregator.cli.api import server_options
 from deniable_aggregator.cli.asking import ask, days_options
-from deniable_aggregator.cli.printing import json_option, literal_console, print_json
+from deniable_aggregator.cli.printing import (
+    UNBROKEN,
+    WIDE,
+    close_table,
+    json_option,
+    literal_console,
+    print_json,
+    print_table,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+
+    from rich.table import Table
 
 
 @click.command()
@@ -42,24 +51,25 @@ def health(
         print_json(answer)
         return
     console = literal_console()
-    console.print(health_table(answer))
+    print_table(health_table(answer, console.width))
     for line in health_notes(answer):
         console.print(line)
 
 
-def health_table(answer: Mapping[str, Any]) -> Table:
+def health_table(answer: Mapping[str, Any], width: int = UNBROKEN) -> Table:
     """One row per day and spec: its verdict and its oddest check.
 
     Args:
         answer: what the server answered.
+        width: of the terminal, in characters.
     """
-    table = Table(title=f"{answer['metric']}: {answer['verdict']}", title_justify="left")
+    table = close_table(title=f"{answer['metric']}: {answer['verdict']}")
     table.add_column("day", no_wrap=True)
     table.add_column("reports", justify="right", no_wrap=True)
     table.add_column("verdict", no_wrap=True)
-    table.add_column("oddest check")
+    table.add_column("oddest check", overflow="fold")
     table.add_column("p", justify="right", no_wrap=True)
-    table.add_column("keys that stand out")
+    table.add_column("keys that\nstand out", no_wrap=True)
     for day in answer["days"]:
         oddest = _oddest(day)
         table.add_row(
@@ -68,7 +78,7 @@ def health_table(answer: Mapping[str, Any]) -> Table:
             day["verdict"],
             "" if oddest is None else oddest["check"],
             "" if oddest is None else f"{oddest['p']:.2g}",
-            ", ".join(day["stand_out"]),
+            (", " if width >= WIDE else ",\n").join(day["stand_out"]),
         )
     return table
 

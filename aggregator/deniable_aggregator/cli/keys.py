@@ -7,12 +7,20 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import click
-from rich.console import Console
-from rich.table import Column, Table
+from rich.table import Column
 from rich.text import Text
 
 from deniable_aggregator.audit import COMMAND_LINE
-from deniable_aggregator.cli.printing import json_option, print_json
+from deniable_aggregator.cli.printing import (
+    UNBROKEN,
+    WIDE,
+    beside,
+    close_table,
+    json_option,
+    literal_console,
+    print_json,
+    print_table,
+)
 from deniable_aggregator.cli.target import store_option
 from deniable_aggregator.custody import (
     DEFAULT_OVERLAP_DAYS,
@@ -27,7 +35,9 @@ from deniable_aggregator.store.opening import existing
 from deniable_shared.periods import epoch_at
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from rich.table import Table
 
     from deniable_aggregator.keys import Issued
     from deniable_aggregator.store import StoredKey
@@ -99,14 +109,7 @@ def list_keys(store: str, application: str | None, as_json: bool) -> None:
     if as_json:
         print_json({"keys": listed})
         return
-    whole = [Column(name, no_wrap=True) for name in ("id", "scope")]  # others take the id
-    folded = [Column(name, overflow="fold") for name in ("application", "label")]
-    table = Table(*whole, *folded, "created", "last used", "state")
-    for key in listed:
-        label = Text(key["label"])  # as it is: brackets and colons are not for rich to read
-        names = (key["id"], key["scope"], key["application"], label, key["created"])
-        table.add_row(*names, key["last_used"] or "", _state(key))
-    Console().print(table)
+    print_table(keys_table(listed, literal_console().width))
 
 
 @keys_group.command("rotate")
@@ -183,6 +186,26 @@ def include_key(store: str, key_id: str, as_json: bool) -> None:
     _tell(key, as_json, f"included {key.id}: estimates have its reports again")
 
 
+def keys_table(keys: Sequence[Mapping[str, Any]], width: int = UNBROKEN) -> Table:
+    """One row per key. Ids and days are whole: other commands take them.
+
+    Args:
+        keys: as described by the custodian.
+        width: of the terminal, in characters.
+    """
+    named = [Column(name, overflow="fold") for name in beside(width, "application", "label")]
+    whole = ["id", "scope"], [*beside(width, "created", "last used"), "state"]
+    first, last = ([Column(name, no_wrap=True) for name in names] for names in whole)
+    table = close_table(*first, *named, *last)
+    for key in keys:
+        names = beside(width, key["application"], key["label"])
+        days = beside(width, key["created"], key["last_used"] or "")
+        # As they are: brackets and colons are not for rich to read.
+        shown = [key["id"], key["scope"], *names, *days, _state(key, width)]
+        table.add_row(*map(Text, shown))
+    return table
+
+
 @contextmanager
 def _custodian(
     store: str, *, application: str | None = None, new: bool = False
@@ -197,18 +220,18 @@ def _custodian(
         opened.close()
 
 
-def _state(key: dict[str, Any]) -> str:
-    """What has become of a key, in words."""
-    states = []
+def _state(key: Mapping[str, Any], width: int) -> str:
+    """What has become of a key, in words; a day in a line of its own where there is little room."""
     if key["revoked"] is not None:
-        states.append(f"revoked {key['revoked']}")
+        states = [("revoked", key["revoked"])]
     elif not key["valid"]:
-        states.append(f"expired {key['expires']}")
+        states = [("expired", key["expires"])]
     else:
-        states.append("valid" if key["expires"] is None else f"valid until {key['expires']}")
+        states = [("valid until", key["expires"]) if key["expires"] else ("valid", "")]
     if key["excluded"] is not None:
-        states.append(f"excluded {key['excluded']}")
-    return ", ".join(states)
+        states.append(("excluded", key["excluded"]))
+    space, comma = (" ", ", ") if width >= WIDE else ("\n", "\n")
+    return comma.join(space.join(filter(None, state)) for state in states)
 
 
 def _successor(issued: Issued) -> str:

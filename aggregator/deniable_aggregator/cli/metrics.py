@@ -5,12 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import click
-from rich.console import Console
-from rich.markup import escape
-from rich.table import Table
+from rich.table import Column
 
 from deniable_aggregator.cli.api import call, server_options
 from deniable_aggregator.cli.check import check
+from deniable_aggregator.cli.printing import close_table, print_table
 
 
 @click.group()
@@ -29,13 +28,13 @@ def register(file: Path, server: str, token: str) -> None:
     of the application can still report.
     """
     answer = call(server, token, "POST", "/v1/metrics", content=file.read_bytes())
-    table = Table("metric", "digest", "")
+    whole = [Column(name, no_wrap=True) for name in ("digest", "")]
+    table = close_table(Column("metric", overflow="fold"), *whole)
     for metric in answer["metrics"]:
         state = "new" if metric["new"] else "registered before"
         table.add_row(metric["name"], metric["digest"][:16], state)
-    console = Console()
-    console.print(f"{escape(str(file))}: {answer['application']}")
-    console.print(table)
+    click.echo(f"{file}: {answer['application']}")
+    print_table(table)
 
 
 metrics.add_command(check)

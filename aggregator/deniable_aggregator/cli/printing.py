@@ -3,15 +3,26 @@
 from __future__ import annotations
 
 import json
+import os
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import click
+from rich import box
 from rich.console import Console
+from rich.table import Table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
+
+    from rich.table import Column
+
+UNBROKEN: Final = 10_000
+"""How wide the output is where it is no terminal: a line is a row, for those who search and cut."""
+
+WIDE: Final = 96
+"""In fewer characters, tables put into two lines what they have beside each other otherwise."""
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
@@ -28,8 +39,42 @@ def print_json(data: Any) -> None:
 
 
 def literal_console() -> Console:
-    """A console that shows items as they are: none of their signs mean anything."""
-    return Console(highlight=False, markup=False, emoji=False)
+    """A console that shows items as they are: none of their signs mean anything.
+
+    It breaks no line where it is neither a terminal nor told its width by COLUMNS.
+    """
+    console = Console(highlight=False, markup=False, emoji=False)
+    if not console.is_terminal and "COLUMNS" not in os.environ:
+        console.width = UNBROKEN
+    return console
+
+
+def close_table(*columns: Column | str, **options: Any) -> Table:
+    """A table with little between its columns, so that it can be read at 80 characters.
+
+    Args:
+        columns: as of `Table`.
+        options: as of `Table`.
+    """
+    style = {"box": box.SIMPLE_HEAD, "show_edge": False, "padding": (0, 1, 0, 0)}
+    return Table(*columns, title_justify="left", **{**style, **options})
+
+
+def beside(width: int, *texts: str) -> list[str]:
+    """What stands in columns beside each other, or, in a narrow table, in lines of one column.
+
+    Args:
+        width: of the terminal, in characters.
+        texts: the names of the columns, or what is in them.
+    """
+    return list(texts) if width >= WIDE else ["\n".join(filter(None, texts))]
+
+
+def print_table(table: Table) -> None:
+    """Prints a table: as wide as a terminal, or as what is in it."""
+    console = literal_console()
+    table.expand = table.expand and console.width < UNBROKEN
+    console.print(table)
 
 
 def charts(module: str = "charts") -> Any:

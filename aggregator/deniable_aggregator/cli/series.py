@@ -6,17 +6,20 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
-from rich.table import Table
 from rich.text import Text
 
 from deniable_aggregator.cli.api import server_options
 from deniable_aggregator.cli.asking import added_up, ask_about, days_options, time_options
 from deniable_aggregator.cli.printing import (
+    UNBROKEN,
+    WIDE,
     charts,
+    close_table,
     fakes,
     literal_console,
     picture_option,
     print_json,
+    print_table,
     repeated,
     uncounted,
     warnings,
@@ -27,6 +30,8 @@ from deniable_aggregator.series import BY
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
+
+    from rich.table import Table
 
 _MEDIAN = 0.5
 
@@ -82,7 +87,7 @@ def series(
         print_json(answer)
         return
     console = literal_console()
-    console.print(series_table(answer))
+    print_table(series_table(answer, console.width))
     console.print(f"Unit: {answer['unit']}. Intervals: {answer['interval']['meaning']}.")
     shares = "type" not in answer
     radii = [
@@ -99,46 +104,52 @@ def series(
         console.print(line)
 
 
-def series_table(answer: Mapping[str, Any]) -> Table:
-    """One row per period and item, with the interval as a picture.
+def series_table(answer: Mapping[str, Any], width: int = UNBROKEN) -> Table:
+    """One row per period and item, with the interval as a picture where there is room for it.
 
     Args:
         answer: what the server answered, or `Series.as_dict`.
+        width: of the terminal, in characters.
     """
     shares = "type" not in answer
     rows = [row for period in answer["periods"] for row in _rows(period, answer)]
     scale = max([1e-9, *(row["high"] for row in rows)])
     level = answer["interval"]["level"]
-    table = Table(
-        title=f"{answer['metric']} by {answer['by']}: {answer['reports']:,} reports",
-        title_justify="left",
-        expand=True,
-    )
-    table.add_column("from", no_wrap=True)
-    table.add_column("to", no_wrap=True)
+    title = f"{answer['metric']} by {answer['by']}: {answer['reports']:,} reports"
+    bars = shares and width >= WIDE
+    table = close_table(title=title, expand=bars)
+    table.add_column("period", no_wrap=True)
     table.add_column("reports", justify="right", no_wrap=True)
-    table.add_column("item" if shares else "", ratio=2, overflow="fold")
+    table.add_column("item" if shares else "", overflow="fold")
     table.add_column(f"{'share' if shares else 'value'}, {level:.0%} interval", no_wrap=True)
-    if shares:
-        table.add_column(f"0 to {scale:.1%}", ratio=3)
+    if bars:
+        table.add_column(f"0 to {scale:.1%}", ratio=1)
+    form = "{:.2%}" if shares else "{:.4g}"
     for period in answer["periods"]:
-        days = period["since"], period["until"], f"{period['reports']:,}"
+        days, reports = _days(period, width), f"{period['reports']:,}"
         found = list(_rows(period, answer))
         for index, row in enumerate(found):
-            where = days if index == 0 else ("", "", "")
-            form = "{:.2%}" if shares else "{:.4g}"
+            where = (days, reports) if index == 0 else ("", "")
             value, low, high = (form.format(row[name]) for name in ("share", "low", "high"))
             cells: list[str | Text | IntervalBar] = [
                 *where,
                 Text(row["item"]),
                 f"{value}  [{low}, {high}]",
             ]
-            if shares:
+            if bars:
                 cells.append(IntervalBar(row["low"], row["share"], row["high"], scale))
             table.add_row(*cells)
         if not found:
-            table.add_row(*days, *["", "-", ""][: 3 if shares else 2])
+            table.add_row(days, reports, "", "-")
     return table
+
+
+def _days(period: Mapping[str, Any], width: int) -> str:
+    """The days of a period, the last in a line of its own where there is little room."""
+    since, until = period["since"], period["until"]
+    if since == until:
+        return str(since)
+    return f"{since} to {until}" if width >= WIDE else f"{since} to\n{until}"
 
 
 def _rows(period: Mapping[str, Any], answer: Mapping[str, Any]) -> Iterator[dict[str, Any]]:

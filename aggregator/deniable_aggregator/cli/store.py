@@ -14,7 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from deniable_aggregator.cli.aside import set_aside_group
-from deniable_aggregator.cli.printing import json_option, print_json
+from deniable_aggregator.cli.printing import json_option, print_json, print_table
 from deniable_aggregator.cli.target import store_option
 from deniable_aggregator.days import day
 from deniable_aggregator.store.backup import backup, restore
@@ -64,7 +64,7 @@ def info(store: str, as_json: bool) -> None:
     table.add_row("keys", ", ".join(f"{number} {name}" for name, number in found["keys"].items()))
     for name, number in found["rows"].items():
         table.add_row(f"rows of {name}", f"{number:,}")
-    Console().print(table)
+    print_table(table)
 
 
 @store_group.command("migrate")
