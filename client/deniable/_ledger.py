@@ -121,7 +121,7 @@ class Ledger:
             found = _database.version(self._connection)
             if found > VERSION:
                 raise LedgerError("the ledger was written by a later version of this program")
-            if self._connection.execute("PRAGMA quick_check").fetchone()[0] != "ok":
+            if not _database.is_sound(self._connection):
                 raise LedgerError("the ledger is damaged")
             if found < VERSION:
                 self._bring_up(found)

@@ -308,6 +308,8 @@ class Spool:
                 _database.initialise(connection, _SCHEMA, VERSION)
             if _database.version(connection) != VERSION:
                 raise _database.damage("the spool is not one of this version")
+            if not _database.is_sound(connection):
+                raise _database.damage("reports could be out of reach")
             _database.log_ahead(connection)
             connection.execute(f"PRAGMA max_page_count = {MAX_BYTES // _database.PAGE_BYTES}")
         except BaseException:
