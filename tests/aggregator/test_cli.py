@@ -60,6 +60,27 @@ def test_every_command_explains_itself(run, command):
     assert len(done.output.splitlines()) > 5
 
 
+@pytest.mark.parametrize(
+    "group", ["", "audit-log", "config", "keys", "metrics", "remote", "store", "store set-aside"]
+)
+def test_what_a_command_is_for_is_said_in_one_line(group):
+    done = CliRunner(env={"COLUMNS": "80"}).invoke(deniable, [*group.split(), "--help"])
+    listed = done.output.partition("Commands:")[2].splitlines()
+    assert len(listed) > 2
+    assert not [line for line in listed if line.endswith("...")]
+
+
+def test_an_error_is_text_beside_the_output_for_programs_too(run):
+    for command, status in (
+        (("keys", "list", "--json"), 1),
+        (("series", "theme", "--json", "--server", "http://127.0.0.1:1", "--token", "x"), 1),
+        (("keys", "list", "--json", "--nothing"), 2),
+    ):
+        done = run(*command)
+        assert (done.exit_code, done.stdout) == (status, "")
+        assert "Error: " in done.stderr
+
+
 def test_a_key_is_made_listed_and_revoked(run, tmp_path):
     options = ("--scope", "write", "--application", "flightdeck", "--label", "phones")
     made = run("keys", "create", *options)

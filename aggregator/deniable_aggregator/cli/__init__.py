@@ -55,6 +55,10 @@ def deniable() -> None:
 
     \b
         deniable estimate METRIC --token TOKEN
+
+    The exit status is 0, or 1 if something failed or was refused, or 2 if a command or its options
+    are not understood. Errors are text on the error output, also with --json: the other output has
+    JSON or nothing.
     """  # noqa: D301  click reads the backslash as a sign
 
 

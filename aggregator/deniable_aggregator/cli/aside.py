@@ -39,7 +39,7 @@ _digest_option = click.option(
 )
 
 
-@click.group("set-aside")
+@click.group("set-aside", short_help="Shows, puts back or deletes what could not be counted.")
 def set_aside_group() -> None:
     """Rows that could not be counted: shows them, puts them back, or deletes them.
 
@@ -48,7 +48,7 @@ def set_aside_group() -> None:
     """
 
 
-@set_aside_group.command("list")
+@set_aside_group.command("list", short_help="Shows what was set aside, and why.")
 @store_option
 @json_option
 def list_set_aside(store: str, as_json: bool) -> None:
@@ -67,7 +67,7 @@ def list_set_aside(store: str, as_json: bool) -> None:
     print_table(table)
 
 
-@set_aside_group.command()
+@set_aside_group.command(short_help="Puts rows back into the inbox.")
 @store_option
 @_digest_option
 @json_option

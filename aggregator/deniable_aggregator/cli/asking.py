@@ -28,8 +28,10 @@ class _Day(click.DateTime):
 
 def days_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Adds ``--since`` and ``--until``, passed on as text, or None."""
-    since = click.option("--since", type=_Day(), help="The first day, such as 2026-01-31.")
-    until = click.option("--until", type=_Day(), help="The last day.")
+    since = click.option(
+        "--since", type=_Day(), metavar="DAY", help="The first day, such as 2026-01-31."
+    )
+    until = click.option("--until", type=_Day(), metavar="DAY", help="The last day.")
     return since(until(command))
 
 

@@ -79,7 +79,7 @@ def log_table(entries: Sequence[Entry], width: int = UNBROKEN) -> Table:
     return table
 
 
-@audit_log.command("verify")
+@audit_log.command("verify", short_help="Checks that the log is whole, and prints its head.")
 @store_option
 @click.option(
     "--head",

@@ -43,7 +43,7 @@ ALIKE: Final = 0.995
 """Errors whose ratio is above this are the same to a reader."""
 
 
-@click.command()
+@click.command(short_help="Tests what has changed in METRIC between two periods.")
 @click.argument("metric")
 @click.option("--before", required=True, metavar="FIRST..LAST", help="The days of the one period.")
 @click.option("--after", required=True, metavar="FIRST..LAST", help="The days of the other.")

@@ -25,7 +25,7 @@ def config() -> None:
     """
 
 
-@config.command()
+@config.command(short_help="Prints the settings that hold, and where they come from.")
 @settings_options()
 @json_option
 def show(loaded: Configuration, as_json: bool) -> None:

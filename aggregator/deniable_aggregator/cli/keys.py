@@ -71,7 +71,7 @@ def keys_group() -> None:
 
 @keys_group.command("create")
 @store_option
-@click.option("--scope", type=click.Choice(SCOPES), required=True)
+@click.option("--scope", type=click.Choice(SCOPES), required=True, help="What it allows.")
 @click.option("--application", required=True, help="The application's name in its registry.")
 @click.option("--label", default="", help="A note for the list.")
 @_expires_option
@@ -112,7 +112,7 @@ def list_keys(store: str, application: str | None, as_json: bool) -> None:
     print_table(keys_table(listed, literal_console().width))
 
 
-@keys_group.command("rotate")
+@keys_group.command("rotate", short_help="Makes a successor; the key ends after an overlap.")
 @store_option
 @_key_id
 @click.option(
@@ -132,7 +132,9 @@ def rotate_key(
     The old one ends after the overlap. Give its holders the new token before. If the old one has an
     end already, say with --expires when the new one ends.
 
-    If a token has leaked, revoke its key instead.
+    If a token has leaked: an admin or read key is revoked at once, see deniable keys revoke. A
+    write key that ships with an application gets a successor first, to be released within the
+    overlap. Only if it brings fakes, revoke it at once.
     """
     with _custodian(store) as custodian:
         issued, old = custodian.rotate(key_id, overlap_days=overlap_days, expires=expires)
@@ -154,13 +156,18 @@ def revoke_key(store: str, key_id: str, as_json: bool) -> None:
 
     A running server stops accepting it within two seconds. What it has brought stays counted;
     deniable keys exclude leaves that out of estimates.
+
+    If a token has leaked: an admin or read key is revoked at once. A write key that ships with an
+    application gets a successor first, see deniable keys rotate, to be released within the overlap.
+    Only if it brings fakes, revoke it at once: what devices record is lost then, unless an update
+    brings them a valid key before its day is closed.
     """
     with _custodian(store) as custodian:
         key = custodian.revoke(key_id)
     _tell(key, as_json, f"revoked {key.id}")
 
 
-@keys_group.command("exclude")
+@keys_group.command("exclude", short_help="Leaves all reports of a key out of every estimate.")
 @store_option
 @_key_id
 @json_option
@@ -175,7 +182,7 @@ def exclude_key(store: str, key_id: str, as_json: bool) -> None:
     _tell(key, as_json, f"excluded {key.id}: no estimate has its reports any more")
 
 
-@keys_group.command("include")
+@keys_group.command("include", short_help="Takes the reports of an excluded key back.")
 @store_option
 @_key_id
 @json_option

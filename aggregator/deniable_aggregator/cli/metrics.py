@@ -17,7 +17,7 @@ def metrics() -> None:
     """Works with registry files, metrics.toml."""
 
 
-@metrics.command()
+@metrics.command(short_help="Registers all metrics of FILE with a server.")
 @click.argument("file", type=click.Path(path_type=Path, exists=True, dir_okay=False))
 @server_options
 def register(file: Path, server: str, token: str) -> None:

@@ -41,7 +41,7 @@ def _checked_width(
     return width
 
 
-@click.command("plan")
+@click.command("plan", short_help="Says beforehand what metrics will show, and at what cost.")
 @click.argument("file", type=click.Path(path_type=Path, dir_okay=False), required=False)
 @click.option("--type", "kind", type=click.Choice(TYPES), help="Instead of FILE: one metric.")
 @click.option("--values", type=click.IntRange(2), metavar="N", help="How many categories.")
@@ -67,7 +67,14 @@ def _checked_width(
     metavar="N",
     help="How many strings will be asked for at once.",
 )
-@click.option("--days", type=click.IntRange(1, MAX_DAYS), default=DEFAULT_DAYS, show_default=True)
+@click.option(
+    "--days",
+    type=click.IntRange(1, MAX_DAYS),
+    default=DEFAULT_DAYS,
+    show_default=True,
+    metavar="N",
+    help="For how many days devices report.",
+)
 @click.option(
     "--width",
     type=float,

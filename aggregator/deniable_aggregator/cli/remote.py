@@ -38,7 +38,7 @@ def remote() -> None:
     """
 
 
-@remote.command()
+@remote.command(short_help="Makes a private key, and its table for the registry.")
 @click.option("--out", type=_FILE, required=True, help="Where to write the private key; new.")
 def keygen(out: Path) -> None:
     """Makes a private key and prints the table that goes into the registry."""

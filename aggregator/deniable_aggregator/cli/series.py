@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 _MEDIAN = 0.5
 
 
-@click.command()
+@click.command(short_help="Shows how METRIC goes on, period by period.")
 @click.argument("metric")
 @click.option(
     "--by", type=click.Choice(BY), default=BY[0], show_default=True, help="How long a period is."

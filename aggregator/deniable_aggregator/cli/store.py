@@ -67,7 +67,7 @@ def info(store: str, as_json: bool) -> None:
     print_table(table)
 
 
-@store_group.command("migrate")
+@store_group.command("migrate", short_help="Brings an older store to the schema of this version.")
 @store_option
 @json_option
 def migrate_store(store: str, as_json: bool) -> None:
@@ -87,7 +87,7 @@ def migrate_store(store: str, as_json: bool) -> None:
         click.echo(f"migrated {shown(store)} from schema {done.before} to {done.after}")
 
 
-@store_group.command("backup")
+@store_group.command("backup", short_help="Copies the store into FILE while the server runs.")
 @store_option
 @_NEW_FILE
 @json_option
@@ -117,7 +117,7 @@ def restore_store(store: str, file: Path, as_json: bool) -> None:
     _tell(as_json, "restored", store, file)
 
 
-@store_group.command("export")
+@store_group.command("export", short_help="Copies the store into a new SQLite file.")
 @store_option
 @_NEW_FILE
 @json_option
@@ -132,7 +132,7 @@ def export(store: str, file: Path, as_json: bool) -> None:
     _tell(as_json, "exported", store, file, rows=rows)
 
 
-@store_group.command("import")
+@store_group.command("import", short_help="Copies an SQLite file into an empty store.")
 @store_option
 @_FILE
 @json_option
