@@ -80,5 +80,6 @@ def test_settings_and_codes_that_are_named_exist():
 
 def test_every_problem_of_uploads_has_an_entry():
     entries = OPERATIONS.partition("## What to do when")[2].partition("## Sizes")[0]
-    for code in ("overloaded", "body_too_slow", "rate_limited", "unknown_digest", "unknown_key"):
+    codes = ("overloaded", "body_too_slow", "body_cut_off", "rate_limited", "unknown_digest")
+    for code in (*codes, "unknown_key"):
         assert f"`{code}`" in entries

