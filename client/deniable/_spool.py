@@ -30,8 +30,8 @@ MAX_SENT: Final = 2_000
 """So many delivered reports are remembered at most, the latest ones."""
 MAX_BYTES: Final = 16 << 20
 MAX_AGE_DAYS: Final = 30
-"""Older reports are dropped: the aggregator has closed their day long before. Delivered ones are
-remembered as long."""
+"""Older reports are dropped once they were tried: the aggregator has closed their day long before.
+Delivered ones are remembered as long."""
 
 _LOGS: Final = ("-wal", "-shm")
 _ASIDE: Final = ".corrupt"
