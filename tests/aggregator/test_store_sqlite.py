@@ -127,12 +127,15 @@ def test_a_file_that_is_something_else_is_refused_and_left_alone(tmp_path):
     assert path.read_bytes() == before
 
 
-def test_another_programs_database_is_refused(tmp_path):
+def test_another_programs_database_is_refused_and_left_alone(tmp_path):
     path = tmp_path / "store.db"
     with raw(path) as connection:
         connection.execute("CREATE TABLE notes (text)")
+    before = path.read_bytes()
     with pytest.raises(StoreRefusedError, match="not a Deniable store"):
         Store(path)
+    assert path.read_bytes() == before
+    assert [*tmp_path.iterdir()] == [path]
 
 
 def test_a_path_that_cannot_be_opened_is_refused(tmp_path):

@@ -14,6 +14,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from sqlalchemy.pool import QueuePool, StaticPool
 
 from deniable_aggregator.store.batch import steps
+from deniable_aggregator.store.creation import revision_of
 from deniable_aggregator.store.database import Appending, Database, new_epoch_key
 from deniable_aggregator.store.errors import StoreRefusedError, StoreUnavailableError
 from deniable_aggregator.store.files import Files
@@ -65,6 +66,9 @@ class SqliteDatabase(Database):
         self._writer = _engine(lambda: self._driver, StaticPool)
         self._readers, self._lookups = (_reading(path) for _ in range(2))
         try:
+            with self.write() as connection:
+                # Before anything changes: the mode of the log is written into the file.
+                revision_of(connection, self.name)
             with _translated():
                 _prepare(self._driver)
             with self.write() as connection:
