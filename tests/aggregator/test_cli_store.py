@@ -312,7 +312,7 @@ def test_another_programs_database_is_not_restored(tmp_path):
         connection.execute("CREATE TABLE notes (text)")
     new = tmp_path / "new.db"
     message = refused("restore", "--store", new, tmp_path / "other.db")
-    assert "not a Deniable store" in message
+    assert f"{tmp_path / 'other.db'}: is a database, but not a Deniable store" in message
     assert not new.exists()
 
 

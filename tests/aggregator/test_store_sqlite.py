@@ -132,7 +132,7 @@ def test_another_programs_database_is_refused_and_left_alone(tmp_path):
     with raw(path) as connection:
         connection.execute("CREATE TABLE notes (text)")
     before = path.read_bytes()
-    with pytest.raises(StoreRefusedError, match="not a Deniable store"):
+    with pytest.raises(StoreRefusedError, match=f"^{path}: .* not a Deniable store"):
         Store(path)
     assert path.read_bytes() == before
     assert [*tmp_path.iterdir()] == [path]

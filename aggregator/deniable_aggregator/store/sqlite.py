@@ -14,7 +14,6 @@ from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from sqlalchemy.pool import QueuePool, StaticPool
 
 from deniable_aggregator.store.batch import steps
-from deniable_aggregator.store.creation import revision_of
 from deniable_aggregator.store.database import Appending, Database, new_epoch_key
 from deniable_aggregator.store.errors import StoreRefusedError, StoreUnavailableError
 from deniable_aggregator.store.files import Files
@@ -66,14 +65,15 @@ class SqliteDatabase(Database):
         self._writer = _engine(lambda: self._driver, StaticPool)
         self._readers, self._lookups = (_reading(path) for _ in range(2))
         try:
-            with self.write() as connection:
-                # Before anything changes: the mode of the log is written into the file.
-                revision_of(connection, self.name)
             with _translated():
                 _prepare(self._driver)
             with self.write() as connection:
                 prepare(connection, self.name)
-            self._files.watch()
+            with self._exclusively(), _translated():
+                # Not before, as it is written into the file, which may be another program's.
+                self._driver.execute("PRAGMA journal_mode = WAL")
+            with self.write():
+                self._files.watch()  # the log is there with the first transaction
         except StoreUnavailableError as error:
             self._close(refused=True)
             raise StoreRefusedError(
@@ -267,7 +267,6 @@ def _reading(path: Path) -> Engine:
 def _prepare(connection: sqlite3.Connection) -> None:
     for pragma in (
         f"busy_timeout = {BUSY_TIMEOUT_MS}",
-        "journal_mode = WAL",
         "synchronous = FULL",  # a 204 survives power loss, not only kill -9
         "secure_delete = FAST",  # a deleted epoch key is overwritten
         f"cache_size = -{CACHE_KIB}",
