@@ -111,7 +111,7 @@ class Health:
         if self._store.path is None:
             return OK
         try:
-            free = shutil.disk_usage(self._store.path.absolute().parent).free
+            free = shutil.disk_usage(self._store.path.parent).free
         except OSError:
             return "the store's directory cannot be looked at"
         least = self._settings.min_free_bytes

@@ -15,6 +15,7 @@ from tests.aggregator.service import TODAY, problem, serving, upload
 from tests.aggregator.stored import (
     append,
     decoded,
+    fold,
 )
 
 
@@ -30,6 +31,17 @@ def test_a_store_is_readable_by_its_owner_only(tmp_path):
         files = list(tmp_path.iterdir())
         assert {path.name for path in files} >= {"store.db", "store.db-wal", "store.db.lock"}
         assert {stat.S_IMODE(path.stat().st_mode) for path in files} == {0o600}
+
+
+def test_a_store_is_found_where_it_was_when_the_program_changes_its_directory(
+    tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    with contextlib.closing(Store("store.db")) as store:
+        monkeypatch.chdir("/")
+        append(store, [decoded()])
+        fold(store)
+        assert store.levels().inbox_rows == 0
 
 
 def test_two_stores_of_a_process_lose_nothing_when_another_process_leaves(tmp_path):

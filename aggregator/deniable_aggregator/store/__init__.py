@@ -52,7 +52,7 @@ class Store:
     def __init__(self, target: str | Path) -> None:
         self._database = open_database(target)
         self.name = self._database.name
-        self.path = None if is_url(target) else Path(target)
+        self.path = None if is_url(target) else Path(target).absolute()
         self.inbox = Inbox(self._database)
         self.aside = Aside(self._database)
         self.tallies = Tallies(self._database)

@@ -30,7 +30,8 @@ class Files:
     def __init__(self, path: Path) -> None:
         self._lock = -1
         self._side = path.with_name(f"{path.name}.lock")
-        self._names = (str(path), f"{path}-wal", str(self._side))
+        # Absolute, as the process may change its directory.
+        self._names = [f"{path.absolute()}{suffix}" for suffix in ("", "-wal", ".lock")]
         self._known: list[tuple[int, int] | None] = []
         try:
             # SQLite would create the file with the umask's permissions; its logs copy the file's.

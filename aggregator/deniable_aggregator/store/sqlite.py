@@ -57,7 +57,6 @@ class SqliteDatabase(Database):
     locks_rows = False
 
     def __init__(self, path: Path, prepare: Callable[[Connection, str], None]) -> None:
-        self.path = path
         self.name = str(path)
         self._lock = threading.Lock()
         self._files = Files(path)
@@ -250,9 +249,10 @@ def _engine(creator: Callable[[], sqlite3.Connection], pool: type[Pool], **optio
 
 
 def _reading(path: Path) -> Engine:
+    url = f"{path.absolute().as_uri()}?mode=ro"
     return _engine(
         lambda: sqlite3.connect(
-            f"{path.absolute().as_uri()}?mode=ro",
+            url,
             uri=True,
             timeout=BUSY_TIMEOUT_MS / 1_000,
             isolation_level=None,  # transactions begin where _begin says
