@@ -18,7 +18,7 @@ FIRST: Final = 1
 # takes the device's for a new one, of which nothing has been paid for in advance. Version 2 did not
 # know when a device was last at work: it takes part again from the day on that it is seen. What
 # stands in version 3, which had no seals, is believed; a process of that version that still runs
-# cannot write without one.
+# cannot write without one, nor replace the secret, for it does not find the table of enrolments.
 _STEPS: Final = {
     1: """
 ALTER TABLE entry RENAME COLUMN lifetime TO spent;
@@ -49,7 +49,8 @@ INSERT INTO sealed
 SELECT metric, every, period, today, spent, digest, seal_of_row(metric, every, period, today, spent)
 FROM entry;
 DROP TABLE entry;
-ALTER TABLE sealed RENAME TO entry
+ALTER TABLE sealed RENAME TO entry;
+ALTER TABLE enrolled RENAME TO enrolment
 """,
 }
 

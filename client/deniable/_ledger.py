@@ -41,7 +41,7 @@ CREATE TABLE entry (
     PRIMARY KEY (metric, every)
 ) WITHOUT ROWID;
 INSERT INTO entry VALUES ('', '', 0, 0, 0, NULL, 0);
-CREATE TABLE enrolled (
+CREATE TABLE enrolment (
     metric TEXT NOT NULL,
     every TEXT NOT NULL,
     epoch INTEGER NOT NULL,
@@ -211,7 +211,7 @@ class Ledger:
         Raises:
             sqlite3.Error: if it cannot be read.
         """
-        query = "SELECT epoch FROM enrolled WHERE metric = ? AND every = ?"
+        query = "SELECT epoch FROM enrolment WHERE metric = ? AND every = ?"
         row = self._connection.execute(query, (metric, every)).fetchone()
         return None if row is None else int(row[0])
 
@@ -233,9 +233,9 @@ class Ledger:
         rows = [(*each, epoch) for each in owed]
         with self._connection:
             self._connection.execute("BEGIN IMMEDIATE")
-            self._connection.executemany("REPLACE INTO enrolled VALUES (?, ?, ?)", rows)
+            self._connection.executemany("REPLACE INTO enrolment VALUES (?, ?, ?)", rows)
             self._connection.executemany(
-                "DELETE FROM enrolled WHERE metric = ? AND every = ?", excused
+                "DELETE FROM enrolment WHERE metric = ? AND every = ?", excused
             )
 
     def bind(self, secret: bytes | None) -> None:
@@ -265,7 +265,7 @@ class Ledger:
                 execute("BEGIN IMMEDIATE")
                 execute("UPDATE entry SET every = ?, seal = ? WHERE metric = ''", row)
                 execute("UPDATE entry SET digest = NULL WHERE metric != ''")
-                execute("DELETE FROM enrolled")
+                execute("DELETE FROM enrolment")
         self._fingerprint, self._account_names = fingerprint, names
 
     def spent(self, epoch: int) -> tuple[int, int]:

@@ -275,7 +275,7 @@ def test_a_hundred_metrics_take_part_in_one_transaction(attentive):
     device = client._device
     device.use(lambda: device.ledger._connection.set_trace_callback(statements.append))
     client.consent = True
-    assert sum(each.startswith("REPLACE INTO enrolled") for each in statements) == 100
+    assert sum(each.startswith("REPLACE INTO enrolment") for each in statements) == 100
     assert sum(each == "COMMIT" for each in statements) == 1
 
 

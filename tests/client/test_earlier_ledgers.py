@@ -25,6 +25,15 @@ SECRET = b"s" * 32
 NAT = 10**9
 LIMITS = (4 * NAT, 7 * NAT)
 SPENT = {1: (NAT, 3 * NAT), 2: (2 * NAT, 4 * NAT), 3: (2 * NAT, 4 * NAT)}
+OPT_OUT = """
+BEGIN IMMEDIATE;
+UPDATE entry SET every = '' WHERE metric = '';
+UPDATE entry SET digest = NULL WHERE metric != '';
+DELETE FROM enrolled;
+COMMIT
+"""
+"""What the code of versions 2 and 3 does when the user opts out."""
+
 FLAG = Charge("flag", "day", NAT, b"one", 2 * NAT)
 
 
@@ -116,6 +125,9 @@ def test_a_process_of_an_earlier_version_that_still_runs_can_write_nothing_more(
         with opened(path) as ledger:
             with pytest.raises(sqlite3.Error):
                 earlier.execute(write)
+            with pytest.raises(sqlite3.Error):
+                earlier.executescript(OPT_OUT)
+            earlier.execute("ROLLBACK")
             assert ledger.spent(101) == SPENT[found]
 
 
