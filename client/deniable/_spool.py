@@ -174,7 +174,14 @@ class Spool:
         numbers = self._healing(lambda: self._connection.execute(_OVERDUE, row).fetchall())
         query = "UPDATE report SET due = ?, claimant = ? WHERE number = ?"
         rows = [(time(), SPREAD, number) for (number,) in numbers if number != report.number]
-        self._healing(lambda: self._connection.executemany(query, rows))
+
+        def write() -> None:
+            with self._connection:  # thousands of commits would keep others waiting
+                self._connection.execute("BEGIN IMMEDIATE")
+                self._connection.executemany(query, rows)
+
+        if rows:
+            self._healing(write)
 
     def between(self, after: int, last: int, limit: int) -> list[Pending]:
         """Reports with a number above `after` and up to `last`, in the order they were recorded."""

@@ -76,6 +76,18 @@ def test_of_overdue_reports_one_goes_and_the_others_get_another_time(begin, tran
 
 
 @pytest.mark.usefixtures("off")
+def test_all_are_given_another_time_in_one_transaction(begin, clock):
+    client = begin(background=False)
+    device, statements = client._device, []
+    device.use(lambda: device.spool._connection.set_trace_callback(statements.append))
+    device.use(client._uploader._due, clock.now, False)
+    begun = statements.index("BEGIN IMMEDIATE")
+    written = [number for number, text in enumerate(statements) if "claimant = -1" in text]
+    assert len(written) == len(VALUES) - 1
+    assert begun < min(written) < max(written) < statements.index("COMMIT")
+
+
+@pytest.mark.usefixtures("off")
 def test_another_process_does_not_send_them_early(begin, transport, clock):
     with begin() as client:
         wait_until(lambda: client.status().sent == 1)
