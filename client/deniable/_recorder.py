@@ -31,6 +31,9 @@ _DELAY_STEPS: Final = 1 << 32
 _LONGEST_PERIOD_DAYS: Final = 31
 _NAMES: Final = 20
 """So many metrics are named to somebody who got a name wrong; some registries have thousands."""
+_NO_WAIT: Final = 0.0
+"""Deleting that is owed was waited for when it was asked for; each `record` must not wait, too."""
+
 _MARKED: Final = (Outcome.RECORDED, Outcome.ALREADY_REPORTED)
 
 
@@ -114,7 +117,7 @@ class Recorder:
         """
         if not self._consent.given:
             with contextlib.suppress(*STORAGE_ERRORS):  # then it stays owed
-                self._consent.settle()
+                self._consent.settle(_NO_WAIT)
             refused = self._consent.do_not_track
             return (Outcome.DO_NOT_TRACK if refused else Outcome.NO_CONSENT), None
         plan = self._plans.get(metric) if isinstance(metric, str) else None
@@ -131,8 +134,7 @@ class Recorder:
         current = period(plan.spec.every, epoch)
         if current <= plan.reported:
             return Outcome.ALREADY_REPORTED, wake
-        if self._consent.owed:
-            self._consent.settle()
+        self._consent.settle(_NO_WAIT)
         day, since = epoch, now
         if plan.owing:
             # As a report of absence would have it, so that neither day nor time tells them apart.

@@ -8,7 +8,7 @@ import sqlite3
 
 import pytest
 
-from deniable import Outcome, _client, _device, _spool
+from deniable import Outcome, _client, _device, _gate, _spool
 
 
 @pytest.fixture
@@ -56,6 +56,20 @@ def test_closing_does_what_is_owed_whatever_happened_a_moment_ago(shaken, report
     shaken._consent.withdraw()
     shaken.close()
     assert stored(reported) == 0
+
+
+def test_recording_does_not_wait_for_what_is_owed(make_client, reported, monkeypatch):
+    client = make_client()
+    lock = os.open(reported / "lock", os.O_RDWR)
+    fcntl.flock(lock, fcntl.LOCK_EX)
+    client._consent.withdraw()
+    monkeypatch.setattr(_gate.time, "sleep", lambda _: pytest.fail("it waits"))
+    assert client.record("emoji", "x") is Outcome.NO_CONSENT
+    client._consent.grant()
+    assert client.record("emoji", "x") is Outcome.STORAGE_UNAVAILABLE
+    os.close(lock)
+    assert client.record("emoji", "x") is Outcome.RECORDED
+    assert stored(reported) == 1
 
 
 @pytest.fixture
