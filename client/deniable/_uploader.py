@@ -119,7 +119,7 @@ class Uploader:
             return
         due = time.monotonic() + in_seconds
         if self._thread is not None and self._news_at <= due:
-            return  # it has earlier news, and looks at all there is before it forgets them
+            return  # it has earlier news, and looks at all there is once it forgets them
         with self._lock:
             self._news_at = min(self._news_at, due)
             if self._thread is None:
@@ -204,8 +204,10 @@ class Uploader:
 
     def _work(self) -> None:
         me = threading.current_thread()
-        while self._thread is me:
+        while True:
             with self._lock:
+                if self._thread is not me:
+                    return  # what is requested now is another thread's to serve
                 self._news_at = math.inf
                 ticket = self._requested
                 flushing = self._served < ticket

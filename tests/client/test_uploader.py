@@ -274,3 +274,22 @@ def test_nothing_is_sent_once_consent_is_withdrawn(make_client, collector, monke
     wait_until(lambda: not any(thread.is_alive() for thread in ours))
     assert collector.bodies == []
     assert client.status().dropped == {"consent_withdrawn": 1}
+
+
+def test_a_thread_that_is_not_wanted_any_more_serves_no_flush(make_client):
+    """A signal may end the flush that started it; what is asked for next is the next one's."""
+    uploader = make_client()._uploader
+    lock = uploader._lock
+
+    class Abandoning:
+        def __enter__(self):
+            lock.acquire()
+            uploader._thread = None
+
+        def __exit__(self, *_):
+            lock.release()
+
+    uploader._thread, uploader._lock = threading.current_thread(), Abandoning()
+    uploader._requested = 1
+    uploader._work()
+    assert uploader._served == 0
