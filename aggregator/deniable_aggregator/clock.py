@@ -59,8 +59,7 @@ class CheckedClock:
 
     def days_ahead(self) -> int:
         """By how many days the clock is ahead of what is believed; 0 if it is not in doubt."""
-        ahead = epoch_at(self._clock()) - epoch_at(self._expected())
-        return ahead if ahead > JUMP_DAYS else 0
+        return self._ahead(self._clock(), self._monotonic())
 
     def day(self) -> int:
         """The day, or while the clock is in doubt the one that it would be by everything else.
@@ -68,18 +67,24 @@ class CheckedClock:
         Raises:
             StoreUnavailableError: if the clock is in doubt, and the store cannot be asked.
         """
-        if self.days_ahead() and not self._confirmed():
-            return epoch_at(self._expected())
-        self._believed = (self._clock(), self._monotonic())
+        # Each read once: a clock that jumps while it is looked at must not be believed.
+        now, at = self._clock(), self._monotonic()
+        ahead = self._ahead(now, at)
+        if ahead and not self._confirmed(epoch_at(now), at, ahead):
+            return epoch_at(self._expected(at))
+        self._believed = (now, at)
         self._doubted_since = None
-        return epoch_at(self._believed[0])
+        return epoch_at(now)
 
-    def _expected(self) -> float:
-        believed, at = self._believed
-        return believed + (self._monotonic() - at)
+    def _expected(self, at: float) -> float:
+        believed, since = self._believed
+        return believed + (at - since)
 
-    def _confirmed(self) -> bool:
-        now, today = self._monotonic(), epoch_at(self._clock())
+    def _ahead(self, now: float, at: float) -> int:
+        ahead = epoch_at(now) - epoch_at(self._expected(at))
+        return ahead if ahead > JUMP_DAYS else 0
+
+    def _confirmed(self, today: int, at: float, ahead: int) -> bool:
         newest = self._store.inbox.newest_day()
         if newest is not None and today - newest <= JUMP_DAYS:
             return True
@@ -87,9 +92,9 @@ class CheckedClock:
             log.warning(
                 "the clock is %d days ahead of the newest report: days are neither closed nor "
                 "deleted by it until a report of one of these days comes, or %d days pass",
-                self.days_ahead(),
+                ahead,
                 CONFIRM_SECONDS // SECONDS_PER_EPOCH,
             )
         if self._doubted_since is None or newest != self._newest:
-            self._doubted_since, self._newest = now, newest
-        return now - self._doubted_since >= CONFIRM_SECONDS
+            self._doubted_since, self._newest = at, newest
+        return at - self._doubted_since >= CONFIRM_SECONDS

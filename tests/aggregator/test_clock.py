@@ -75,6 +75,15 @@ def test_a_clock_that_is_set_far_ahead_closes_and_deletes_nothing(store):
     assert server.checked.days_ahead() == 0
 
 
+def test_a_clock_that_jumps_while_it_is_looked_at_is_not_believed(store):
+    readings = iter((TODAY, TODAY))  # when the server starts, and at the beginning of a look
+    clock = CheckedClock(
+        store, lambda: float(next(readings, TODAY + FAR) * SECONDS_PER_EPOCH), Passing()
+    )
+    assert clock.day() == TODAY
+    assert clock.day() == TODAY
+
+
 def test_a_server_that_starts_with_a_clock_far_ahead_closes_and_deletes_nothing(store):
     server = Server(store, TODAY + FAR)
     assert server.tend() == 1

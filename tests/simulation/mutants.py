@@ -127,7 +127,7 @@ def excluded_keys_are_in_answers() -> Any:
     return schema.tallies.c.key.is_not(None)
 
 
-def any_clock_is_believed(_: Any) -> int:
+def any_clock_is_believed(*_: Any) -> int:
     return 0
 
 
@@ -150,7 +150,7 @@ DEFECTS: dict[str, tuple[str, Callable[..., Any], int]] = {
         ("store.aside._taken", rows_put_back_are_lost, 0),
         ("store.transfer._portions", ids_do_not_move, 0),
         ("store.tallies._not_excluded", excluded_keys_are_in_answers, 0),
-        ("clock.CheckedClock.days_ahead", any_clock_is_believed, 8),
+        ("clock.CheckedClock._ahead", any_clock_is_believed, 8),
     )
 }
 """By name: what takes the place of what, and a seed that finds it."""
