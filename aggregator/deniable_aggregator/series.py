@@ -26,10 +26,8 @@ if TYPE_CHECKING:
     Answer = Estimate | MeanEstimate | DistributionEstimate
 
 By = Literal["day", "week", "month"]
-Cover = Literal["item", "simultaneous"]
 
 BY: Final[tuple[str, ...]] = get_args(By)
-COVERS: Final[tuple[str, ...]] = get_args(Cover)
 MAX_PERIODS: Final = 400
 MAX_HISTOGRAMS: Final = 100
 """The periods of a distribution: finding a histogram with its intervals takes a while."""

@@ -7,10 +7,10 @@ from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING, Any
 
 import click
-from rich.table import Column, Table
+from rich.table import Column
 
 from deniable_aggregator.audit import COMMAND_LINE
-from deniable_aggregator.cli.printing import json_option, print_json, print_table
+from deniable_aggregator.cli.printing import close_table, json_option, print_json, print_table
 from deniable_aggregator.cli.target import store_option
 from deniable_aggregator.days import day
 from deniable_aggregator.store import Store
@@ -58,7 +58,8 @@ def list_set_aside(store: str, as_json: bool) -> None:
     if as_json:
         print_json({"set_aside": piles})
         return
-    table = Table(Column("digest", overflow="fold"), "metric", "rows", "bytes", "days", "why")
+    digest = Column("digest", overflow="fold")
+    table = close_table(digest, "metric", "rows", "bytes", "days", "why")
     for pile in piles:
         metric = "" if pile["name"] is None else f"{pile['application']} {pile['name']}"
         days = f"{pile['first']} to {pile['last']}"

@@ -28,7 +28,7 @@ from deniable_aggregator.poisoning.answer import VERDICTS
 from deniable_aggregator.poisoning.checks import MEANINGS
 from deniable_aggregator.postprocess import POSTPROCESS
 from deniable_aggregator.problems import CODES
-from deniable_aggregator.series import BY, COVERS
+from deniable_aggregator.series import BY
 from deniable_shared.spec import TYPES
 
 if TYPE_CHECKING:
@@ -272,7 +272,9 @@ COMPONENTS: Final[dict[str, Any]] = {
             "poisoning": _POISONING,
             "reports_left_out": COUNT,
             "segment": _SEGMENT,
-            "interval": record({"kind": choice(COVERS), "level": NUMBER, "meaning": TEXT}),
+            "interval": record(
+                {"kind": choice(("item", "simultaneous")), "level": NUMBER, "meaning": TEXT}
+            ),
             "detection": record(
                 {"alpha": NUMBER, "correction": choice(CORRECTIONS), "meaning": TEXT}
             ),
