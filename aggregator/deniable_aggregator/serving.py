@@ -118,6 +118,9 @@ def _go_on(settings: Settings, loader: Callable[[], Any]) -> None:
         pause = min(2 * pause, LONGEST_PAUSE_SECONDS)
         _await_port(settings.host, settings.port)
         _refuse(settings.store)
+        # A database that hangs keeps this waiting for seconds, in which a signal may come.
+        if web.interrupt_signal:
+            return
 
 
 def _refuse(store: str) -> None:
