@@ -63,7 +63,7 @@ INSERT INTO report (upload_id, digest, epoch, payload, spent, due, tries, claima
 SELECT ?, digest, ?, ?, ?, ?, 0, 0 FROM spec WHERE digest = ?
 """
 _OVERDUE: Final = """
-SELECT number FROM report WHERE due <= ? AND (? OR claimant != ?) OR due > ?
+SELECT number FROM report WHERE due <= ? AND (? OR claimant != ? AND epoch > ?) OR due > ?
 """
 _DROP_OLDEST: Final = """
 DELETE FROM report WHERE number IN (SELECT number FROM report ORDER BY number LIMIT ?)
@@ -159,6 +159,7 @@ class Spool:
         horizon: float,
         time: Callable[[], float],
         *,
+        late: int,
         again: bool,
     ) -> None:
         """Gives all reports that are due but this one another time.
@@ -168,9 +169,10 @@ class Spool:
             now: see `due`, as is the next one.
             horizon: see there.
             time: returns when another one is to be sent.
-            again: whether that holds for those that were given another time before, too.
+            late: reports of this day, in days since 1970-01-01, and of earlier ones cannot wait.
+            again: whether even those are given another time, and those that had one before.
         """
-        row = (now, again, SPREAD, horizon)
+        row = (now, again, SPREAD, late, horizon)
         numbers = self._healing(lambda: self._connection.execute(_OVERDUE, row).fetchall())
         query = "UPDATE report SET due = ?, claimant = ? WHERE number = ?"
         rows = [(time(), SPREAD, number) for (number,) in numbers if number != report.number]

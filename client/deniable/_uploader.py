@@ -5,8 +5,9 @@ becomes of one is in `_courier`.
 
 Reports whose times came while nobody was there to send them, or while the aggregator could not be
 reached, would leave together, and so tell that they come from one device. Of these, one goes and
-each of the others gets another random time. What has missed that one, too, goes when the next
-process begins, for a program that is never there for long would otherwise never send it.
+each of the others gets another random time. What has missed that one, too, or is late, goes when
+the next process begins, for a program that is never there for long would otherwise send it never,
+or too late.
 """
 
 from __future__ import annotations
@@ -40,6 +41,10 @@ MAX_WAIT_SECONDS: Final = 3_600.0
 
 MAX_SPREAD_SECONDS: Final = 3_600.0
 """Overdue reports leave within this time, or within the upload delay if that is shorter."""
+
+LATE_DAYS: Final = 7
+"""What is so old cannot wait until a program begins once more: the aggregator may have closed its
+day by then, which it does after 14 unless it is told otherwise."""
 
 _BATCH: Final = 32
 _COUNT_SECONDS: Final = 0.05
@@ -301,7 +306,8 @@ class Uploader:
             def later() -> float:
                 return now + self._spread_seconds * random_share()
 
-            spool.spread(reports[0], now, horizon, later, again=again)
+            late = epoch_at(now) - LATE_DAYS
+            spool.spread(reports[0], now, horizon, later, late=late, again=again)
         return reports[0] if reports else None
 
     def _last_number(self, today: int) -> int:

@@ -118,6 +118,14 @@ def test_a_program_that_is_never_there_for_long_loses_nothing(begin, transport, 
 
 
 @pytest.mark.usefixtures("off")
+def test_what_could_be_too_old_the_next_time_goes_when_a_program_begins(begin, transport, clock):
+    clock.forward(days=5)
+    with begin() as client:
+        wait_until(lambda: client.status().pending == 0)
+    assert len(set(transport.bodies)) == len(VALUES)
+
+
+@pytest.mark.usefixtures("off")
 def test_a_program_that_slept_does_it_at_every_waking(begin, transport, clock):
     client = begin()
     for sent in (1, 2, 3):
