@@ -55,7 +55,8 @@ def share(work: Iterator[_T], do: Callable[[_T], bool], lanes: int) -> None:
         if not second:
             return  # nothing to help with
         work = chain(second, work)
-    helpers = [threading.Thread(target=run, daemon=True) for _ in range(lanes - 1)]
+    name = threading.current_thread().name  # whose threads they are is asked by their names
+    helpers = [threading.Thread(target=run, name=name, daemon=True) for _ in range(lanes - 1)]
     started = []
     for helper in helpers:
         try:
