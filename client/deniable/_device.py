@@ -20,6 +20,7 @@ from deniable._directory import (
 from deniable._gate import Gate
 from deniable._ledger import Ledger, LedgerError, SecretReplacedError, sync
 from deniable._spool import Spool, delete
+from deniable._standing import Standing
 from deniable._status import Dropped
 
 TYPE_CHECKING = False
@@ -40,7 +41,6 @@ REOPEN_SECONDS: Final = 60.0
 
 _LOCK_WAIT_SECONDS: Final = 1.0
 _LEDGER, _SPOOL, _SECRET, _LOCK = "ledger.sqlite", "spool.sqlite", "secret", "lock"
-_CLOCK_TICK_NANOSECONDS: Final = 10**8  # ten times what file systems of today need
 _ABANDONED: Final[list[object]] = []
 _OURS: Final = (_LEDGER, _SPOOL, _SECRET, _LOCK, APPLICATION, "remote.json")
 
@@ -83,10 +83,7 @@ class Device:
         self._application = application
         self._gate = Gate()
         self._ready = False
-        self._path = str(directory)
-        self._paths = [str(directory / name) for name in (_LEDGER, _SPOOL)]
-        self._opened: list[int] = []
-        self._seen: tuple[int, int] | None = None
+        self._standing = Standing(directory, _LEDGER, _SPOOL)
         self._retry_at = 0.0
         self._refusal = StorageError()
         self._process = os.getpid()
@@ -257,10 +254,8 @@ class Device:
             if self._ready:
                 self._gate.seize(deadline)
                 self._ready = False
-                fit = self._in_place()
+                fit = self._standing.holds()
             if not fit:
-                # If somebody deleted or replaced the files, what is written to these is lost, and
-                # the budget that they remember would be spent once more by the next process.
                 self._open(deadline)
             inside = True
             result = action(*arguments)
@@ -330,33 +325,7 @@ class Device:
         if self.spool.uploaded() > self.ledger.lifetime:
             raise StorageError("the ledger is an old copy: what was spent is not known")
         self.spool.drop_unpaid(self.ledger.lifetime)
-        self._opened, self._seen = self._on_disk(), None
-
-    def _in_place(self) -> bool:
-        """Whether the files that are open still stand in the directory under their names."""
-        try:
-            directory = os.stat(self._path)  # noqa: PTH116  every call of record does this
-        except FileNotFoundError:
-            return False
-        seen = (directory.st_ino, directory.st_mtime_ns)
-        if seen == self._seen:
-            return True  # nothing was made, renamed or deleted in it since
-        if self._on_disk() != self._opened:
-            return False
-        # Two changes can have the same time if the clock of the file system is coarse.
-        if time.time_ns() - directory.st_mtime_ns > _CLOCK_TICK_NANOSECONDS:
-            self._seen = seen
-        return True
-
-    def _on_disk(self) -> list[int]:
-        """Which files stand in the directory under the names of ledger and spool; 0 for none."""
-        files = []
-        for path in self._paths:
-            try:
-                files.append(os.stat(path).st_ino)  # noqa: PTH116  as above
-            except FileNotFoundError:
-                files.append(0)
-        return files
+        self._standing.note()
 
     def _refuse(self, error: BaseException) -> None:
         self._close_files()

@@ -1,0 +1,70 @@
+"""Whether files that are open still stand in their directory under their names."""
+
+from __future__ import annotations
+
+import os
+import time
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from pathlib import Path
+    from typing import Final
+
+_CLOCK_TICK_NANOSECONDS: Final = 10**8  # ten times what file systems of today need
+
+
+class Standing:
+    """The files of a directory that were open when `note` was called.
+
+    If somebody deletes or replaces them, what is written to these is lost, and the budget that they
+    remember would be spent once more by the next process.
+
+    Args:
+        directory: theirs; absolute.
+        names: of the files.
+    """
+
+    def __init__(self, directory: Path, *names: str) -> None:
+        self._directory = str(directory)
+        self._paths = [str(directory / name) for name in names]
+        self._opened: list[int] = []
+        self._seen: tuple[int, int] | None = None
+
+    def note(self) -> None:
+        """Says that the files that stand there now are those that are open.
+
+        Raises:
+            OSError: if they cannot be looked at.
+        """
+        self._opened, self._seen = self._found(), None
+
+    def holds(self) -> bool:
+        """Whether they still stand there; every call of `record` asks.
+
+        Raises:
+            OSError: if they cannot be looked at.
+        """
+        try:
+            directory = os.stat(self._directory)  # noqa: PTH116  quicker
+        except FileNotFoundError:
+            return False
+        seen = (directory.st_ino, directory.st_mtime_ns)
+        if seen == self._seen:
+            return True  # nothing was made, renamed or deleted in it since
+        if self._found() != self._opened:
+            return False
+        # Two changes can have the same time if the clock of the file system is coarse.
+        if time.time_ns() - directory.st_mtime_ns > _CLOCK_TICK_NANOSECONDS:
+            self._seen = seen
+        return True
+
+    def _found(self) -> list[int]:
+        """Which files stand there under these names; 0 for none."""
+        files = []
+        for path in self._paths:
+            try:
+                files.append(os.stat(path).st_ino)  # noqa: PTH116  as above
+            except FileNotFoundError:
+                files.append(0)
+        return files
