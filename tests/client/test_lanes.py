@@ -102,8 +102,7 @@ def test_a_class_derived_from_one_with_lanes_has_to_say_so_itself(make_client):
 
 
 def test_a_server_that_takes_nothing_is_asked_once_in_a_flush(make_client):
-    transport = Counting(status=503)
-    transport.lanes = LANES
+    transport = type("Laned", (Counting,), {"lanes": LANES})(status=503)
     client = make_client(transport=transport)
     record_all(client)
     assert client.flush(timeout_seconds=AMPLE_SECONDS) == FlushResult(0, REPORTS, 0)
