@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, get_args
 
 from deniable_aggregator.answer import described
 from deniable_aggregator.distributions import DistributionEstimate, estimate_distribution
-from deniable_aggregator.estimate import default_items, estimate
+from deniable_aggregator.estimate import FLAG, default_items, estimate
 from deniable_aggregator.intervals import DEFAULT_LEVEL, alpha_of
 from deniable_aggregator.numbers import MeanEstimate, estimate_mean
 from deniable_aggregator.options import Options
@@ -235,7 +235,7 @@ def _answer(
         return estimate_mean(tallies, level=1 - alpha, periods=periods)
     if specs[0].type == "distribution":
         return estimate_distribution(tallies, level=1 - alpha, periods=periods)
-    known = default_items(specs)
+    known = FLAG if specs[0].type == "boolean" and items is not None else default_items(specs)
     mine = items
     if items is not None and known is not None:
         # Values come and go with versions of a registry, and attributes with the draw.

@@ -224,6 +224,16 @@ def test_an_item_of_a_later_registration_is_asked_for_from_the_beginning(filled)
     problem(filled.ask(f"{CHANGE}?{days}&item=sepia"), 422, "estimate_refused")
 
 
+def test_both_answers_of_a_flag_have_series_as_they_have_estimates(service):
+    assert service.send(upload(b"\x00\x01\x01", metric="late")).status_code == 204
+    path, body = "/v1/metrics/late", {"candidates": ["false"], "sum": ["true", "false"]}
+    wanted = service.ask(f"{path}/estimate?postprocess=none", method="POST", json=body).get_json()
+    (found,) = service.ask(f"{path}/series", method="POST", json=body).get_json()["periods"]
+    (row,), (alone,) = found["estimates"], wanted["estimates"]
+    assert (row["item"], row["share"]) == ("false", alone["share"])
+    assert found["sum"]["share"] == wanted["sum"]["share"] == pytest.approx(1)
+
+
 def test_single_attributes_have_series():
     metric = 'type = "attributes"\nepsilon = 2\n[metrics.m.attributes]\nlate = "boolean"\n'
     metric += 'size = ["s", "m", "l"]\n'
