@@ -213,7 +213,8 @@ class Ledger:
         """
         query = "SELECT epoch FROM enrolment WHERE metric = ? AND every = ?"
         row = self._connection.execute(query, (metric, every)).fetchone()
-        return None if row is None else int(row[0])
+        # What is no number is damage, and then the device takes part again from today on.
+        return row[0] if row is not None and isinstance(row[0], int) else None
 
     def enrol(
         self, owed: Sequence[tuple[str, str]], excused: Sequence[tuple[str, str]], epoch: int

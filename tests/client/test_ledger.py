@@ -143,6 +143,16 @@ def test_enrolling_costs_nothing_and_is_remembered(ledger):
     assert ledger.enrolled(*theme) is None
 
 
+def test_a_day_that_is_damaged_is_no_day_until_the_device_is_enrolled_again(ledger):
+    theme = ("theme", "day")
+    ledger.enrol([theme], [], 100)
+    for damage in ("'abc'", "x'00'", "1e300"):
+        ledger._connection.execute(f"UPDATE enrolment SET epoch = {damage}")
+        assert ledger.enrolled(*theme) is None
+    ledger.enrol([theme], [], 101)
+    assert ledger.enrolled(*theme) == 101
+
+
 def test_enrolling_moves_no_mark(ledger):
     debit(ledger, period=200, epoch=200)
     ledger.enrol([("theme", "day")], [], 150)
