@@ -10,7 +10,7 @@ import sys
 import pytest
 
 from deniable_aggregator import Store, health
-from deniable_aggregator.store import StoreRefusedError, StoreUnavailableError
+from deniable_aggregator.store import StoreRefusedError, StoreUnavailableError, sqlite
 from tests.aggregator.service import TODAY, problem, serving, upload
 from tests.aggregator.stored import (
     append,
@@ -128,6 +128,17 @@ def test_a_damaged_file_is_refused_with_what_to_do(tmp_path, damage):
     path.write_bytes(damage)
     with pytest.raises(StoreRefusedError, match=r"damaged .*[Rr]estore it from a backup"):
         Store(path)
+
+
+def test_a_store_that_another_program_locks_is_no_reason_for_a_backup(tmp_path, monkeypatch):
+    monkeypatch.setattr(sqlite, "BUSY_TIMEOUT_MS", 0)
+    path = tmp_path / "store.db"
+    Store(path).close()
+    with raw(path) as other:
+        other.execute("BEGIN IMMEDIATE")
+        with pytest.raises(StoreUnavailableError, match="cannot be opened now: database is locked"):
+            Store(path)
+    Store(path).close()
 
 
 def test_a_file_that_is_something_else_is_refused_and_left_alone(tmp_path):

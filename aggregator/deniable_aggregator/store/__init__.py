@@ -46,7 +46,8 @@ class Store:
 
     Raises:
         StoreRefusedError: if it is not a store of this version, or is damaged.
-        StoreUnavailableError: if the database server cannot be reached.
+        StoreUnavailableError: if the database server cannot be reached, or the file not be written
+            now.
     """
 
     def __init__(self, target: str | Path) -> None:

@@ -32,7 +32,8 @@ def open_database(
 
     Raises:
         StoreRefusedError: if it is not what `prepare` wants, or is damaged.
-        StoreUnavailableError: if the database server cannot be reached.
+        StoreUnavailableError: if the database server cannot be reached, or the file not be written
+            now.
     """
     if is_url(target):
         return PostgresqlDatabase(str(target), prepare)

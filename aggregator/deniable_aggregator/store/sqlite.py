@@ -52,6 +52,7 @@ class SqliteDatabase(Database):
 
     Raises:
         StoreRefusedError: if the file is not a store of this version, or is damaged.
+        StoreUnavailableError: if another program keeps it locked, or the disk is full or fails.
     """
 
     locks_rows = False
@@ -74,6 +75,9 @@ class SqliteDatabase(Database):
             with self.write():
                 self._files.watch()  # the log is there with the first transaction
         except StoreUnavailableError as error:
+            if _passing(error):
+                self._close()
+                raise StoreUnavailableError(f"{path}: cannot be opened now: {error}") from error
             self._close(refused=True)
             raise StoreRefusedError(
                 f"{path}: is not a Deniable store, or is damaged ({error}). "
@@ -222,6 +226,10 @@ class _Appending(Appending):
         )
 
 
+_PASSING: Final = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR)
+_PRIMARY: Final = 0xFF
+"""The part of an error's code that says of which kind it is."""
+
 _REMEMBER: Final = "INSERT INTO seen (epoch, hash) VALUES %s ON CONFLICT DO NOTHING"
 _RECOGNISE: Final = "SELECT 1 FROM seen WHERE epoch = ? AND hash = ?"
 
@@ -237,6 +245,13 @@ def _translated() -> Iterator[None]:
         raise StoreUnavailableError("too many readers at once") from error
     except sqlite3.Error as error:
         raise StoreUnavailableError(str(error)) from error
+
+
+def _passing(error: StoreUnavailableError) -> bool:
+    """Whether a failure says nothing about the file: no backup is to take its place."""
+    driver: Any = error.__cause__
+    code = getattr(getattr(driver, "orig", driver), "sqlite_errorcode", 0)
+    return code & _PRIMARY in _PASSING
 
 
 def _engine(creator: Callable[[], sqlite3.Connection], pool: type[Pool], **options: Any) -> Engine:
