@@ -19,7 +19,8 @@ from deniable._directory import (
 )
 from deniable._gate import Gate
 from deniable._ledger import Ledger, LedgerError, SecretReplacedError, sync
-from deniable._spool import Spool, delete
+from deniable._spool import Spool
+from deniable._spool_file import delete
 from deniable._standing import Standing
 from deniable._status import Dropped
 

@@ -8,7 +8,7 @@ import time
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple
 
-from deniable import _database, _ledger, _spool
+from deniable import _database, _ledger, _spool, _spool_file
 from deniable._client import Client
 from deniable._device import SECRET_BYTES, Device
 from deniable._in_memory import InMemoryTransport
@@ -115,7 +115,7 @@ class _MemoryLedger(_ledger.Ledger):
 
 class _MemorySpool(_spool.Spool):
     def _open(self) -> sqlite3.Connection:
-        return _connect(_spool._SCHEMA, _spool.VERSION)
+        return _connect(_spool_file.SCHEMA, _spool_file.VERSION)
 
 
 def _connect(schema: str, version: int) -> sqlite3.Connection:

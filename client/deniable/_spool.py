@@ -11,6 +11,7 @@ import sqlite3
 
 from deniable import _database
 from deniable._pending import SPREAD, Pending, pending
+from deniable._spool_file import SpoolFile
 from deniable._status import Dropped
 
 TYPE_CHECKING = False
@@ -18,45 +19,17 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from pathlib import Path
-    from typing import Final, TypeVar
+    from typing import Final
 
     from deniable._status import Journal
 
-    _T = TypeVar("_T")
-
-VERSION: Final = 4
 MAX_REPORTS: Final = 10_000
 MAX_SENT: Final = 2_000
 """So many delivered reports are remembered at most, the latest ones."""
-MAX_BYTES: Final = 16 << 20
 MAX_AGE_DAYS: Final = 30
 """Older reports are dropped once they were tried: the aggregator has closed their day long before.
 Delivered ones are remembered as long."""
 
-_LOGS: Final = ("-wal", "-shm")
-_ASIDE: Final = ".corrupt"
-_SCHEMA: Final = """
-CREATE TABLE report (
-    number INTEGER PRIMARY KEY,
-    upload_id BLOB NOT NULL,
-    digest BLOB NOT NULL,
-    epoch INTEGER NOT NULL,
-    payload BLOB NOT NULL,
-    spent INTEGER NOT NULL,
-    due REAL NOT NULL,
-    tries INTEGER NOT NULL,
-    claimant INTEGER NOT NULL
-);
-CREATE TABLE sent (
-    number INTEGER PRIMARY KEY,
-    digest BLOB NOT NULL,
-    epoch INTEGER NOT NULL,
-    payload BLOB NOT NULL
-);
-CREATE TABLE spec (digest BLOB NOT NULL UNIQUE, description TEXT NOT NULL);
-CREATE TABLE uploaded (spent INTEGER NOT NULL);
-INSERT INTO uploaded VALUES (0)
-"""
 # A report whose spec is not described is not added: another process may have cleared the file.
 _ADD: Final = """
 INSERT INTO report (upload_id, digest, epoch, payload, spent, due, tries, claimant)
@@ -71,34 +44,21 @@ DELETE FROM report WHERE number IN (SELECT number FROM report ORDER BY number LI
 _COUNT: Final = "SELECT count(*) FROM report"
 
 
-class Spool:
+class Spool(SpoolFile):
     """The spool file of one device. Not thread-safe: its owner holds a lock.
 
-    A file that is damaged, or of another version, is set aside under the name ``<name>.corrupt``
-    and counted, and a fresh one begins.
-
     Args:
-        path: of the file; it is made if it does not exist.
-        journal: where dropped reports are counted.
+        path: see `SpoolFile`, as is the next one.
+        journal: see there.
 
     Raises:
-        sqlite3.Error: if it cannot be used for another reason than damage.
-        OSError: if it cannot be made.
+        sqlite3.Error, OSError: see there.
     """
 
     def __init__(self, path: Path, journal: Journal) -> None:
-        self._path = path
-        self._aside = path.with_name(path.name + _ASIDE)
-        self._journal = journal
         self._counted_from = self._count_at = 0
         self._described: set[bytes] = set()
-        try:
-            self._begin()
-        except (sqlite3.Error, UnicodeDecodeError) as error:
-            if not _database.is_damage(error):
-                raise
-            self._set_aside()
-            self._begin()
+        super().__init__(path, journal)
 
     def add(
         self,
@@ -292,73 +252,11 @@ class Spool:
         self._journal.drop(reason, count)
         return count
 
-    def close(self) -> None:
-        """Closes the file."""
-        self._connection.close()
-
-    def abandon(self) -> None:
-        """Lets nothing more be done with the file, which another process goes on to use."""
-        _database.seal(self._connection)
-
-    def _begin(self) -> None:
-        self._connection = self._open()
-        self._additions = self._connection.cursor()  # making one for each statement is felt
-
-    def _begin_anew(self) -> None:
-        self._connection.close()
-        self._set_aside()
-        self._begin()
-
-    def _open(self) -> sqlite3.Connection:
-        _database.create(self._path)
-        connection = _database.connect(self._path)
-        try:
-            if _database.version(connection) == 0:
-                _database.initialise(connection, _SCHEMA, VERSION)
-            if _database.version(connection) != VERSION:
-                raise _database.damage("the spool is not one of this version")
-            if not _database.is_sound(connection):
-                raise _database.damage("reports could be out of reach")
-            _database.log_ahead(connection)
-            connection.execute(f"PRAGMA max_page_count = {MAX_BYTES // _database.PAGE_BYTES}")
-        except BaseException:
-            connection.close()
-            raise
-        return connection
-
     def _select(self, query: str, row: tuple[float, ...]) -> list[Pending]:
         def read() -> list[Pending]:
             return [pending(columns) for columns in self._connection.execute(query, row)]
 
         return self._healing(read)
-
-    def _number(self, query: str) -> int:
-        def read() -> int:
-            number = self._one(query, int)
-            if number is None:
-                raise _database.damage("a row is missing")
-            return number
-
-        return self._healing(read)
-
-    def _one(self, query: str, kind: type[_T]) -> _T | None:
-        """The one value that is asked for, or None if there is no row."""
-        row = self._connection.execute(query).fetchone()
-        if row is None:
-            return None
-        if type(row[0]) is not kind:
-            raise _database.damage("a value is not of its kind")
-        value: _T = row[0]
-        return value
-
-    def _healing(self, operation: Callable[[], _T]) -> _T:
-        try:
-            return operation()
-        except (sqlite3.Error, UnicodeDecodeError) as error:
-            if not _database.is_damage(error):
-                raise
-        self._begin_anew()
-        return operation()
 
     def _insert(self, row: tuple[object, ...], description: str) -> int:
         digest = row[-1]
@@ -383,15 +281,6 @@ class Spool:
         self._aside.unlink(missing_ok=True)
         return count
 
-    def _set_aside(self) -> None:
-        for suffix in _LOGS:
-            self._path.with_name(self._path.name + suffix).unlink(missing_ok=True)
-        self._path.replace(self._aside)
-        self._journal.drop(Dropped.SPOOL_CORRUPT)
-        self._journal.trouble(
-            "spool_corrupt", "the spool was damaged, or of another version, and set aside"
-        )
-
     def _keep_newest(self, number: int) -> None:
         count = self.count()
         if count > MAX_REPORTS:
@@ -402,8 +291,7 @@ class Spool:
         self._count_at = number + MAX_REPORTS - count + 1
 
     def _make_room(self) -> bool:
-        pages = self._connection.execute("PRAGMA page_count").fetchone()[0]
-        if pages < MAX_BYTES // _database.PAGE_BYTES:
+        if not self._is_at_its_cap():
             return False  # the disk is full, not the spool: dropping would help nobody
         if self._healing(lambda: self._connection.execute("DELETE FROM sent").rowcount):
             return True
@@ -414,16 +302,3 @@ class Spool:
         dropped = self._healing(lambda: self._connection.execute(_DROP_OLDEST, (count,)).rowcount)
         self._journal.drop(Dropped.SPOOL_FULL, dropped)
         return dropped
-
-
-def delete(path: Path) -> None:
-    """Deletes a spool that cannot be opened, and the one that was set aside before it.
-
-    Args:
-        path: of the file; need not exist.
-
-    Raises:
-        OSError: if that cannot be done, either.
-    """
-    for suffix in ("", *_LOGS, _ASIDE):
-        path.with_name(path.name + suffix).unlink(missing_ok=True)

@@ -5,7 +5,7 @@ import sqlite3
 
 import pytest
 
-from deniable import _database, _spool
+from deniable import _database, _spool, _spool_file
 from deniable._spool import Spool
 from deniable._status import Journal
 from deniable_shared import wire
@@ -100,7 +100,7 @@ def test_the_cap_holds_when_numbers_start_again(spool, monkeypatch):
 
 
 def test_the_file_never_outgrows_its_bytes(tmp_path, journal, monkeypatch):
-    monkeypatch.setattr(_spool, "MAX_BYTES", 64 * 1024)
+    monkeypatch.setattr(_spool_file, "MAX_BYTES", 64 * 1024)
     spool = Spool(tmp_path / "small.sqlite", journal)
     for index in range(300):
         add(spool, payload=os.urandom(500), upload_id=index.to_bytes(16, "big"))
@@ -227,7 +227,7 @@ def test_a_spool_that_somebody_else_cleared_takes_reports_and_describes_them(
 
 
 def test_delivered_reports_make_room_before_pending_ones_do(tmp_path, journal, monkeypatch):
-    monkeypatch.setattr(_spool, "MAX_BYTES", 64 * 1024)
+    monkeypatch.setattr(_spool_file, "MAX_BYTES", 64 * 1024)
     spool = Spool(tmp_path / "small.sqlite", journal)
     for _ in range(40):
         add(spool, payload=os.urandom(500))
