@@ -189,7 +189,7 @@ def _probe(
 def _percentile(values: list[float], percent: int) -> float | None:
     if len(values) < 2:
         return None
-    return round(statistics.quantiles(values, n=100)[percent - 1] * 1e3, 1)
+    return round(statistics.quantiles(values, n=100, method="inclusive")[percent - 1] * 1e3, 1)
 
 
 def syncs(server: Served, upload: Path) -> dict[str, Any]:
