@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import contextlib
-import gc
 import multiprocessing
 import random
 import subprocess
 import threading
 import time
-import warnings
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 
 import psycopg
 import pytest
+from sqlalchemy import text
 
 from deniable_aggregator import Store
 from deniable_aggregator.store import Outcome, StoreRefusedError, StoreUnavailableError
@@ -66,10 +65,6 @@ def mortal_store(postgresql, mortal):  # noqa: ARG001  skipped where there is no
     with contextlib.closing(Store(mortal.fresh_schema())) as opened:
         register(opened)
         yield opened
-    del opened
-    with warnings.catch_warnings():  # a cursor cannot be closed once its server is gone
-        warnings.simplefilter("ignore", ResourceWarning)
-        gc.collect()
 
 
 def test_ingest_goes_on_after_the_database_was_restarted(mortal, mortal_store):
@@ -159,6 +154,20 @@ def test_a_connection_that_is_lost_during_the_commit_acknowledges_once(store, mo
     assert lost == [[Outcome.STORED]]
     fold(store)
     assert counted(store) == [0, 1, 0]
+
+
+def test_what_is_read_in_pieces_is_closed_although_the_connection_is_lost(store):
+    append(store, [decoded(b"\x01") for _ in range(3)])
+    pieces = text("SELECT hash FROM seen").execution_options(yield_per=1)
+    with contextlib.suppress(StoreUnavailableError), store._database.read() as connection:
+        ((backend,),) = connection.exec_driver_sql("SELECT pg_backend_pid()")
+        reading = connection.execute(pieces)
+        reading.fetchone()
+        cursor = reading.cursor
+        execute(store, f"SELECT pg_terminate_backend({backend})")
+        reading.close()
+    assert cursor.closed
+    assert len(rows(store, "SELECT * FROM seen")) == 3
 
 
 def test_groups_in_any_order_never_block_each_other_for_good(postgresql):

@@ -279,6 +279,9 @@ def _close_cursor(failure: ExceptionContext) -> None:
 
 
 def _prepare(connection: Any, _: object) -> None:
+    from deniable_aggregator.store.cursors import ReadingCursor  # needs the driver
+
+    connection.server_cursor_factory = ReadingCursor
     connection.autocommit = True
     for name, value in _SESSION.items():
         connection.execute("SELECT set_config(%s, %s, false)", (name, value))
