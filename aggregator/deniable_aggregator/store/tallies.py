@@ -61,8 +61,8 @@ class Tallies:
             until: the last day, inclusive.
         """
         query = _parts(digest, cells, since, until).where(_not_excluded())
-        with self._database.read() as connection:
-            return added(((row.reports, row.cells) for row in connection.execute(query)), cells)
+        with self._database.read() as connection, connection.execute(query) as rows:
+            return added(((row.reports, row.cells) for row in rows), cells)
 
     def slices(self, digest: bytes, cells: int, since: int, until: int) -> Iterator[Slice]:
         """The same sum by day and key, in this order, one at a time.

@@ -129,12 +129,13 @@ def _portions(connection: Connection, table: Table) -> Iterator[list[dict[str, A
     query = select(table).execution_options(yield_per=FETCHED_ROWS)
     rows: list[dict[str, Any]] = []
     size = 0
-    for row in connection.execute(query).mappings():
-        rows.append(dict(row))
-        size += sum(len(row[name] or b"") for name in binary)
-        if len(rows) >= INSERTED_ROWS or size >= INSERTED_BYTES:
-            yield rows
-            rows, size = [], 0
+    with connection.execute(query) as found:
+        for row in found.mappings():
+            rows.append(dict(row))
+            size += sum(len(row[name] or b"") for name in binary)
+            if len(rows) >= INSERTED_ROWS or size >= INSERTED_BYTES:
+                yield rows
+                rows, size = [], 0
     if rows:
         yield rows
 
