@@ -215,8 +215,9 @@ class Keyring:
             return found
         with self._looking:
             if key_id not in self._ids and (looks := self._looks(now)) >= 1:
-                self._looks_left, self._looked = looks - 1, now
                 self._ids = self._store.keys.ids()
+                # Only now: a store that cannot be read makes no token one that is known to be none.
+                self._looks_left, self._looked = looks - 1, now
         stored = self._store.keys.find(key_id) if key_id in self._ids else None
         if stored is None:
             return None

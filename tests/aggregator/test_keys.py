@@ -6,7 +6,8 @@ import pytest
 
 from deniable_aggregator import Store
 from deniable_aggregator.days import day
-from deniable_aggregator.keys import CACHE_SECONDS, ExpiredKeyError, Keyring, create
+from deniable_aggregator.keys import CACHE_SECONDS, MOST_LOOKS, ExpiredKeyError, Keyring, create
+from deniable_aggregator.store import StoreUnavailableError
 from deniable_shared.errors import ParameterError
 from tests.aggregator.service import TODAY, Clock, problem, upload
 from tests.aggregator.stored import custodian, execute, rows
@@ -184,3 +185,20 @@ def test_a_key_with_a_bad_field_is_not_made(store, field, value):
     with pytest.raises(ParameterError, match=f"^{field} must be"):
         make(store, **{field: value})
     assert store.keys.all() == []
+
+
+def test_a_store_that_cannot_be_read_makes_no_key_unknown(store, monkeypatch):
+    token = make(store)
+    monotonic = Monotonic()
+    keyring = Keyring(store, monotonic)
+    with monkeypatch.context() as away:
+        away.setattr(type(store.keys), "ids", refuse)
+        for _ in range(2 * MOST_LOOKS):
+            with pytest.raises(StoreUnavailableError):
+                keyring.verify(token)
+            assert not keyring.unknown(token)
+    assert keyring.verify(token) is not None
+
+
+def refuse(_):
+    raise StoreUnavailableError("away")
