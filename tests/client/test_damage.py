@@ -138,6 +138,15 @@ def test_no_bit_of_a_row_of_the_ledger_can_be_turned_for_more_budget(begin, whol
     assert refused > len(used) / 2
 
 
+def changed(whole, tmp_path, name, change):
+    """A copy of a device's directory, with a statement carried out in one of its databases."""
+    directory = tmp_path / "device"
+    shutil.copytree(whole, directory)
+    with closing(sqlite3.connect(directory / name)) as database, database:
+        database.execute(change)
+    return directory
+
+
 @pytest.mark.parametrize(
     "change",
     [
@@ -158,11 +167,7 @@ def test_no_bit_of_a_row_of_the_ledger_can_be_turned_for_more_budget(begin, whol
     ],
 )
 def test_a_ledger_that_no_ledger_wrote_fails_closed(begin, whole, tmp_path, change):
-    directory = tmp_path / "device"
-    shutil.copytree(whole, directory)
-    with closing(sqlite3.connect(directory / "ledger.sqlite")) as ledger, ledger:
-        ledger.execute(change)
-    with begin(directory) as client:
+    with begin(changed(whole, tmp_path, "ledger.sqlite", change)) as client:
         outcomes, status = used_up(client)
         assert set(outcomes.values()) == {Outcome.STORAGE_UNAVAILABLE}
         assert (status.pending, status.epsilon_left_lifetime) == (None, 0.0)
@@ -187,11 +192,7 @@ def test_a_ledger_that_no_ledger_wrote_fails_closed(begin, whole, tmp_path, chan
     ],
 )
 def test_a_spool_that_no_spool_wrote_is_set_aside(begin, whole, tmp_path, change):
-    directory = tmp_path / "device"
-    shutil.copytree(whole, directory)
-    with closing(sqlite3.connect(directory / "spool.sqlite")) as spool, spool:
-        spool.execute(change)
-    with begin(directory) as client:
+    with begin(changed(whole, tmp_path, "spool.sqlite", change)) as client:
         assert client.record("city", "x") is Outcome.RECORDED
         for _ in range(2):
             client.flush()
