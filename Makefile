@@ -35,10 +35,11 @@ test-fast: $(VENV)/.test ## run the tests that take seconds
 postgresql: ## install PostgreSQL's server, which some tests need, on Debian or Ubuntu
 	@.ci/postgresql
 
-check: $(VENV)/.dev ## lint, formatting and types
+check: $(VENV)/.dev ## lint, formatting, types and import contracts
 	@$(BIN)/ruff check
 	@$(BIN)/ruff format --check
 	@$(BIN)/mypy --strict
+	@$(BIN)/lint-imports
 
 serve: $(VENV)/.demo ## run an aggregator on 127.0.0.1, with its data in STORE=deniable.db
 	@$(BIN)/deniable serve --store $(STORE)

@@ -11,9 +11,9 @@ import numpy as np
 
 from benchmarks.randomizers import BITS, EPSILON, categories, points, sketch, unary
 from benchmarks.timing import Row, at_least, at_most, rate, seconds
-from deniable_aggregator.estimate import estimate
+from deniable_aggregator.estimation.shares import estimate
+from deniable_aggregator.kernels.projective_space import cycle
 from deniable_aggregator.tallies import oracle_tally_for, tally_for
-from deniable_aggregator.tallies.singer import cycle
 from deniable_shared.mechanisms import ProjectiveGeometryResponse
 from deniable_shared.mechanisms.base import BitsOracle, IndexOracle
 

@@ -20,8 +20,8 @@ from flask import Flask
 from granian.constants import Interfaces
 
 from deniable_aggregator import Settings, Store
-from deniable_aggregator.keys import create
-from deniable_aggregator.serving import serve, server
+from deniable_aggregator.security.keys import create
+from deniable_aggregator.server.runner import serve, server
 from deniable_shared import registry, wire
 from deniable_shared.periods import epoch_at
 

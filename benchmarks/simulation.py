@@ -16,8 +16,8 @@ import numpy as np
 
 from deniable._randomness import Randomness
 from deniable.randomizers import randomizer_for
-from deniable_aggregator.estimate import estimate
-from deniable_aggregator.options import Options
+from deniable_aggregator.estimation.options import Options
+from deniable_aggregator.estimation.shares import estimate
 from deniable_aggregator.tallies import tally_for
 from deniable_shared import planner
 from deniable_shared.spec import Spec

@@ -28,7 +28,7 @@ import httpx
 from benchmarks.served import HOST, REGISTRY, SPEC, Served, prepare
 from deniable_aggregator import Settings, Store
 from deniable_aggregator.app import create_app
-from deniable_aggregator.serving import serve
+from deniable_aggregator.server.runner import serve
 from deniable_shared import registry, wire
 from deniable_shared.periods import SECONDS_PER_EPOCH, epoch_at
 

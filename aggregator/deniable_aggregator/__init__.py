@@ -4,7 +4,7 @@ from __future__ import annotations
 
 try:
     from deniable_aggregator.app import create_app
-    from deniable_aggregator.settings import Settings
+    from deniable_aggregator.config.settings import Settings
     from deniable_aggregator.store import Store
 except ModuleNotFoundError as missing:
     if (missing.name or "").startswith("deniable"):

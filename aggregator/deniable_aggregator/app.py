@@ -8,27 +8,28 @@ from typing import TYPE_CHECKING, Final
 from flask import Flask
 from flask.json.provider import DefaultJSONProvider
 
-from deniable_aggregator import (
-    administration,
-    health,
-    ingest,
+from deniable_aggregator.api import (
+    admin_routes,
+    estimate_routes,
     openapi,
-    problems,
-    reading,
-    remote,
-    trends,
-    wsgi,
+    query_service,
+    readiness,
+    remote_configuration,
+    trend_routes,
 )
-from deniable_aggregator.catalogue import Catalogue
-from deniable_aggregator.clock import CheckedClock
-from deniable_aggregator.fold import Background, Folder
-from deniable_aggregator.keys import Keyring
-from deniable_aggregator.poisoning import routes as poisoning
-from deniable_aggregator.rates import RateLimiter
-from deniable_aggregator.settings import Settings
+from deniable_aggregator.api import integrity_routes as poisoning
+from deniable_aggregator.catalog import Catalogue
+from deniable_aggregator.config.settings import Settings
+from deniable_aggregator.http import problems
+from deniable_aggregator.ingest import receiver, wsgi
+from deniable_aggregator.ingest.group_commit import Writer
+from deniable_aggregator.ingest.rate_limit import RateLimiter
+from deniable_aggregator.operations.background import Background
+from deniable_aggregator.operations.clock import CheckedClock
+from deniable_aggregator.operations.fold import Folder
+from deniable_aggregator.operations.maintenance import Upkeep
+from deniable_aggregator.security.keys import Keyring
 from deniable_aggregator.store import Store
-from deniable_aggregator.upkeep import Upkeep
-from deniable_aggregator.writer import Writer
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -61,8 +62,8 @@ class Running:
         background: Background,
         keyring: Keyring,
         limiter: RateLimiter,
-        ingest: ingest.Ingest,
-        health: health.Health,
+        ingest: receiver.Ingest,
+        health: readiness.Health,
         owned: bool,
     ) -> None:
         self.store = store
@@ -120,7 +121,7 @@ def create_app(
         queue_seconds=settings.queue_seconds,
     )
     limiter = RateLimiter(settings.rate_limit, settings.rate_limit_store)
-    receiving = ingest.Ingest(
+    receiving = receiver.Ingest(
         keyring=keyring,
         catalogue=catalogue,
         writer=writer,
@@ -129,7 +130,7 @@ def create_app(
         clock=clock,
         days_ahead=checked.days_ahead,
     )
-    answering = reading.Reading(
+    answering = query_service.Reading(
         store=opened,
         catalogue=catalogue,
         folder=folder,
@@ -146,7 +147,7 @@ def create_app(
     )
     background = Background(folder, upkeep, fold_seconds=settings.fold_seconds)
 
-    watching = health.Health(
+    watching = readiness.Health(
         store=opened,
         lag_seconds=folder.lag_seconds,
         settings=settings,
@@ -160,12 +161,12 @@ def create_app(
     app.json = provider
     problems.install(app)
     wsgi.install(app, wsgi.Uploads(receiving, max_body_bytes=settings.max_body_bytes))
-    app.register_blueprint(reading.blueprint(answering, keyring, settings))
-    app.register_blueprint(trends.blueprint(answering, keyring, settings))
+    app.register_blueprint(estimate_routes.blueprint(answering, keyring, settings))
+    app.register_blueprint(trend_routes.blueprint(answering, keyring, settings))
     app.register_blueprint(poisoning.blueprint(answering, keyring))
-    app.register_blueprint(administration.blueprint(opened, catalogue, keyring, clock))
-    app.register_blueprint(remote.blueprint(opened, keyring, clock))
-    app.register_blueprint(health.blueprint(watching))
+    app.register_blueprint(admin_routes.blueprint(opened, catalogue, keyring, clock))
+    app.register_blueprint(remote_configuration.blueprint(opened, keyring, clock))
+    app.register_blueprint(readiness.blueprint(watching))
     openapi.install(app)
     app.extensions[EXTENSION] = Running(
         store=opened,

@@ -24,10 +24,10 @@ TYPE_CHECKING = False  # what type checkers read as True, without the cost of im
 
 if TYPE_CHECKING:
     from deniable._client import Client
-    from deniable._disclosure import Disclosure, Said, disclosure
-    from deniable._phrases import Chance
+    from deniable._disclosure.disclosure import Disclosure, Said, disclosure
+    from deniable._disclosure.phrases import Chance
     from deniable._status import Dropped, FlushResult, Outcome, Status
-    from deniable._transport import HttpTransport, Response, Transport
+    from deniable._transport.http import HttpTransport, Response, Transport
     from deniable_shared.errors import DeniableError, ParameterError, RecordError, RegistryError
 
 __all__ = [
@@ -52,10 +52,10 @@ __all__ = [
 
 _HOMES = {
     "deniable._client": ("Client",),
-    "deniable._disclosure": ("Disclosure", "Said", "disclosure"),
-    "deniable._phrases": ("Chance",),
+    "deniable._disclosure.disclosure": ("Disclosure", "Said", "disclosure"),
+    "deniable._disclosure.phrases": ("Chance",),
     "deniable._status": ("Dropped", "FlushResult", "Outcome", "Status"),
-    "deniable._transport": ("HttpTransport", "Response", "Transport"),
+    "deniable._transport.http": ("HttpTransport", "Response", "Transport"),
     "deniable_shared.errors": ("DeniableError", "ParameterError", "RecordError", "RegistryError"),
 }
 

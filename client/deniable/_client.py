@@ -8,13 +8,13 @@ import os
 import time
 
 from deniable._consent import Consent
-from deniable._device import STORAGE_ERRORS, Device
-from deniable._directory import application_of
 from deniable._lifecycle import Engine, close
 from deniable._randomness import Randomness
-from deniable._remote import Remote
+from deniable._remote.configuration import Remote
 from deniable._status import NANO, FlushResult, Journal, Outcome, Status
-from deniable._uploader import Uploader
+from deniable._storage.device import STORAGE_ERRORS, Device
+from deniable._storage.directory import application_of
+from deniable._upload.uploader import Uploader
 from deniable_shared.errors import ParameterError, RecordError
 from deniable_shared.periods import epoch_at
 
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import ClassVar, Final, Self
 
-    from deniable._disclosure import Disclosure
-    from deniable._transport import Transport
+    from deniable._disclosure.disclosure import Disclosure
+    from deniable._transport.http import Transport
     from deniable_shared.registry import Registry
 
 UPLOAD_DELAY_SECONDS: Final = 86_400.0
@@ -101,7 +101,7 @@ class Client:
         if transport is None:
             if endpoint is None or key is None:
                 raise ParameterError("endpoint and key", "given unless there is a transport", None)
-            from deniable._transport import HttpTransport
+            from deniable._transport.http import HttpTransport
 
             transport = HttpTransport(endpoint, key)
         elif endpoint is not None or key is not None:
@@ -321,7 +321,7 @@ class Client:
         and `Disclosure.said` explains every report. Reads the directory, so call it when somebody
         looks.
         """
-        from deniable._disclosure import disclosure  # only when somebody looks
+        from deniable._disclosure.disclosure import disclosure  # only when somebody looks
 
         return disclosure(self._device.directory, clock=self._clock)
 

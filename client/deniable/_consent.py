@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from deniable._device import STORAGE_ERRORS
-from deniable._directory import BusyError
 from deniable._status import Dropped
+from deniable._storage.device import STORAGE_ERRORS
+from deniable._storage.directory import BusyError
 
 TYPE_CHECKING = False
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Final
 
-    from deniable._device import Device
+    from deniable._storage.device import Device
 
 SETTLE_SECONDS: Final = 1.0
 """How long a withdrawal waits for others to leave the storage before it stays owed."""

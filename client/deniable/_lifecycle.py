@@ -8,7 +8,7 @@ import threading
 import time
 import weakref
 
-from deniable import _loading
+from deniable import _import_lock
 
 TYPE_CHECKING = False
 
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from typing import Final
 
     from deniable._consent import Consent
-    from deniable._device import Device
     from deniable._randomness import Randomness
     from deniable._status import Journal
-    from deniable._uploader import Uploader
+    from deniable._storage.device import Device
+    from deniable._upload.uploader import Uploader
 
 CLOSE_SECONDS: Final = 0.5
 """How old an exchange may get until closing waits no longer; nothing is lost by not waiting."""
@@ -105,19 +105,19 @@ def _living() -> list[Engine]:
 def _before_fork() -> None:
     for engine in _living():
         engine.device.suspend()
-    _loading.suspend()  # last: inside the storage something may have to be imported
+    _import_lock.suspend()  # last: inside the storage something may have to be imported
 
 
 def _after_fork_in_parent() -> None:
     for engine in _living():
         engine.device.resume()
-    _loading.resume()
+    _import_lock.resume()
 
 
 def _after_fork_in_child() -> None:
     for engine in _living():
         engine.forked()
-    _loading.forked()
+    _import_lock.forked()
 
 
 os.register_at_fork(before=_before_fork, after_in_child=_after_fork_in_child)

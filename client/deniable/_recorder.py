@@ -6,12 +6,12 @@ import contextlib
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
-from deniable._charge import limit_nano_nats
-from deniable._device import STORAGE_ERRORS
-from deniable._ledger import SecretReplacedError
-from deniable._plan import Plan
-from deniable._spool import MAX_AGE_DAYS
+from deniable._metric_plan import Plan
 from deniable._status import Outcome
+from deniable._storage.cost import limit_nano_nats
+from deniable._storage.device import STORAGE_ERRORS
+from deniable._storage.ledger import SecretReplacedError
+from deniable._storage.spool import MAX_AGE_DAYS
 from deniable_shared.errors import DomainError, RecordError
 from deniable_shared.periods import SECONDS_PER_EPOCH, epoch_at, period
 from deniable_shared.registry import MAX_EPSILON_LIFETIME, MAX_EPSILON_PER_DAY
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from deniable._consent import Consent
-    from deniable._device import Device
     from deniable._randomness import Randomness
-    from deniable._remote import Remote
+    from deniable._remote.configuration import Remote
     from deniable._status import Journal
+    from deniable._storage.device import Device
     from deniable_shared.registry import Registry
 
 _DELAY_STEPS: Final = 1 << 32

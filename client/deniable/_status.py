@@ -9,7 +9,7 @@ import time
 from collections import Counter
 from enum import StrEnum
 
-from deniable import _loading
+from deniable import _import_lock
 from deniable_shared.frozen import frozen
 
 TYPE_CHECKING = False
@@ -160,7 +160,7 @@ class Journal:
         # The host's own handlers and filters may raise, an import may fail while the interpreter
         # ends, and `record` never does.
         with contextlib.suppress(Exception):
-            with _loading.whole():
+            with _import_lock.whole():
                 import logging  # most programs never have a trouble
 
             logger = logging.getLogger("deniable")

@@ -7,7 +7,7 @@ With pytest there is also the fixture ``deniable_recorder``: a new `RecordingCli
 
 from __future__ import annotations
 
-from deniable._in_memory import InMemoryTransport
-from deniable._recording import Call, Recorded, RecordingClient
+from deniable._testing.in_memory_transport import InMemoryTransport
+from deniable._testing.recording_client import Call, Recorded, RecordingClient
 
 __all__ = ["Call", "InMemoryTransport", "Recorded", "RecordingClient"]

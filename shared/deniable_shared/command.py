@@ -44,4 +44,4 @@ def show(arguments: Sequence[str]) -> NoReturn:
     Args:
         arguments: what stands after ``show``.
     """
-    sys.exit(import_module("deniable._show").main(arguments))
+    sys.exit(import_module("deniable._disclosure.command").main(arguments))

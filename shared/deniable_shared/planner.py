@@ -10,6 +10,7 @@ import math
 from typing import TYPE_CHECKING, Final
 
 from deniable_shared.errors import ParameterError
+from deniable_shared.exact_bounds import exp_lower
 from deniable_shared.mechanisms import (
     MEMOIZED_ORACLES,
     ORACLES,
@@ -20,7 +21,6 @@ from deniable_shared.mechanisms import (
 )
 from deniable_shared.mechanisms.grr import MAX_SIZE
 from deniable_shared.mechanisms.sketch import MAX_CELLS, MIN_ROWS, row_cells, rows_for
-from deniable_shared.rationals import exp_lower
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from deniable_shared import numbers, planner
 from deniable_shared.errors import ParameterError
+from deniable_shared.exact_bounds import SCALE, ceil_divide
 from deniable_shared.mechanisms import (
     MEMOIZED,
     MEMOIZED_ORACLES,
@@ -29,7 +30,6 @@ from deniable_shared.mechanisms import (
     rappor,
     sketch,
 )
-from deniable_shared.rationals import SCALE, ceil_divide
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

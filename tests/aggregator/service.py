@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from deniable_aggregator import Settings, Store, create_app
 from deniable_aggregator.app import EXTENSION
-from deniable_aggregator.keys import create
+from deniable_aggregator.security.keys import create
 from deniable_shared import registry, wire
 from deniable_shared.periods import SECONDS_PER_EPOCH
 

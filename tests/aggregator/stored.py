@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from deniable_aggregator.audit import COMMAND_LINE, Act, Record
-from deniable_aggregator.catalogue import Catalogue
-from deniable_aggregator.custody import Custodian
-from deniable_aggregator.fold import Folder
+from deniable_aggregator.catalog import Catalogue
+from deniable_aggregator.operations.fold import Folder
+from deniable_aggregator.security.key_administration import Custodian
 from deniable_aggregator.store import StoredKey
 from deniable_shared import registry, wire
 from tests.aggregator.service import REGISTRY, SPECS, TODAY, upload

@@ -12,16 +12,16 @@ import pytest
 
 from deniable_aggregator import Store
 from deniable_aggregator.audit import COMMAND_LINE, GENESIS, SERVER, Act, Record, verify
-from deniable_aggregator.clock import CheckedClock
-from deniable_aggregator.keys import create
+from deniable_aggregator.operations.clock import CheckedClock
+from deniable_aggregator.operations.maintenance import Upkeep
+from deniable_aggregator.security.keys import create
 from deniable_aggregator.store import Outcome, StoreUnavailableError
-from deniable_aggregator.store.migration import migrate
+from deniable_aggregator.store.maintenance.migration import migrate
+from deniable_aggregator.store.maintenance.transfer import copy_store
 from deniable_aggregator.store.schema import REVISION
-from deniable_aggregator.store.transfer import copy_store
-from deniable_aggregator.upkeep import Upkeep
+from tests.aggregator.api.test_remote_configuration import document, put
 from tests.aggregator.service import APPLICATION, REGISTRY, SPECS, TODAY, Clock, bearer, problem
 from tests.aggregator.stored import append, custodian, decoded, execute, register, rows
-from tests.aggregator.test_remote import document, put
 
 ENTRIES = 5
 
@@ -295,7 +295,7 @@ def test_a_log_moves_with_its_store_and_goes_on(store, target, fresh_target):
 
 def test_the_log_of_a_store_that_was_migrated_begins_with_that(tmp_path):
     path = tmp_path / "store.db"
-    earlier = Path(__file__).with_name("stores") / "0001.sql"
+    earlier = Path(__file__).parent / "store" / "stores" / "0001.sql"
     with contextlib.closing(sqlite3.connect(path)) as connection:
         connection.executescript(earlier.read_text())
     migrate(path)

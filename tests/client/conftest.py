@@ -81,13 +81,16 @@ def _tracking_allowed(monkeypatch):
 @pytest.fixture(autouse=True)
 def _patience():
     """A machine with other work to do is no failure; the tests about waiting set their own."""
-    from deniable import Client, _device, _looking, _uploader
+    from deniable import Client
+    from deniable._disclosure import read_only
+    from deniable._storage import device
+    from deniable._upload import uploader
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(Client.flush.__kwdefaults__, "timeout_seconds", PATIENCE_SECONDS)
-        patch.setattr(_device, "_LOCK_WAIT_SECONDS", PATIENCE_SECONDS)
-        patch.setattr(_looking, "_LOCK_WAIT_SECONDS", PATIENCE_SECONDS)
-        patch.setattr(_uploader, "_COUNT_SECONDS", PATIENCE_SECONDS / 2)
+        patch.setattr(device, "_LOCK_WAIT_SECONDS", PATIENCE_SECONDS)
+        patch.setattr(read_only, "_LOCK_WAIT_SECONDS", PATIENCE_SECONDS)
+        patch.setattr(uploader, "_COUNT_SECONDS", PATIENCE_SECONDS / 2)
         yield
 
 

@@ -11,8 +11,8 @@ from click.testing import CliRunner
 
 from deniable_aggregator import Store
 from deniable_aggregator.cli import deniable as command
-from deniable_aggregator.days import day
-from deniable_aggregator.keys import create
+from deniable_aggregator.dates import day
+from deniable_aggregator.security.keys import create
 from deniable_shared import wire
 from deniable_shared.periods import epoch_at
 from tests.aggregator.service import SPECS, bearer

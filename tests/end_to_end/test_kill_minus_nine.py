@@ -13,7 +13,7 @@ from collections import Counter
 import pytest
 
 from deniable_aggregator import Store
-from deniable_aggregator.keys import create
+from deniable_aggregator.security.keys import create
 from deniable_shared import registry, wire
 from deniable_shared.periods import epoch_at
 from tests.end_to_end.asking import PATIENCE_SECONDS

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 import deniable
 from deniable_aggregator import Store
 from deniable_aggregator.cli import deniable as command
-from deniable_aggregator.keys import create
+from deniable_aggregator.security.keys import create
 from deniable_shared import registry
 from deniable_shared.periods import epoch_at
 from tests.end_to_end.asking import PATIENCE_SECONDS

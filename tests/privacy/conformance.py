@@ -28,7 +28,7 @@ from deniable._randomness import Randomness
 from deniable.randomizers import randomizer_for
 from deniable_aggregator.tallies import tally_for
 from deniable_shared.errors import WireError
-from deniable_shared.rationals import exp_lower, log_upper
+from deniable_shared.exact_bounds import exp_lower, log_upper
 from deniable_shared.spec import Spec
 from tests.privacy.walk import distribution
 

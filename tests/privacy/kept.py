@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from deniable.randomizers import randomizer_for
-from deniable_shared.rationals import SCALE
+from deniable_shared.exact_bounds import SCALE
 from tests.privacy.conformance import SAMPLES, secret_of, seeded
 from tests.privacy.walk import distribution
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from deniable.randomizers import randomizer_for
 from deniable_aggregator.tallies import tally_for
-from deniable_shared.rationals import exp_lower, log_upper
+from deniable_shared.exact_bounds import exp_lower, log_upper
 from tests.privacy.conformance import (
     MEAN_LIMIT,
     MechanismConformance,

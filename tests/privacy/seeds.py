@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from deniable_shared.rationals import SCALE
+from deniable_shared.exact_bounds import SCALE
 
 SEEDS: Final = (0, 1, 2, 0x12345678, 0xDEADBEEF, SCALE - 1)
 

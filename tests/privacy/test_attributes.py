@@ -9,8 +9,8 @@ import pytest
 
 from deniable.randomizers import randomizer_for
 from deniable_aggregator.tallies import tally_for
+from deniable_shared.exact_bounds import exp_lower, log_upper
 from deniable_shared.mechanisms import ORACLES, SampledAttribute, SampledCoefficients
-from deniable_shared.rationals import exp_lower, log_upper
 from tests.privacy.conformance import MechanismConformance, secret_of, seeded
 from tests.privacy.specs import attribute, record
 

@@ -10,8 +10,8 @@ import pytest
 
 from deniable.randomizers import randomizer_for
 from deniable_shared.errors import ParameterError
+from deniable_shared.exact_bounds import SCALE, exp_lower, log_upper
 from deniable_shared.mechanisms import DBitFlip, MemoizedDBitFlip
-from deniable_shared.rationals import SCALE, exp_lower, log_upper
 from tests.privacy.conformance import secret_of, seeded
 from tests.privacy.kept import SECRET, Kept, history_channel, worst_ratio
 from tests.privacy.specs import histogram

@@ -6,12 +6,12 @@ from fractions import Fraction
 import pytest
 
 from deniable_shared.errors import ParameterError
+from deniable_shared.exact_bounds import SCALE, exp_lower
 from deniable_shared.mechanisms import (
     GeneralizedRandomizedResponse,
     MemoizedRandomizedResponse,
     Support,
 )
-from deniable_shared.rationals import SCALE, exp_lower
 from tests.privacy.memoized import MemoizedConformance
 from tests.privacy.specs import boolean, category
 

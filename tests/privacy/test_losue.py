@@ -6,8 +6,8 @@ from fractions import Fraction
 import pytest
 
 from deniable_shared.errors import ParameterError
+from deniable_shared.exact_bounds import log_upper
 from deniable_shared.mechanisms import MemoizedUnaryEncoding, OptimizedUnaryEncoding
-from deniable_shared.rationals import log_upper
 from tests.privacy.memoized import MemoizedConformance
 from tests.privacy.specs import category
 

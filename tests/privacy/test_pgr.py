@@ -5,8 +5,8 @@ from fractions import Fraction
 
 import pytest
 
+from deniable_shared.exact_bounds import SCALE, log_upper
 from deniable_shared.mechanisms import ProjectiveGeometryResponse, Sketch
-from deniable_shared.rationals import SCALE, log_upper
 from tests.privacy.conformance import MechanismConformance
 from tests.privacy.specs import category
 from tests.privacy.test_sketch import SketchConformance

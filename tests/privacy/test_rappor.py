@@ -9,8 +9,8 @@ import numpy as np
 from deniable._randomness import Randomness, keyed
 from deniable.randomizers import randomizer_for
 from deniable_shared import hashing
+from deniable_shared.exact_bounds import exp_lower, log_upper
 from deniable_shared.mechanisms import Rappor
-from deniable_shared.rationals import exp_lower, log_upper
 from tests.privacy.conformance import MechanismConformance, secret_of
 from tests.privacy.specs import string
 from tests.privacy.walk import distribution

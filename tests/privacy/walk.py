@@ -15,7 +15,7 @@ import math
 from fractions import Fraction
 from typing import TYPE_CHECKING, TypeVar
 
-from deniable_shared.rationals import SCALE, exp_lower
+from deniable_shared.exact_bounds import SCALE, exp_lower
 
 if TYPE_CHECKING:
     from collections.abc import Callable

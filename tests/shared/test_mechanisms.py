@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deniable_shared.errors import ParameterError
+from deniable_shared.exact_bounds import SCALE
 from deniable_shared.mechanisms import (
     MECHANISMS,
     DBitFlip,
@@ -31,7 +32,6 @@ from deniable_shared.mechanisms import (
     SymmetricUnaryEncoding,
 )
 from deniable_shared.mechanisms.sketch import rows_for
-from deniable_shared.rationals import SCALE
 
 THOUSANDTHS = [
     10,

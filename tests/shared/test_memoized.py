@@ -10,6 +10,7 @@ import pytest
 
 from deniable_shared import planner
 from deniable_shared.errors import ParameterError
+from deniable_shared.exact_bounds import SCALE, exp_lower, log_upper
 from deniable_shared.mechanisms import (
     GeneralizedRandomizedResponse,
     MemoizedDBitFlip,
@@ -22,7 +23,6 @@ from deniable_shared.mechanisms import (
     Sketch,
 )
 from deniable_shared.mechanisms.sketch import MAX_PERMANENT_ROWS, MAX_ROWS, rows_for
-from deniable_shared.rationals import SCALE, exp_lower, log_upper
 from deniable_shared.spec import Spec
 from tests.one_metric import MEMOIZED, problem_of, spec_of
 

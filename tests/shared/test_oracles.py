@@ -7,8 +7,8 @@ from fractions import Fraction
 import pytest
 
 from deniable_shared.errors import ParameterError
+from deniable_shared.exact_bounds import SCALE
 from deniable_shared.mechanisms import ORACLES
-from deniable_shared.rationals import SCALE
 from tests.shared.test_mechanisms import EPSILONS, assert_rounded_toward_privacy
 
 WORST_RATIOS = {

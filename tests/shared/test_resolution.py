@@ -8,7 +8,7 @@ from fractions import Fraction
 import pytest
 
 from deniable_shared.errors import RegistryError
-from deniable_shared.rationals import SCALE
+from deniable_shared.exact_bounds import SCALE
 from tests.one_metric import problem_of, spec_of
 
 

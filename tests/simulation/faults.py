@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from sqlalchemy import event
 
-from deniable_aggregator.store.database import Appending, Database
+from deniable_aggregator.store.backends.base import Appending, Database
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
     from sqlalchemy import Connection
 
-    from deniable_aggregator.store.database import Answer, Name, Row
+    from deniable_aggregator.store.backends.base import Answer, Name, Row
 
 Reached: TypeAlias = "Callable[[str, bool], None]"
 """Called at every point with its name, and whether it lies outside of all transactions."""

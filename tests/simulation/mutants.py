@@ -7,7 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import delete, insert, select, update
 
-from deniable_aggregator.store import Outcome, batch, database, inbox, schema, transfer
+from deniable_aggregator.store import Outcome, schema
+from deniable_aggregator.store.backends import base
+from deniable_aggregator.store.maintenance import transfer
+from deniable_aggregator.store.tables import batch, inbox
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -51,7 +54,7 @@ def closed_days_open_again(step: Any, uploads: Any, key_ids: Any) -> Any:
     keys = step.keys
 
     def reopened(wanted: Any) -> Any:
-        return {day: key or bytes(database.EPOCH_KEY_BYTES) for day, key in keys(wanted).items()}
+        return {day: key or bytes(base.EPOCH_KEY_BYTES) for day, key in keys(wanted).items()}
 
     step.keys = reopened
     return _append(step, uploads, key_ids)

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Any
 from unittest import mock
 
 from deniable_aggregator import Settings, Store
-from deniable_aggregator.catalogue import Catalogue
-from deniable_aggregator.clock import CONFIRM_SECONDS, CheckedClock
-from deniable_aggregator.fold import Folder
-from deniable_aggregator.ingest import Ingest
-from deniable_aggregator.keys import Keyring
-from deniable_aggregator.problems import ProblemError
-from deniable_aggregator.rates import RateLimiter
+from deniable_aggregator.catalog import Catalogue
+from deniable_aggregator.http.problems import ProblemError
+from deniable_aggregator.ingest.group_commit import OverloadedError, Pending, Writer
+from deniable_aggregator.ingest.rate_limit import RateLimiter
+from deniable_aggregator.ingest.receiver import Ingest
+from deniable_aggregator.operations.clock import CONFIRM_SECONDS, CheckedClock
+from deniable_aggregator.operations.fold import Folder
+from deniable_aggregator.operations.maintenance import Upkeep
+from deniable_aggregator.security.keys import Keyring
 from deniable_aggregator.store import Outcome
-from deniable_aggregator.upkeep import Upkeep
-from deniable_aggregator.writer import OverloadedError, Pending, Writer
 from deniable_shared import registry, wire
 from deniable_shared.periods import SECONDS_PER_EPOCH
 from tests.simulation.model import CLOSED, DUPLICATE, STORED, UNHEARD, Violation

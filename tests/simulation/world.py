@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 from unittest import mock
 
 from deniable_aggregator.audit import COMMAND_LINE
-from deniable_aggregator.custody import Custodian
+from deniable_aggregator.security.key_administration import Custodian
 from deniable_aggregator.store import StoreUnavailableError
-from deniable_aggregator.store.opening import open_database
-from deniable_aggregator.store.tallies import Tallies
-from deniable_aggregator.store.transfer import export_store, import_store
+from deniable_aggregator.store.backends.opening import open_database
+from deniable_aggregator.store.maintenance.transfer import export_store, import_store
+from deniable_aggregator.store.tables.tallies import Tallies
 from deniable_shared import wire
 from tests.aggregator.stored import add_key
 from tests.simulation.faults import Crash, PointedDatabase

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from deniable_aggregator.cli.audit import audit_log
+from deniable_aggregator.cli.audit_log import audit_log
 from deniable_aggregator.cli.change import change
 from deniable_aggregator.cli.config import config
 from deniable_aggregator.cli.estimate import estimate

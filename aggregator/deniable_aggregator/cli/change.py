@@ -8,9 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 from rich.text import Text
 
-from deniable_aggregator.cli.api import server_options
-from deniable_aggregator.cli.asking import added_up, ask_about, time_options
-from deniable_aggregator.cli.printing import (
+from deniable_aggregator.cli.render.output import (
     UNBROKEN,
     WIDE,
     beside,
@@ -25,7 +23,9 @@ from deniable_aggregator.cli.printing import (
     uncounted,
     warnings,
 )
-from deniable_aggregator.intervals import CORRECTIONS
+from deniable_aggregator.cli.support.http_client import server_options
+from deniable_aggregator.cli.support.question_options import added_up, ask_about, time_options
+from deniable_aggregator.statistics.intervals import CORRECTIONS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -92,7 +92,7 @@ def change(
     path = f"/v1/metrics/{metric}/change"
     answer = ask_about(server, token, path, query, items, candidates, added_up(added))
     if picture is not None:
-        charts().save(charts("time_charts").change_chart(answer), picture)
+        charts().save(charts("trends").change_chart(answer), picture)
     if as_json:
         print_json(answer)
         return

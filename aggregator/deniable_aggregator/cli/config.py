@@ -8,12 +8,12 @@ import click
 from rich.table import Column
 from rich.text import Text
 
-from deniable_aggregator import configuration
-from deniable_aggregator.cli.printing import close_table, json_option, print_json, print_table
-from deniable_aggregator.cli.settings import settings_options
+from deniable_aggregator.cli.render.output import close_table, json_option, print_json, print_table
+from deniable_aggregator.cli.support.settings_options import settings_options
+from deniable_aggregator.config import loading
 
 if TYPE_CHECKING:
-    from deniable_aggregator.configuration import Configuration
+    from deniable_aggregator.config.loading import Configuration
 
 
 @click.group()
@@ -30,7 +30,7 @@ def config() -> None:
 @json_option
 def show(loaded: Configuration, as_json: bool) -> None:
     """Prints the settings that deniable serve would have here, without passwords."""
-    found = list(configuration.rows(loaded))
+    found = list(loading.rows(loaded))
     if as_json:
         settings = {name: {"value": value, "from": origin} for name, value, origin in found}
         print_json(settings)
@@ -45,4 +45,4 @@ def show(loaded: Configuration, as_json: bool) -> None:
 @config.command()
 def example() -> None:
     """Prints a file with every setting, its default and what it means."""
-    click.echo(configuration.example(), nl=False)
+    click.echo(loading.example(), nl=False)

@@ -6,18 +6,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from deniable_aggregator.cli.api import server_options
-from deniable_aggregator.cli.asking import (
-    about_option,
-    added_up,
-    ask,
-    candidates_option,
-    days_options,
-    lines_of,
-    sum_option,
+from deniable_aggregator.cli.render.number_tables import (
+    distribution_table,
+    number_line,
+    number_notes,
 )
-from deniable_aggregator.cli.numbers import distribution_table, number_line, number_notes
-from deniable_aggregator.cli.printing import (
+from deniable_aggregator.cli.render.output import (
     charts,
     json_option,
     literal_console,
@@ -27,10 +21,20 @@ from deniable_aggregator.cli.printing import (
     uncounted,
     warnings,
 )
-from deniable_aggregator.cli.table import estimate_table, notes
-from deniable_aggregator.intervals import CORRECTIONS, INTERVALS
-from deniable_aggregator.postprocess import POSTPROCESS
-from deniable_aggregator.reconstruction import RECONSTRUCTIONS
+from deniable_aggregator.cli.render.share_table import estimate_table, notes
+from deniable_aggregator.cli.support.http_client import server_options
+from deniable_aggregator.cli.support.question_options import (
+    about_option,
+    added_up,
+    ask,
+    candidates_option,
+    days_options,
+    lines_of,
+    sum_option,
+)
+from deniable_aggregator.estimation.postprocess import POSTPROCESS
+from deniable_aggregator.statistics.intervals import CORRECTIONS, INTERVALS
+from deniable_aggregator.statistics.reconstruction import RECONSTRUCTIONS
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -6,9 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from deniable_aggregator.cli.api import server_options
-from deniable_aggregator.cli.asking import ask, days_options
-from deniable_aggregator.cli.printing import (
+from deniable_aggregator.cli.render.output import (
     UNBROKEN,
     WIDE,
     close_table,
@@ -17,6 +15,8 @@ from deniable_aggregator.cli.printing import (
     print_json,
     print_table,
 )
+from deniable_aggregator.cli.support.http_client import server_options
+from deniable_aggregator.cli.support.question_options import ask, days_options
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -11,7 +11,7 @@ from rich.table import Column
 from rich.text import Text
 
 from deniable_aggregator.audit import COMMAND_LINE
-from deniable_aggregator.cli.printing import (
+from deniable_aggregator.cli.render.output import (
     UNBROKEN,
     WIDE,
     beside,
@@ -21,17 +21,17 @@ from deniable_aggregator.cli.printing import (
     print_json,
     print_table,
 )
-from deniable_aggregator.cli.target import store_option
-from deniable_aggregator.custody import (
+from deniable_aggregator.cli.support.store_option import store_option
+from deniable_aggregator.dates import day, parse_day
+from deniable_aggregator.security.key_administration import (
     DEFAULT_OVERLAP_DAYS,
     MAX_OVERLAP_DAYS,
     Custodian,
     described,
 )
-from deniable_aggregator.days import day, parse_day
-from deniable_aggregator.keys import SCOPES
+from deniable_aggregator.security.keys import SCOPES
 from deniable_aggregator.store import Store
-from deniable_aggregator.store.opening import existing
+from deniable_aggregator.store.backends.opening import existing
 from deniable_shared.periods import epoch_at
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
     from rich.table import Table
 
-    from deniable_aggregator.keys import Issued
+    from deniable_aggregator.security.keys import Issued
     from deniable_aggregator.store import StoredKey
 
 _SHOWN_ONCE = "This token is shown once and kept nowhere:"

@@ -7,9 +7,9 @@ from pathlib import Path
 import click
 from rich.table import Column
 
-from deniable_aggregator.cli.api import call, server_options
-from deniable_aggregator.cli.check import check
-from deniable_aggregator.cli.printing import close_table, print_table
+from deniable_aggregator.cli.metrics_check import check
+from deniable_aggregator.cli.render.output import close_table, print_table
+from deniable_aggregator.cli.support.http_client import call, server_options
 
 
 @click.group()

@@ -9,8 +9,8 @@ from typing import Final
 import click
 from rich.console import Console
 
-from deniable_aggregator.cli.planned import plan_plot, plan_table
-from deniable_aggregator.cli.printing import charts, json_option, picture_option, print_json
+from deniable_aggregator.cli.render.output import charts, json_option, picture_option, print_json
+from deniable_aggregator.cli.render.plan_table import plan_plot, plan_table
 from deniable_aggregator.planning import DEFAULT_DAYS, plan
 from deniable_shared.fields import MAX_VALUES
 from deniable_shared.mechanisms import NUMERIC

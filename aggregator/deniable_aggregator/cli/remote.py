@@ -17,7 +17,7 @@ from cryptography.hazmat.primitives.serialization import (
     load_pem_private_key,
 )
 
-from deniable_aggregator.cli.api import call, server_options
+from deniable_aggregator.cli.support.http_client import call, server_options
 from deniable_shared.errors import ParameterError
 from deniable_shared.remote import ALL, CONTEXT, MAX_DOCUMENT_BYTES, PATH, parse, seal
 

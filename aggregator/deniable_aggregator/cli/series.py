@@ -8,9 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from rich.text import Text
 
-from deniable_aggregator.cli.api import server_options
-from deniable_aggregator.cli.asking import added_up, ask_about, days_options, time_options
-from deniable_aggregator.cli.printing import (
+from deniable_aggregator.cli.render.output import (
     UNBROKEN,
     WIDE,
     charts,
@@ -24,8 +22,15 @@ from deniable_aggregator.cli.printing import (
     uncounted,
     warnings,
 )
-from deniable_aggregator.cli.table import IntervalBar
-from deniable_aggregator.series import BY
+from deniable_aggregator.cli.render.share_table import IntervalBar
+from deniable_aggregator.cli.support.http_client import server_options
+from deniable_aggregator.cli.support.question_options import (
+    added_up,
+    ask_about,
+    days_options,
+    time_options,
+)
+from deniable_aggregator.trends.series import BY
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -82,7 +87,7 @@ def series(
     path = f"/v1/metrics/{metric}/series"
     answer = ask_about(server, token, path, query, items, candidates, added_up(added))
     if picture is not None:
-        charts().save(charts("time_charts").series_chart(answer), picture)
+        charts().save(charts("trends").series_chart(answer), picture)
     if as_json:
         print_json(answer)
         return

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from deniable_aggregator.cli.settings import settings_options
-from deniable_aggregator.logs import dictconfig
-from deniable_aggregator.serving import serve as run
+from deniable_aggregator.cli.support.settings_options import settings_options
+from deniable_aggregator.server.log_format import dictconfig
+from deniable_aggregator.server.runner import serve as run
 
 if TYPE_CHECKING:
-    from deniable_aggregator.configuration import Configuration
+    from deniable_aggregator.config.loading import Configuration
 
 
 @click.command()

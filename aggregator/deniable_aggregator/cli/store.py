@@ -13,14 +13,14 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
-from deniable_aggregator.cli.aside import set_aside_group
-from deniable_aggregator.cli.printing import json_option, print_json, print_table
-from deniable_aggregator.cli.target import store_option
-from deniable_aggregator.days import day
-from deniable_aggregator.store.backup import backup, restore
-from deniable_aggregator.store.opening import shown
-from deniable_aggregator.store.summary import summary
-from deniable_aggregator.store.transfer import export_store, import_store
+from deniable_aggregator.cli.render.output import json_option, print_json, print_table
+from deniable_aggregator.cli.set_aside import set_aside_group
+from deniable_aggregator.cli.support.store_option import store_option
+from deniable_aggregator.dates import day
+from deniable_aggregator.store.backends.opening import shown
+from deniable_aggregator.store.maintenance.backup import backup, restore
+from deniable_aggregator.store.maintenance.summary import summary
+from deniable_aggregator.store.maintenance.transfer import export_store, import_store
 from deniable_shared.periods import epoch_at
 
 if TYPE_CHECKING:
@@ -76,7 +76,9 @@ def migrate_store(store: str, as_json: bool) -> None:
     Stop the servers and make a backup first. It is one transaction: it is done whole, or nothing
     has changed.
     """
-    from deniable_aggregator.store.migration import migrate  # Alembic, for this command alone
+    from deniable_aggregator.store.maintenance.migration import (
+        migrate,  # Alembic, for this command alone
+    )
 
     done = migrate(store)
     if as_json:

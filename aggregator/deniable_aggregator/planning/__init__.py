@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Final
 
-from deniable_aggregator.planning.answer import Collection, Plan
 from deniable_aggregator.planning.candidates import (
     PLACES,
     Candidate,
@@ -13,8 +12,9 @@ from deniable_aggregator.planning.candidates import (
     name_of,
     unit_of,
 )
-from deniable_aggregator.planning.refusal import Refusal, refusal_of
-from deniable_shared.disclosure import Z, visible_share
+from deniable_aggregator.planning.feasibility import Refusal, refusal_of
+from deniable_aggregator.planning.result import Collection, Plan
+from deniable_shared.disclosure_figures import Z, visible_share
 from deniable_shared.mechanisms import NUMERIC, NumericMechanism
 
 if TYPE_CHECKING:

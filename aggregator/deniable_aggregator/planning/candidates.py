@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from deniable_shared import planner
-from deniable_shared.disclosure import Z
+from deniable_shared.disclosure_figures import Z
 from deniable_shared.mechanisms import (
     ORACLES,
     Mechanism,

@@ -4,25 +4,25 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from deniable_aggregator.store.aside import Aside, Pile
-from deniable_aggregator.store.audit import Audit
-from deniable_aggregator.store.batch import Batch, Sum, TallyKey
-from deniable_aggregator.store.creation import check
-from deniable_aggregator.store.database import Row
+from deniable_aggregator.store.backends.base import Row
+from deniable_aggregator.store.backends.creation import check
+from deniable_aggregator.store.backends.opening import open_database
+from deniable_aggregator.store.backends.urls import is_url
 from deniable_aggregator.store.errors import (
     StoreError,
     StoreMovedError,
     StoreRefusedError,
     StoreUnavailableError,
 )
-from deniable_aggregator.store.inbox import Backlog, Inbox, Outcome
-from deniable_aggregator.store.keys import Keys, StoredKey
-from deniable_aggregator.store.levels import Levels, levels
-from deniable_aggregator.store.metrics import Metrics, Registered, Registration, Unreadable
-from deniable_aggregator.store.opening import open_database
-from deniable_aggregator.store.remote import RemoteDocuments
-from deniable_aggregator.store.tallies import Slice, Tallies
-from deniable_aggregator.store.urls import is_url
+from deniable_aggregator.store.tables.audit import Audit
+from deniable_aggregator.store.tables.batch import Batch, Sum, TallyKey
+from deniable_aggregator.store.tables.inbox import Backlog, Inbox, Outcome
+from deniable_aggregator.store.tables.keys import Keys, StoredKey
+from deniable_aggregator.store.tables.metrics import Metrics, Registered, Registration, Unreadable
+from deniable_aggregator.store.tables.remote import RemoteDocuments
+from deniable_aggregator.store.tables.set_aside import Aside, Pile
+from deniable_aggregator.store.tables.tallies import Slice, Tallies
+from deniable_aggregator.store.tables.usage import Levels, levels
 
 
 class Store:

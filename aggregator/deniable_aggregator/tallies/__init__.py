@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from deniable_aggregator.tallies.base import Counted, Shares, ShareTally, Tally
+from deniable_aggregator.statistics.support_counts import Counted, Shares
+from deniable_aggregator.tallies.base import ShareTally, Tally
 from deniable_aggregator.tallies.dbitflip import DBitFlipTally
 from deniable_aggregator.tallies.hadamard import HadamardTally, RecursiveHadamardTally
-from deniable_aggregator.tallies.known import KnownTally
-from deniable_aggregator.tallies.numbers import NumberTally
+from deniable_aggregator.tallies.known_domain import KnownTally
+from deniable_aggregator.tallies.numeric import NumberTally
 from deniable_aggregator.tallies.olh import LocalHashingTally
-from deniable_aggregator.tallies.oracle import BitsTally, IndexTally, OracleTally
+from deniable_aggregator.tallies.oracle import BitsTally, IndexTally, OracleTally, SubsetTally
 from deniable_aggregator.tallies.pairs import SampledCoefficientsTally
 from deniable_aggregator.tallies.pgr import ProjectiveGeometryResponseTally
 from deniable_aggregator.tallies.rappor import RapporTally
 from deniable_aggregator.tallies.sketch import SketchTally
 from deniable_aggregator.tallies.smp import SampledAttributeTally
-from deniable_aggregator.tallies.ss import SubsetTally
 from deniable_shared.errors import ParameterError
 from deniable_shared.mechanisms import (
     GroupedBins,

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from deniable_aggregator.tallies.structure import structure_of
+from deniable_aggregator.tallies.diagnostics import structure_of
 from deniable_shared.errors import WireError
 
 if TYPE_CHECKING:
@@ -16,61 +16,11 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from deniable_shared.mechanisms import Support
+    from deniable_aggregator.statistics.support_counts import Shares
     from deniable_shared.spec import Spec
 
 
 PART_REPORTS: Final = 1 << 18
-
-
-class Counted(NamedTuple):
-    """The counts behind estimates of the support lemma, for exact intervals and tests.
-
-    Attributes:
-        supporting: int64, (items,): how many reports support each item.
-        reports: how many reports there are.
-        support: with which probabilities a report supports an item.
-        family: the part of the variance that a hash family adds to the noise.
-        sampled: whether the reports are those of some of the devices, drawn at random.
-    """
-
-    supporting: NDArray[np.int64]
-    reports: int
-    support: Support
-    family: float = 0.0
-    sampled: bool = False
-
-
-class Shares(NamedTuple):
-    """Unbiased estimates of items' shares among the devices that reported.
-
-    Attributes:
-        share: float64, (items,); may lie outside [0, 1].
-        variance: float64, (items,); of the estimate, for the share it found.
-        null_variance: float64, (items,); of the estimate, if nobody held the item.
-        counted: the counts, where the estimates are those of the support lemma.
-        covariance: float64, (items, items), where it is known only as a matrix.
-        radius: float64, (items,): how far fake reports could move each, see `fakes`.
-    """
-
-    share: NDArray[np.float64]
-    variance: NDArray[np.float64]
-    null_variance: NDArray[np.float64]
-    counted: Counted | None = None
-    covariance: NDArray[np.float64] | None = None
-    radius: NDArray[np.float64] | None = None
-
-    def of(self, chosen: NDArray[np.int64]) -> Shares:
-        """The same for some of the items."""
-        counted, covariance = self.counted, self.covariance
-        return Shares(
-            self.share[chosen],
-            self.variance[chosen],
-            self.null_variance[chosen],
-            None if counted is None else counted._replace(supporting=counted.supporting[chosen]),
-            None if covariance is None else covariance[np.ix_(chosen, chosen)],
-            None if self.radius is None else self.radius[chosen],
-        )
 
 
 class Tally(ABC):

@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from deniable_aggregator.tallies.base import Shares, Tally, parts
-from deniable_aggregator.tallies.fakes import support_radius
+from deniable_aggregator.statistics.influence import support_radius
+from deniable_aggregator.statistics.support_counts import Shares
+from deniable_aggregator.tallies.base import Tally, parts
 from deniable_shared.errors import WireError
+from deniable_shared.exact_bounds import SCALE
 from deniable_shared.mechanisms import MemoizedDBitFlip, Support
-from deniable_shared.rationals import SCALE
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

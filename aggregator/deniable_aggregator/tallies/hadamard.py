@@ -6,37 +6,16 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from deniable_aggregator.tallies.base import Shares
-from deniable_aggregator.tallies.fakes import radius
+from deniable_aggregator.kernels.walsh_hadamard import walsh_hadamard
+from deniable_aggregator.statistics.influence import radius
+from deniable_aggregator.statistics.support_counts import Shares
 from deniable_aggregator.tallies.oracle import IndexTally
-from deniable_shared.rationals import SCALE
+from deniable_shared.exact_bounds import SCALE
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from deniable_shared.mechanisms import HadamardResponse, RecursiveHadamardResponse
-
-
-def walsh_hadamard(rows: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Multiplies by Sylvester's Hadamard matrix, exactly, along the last axis.
-
-    Every step transforms the lowest bit of the position and moves it to the top (Pease 1968), so
-    that each runs over long halves; after all steps the bits are where they were.
-
-    Args:
-        rows: int64, (..., K), K a power of two.
-
-    Returns:
-        int64, (..., K): at c the sum over r of rows[r] (-1)^(number of ones in r AND c).
-    """
-    order = rows.shape[-1]
-    source, target = rows.copy(), np.empty_like(rows)
-    for _ in range(order.bit_length() - 1):
-        even, odd = source[..., 0::2], source[..., 1::2]
-        np.add(even, odd, out=target[..., : order // 2])
-        np.subtract(even, odd, out=target[..., order // 2 :])
-        source, target = target, source
-    return source
 
 
 def _transformed(counts: NDArray[np.int64]) -> NDArray[np.int64]:

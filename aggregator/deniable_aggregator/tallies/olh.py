@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from deniable_aggregator.tallies.bitsums import bit_sums
+from deniable_aggregator.kernels.bit_sums import bit_sums
 from deniable_aggregator.tallies.oracle import OracleTally
 from deniable_shared import hashing
 from deniable_shared.errors import WireError

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 import numpy as np
 
-from deniable_aggregator.tallies.base import Counted, Shares
-from deniable_aggregator.tallies.bitsums import bit_sums
-from deniable_aggregator.tallies.fakes import support_radius
+from deniable_aggregator.kernels.bit_sums import bit_sums
+from deniable_aggregator.statistics.influence import support_radius
+from deniable_aggregator.statistics.support_counts import Counted, Shares
 from deniable_shared.errors import WireError
 from deniable_shared.mechanisms.base import BitsOracle, IndexOracle, Oracle
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from deniable_shared.mechanisms import SubsetSelection
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -165,3 +170,16 @@ def _integers(reports: NDArray[np.void]) -> NDArray[Any]:
     wide = np.zeros((reports.size, 8), np.uint8)
     wide[:, -width:] = np.ascontiguousarray(reports).view(np.uint8).reshape(-1, width)
     return wide.view(">u8").ravel().astype(np.int64)
+
+
+class SubsetTally(BitsTally):
+    """The number of reports, then how many of their subsets hold each item."""
+
+    def check(self, reports: NDArray[np.void]) -> None:
+        """Every report is a subset of the right number of items."""
+        super().check(reports)
+        subset = cast("SubsetSelection", self.oracle).subset
+        sizes = np.bitwise_count(reports.view(np.uint8)).reshape(reports.size, -1).sum(axis=1)
+        wrong = sizes[sizes != subset]
+        if wrong.size:
+            raise WireError(f"must have {subset} bits set, got {wrong[0]}")

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
-from deniable_aggregator.tallies.base import Shares, ShareTally
-from deniable_aggregator.tallies.fakes import spread_radius
-from deniable_aggregator.tallies.outcomes import OutcomeTally
+from deniable_aggregator.statistics.influence import spread_radius
+from deniable_aggregator.statistics.support_counts import Shares
+from deniable_aggregator.tallies.base import ShareTally
+from deniable_aggregator.tallies.numeric import OutcomeTally
 from deniable_shared.errors import ParameterError
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 import numpy as np
 from scipy import fft
 
+from deniable_aggregator.kernels.projective_space import cycle
 from deniable_aggregator.tallies.oracle import IndexTally
-from deniable_aggregator.tallies.singer import cycle
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

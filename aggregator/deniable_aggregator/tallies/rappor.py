@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 from scipy import linalg, sparse
 
-from deniable_aggregator import hashing
-from deniable_aggregator.tallies.base import Shares
-from deniable_aggregator.tallies.fakes import radius
+from deniable_aggregator.kernels import hashing
+from deniable_aggregator.statistics.influence import radius
+from deniable_aggregator.statistics.support_counts import Shares
 from deniable_aggregator.tallies.grouped import GroupedTally
 from deniable_aggregator.tallies.oracle import BitsTally
 from deniable_shared.errors import ParameterError
+from deniable_shared.exact_bounds import SCALE
 from deniable_shared.hashing import key
 from deniable_shared.mechanisms import Support
-from deniable_shared.rationals import SCALE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from deniable_aggregator import hashing
+from deniable_aggregator.kernels import hashing
 from deniable_aggregator.tallies.grouped import GroupedTally
 from deniable_aggregator.tallies.oracle import supported_shares
 from deniable_shared.hashing import key
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from deniable_aggregator.tallies.base import Shares
+    from deniable_aggregator.statistics.support_counts import Shares
     from deniable_aggregator.tallies.oracle import OracleTally
     from deniable_shared.mechanisms import Sketch
     from deniable_shared.spec import Spec

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from deniable_aggregator.tallies.base import Shares, ShareTally, parts
-from deniable_aggregator.tallies.fakes import concentrated
+from deniable_aggregator.statistics.influence import concentrated
+from deniable_aggregator.statistics.support_counts import Shares
+from deniable_aggregator.tallies.base import ShareTally, parts
 from deniable_shared.attributes import single_items
 from deniable_shared.errors import ParameterError, WireError
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from deniable_shared.exact_bounds import SCALE
 from deniable_shared.mechanisms.numeric import RESOLUTION
-from deniable_shared.rationals import SCALE
 
 if TYPE_CHECKING:
     from deniable._randomness import Randomness

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from deniable_shared.exact_bounds import SCALE_BITS
 from deniable_shared.mechanisms.numeric import RESOLUTION, RESOLUTION_BITS
-from deniable_shared.rationals import SCALE_BITS
 
 if TYPE_CHECKING:
     from deniable._randomness import Randomness

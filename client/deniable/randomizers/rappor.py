@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, cast
 
 from deniable_shared import hashing
-from deniable_shared.rationals import SCALE
+from deniable_shared.exact_bounds import SCALE
 
 if TYPE_CHECKING:
     from deniable._randomness import Randomness

@@ -7,8 +7,8 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Self
 
 from deniable_shared.errors import ParameterError
+from deniable_shared.exact_bounds import float_upper
 from deniable_shared.frozen import field_names, frozen
-from deniable_shared.rationals import float_upper
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -6,9 +6,9 @@ from abc import abstractmethod
 from fractions import Fraction
 from typing import ClassVar, Final, Self
 
+from deniable_shared.exact_bounds import SCALE, ceil_divide, exp_lower, log_upper
 from deniable_shared.frozen import frozen
 from deniable_shared.mechanisms.base import Mechanism, Support, require_integer
-from deniable_shared.rationals import SCALE, ceil_divide, exp_lower, log_upper
 
 MAX_SIZE: Final = 1_024
 DEFAULT_BUCKETS: Final = 16

@@ -6,10 +6,10 @@ from abc import abstractmethod
 from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar, Self
 
+from deniable_shared.exact_bounds import SCALE, ceil_divide, exp_lower, log_upper
 from deniable_shared.frozen import frozen
 from deniable_shared.mechanisms.base import require_integer
 from deniable_shared.mechanisms.numeric import RESOLUTION, NumericMechanism
-from deniable_shared.rationals import SCALE, ceil_divide, exp_lower, log_upper
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

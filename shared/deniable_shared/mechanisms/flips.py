@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from deniable_shared.errors import ParameterError
-from deniable_shared.rationals import SCALE, ceil_divide, exp_lower
+from deniable_shared.exact_bounds import SCALE, ceil_divide, exp_lower
 
 
 def composed(permanent: int, flip: int) -> Fraction:

@@ -6,9 +6,9 @@ from fractions import Fraction
 from typing import ClassVar, Final, Self
 
 from deniable_shared.errors import ParameterError
+from deniable_shared.exact_bounds import SCALE, ceil_divide, exp_lower, log_upper
 from deniable_shared.frozen import frozen
 from deniable_shared.mechanisms.base import FreshOracle, IndexOracle, Support, require_integer
-from deniable_shared.rationals import SCALE, ceil_divide, exp_lower, log_upper
 
 MAX_SIZE: Final = 1024
 """The largest domain: above it the rounding of 32-bit weights would waste epsilon."""

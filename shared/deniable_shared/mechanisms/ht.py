@@ -5,9 +5,9 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import ClassVar, Final, Self
 
+from deniable_shared.exact_bounds import SCALE, ceil_divide, exp_lower, log_upper
 from deniable_shared.frozen import frozen
 from deniable_shared.mechanisms.base import FreshOracle, IndexOracle, Support, require_integer
-from deniable_shared.rationals import SCALE, ceil_divide, exp_lower, log_upper
 
 MAX_SIZE: Final = 1 << 20
 

@@ -6,12 +6,12 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar, Final, Self
 
 from deniable_shared.errors import ParameterError
+from deniable_shared.exact_bounds import SCALE, exp_lower
 from deniable_shared.frozen import frozen
 from deniable_shared.mechanisms.base import require_integer
 from deniable_shared.mechanisms.duchi import OneBitMean
 from deniable_shared.mechanisms.numeric import NumericMechanism
 from deniable_shared.mechanisms.window import Piecewise
-from deniable_shared.rationals import SCALE, exp_lower
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -6,11 +6,11 @@ from fractions import Fraction
 from functools import cached_property
 from typing import ClassVar, Final, Self
 
+from deniable_shared.exact_bounds import SCALE, float_upper, log_upper
 from deniable_shared.frozen import frozen
 from deniable_shared.mechanisms.base import require_integer
 from deniable_shared.mechanisms.dbitflip import MAX_SIZE, GroupedBins
 from deniable_shared.mechanisms.flips import composed, weights_for
-from deniable_shared.rationals import SCALE, float_upper, log_upper
 
 DEFAULT_BUCKETS: Final = 1
 """One bin has all of epsilon for its only bit.

@@ -7,12 +7,12 @@ from functools import cached_property
 from typing import ClassVar, Final, Self
 
 from deniable_shared.errors import ParameterError
+from deniable_shared.exact_bounds import SCALE, float_upper, log_upper
 from deniable_shared.frozen import frozen
 from deniable_shared.mechanisms.base import require_integer
 from deniable_shared.mechanisms.duchi import BitMean, OneBitMean
 from deniable_shared.mechanisms.flips import composed, weights_for
 from deniable_shared.mechanisms.numeric import RESOLUTION
-from deniable_shared.rationals import SCALE, float_upper, log_upper
 
 MAX_STEPS: Final = 256
 DEFAULT_STEPS: Final = 1

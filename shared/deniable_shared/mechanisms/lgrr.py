@@ -6,6 +6,7 @@ from fractions import Fraction
 from typing import ClassVar, Self
 
 from deniable_shared.errors import ParameterError
+from deniable_shared.exact_bounds import SCALE, ceil_divide, exp_lower, log_upper
 from deniable_shared.frozen import frozen
 from deniable_shared.mechanisms.base import (
     IndexOracle,
@@ -14,7 +15,6 @@ from deniable_shared.mechanisms.base import (
     require_integer,
 )
 from deniable_shared.mechanisms.grr import MAX_SIZE, GeneralizedRandomizedResponse
-from deniable_shared.rationals import SCALE, ceil_divide, exp_lower, log_upper
 
 
 @frozen

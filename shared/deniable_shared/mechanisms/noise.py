@@ -9,10 +9,10 @@ from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar, Final, Self
 
 from deniable_shared.errors import ParameterError
+from deniable_shared.exact_bounds import float_upper
 from deniable_shared.frozen import frozen
 from deniable_shared.mechanisms.base import require_integer
 from deniable_shared.mechanisms.numeric import MAX_OUTCOMES, NumericMechanism, rounding_variance
-from deniable_shared.rationals import float_upper
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

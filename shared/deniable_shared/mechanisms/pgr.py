@@ -6,9 +6,9 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar, Final, Self
 
 from deniable_shared.errors import ParameterError
+from deniable_shared.exact_bounds import SCALE, exp_lower, log_upper
 from deniable_shared.frozen import frozen
 from deniable_shared.mechanisms.base import FreshOracle, IndexOracle, Support, require_integer
-from deniable_shared.rationals import SCALE, exp_lower, log_upper
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

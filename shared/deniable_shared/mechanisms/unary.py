@@ -6,9 +6,9 @@ from fractions import Fraction
 from typing import ClassVar, Final, Self
 
 from deniable_shared.errors import ParameterError
+from deniable_shared.exact_bounds import SCALE, ceil_divide, exp_lower, log_upper
 from deniable_shared.frozen import frozen
 from deniable_shared.mechanisms.base import BitsOracle, FreshOracle, Support, require_integer
-from deniable_shared.rationals import SCALE, ceil_divide, exp_lower, log_upper
 
 MAX_SIZE: Final = 4_096
 

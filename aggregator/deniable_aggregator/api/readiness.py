@@ -1,0 +1,152 @@
+"""``/healthz``: the process answers. ``/readyz``: it can do its work, or why it cannot."""
+
+from __future__ import annotations
+
+import logging
+import shutil
+import time
+from typing import TYPE_CHECKING, Any, Final
+
+from flask import Blueprint
+
+from deniable_aggregator.http.problems import RETRY_SECONDS, ProblemError
+from deniable_aggregator.operations.probe import Lookout, SilentError
+from deniable_aggregator.store import StoreMovedError, StoreRefusedError, StoreUnavailableError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from deniable_aggregator.config.settings import Settings
+    from deniable_aggregator.store import Store
+
+PATHS: Final = ("/healthz", "/readyz")
+CACHE_SECONDS: Final = 1.0
+PATIENCE_SECONDS: Final = 3.0
+"""A store that takes longer to look at is not in order."""
+
+OK: Final = "ok"
+CLOCK: Final = "clock"
+
+log = logging.getLogger("deniable_aggregator")
+
+
+class Health:
+    """Whether a server should be given work.
+
+    Args:
+        store: must be there, writable and of this version's schema.
+        lag_seconds: how long ago all that waited had been counted.
+        settings: limits.
+        days_ahead: by how many days the clock is ahead of what is believed.
+        monotonic: a clock in seconds.
+
+    Attributes:
+        draining: set when the server was told to end.
+        days_ahead: by how many days the clock is ahead of what is believed.
+    """
+
+    def __init__(
+        self,
+        *,
+        store: Store,
+        lag_seconds: Callable[[], float],
+        settings: Settings,
+        days_ahead: Callable[[], int] = lambda: 0,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.draining = False
+        self._store = store
+        self._lag_seconds = lag_seconds
+        self._settings = settings
+        self.days_ahead = days_ahead
+        self._found: Mapping[str, str] = {}
+        self._lookout = Lookout(self._check, "deniable-looking", monotonic)
+
+    def checks(self, patience_seconds: float | None = None) -> Mapping[str, str]:
+        """Each thing that was looked at: ``ok``, or what is wrong; at most a second old.
+
+        Where the store does not answer, the others are told as they were found before.
+
+        Args:
+            patience_seconds: how long to wait for the store; None for `PATIENCE_SECONDS`.
+        """
+        patience = PATIENCE_SECONDS if patience_seconds is None else patience_seconds
+        try:
+            found = self._lookout.ask(patience_seconds=patience, fresh_seconds=CACHE_SECONDS)
+            self._found = found
+        except SilentError as error:
+            log.error("the store does not answer")
+            found = {**self._found, "database": str(error)}
+        return {"draining": "the server was told to end" if self.draining else OK, **found}
+
+    def _check(self) -> Mapping[str, str]:
+        return {
+            "database": self._database(),
+            "migrations": self._migrations(),
+            "disk": self._disk(),
+            "fold": self._fold(),
+            CLOCK: self._clock(),
+        }
+
+    def _database(self) -> str:
+        try:
+            # A write transaction like any other, though it finds nothing to change.
+            self._store.keys.used((), 0)
+        except StoreMovedError as error:
+            return str(error)
+        except StoreUnavailableError:
+            return "it cannot be written; the server's log says why"
+        return OK
+
+    def _migrations(self) -> str:
+        try:
+            self._store.check_schema()
+        except StoreRefusedError as error:
+            return str(error)
+        except StoreUnavailableError:
+            return "the schema cannot be read"
+        return OK
+
+    def _disk(self) -> str:
+        if self._store.path is None:
+            return OK
+        try:
+            free = shutil.disk_usage(self._store.path.parent).free
+        except OSError:
+            return "the store's directory cannot be looked at"
+        least = self._settings.min_free_bytes
+        return OK if free >= least else f"{free:,} bytes are free, min_free_bytes is {least:,}"
+
+    def _fold(self) -> str:
+        lag = self._lag_seconds()
+        most = self._settings.max_fold_lag_seconds + self._settings.fold_seconds
+        return OK if lag <= most else f"reports have waited to be counted for {lag:,.0f} seconds"
+
+    def _clock(self) -> str:
+        days = self.days_ahead()
+        return f"it is {days:,} days ahead of the newest report, and in doubt" if days else OK
+
+
+def blueprint(health: Health) -> Blueprint:
+    """The routes."""
+    routes = Blueprint("health", __name__)
+
+    def alive() -> dict[str, str]:
+        return {"status": OK}
+
+    def ready() -> dict[str, Any]:
+        checks = health.checks()
+        wrong = [name for name, said in checks.items() if said != OK]
+        # A clock is believed again when reports come, so these must not be kept away.
+        if wrong and wrong != [CLOCK]:
+            raise ProblemError(
+                "not_ready",
+                "; ".join(f"{name}: {checks[name]}" for name in wrong),
+                headers={"Retry-After": str(RETRY_SECONDS)},
+                checks=dict(checks),
+            )
+        return {"status": OK, "checks": dict(checks)}
+
+    routes.add_url_rule("/healthz", view_func=alive)
+    routes.add_url_rule("/readyz", view_func=ready)
+    return routes

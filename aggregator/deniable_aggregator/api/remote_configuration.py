@@ -1,0 +1,86 @@
+"""Handing out remote configurations, which their owners have signed elsewhere.
+
+The server never holds a private key and need not know a public one: devices verify what they get,
+so whoever owns the server can withhold a configuration and cannot make one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING, Any, Final
+
+from flask import Blueprint, Response, request
+
+from deniable_aggregator.audit import Act, Record
+from deniable_aggregator.http.authorization import administrator, authenticated
+from deniable_aggregator.http.problems import ProblemError
+from deniable_aggregator.security.keys import SCOPES
+from deniable_shared.errors import ParameterError
+from deniable_shared.periods import epoch_at
+from deniable_shared.remote import MAX_DOCUMENT_BYTES, PATH, RemoteConfiguration, parse, unseal
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from deniable_aggregator.security.keys import Keyring
+    from deniable_aggregator.store import Store
+
+MEDIA_TYPE: Final = "application/json"
+
+
+def blueprint(store: Store, keyring: Keyring, clock: Callable[[], float]) -> Blueprint:
+    """The routes."""
+    routes = Blueprint("remote", __name__)
+
+    def hand_out() -> Response:
+        key = authenticated(keyring, request.headers.get("Authorization", ""), *SCOPES)
+        document = store.remote.find(key.application)
+        if document is None:
+            raise ProblemError(
+                "not_found",
+                "No remote configuration is published; deniable remote publish does that.",
+            )
+        return Response(document, content_type=MEDIA_TYPE)
+
+    def publish() -> dict[str, Any]:
+        key = administrator(keyring)
+        request.max_content_length = MAX_DOCUMENT_BYTES
+        document = request.get_data(cache=False)
+        configuration = _read(document)
+        if configuration.application != key.application:
+            raise ProblemError(
+                "wrong_scope",
+                f"This key is for {key.application}, the document for {configuration.application}.",
+            )
+
+        def check(published: str) -> None:
+            serial = _read(published.encode()).serial
+            if configuration.serial <= serial:
+                raise ProblemError(
+                    "remote_refused",
+                    f"Sign it with a serial above {serial}: devices never go back.",
+                )
+
+        details = {
+            "application": key.application,
+            "serial": configuration.serial,
+            "sha256": hashlib.sha256(document).hexdigest(),
+        }
+        record = Record(epoch_at(clock()), key.id, Act.REMOTE_PUBLISH, details)
+        store.remote.replace(key.application, document.decode(), check, record)
+        return {"application": configuration.application, "serial": configuration.serial}
+
+    routes.add_url_rule(PATH, view_func=hand_out, methods=["GET"])
+    routes.add_url_rule(PATH, view_func=publish, methods=["PUT"])
+    return routes
+
+
+def _read(document: bytes) -> RemoteConfiguration:
+    """What a document says. Its signature is for devices to verify."""
+    try:
+        payload, _ = unseal(document)
+        return parse(payload)
+    except ParameterError as error:
+        raise ProblemError(
+            "remote_refused", f"{error}. deniable remote sign makes a document."
+        ) from None

@@ -1,0 +1,107 @@
+"""The registered metrics in memory, each with what counts its reports."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from deniable_aggregator.tallies import Tally, tally_for
+from deniable_shared import __version__
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from deniable_aggregator.store import Registration, Store, Unreadable
+    from deniable_shared.registry import Metric
+    from deniable_shared.spec import Spec
+
+REREAD_SECONDS: Final = 1.0
+"""An unknown digest makes the store be read again, at most this often."""
+
+OUTDATED: Final = (
+    f"registered by a later version of deniable than {__version__}, which runs here, or damaged"
+)
+
+log = logging.getLogger("deniable_aggregator")
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One registered spec.
+
+    Attributes:
+        registration: the spec and what people want to know about it.
+        tally: what checks and counts its reports.
+    """
+
+    registration: Registration
+    tally: Tally
+
+    @property
+    def spec(self) -> Spec:
+        """The spec."""
+        return self.registration.spec
+
+
+class Catalogue:
+    """All registered metrics by digest. Another process may register more at any time."""
+
+    def __init__(self, store: Store, monotonic: Callable[[], float] = time.monotonic) -> None:
+        self._store = store
+        self._monotonic = monotonic
+        self._lock = threading.Lock()
+        self._entries: Mapping[bytes, Entry] = {}
+        self._unreadable: Mapping[bytes, Unreadable] = {}
+        self._read_at = monotonic()
+        self.read()
+
+    def find(self, digest: bytes) -> Entry | None:
+        """The metric with this digest, of whatever application."""
+        entry = self._entries.get(digest)
+        if entry is None and self._monotonic() - self._read_at >= REREAD_SECONDS:
+            # Noted before reading, so that a crowd of unknown digests causes one reading.
+            self._read_at = self._monotonic()
+            self.read()
+            entry = self._entries.get(digest)
+        return entry
+
+    def holds(self, digest: bytes) -> bool:
+        """Whether this metric is known without asking the store."""
+        return digest in self._entries
+
+    def of(self, application: str) -> list[Entry]:
+        """All metrics of an application, by name, as the store has them now."""
+        self.read()
+        return [e for e in self._entries.values() if e.spec.application == application]
+
+    def unreadable(self) -> Mapping[bytes, Unreadable]:
+        """The metrics that only a later version of this program can count, by digest."""
+        return self._unreadable
+
+    def register(self, metrics: Iterable[Metric], today: int, actor: str) -> list[Spec]:
+        """Registers metrics on behalf of a key, and says which specs are new."""
+        new = self._store.metrics.register(metrics, today, actor)
+        self.read()
+        return new
+
+    def read(self) -> None:
+        """Reads the store again, in which another process may have registered more."""
+        with self._lock:
+            old = self._entries
+            entries: dict[bytes, Entry] = {}
+            specs = {digest: entry.spec for digest, entry in old.items()}
+            found = self._store.metrics.all(specs)
+            for registration in found.readable:
+                spec = registration.spec
+                known = old.get(spec.digest)
+                tally = tally_for(spec) if known is None else known.tally
+                entries[spec.digest] = Entry(registration, tally)
+            for each in found.unreadable:
+                if each.digest not in self._unreadable:
+                    # Both are names that a registry allows, and none of a sender's.
+                    log.warning("metric %s of %s: %s", each.name, each.application, OUTDATED)
+            self._entries = entries
+            self._unreadable = {each.digest: each for each in found.unreadable}

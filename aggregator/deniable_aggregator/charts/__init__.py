@@ -1,0 +1,1 @@
+"""Pictures of answers; needs the extra ``charts``."""

@@ -1,0 +1,1 @@
+"""Answers as tables and text."""

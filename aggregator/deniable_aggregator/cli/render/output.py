@@ -1,0 +1,148 @@
+"""What commands print: JSON for programs, tables for people, pictures into files."""
+
+from __future__ import annotations
+
+import json
+import os
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from rich.table import Column
+
+UNBROKEN: Final = 10_000
+"""How wide the output is where it is no terminal: a line is a row, for those who search and cut."""
+
+WIDE: Final = 96
+"""In fewer characters, tables put into two lines what they have beside each other otherwise."""
+
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+
+picture_option = click.option(
+    "--picture",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Also draw it, as .svg, .png or .html; needs the extra deniable[charts].",
+)
+
+
+def print_json(data: Any) -> None:
+    """Prints data for programs."""
+    click.echo(json.dumps(data, indent=2))
+
+
+def literal_console() -> Console:
+    """A console that shows items as they are: none of their signs mean anything.
+
+    It breaks no line where it is neither a terminal nor told its width by COLUMNS.
+    """
+    console = Console(highlight=False, markup=False, emoji=False)
+    if not console.is_terminal and "COLUMNS" not in os.environ:
+        console.width = UNBROKEN
+    return console
+
+
+def close_table(*columns: Column | str, **options: Any) -> Table:
+    """A table with little between its columns, so that it can be read at 80 characters.
+
+    Args:
+        columns: as of `Table`.
+        options: as of `Table`.
+    """
+    style = {"box": box.SIMPLE_HEAD, "show_edge": False, "padding": (0, 1, 0, 0)}
+    return Table(*columns, title_justify="left", **{**style, **options})
+
+
+def beside(width: int, *texts: str) -> list[str]:
+    """What stands in columns beside each other, or, in a narrow table, in lines of one column.
+
+    Args:
+        width: of the terminal, in characters.
+        texts: the names of the columns, or what is in them.
+    """
+    return list(texts) if width >= WIDE else ["\n".join(filter(None, texts))]
+
+
+def print_table(table: Table) -> None:
+    """Prints a table: as wide as a terminal, or as what is in it."""
+    console = literal_console()
+    table.expand = table.expand and console.width < UNBROKEN
+    console.print(table)
+
+
+def charts(module: str = "estimates") -> Any:
+    """A module of `deniable_aggregator.charts`.
+
+    Args:
+        module: its name.
+
+    Raises:
+        click.ClickException: if what it needs is not installed.
+    """
+    try:
+        return import_module(f"deniable_aggregator.charts.{module}")
+    except ImportError as error:
+        raise click.ClickException(
+            "pictures need an extra: pip install 'deniable[charts]'"
+        ) from error
+
+
+def uncounted(answer: Mapping[str, Any]) -> Iterator[str]:
+    """Lines about reports that an answer does not count."""
+    if answer["pending_reports"]:
+        yield (
+            f"{answer['pending_reports']:,} more reports of this metric have arrived and are "
+            "waiting to be counted: later answers have them."
+        )
+    if answer["excluded_reports"]:
+        yield f"{answer['excluded_reports']:,} reports of excluded keys are left out."
+
+
+def repeated(answer: Mapping[str, Any]) -> Iterator[str]:
+    """Lines about specs whose devices answer with permanent noise.
+
+    Args:
+        answer: what the server answered, or a part of it with `specs`.
+    """
+    for spec in answer["specs"]:
+        if "repeated" in spec:
+            yield f"{spec['title']}: {spec['repeated']}."
+
+
+def fakes(answer: Mapping[str, Any], radii: Iterable[float | None], whose: str, form: str) -> str:
+    """What fakes could have done, in one line: the largest radius shown.
+
+    Args:
+        answer: what the server answered.
+        radii: those that are shown; None where there is no bound.
+        whose: what they are about, such as "a share".
+        form: how a radius is written.
+    """
+    known = list(radii)
+    bounded = [radius for radius in known if radius is not None]
+    far = f"by up to {form.format(max(bounded, default=0.0))}"
+    if len(bounded) < len(known):
+        far = "anywhere"
+    return (
+        f"Poisoning radius: if {answer['poisoning']['fakes']:.0%} of the reports were fake, they "
+        f"could have moved {whose} {far}: its interval does not allow for that."
+    )
+
+
+def warnings(metric: str, *health: Mapping[str, Any]) -> Iterator[str]:
+    """Lines about days whose reports do not look like those of devices.
+
+    Args:
+        metric: its name.
+        health: what an answer says of the days that it is about.
+    """
+    for each in health:
+        if each["warning"] is not None:
+            yield f"Warning: {each['warning']} deniable health {metric} says more."

@@ -1,0 +1,55 @@
+"""The options of commands that take settings: one for each, and ``--config``."""
+
+from __future__ import annotations
+
+import functools
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from deniable_aggregator.config import loading
+from deniable_aggregator.config.settings import DEFAULTS, KINDS, RULES
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_METAVARS: Final = {int: "INTEGER", float: "NUMBER", str: "TEXT"}
+
+
+def settings_options(*required: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Adds ``--config`` and an option for every setting; passes on `loaded`, a `Configuration`.
+
+    Args:
+        required: settings without a default that the command needs.
+    """
+
+    def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(command)
+        def wrapped(config: Path | None, **rest: Any) -> Any:
+            given = {name: rest.pop(name) for name in RULES}
+            options = {name: text for name, text in given.items() if text is not None}
+            loaded = loading.load(options, os.environ, config, required=required)
+            return command(loaded=loaded, **rest)
+
+        added: Callable[..., Any] = wrapped
+        for name, rule in reversed(list(RULES.items())):
+            added = click.option(
+                loading.option(name),
+                name,
+                metavar="|".join(rule.choices) or _METAVARS[KINDS[name]],
+                help=f"{rule.meaning}{_default(name)}",
+            )(added)
+        return click.option(
+            "--config",
+            type=click.Path(path_type=Path, dir_okay=False),
+            envvar=loading.FILE_VARIABLE,
+            help="A file as deniable config example prints it. Also from DENIABLE_CONFIG.",
+        )(added)
+
+    return decorate
+
+
+def _default(name: str) -> str:
+    return "" if DEFAULTS[name] == "" else f"  [default: {DEFAULTS[name]}]"

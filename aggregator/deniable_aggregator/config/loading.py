@@ -1,0 +1,197 @@
+"""The settings of a server: from options, the environment and a file, in this order.
+
+What is set in several places holds as the first of them says. All that is wrong is told at once,
+each with the place that it comes from; secrets are masked.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import textwrap
+import tomllib
+from dataclasses import dataclass
+from difflib import get_close_matches
+from itertools import groupby
+from typing import TYPE_CHECKING, Any, Final
+
+from deniable_aggregator.config.settings import DEFAULTS, KINDS, RULES, Settings, shown, violations
+from deniable_shared.errors import DeniableError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
+
+PREFIX: Final = "DENIABLE_"
+DEFAULT: Final = "default"
+FILE_VARIABLE: Final = f"{PREFIX}CONFIG"
+NEAR: Final = 0.6
+"""How alike two names must be, from 0 to 1, for one to be suggested instead of the other."""
+
+MISSPELT: Final = 0.8
+"""How alike for a variable, which may be somebody else's, to be taken for a setting misspelt."""
+
+_OF_OTHERS: Final = frozenset({"config", "server", "token"})
+"""What other commands read from the environment, and the file's own name."""
+
+_INTEGER: Final = re.compile(r"[+-]?[0-9]+(_[0-9]+)*")
+_EXAMPLE_COLUMNS: Final = 100
+
+
+class ConfigurationError(DeniableError):
+    """The configuration has problems.
+
+    Attributes:
+        problems: one sentence each, naming setting, constraint, value and where it comes from.
+    """
+
+    def __init__(self, problems: Sequence[str]) -> None:
+        super().__init__("\n".join(problems))
+        self.problems = tuple(problems)
+
+
+@dataclass(frozen=True)
+class Configuration:
+    """Settings, and where each comes from.
+
+    Attributes:
+        settings: what holds.
+        origins: of each setting: an option, a variable, a file, or "default".
+    """
+
+    settings: Settings
+    origins: Mapping[str, str]
+
+
+def load(
+    options: Mapping[str, str],
+    environ: Mapping[str, str],
+    file: Path | None = None,
+    *,
+    required: Sequence[str] = (),
+) -> Configuration:
+    """Puts the settings together.
+
+    Args:
+        options: text by the name of a setting; those that were given.
+        environ: the environment. Its empty variables are as good as absent.
+        file: TOML, or None.
+        required: settings without a default that the caller needs.
+
+    Raises:
+        ConfigurationError: with everything that is wrong.
+    """
+    problems: list[str] = []
+    values: dict[str, Any] = dict(DEFAULTS)
+    origins = dict.fromkeys(DEFAULTS, DEFAULT)
+    for found, origin_of in (
+        ({} if file is None else _from_file(file, problems), lambda _: str(file)),
+        (_from_environment(environ, problems), variable),
+        ({name: _parsed(name, text) for name, text in options.items()}, option),
+    ):
+        for name, value in found.items():
+            values[name], origins[name] = value, origin_of(name)
+    for name, constraint in violations(values):
+        got = f"got {shown(name, values[name])!r} ({origins[name]})"
+        problems.append(f"{name} must be {constraint}, {got}")
+    problems += [
+        f"{name} must be set: by {option(name)}, {variable(name)} or a file"
+        for name in required
+        if values[name] == ""
+    ]
+    if problems:
+        raise ConfigurationError(problems)
+    return Configuration(Settings(**values), origins)
+
+
+def option(name: str) -> str:
+    """A setting's name on the command line."""
+    return f"--{name.replace('_', '-')}"
+
+
+def variable(name: str) -> str:
+    """A setting's name in the environment."""
+    return f"{PREFIX}{name.upper()}"
+
+
+def example() -> str:
+    """A file that sets everything to its default, commented out, with what it means."""
+    lines = [
+        "# Settings of the aggregator, for deniable serve --config FILE. This file was printed by",
+        "# deniable config example; every setting is commented out and shows its default.",
+        "# Options come before the environment, the environment before this file.",
+    ]
+    for group, rules in groupby(RULES.items(), lambda item: item[1].group):
+        lines += ["", f"# == {group} =="]
+        for name, rule in rules:
+            about = f"{rule.meaning} {_sentence(rule.constraint(KINDS[name]))}"
+            lines += ["", *textwrap.wrap(about, _EXAMPLE_COLUMNS - 2, **_COMMENT)]
+            lines += [f"# {option(name)}, {variable(name)}", f"#{name} = {_toml(DEFAULTS[name])}"]
+    return "\n".join([*lines, ""])
+
+
+_COMMENT: Final[dict[str, Any]] = {"initial_indent": "# ", "subsequent_indent": "# "}
+
+
+def _from_file(file: Path, problems: list[str]) -> dict[str, Any]:
+    try:
+        document = tomllib.loads(file.read_text(encoding="utf-8"))
+    except OSError as error:
+        problems.append(f"{file}: cannot be read: {error.strerror}")
+        return {}
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        why = str(error) if isinstance(error, tomllib.TOMLDecodeError) else "it is not UTF-8"
+        problems.append(f"{file}: must be a TOML file: {why}")
+        return {}
+    problems += [
+        f"{name} is not a setting{_suggestion(name, NEAR)} ({file})"
+        for name in document
+        if name not in RULES
+    ]
+    return {name: document[name] for name in RULES if name in document}
+
+
+def _from_environment(environ: Mapping[str, str], problems: list[str]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for full, text in sorted(environ.items()):
+        name = full.removeprefix(PREFIX).lower()
+        if not full.startswith(PREFIX) or not text or name in _OF_OTHERS:
+            continue
+        if full == variable(name) and name in RULES:
+            found[name] = _parsed(name, text)
+        # Others may have variables of this beginning: only what looks misspelt is refused.
+        elif suggestion := _suggestion(name, MISSPELT):
+            problems.append(f"{full} is not the name of a setting{suggestion}")
+    return found
+
+
+def _suggestion(name: str, cutoff: float) -> str:
+    near = get_close_matches(name.lower().replace("-", "_"), RULES, n=1, cutoff=cutoff)
+    return f": did you mean {near[0]}?" if near else ""
+
+
+def _parsed(name: str, text: str) -> Any:
+    """Text as a value of its setting's kind, or as it is, which will be refused."""
+    kind = KINDS[name]
+    if kind is str:
+        return text
+    if _INTEGER.fullmatch(text.strip()):
+        return int(text)
+    try:
+        return float(text) if kind is float else text
+    except ValueError:
+        return text
+
+
+def _sentence(constraint: str) -> str:
+    return f"{constraint[0].upper()}{constraint[1:]}."
+
+
+def _toml(value: object) -> str:
+    return f"{value:_}" if isinstance(value, int) else json.dumps(value)
+
+
+def rows(configuration: Configuration) -> Iterator[tuple[str, object, str]]:
+    """Each setting: its name, its value without secrets, and where it comes from."""
+    for name, origin in configuration.origins.items():
+        yield name, shown(name, getattr(configuration.settings, name)), origin

@@ -1,0 +1,257 @@
+"""Several specs of one metric, estimated each by itself and combined by inverse variance."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple, get_args
+
+import numpy as np
+
+from deniable_aggregator.statistics import binomial
+from deniable_aggregator.statistics.intervals import score_limits, z_of
+from deniable_aggregator.statistics.repeated_reports import Repeats, met_apart
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from deniable_aggregator.statistics.repeated_reports import Periods
+    from deniable_aggregator.tallies import Shares
+    from deniable_shared.spec import Spec
+
+About = Literal["devices", "population"]
+
+ABOUT: Final[tuple[str, ...]] = get_args(About)
+LEAST_VARIANCE: Final = 1e-30
+"""That of rounding: the shares of a whole domain can add up to 1 without any noise."""
+
+
+class Part(NamedTuple):
+    """What one spec says, or of a record with one sampled attribute each of them.
+
+    Attributes:
+        spec: the spec.
+        counts: int64, (cells,): its tally.
+        reports: how many of its reports were counted; at least 1.
+        known: int64, (known,): the positions of the items it says something about.
+        shares: about those, as if every report were another device's.
+        repeats: what it adds that they may not be.
+        periods: how many reports there are of each period, if of several.
+    """
+
+    spec: Spec
+    counts: NDArray[np.int64]
+    reports: int
+    known: NDArray[np.int64]
+    shares: Shares
+    repeats: Repeats = Repeats()
+    periods: Periods | None = None
+
+
+class Limits(NamedTuple):
+    """The ends of intervals.
+
+    Attributes:
+        low: float64, (items,), at most the estimate.
+        high: float64, (items,), at least the estimate.
+        exact: bool, (items,): whether an exact binomial interval is in it.
+    """
+
+    low: NDArray[np.float64]
+    high: NDArray[np.float64]
+    exact: NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Combination:
+    """Estimates of one list of items from all specs that know them.
+
+    A spec's weight for an item is the inverse of the variance that its estimate would have if
+    nobody held the item. This does not depend on the data, so the combination is exactly unbiased;
+    weights by the variance at the estimates would favour those that happened to come out low.
+
+    Attributes:
+        share: float64, (items,).
+        variance: float64, (items,).
+        null_variance: float64, (items,), if nobody held the item.
+        scores: float64, (items,): of the test that nobody holds it, as z-scores.
+        weights: float64, (parts, items): each spec's weight; an item's sum to 1, or are NaN if no
+            spec knows it.
+        between: float64, (items,): the part of the variance that the specs have in common.
+    """
+
+    parts: Sequence[Part]
+    about: About
+    share: NDArray[np.float64]
+    variance: NDArray[np.float64]
+    null_variance: NDArray[np.float64]
+    scores: NDArray[np.float64]
+    weights: NDArray[np.float64]
+    between: NDArray[np.float64]
+
+    def variance_at(self, share: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The variance of the estimates if these were the true shares.
+
+        Args:
+            share: float64, (items,).
+        """
+        held = np.clip(share, 0.0, 1.0)
+        variance = np.zeros(self.share.size)
+        for part, weights in zip(self.parts, self.weights, strict=True):
+            mine, shares, counted = part.known, part.shares, part.shares.counted
+            if counted is not None and not counted.sampled:
+                noise = counted.support.variance(held[mine], counted.reports) + counted.family
+                shares = shares._replace(variance=noise)
+            variance[mine] += weights[mine] ** 2 * variance_of(part, shares, held[mine], self.about)
+        return variance + self.between
+
+    def limits(self, chosen: NDArray[np.int64], alpha: float) -> Limits:
+        """Intervals for some of the items.
+
+        Where several errors come together (of specs, or of noise and a hash family), the distances
+        from the estimate to each one's end are put together like independent errors (Zou and
+        Donner 2008).
+
+        Args:
+            chosen: int64, (items,): their positions.
+            alpha: the probability that a single one may miss, in (0, 1).
+        """
+        down = z_of(alpha) ** 2 * self.between[chosen]
+        up = down.copy()
+        is_exact = np.zeros(chosen.size, bool)
+        for part, weights in zip(self.parts, self.weights, strict=True):
+            places = np.full(self.share.size, -1)
+            places[part.known] = np.arange(part.known.size)
+            mine = np.flatnonzero(places[chosen] >= 0)
+            if not mine.size:
+                continue
+            shares = part.shares.of(places[chosen[mine]])
+            here = chosen[mine]
+            below, above, exactly = _distances(part, shares, self.share[here], self.about, alpha)
+            down[mine] += (weights[here] * below) ** 2
+            up[mine] += (weights[here] * above) ** 2
+            is_exact[mine] |= exactly
+        share = self.share[chosen]
+        return Limits(share - np.sqrt(down), share + np.sqrt(up), is_exact)
+
+    def radius(self, chosen: NDArray[np.int64]) -> NDArray[np.float64]:
+        """How far fake reports, 1% of those of every spec, could move some of the items.
+
+        Args:
+            chosen: int64, (items,): their positions.
+        """
+        moved = np.zeros(self.share.size)
+        for part, weights in zip(self.parts, self.weights, strict=True):
+            if part.shares.radius is not None:
+                moved[part.known] += weights[part.known] * part.shares.radius
+        return moved[chosen]
+
+
+def combine(parts: Sequence[Part], size: int, about: About) -> Combination:
+    """Combines what the specs say about `size` items."""
+    precision = np.zeros((len(parts), size))
+    for row, part in zip(precision, parts, strict=True):
+        row[part.known] = 1 / _null_variance(part)
+    total = precision.sum(axis=0)
+    known = total > 0
+    weights = np.divide(precision, total, out=np.full_like(precision, np.nan), where=known)
+    share = np.zeros(size)
+    for row, part in zip(weights, parts, strict=True):
+        share[part.known] += row[part.known] * part.shares.share
+    variance, scores = np.zeros(size), np.zeros(size)
+    for row, part in zip(weights, parts, strict=True):
+        mine = part.known
+        own = variance_of(part, part.shares, share[mine], about)
+        variance[mine] += row[mine] ** 2 * own
+        counted = part.shares.counted
+        if counted is None:
+            score = part.shares.share / np.sqrt(_null_variance(part))
+        else:
+            score = binomial.null_scores(counted, part.repeats.noise(0.0))
+        scores[mine] += np.sqrt(row[mine]) * score  # Stouffer: the squares of the roots add to 1
+    between = np.zeros(size)
+    if about == "population":
+        held = np.clip(share, 0.0, 1.0)
+        between = in_common(parts, np.nan_to_num(weights)) * held * (1 - held)
+    null_variance = np.divide(1, total, out=np.full(size, np.nan), where=known)
+    variance += between
+    return Combination(parts, about, share, variance, null_variance, scores, weights, between)
+
+
+def _null_variance(part: Part) -> NDArray[np.float64]:
+    null = part.shares.null_variance + part.repeats.noise(0.0)
+    return np.asarray(np.maximum(null, LEAST_VARIANCE))
+
+
+def in_common(parts: Sequence[Part], weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    """What devices that used several specs, one after the other, add to an average over them.
+
+    Permanent answers are not the same under two specs, but what the devices hold may be.
+
+    Args:
+        parts: what the specs say.
+        weights: float64, (parts, items): each one's weight.
+
+    Returns:
+        float64, (items,): by what to multiply f (1 - f).
+    """
+    factor = np.zeros(weights.shape[1])
+    for one, other in itertools.combinations(range(len(parts)), 2):
+        first, second = parts[one], parts[other]
+        if first.spec == second.spec or first.periods is None or second.periods is None:
+            continue
+        pairs = met_apart(first.periods, second.periods) / (first.reports * second.reports)
+        factor += 2 * pairs * weights[one] * weights[other]
+    return factor
+
+
+def variance_of(
+    part: Part, shares: Shares, share: NDArray[np.float64], about: About
+) -> NDArray[np.float64]:
+    """A spec's variance; about the population, its devices are a sample too.
+
+    Args:
+        part: what the spec says.
+        shares: of some of its items.
+        share: float64, (items,): the true shares, as far as they are known.
+        about: what the variance is about.
+    """
+    held, population = np.clip(share, 0.0, 1.0), about == "population"
+    added = part.repeats.variance(held, population=population)
+    if population:
+        added = added + held * (1 - held) / part.reports
+    return np.asarray(shares.variance + added)
+
+
+def _distances(
+    part: Part, shares: Shares, share: NDArray[np.float64], about: About, alpha: float
+) -> tuple[NDArray[np.float64], NDArray[np.float64], bool]:
+    """How far a spec's own interval reaches below and above its estimate; whether exactly."""
+    z, counted = z_of(alpha), shares.counted
+    # A random part of the devices is a sample of them, as all of them are of a population.
+    sampled = about == "population" or (counted is not None and counted.sampled)
+    if counted is None or (counted.sampled and not binomial.too_few(counted, alpha)):
+        width = z * np.sqrt(variance_of(part, shares, share, about))
+        return width, width, False
+    if not binomial.too_few(counted, alpha):
+        low, high = score_limits(
+            shares.share,
+            counted.reports,
+            counted.support,
+            z=z,
+            family=counted.family,
+            population=sampled,
+            repeats=part.repeats,
+        )
+        below, above = shares.share - low, high - shares.share
+        return np.maximum(below, 0.0), np.maximum(above, 0.0), False
+    limits = binomial.population_limits if sampled else binomial.device_limits
+    low, high = limits(counted, alpha)
+    held = np.clip(share, 0.0, 1.0)
+    repeated = part.repeats.variance(held, population=about == "population")
+    added = z**2 * (counted.family + repeated)
+    below = np.sqrt(np.maximum(shares.share - low, 0.0) ** 2 + added)
+    above = np.sqrt(np.maximum(high - shares.share, 0.0) ** 2 + added)
+    return below, above, not np.any(repeated)

@@ -1,0 +1,334 @@
+"""From tallies of a distribution to its histogram, mean and quantiles, with their errors."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
+
+import numpy as np
+
+from deniable_aggregator.estimation.influence_of_histograms import Radii, bits_radii, wave_radii
+from deniable_aggregator.estimation.means import MeanPart, mean_variance, mean_weight
+from deniable_aggregator.estimation.results import POISONING, described
+from deniable_aggregator.statistics.consistency import norm_sub
+from deniable_aggregator.statistics.intervals import DEFAULT_LEVEL, z_value
+from deniable_aggregator.statistics.quantiles import (
+    Interval,
+    around,
+    inverted,
+    normal,
+    quantiles_of,
+)
+from deniable_aggregator.statistics.reconstruction import (
+    RECONSTRUCTIONS,
+    Reconstruction,
+    channel,
+    reconstruct,
+)
+from deniable_aggregator.statistics.repeated_reports import met_apart, repeats_of
+from deniable_aggregator.tallies import tally_for, with_reports
+from deniable_shared.errors import ParameterError
+from deniable_shared.mechanisms import GroupedBins, SquareWave
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from deniable_aggregator.statistics.repeated_reports import PeriodsBySpec
+    from deniable_aggregator.tallies import Reported
+    from deniable_aggregator.tallies.dbitflip import DBitFlipTally
+    from deniable_aggregator.tallies.numeric import NumberTally
+    from deniable_shared.numbers import Range
+    from deniable_shared.spec import Spec
+
+QUANTILES: Final = (0.05, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99)
+REPLICATES: Final = 200
+SEED: Final = 20_201_120
+"""Of the bootstrap: the same tally always gives the same intervals."""
+
+_METHODS: Final = {
+    "em": "the most likely histogram (expectation maximisation)",
+    "ems": "the most likely histogram, its neighbouring bins averaged at every step "
+    "(expectation maximisation with smoothing): spikes are blurred over a few bins, and the "
+    "intervals do not contain that blur",
+    "unbiased": "raw shares of the bins, neither clipped nor rescaled; quantiles are read from "
+    "their projection on histograms (Norm-Sub)",
+}
+
+
+@dataclass(frozen=True)
+class DistributionEstimate:
+    """A histogram of a number, and what follows from it, in the metric's own unit.
+
+    Attributes:
+        metric: the metric's name.
+        edges: float64, (bins + 1,).
+        shares: for each bin the share of the population.
+        mean: of the middles of the bins; unbiased whatever the method.
+        quantiles: by probability.
+        method: "em", "ems", or "unbiased".
+        level: the probability with which each single interval is meant to cover, in (0, 1).
+        reports: how many reports were counted.
+        left_out: reports of specs with other bins or another mechanism, which cannot be combined.
+        specs: for each spec that contributed, the spec and its number of reports.
+        radii: how far 1% of fake reports could move each of these.
+    """
+
+    metric: str
+    edges: NDArray[np.float64]
+    shares: tuple[Interval, ...]
+    mean: Interval
+    quantiles: dict[float, Interval]
+    method: str
+    level: float
+    reports: int
+    left_out: int
+    specs: tuple[tuple[Spec, int], ...]
+    radii: Radii
+
+    def as_dict(self) -> dict[str, Any]:
+        """JSON data: the meaning of the numbers, and the numbers."""
+        edges = self.edges.tolist()
+        return {
+            "metric": self.metric,
+            "type": "distribution",
+            "reports": self.reports,
+            "reports_left_out": self.left_out,
+            "about": "population",
+            "unit": "the metric's own; values outside the range were recorded as its ends",
+            "method": self.method,
+            "label": "raw" if self.method == "unbiased" else "post-processed",
+            "meaning": _METHODS[self.method],
+            "interval": {
+                "level": self.level,
+                "meaning": (
+                    f"each interval, taken by itself, is meant to cover the value in the "
+                    f"population that the devices are a random sample of with probability "
+                    f"{self.level:g}; {self._intervals()}"
+                ),
+            },
+            "poisoning": POISONING,
+            "specs": [described(spec, reports) for spec, reports in self.specs],
+            "mean": {
+                **self.mean._asdict(),
+                "poisoning_radius": self.radii.mean,
+                "meaning": "unbiased, of the middles of the bins",
+            },
+            "quantiles": [
+                {"quantile": q, **at._asdict(), "poisoning_radius": self.radii.quantiles[q]}
+                for q, at in self.quantiles.items()
+            ],
+            "bins": [
+                {
+                    "from": left,
+                    "to": right,
+                    "share": bar.value,
+                    "low": bar.low,
+                    "high": bar.high,
+                    "poisoning_radius": moved,
+                }
+                for left, right, bar, moved in zip(
+                    edges, edges[1:], self.shares, self.radii.bins.tolist(), strict=False
+                )
+            ],
+        }
+
+    def _intervals(self) -> str:
+        if self.method == "unbiased":
+            return "those of mean and shares are normal, those of quantiles inverted tests"
+        return (
+            "that of the mean is normal, the others come from a bootstrap of the reports "
+            f"({REPLICATES} replicates, fixed seed)"
+        )
+
+
+def estimate_distribution(
+    tallies: Sequence[tuple[Spec, NDArray[np.int64]]],
+    *,
+    method: Reconstruction = "em",
+    level: float = DEFAULT_LEVEL,
+    periods: PeriodsBySpec | None = None,
+) -> DistributionEstimate:
+    """Estimates a ``distribution`` from its tallies.
+
+    Specs with the same range, bins and mechanism (dBitFlip counts as the same, memoised or not)
+    are explained by one histogram together. If there are others, those with the most reports are
+    used and the rest is counted as left out.
+
+    Args:
+        tallies: one entry per spec: the spec, and its counts as int64, (cells,).
+        method: how reports of Square Wave are turned into a histogram.
+        level: of the intervals, in (0, 1).
+        periods: how many of the reports there are in each of the metric's periods, by the specs'
+            digests. None for a single period.
+
+    Raises:
+        ParameterError: if there is no report, or an argument is out of range.
+    """
+    z_value(level)
+    if method not in RECONSTRUCTIONS:
+        raise ParameterError("reconstruction", f"one of {', '.join(RECONSTRUCTIONS)}", method)
+    counted = with_reports(tallies)
+    alike = _most_reports(counted)
+    if isinstance(alike[0][0].mechanism, GroupedBins):
+        method_used, found = "unbiased", _from_bits(alike, level, periods or {})
+    else:
+        method_used, found = method, _from_waves(alike, method, level, periods or {})
+    first = alike[0][0]
+    low, high = (float(end) for end in cast("Range", first.range))
+    width = high - low
+
+    def in_unit(interval: Interval) -> Interval:
+        return Interval(*(low + width * value for value in interval))
+
+    reports = sum(reports for _, _, reports in alike)
+    return DistributionEstimate(
+        metric=first.name,
+        edges=np.linspace(low, high, len(found.shares) + 1),
+        shares=found.shares,
+        mean=in_unit(found.mean),
+        quantiles={q: in_unit(interval) for q, interval in found.quantiles.items()},
+        method=method_used,
+        level=level,
+        reports=reports,
+        left_out=sum(reports for _, _, reports in counted) - reports,
+        specs=tuple((spec, reports) for spec, _, reports in alike),
+        radii=Radii(
+            found.radii.bins,
+            width * found.radii.mean,
+            {q: width * moved for q, moved in found.radii.quantiles.items()},
+        ),
+    )
+
+
+class _Found(NamedTuple):
+    """The mean, the bins' shares and the quantiles, lengths in widths of the range."""
+
+    mean: Interval
+    shares: tuple[Interval, ...]
+    quantiles: dict[float, Interval]
+    radii: Radii
+
+
+def _most_reports(counted: Sequence[Reported]) -> list[Reported]:
+    groups: dict[Any, list[Reported]] = {}
+    for entry in counted:
+        mechanism = cast("SquareWave | GroupedBins", entry[0].mechanism)
+        grouped = isinstance(mechanism, GroupedBins)
+        groups.setdefault((entry[0].range, grouped, mechanism.size), []).append(entry)
+    return max(groups.values(), key=lambda group: sum(reports for _, _, reports in group))
+
+
+def _from_waves(
+    counted: Sequence[Reported], method: Reconstruction, level: float, periods: PeriodsBySpec
+) -> _Found:
+    """Reconstruction, and a percentile bootstrap.
+
+    Replicates draw the reports again from the most likely histogram. Drawing them from the reports
+    themselves, whose noise it has just removed, covers 92% instead of 95%; from a smoothed one, all
+    replicates would be blurred once more than the estimate, which would be outside of its interval.
+    """
+    random = np.random.default_rng(SEED)
+    mechanisms = [cast("SquareWave", spec.mechanism) for spec, _, _ in counted]
+    once = [counts[None] for _, counts, _ in counted]
+    histogram = likely = reconstruct(mechanisms, once, method="em")
+    if method != "em":
+        histogram = reconstruct(mechanisms, once, method=method)
+    drawn = [
+        _drawn(random, mechanism, likely[0], reports, repeats_of(spec, reports, within).extra)
+        for mechanism, (spec, _, reports) in zip(mechanisms, counted, strict=True)
+        for within in (periods.get(spec.digest),)
+    ]
+    replicates = reconstruct(mechanisms, drawn, method=method)
+    tails = (1 - level) / 2, (1 + level) / 2
+    ends_of_shares = np.quantile(replicates, tails, axis=0).T
+    shares = zip(histogram[0].tolist(), ends_of_shares.tolist(), strict=True)
+    means = [cast("NumberTally", tally_for(spec)).mean(counts) for spec, counts, _ in counted]
+    weights = np.array([mean_weight(spec, reports) for spec, _, reports in counted])
+    weights /= weights.sum()
+    parts = [
+        MeanPart(spec, reports, weight, mean)
+        for (spec, _, reports), weight, mean in zip(counted, weights.tolist(), means, strict=True)
+    ]
+    variance = mean_variance(parts, periods)
+    mean = normal(float(weights @ [mean.mean for mean in means]), variance, level)
+    ends = {q: np.quantile(quantiles_of(replicates, q), tails) for q in QUANTILES}
+    quantiles = {
+        q: around(float(quantiles_of(histogram, q)[0]), *ends[q].tolist()) for q in QUANTILES
+    }
+    radii = wave_radii(
+        mechanisms,
+        [counts for _, counts, _ in counted],
+        method=method,
+        mean=float(weights @ [mean.radius for mean in means]),
+        quantiles=QUANTILES,
+    )
+    return _Found(mean, tuple(around(bar, *ends) for bar, ends in shares), quantiles, radii)
+
+
+def _drawn(
+    random: np.random.Generator,
+    mechanism: SquareWave,
+    histogram: NDArray[np.float64],
+    reports: int,
+    extra: float,
+) -> NDArray[np.int64]:
+    """Reports drawn again: int64, (replicates, outcomes).
+
+    Where devices may have reported again, as many fewer of them are drawn, and each one's reports
+    have fresh noise.
+    """
+    if not extra:
+        return random.multinomial(reports, channel(mechanism) @ histogram, size=REPLICATES)
+    devices = max(1, round(reports / (1 + extra * reports)))
+    held = random.multinomial(devices, histogram / histogram.sum(), size=REPLICATES)
+    again = np.rint(held * (reports / devices)).astype(np.int64)
+    drawn = np.zeros((REPLICATES, channel(mechanism).shape[0]), np.int64)
+    for count, column in zip(again.T, channel(mechanism).T, strict=True):
+        drawn += random.multinomial(count, column)
+    return drawn
+
+
+def _from_bits(counted: Sequence[Reported], level: float, periods: PeriodsBySpec) -> _Found:
+    """Unbiased shares with normal intervals."""
+    found = [cast("DBitFlipTally", tally_for(spec)).shares(counts) for spec, counts, _ in counted]
+    precision = np.sum([1 / shares.null_variance for shares in found], axis=0)
+    if not precision.all():
+        reports = sum(reports for _, _, reports in counted)
+        raise ParameterError("reports", "enough for an answer about every bin", reports)
+    null_variance = 1 / precision
+    # A bin that none of a spec's reports is about has an infinite variance, and no weight.
+    weights = [null_variance / shares.null_variance for shares in found]
+    share = np.sum([w * shares.share for w, shares in zip(weights, found, strict=True)], axis=0)
+    held, covariance = norm_sub(share), np.zeros((share.size, share.size))
+    for weight, (spec, counts, reports) in zip(weights, counted, strict=True):
+        tally = cast("DBitFlipTally", tally_for(spec))
+        again = repeats_of(spec, reports, periods.get(spec.digest)).extra * reports
+        covariance += np.outer(weight, weight) * tally.covariance(counts, held, again)
+    for one, other in itertools.combinations(range(len(counted)), 2):
+        (first, _, reports), (second, _, more) = counted[one], counted[other]
+        within, beside = periods.get(first.digest), periods.get(second.digest)
+        if within is not None and beside is not None:
+            pairs = met_apart(within, beside) / (reports * more)
+            same = pairs * np.outer(weights[one], weights[other])
+            covariance += (same + same.T) * (np.diag(held) - np.outer(held, held))
+    # Raw shares need not add up to 1: against the middle of the range that adds no noise.
+    arms = (np.arange(share.size) + 0.5) / share.size - 0.5
+    moved = [cast("Any", shares.radius) for shares in found]
+    radii = bits_radii(
+        [cast("GroupedBins", spec.mechanism) for spec, _, _ in counted],
+        [counts for _, counts, _ in counted],
+        weights,
+        share,
+        np.sum([weight * each for weight, each in zip(weights, moved, strict=True)], axis=0),
+        QUANTILES,
+    )
+    bars = zip(share.tolist(), np.diag(covariance).tolist(), strict=True)
+    return _Found(
+        normal(0.5 + float(arms @ share), max(float(arms @ covariance @ arms), 0.0), level),
+        tuple(normal(*bar, level) for bar in bars),
+        {q: inverted(share, covariance, null_variance, q, level) for q in QUANTILES},
+        radii,
+    )

@@ -1,0 +1,64 @@
+"""The tallies that a question is about, and how their reports spread over periods."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from deniable_aggregator.statistics.repeated_reports import by_period
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from deniable_aggregator.catalog import Entry
+    from deniable_aggregator.store import Store
+    from deniable_shared.spec import Spec
+
+
+@dataclass(frozen=True)
+class Gathered:
+    """What was counted of one metric over some days.
+
+    Attributes:
+        tallies: for each spec with reports in these days, the spec and its counts.
+        periods: by the specs' digests, how many reports there are of each of their periods.
+        excluded: how many reports are left out, because their keys are excluded.
+    """
+
+    tallies: Sequence[tuple[Spec, NDArray[np.int64]]]
+    periods: Mapping[bytes, Mapping[int, int]]
+    excluded: int = 0
+
+    @property
+    def specs(self) -> list[Spec]:
+        """Those with reports."""
+        return [spec for spec, _ in self.tallies]
+
+    @property
+    def reports(self) -> int:
+        """How many there are."""
+        return sum(sum(periods.values()) for periods in self.periods.values())
+
+
+def gather(store: Store, entries: Sequence[Entry], since: int, until: int) -> Gathered:
+    """Reads the tallies of a metric's specs; what it was in other days is left out.
+
+    Args:
+        store: the store.
+        entries: the forms of one metric.
+        since: the first day.
+        until: the last day, inclusive.
+    """
+    tallies, periods = [], {}
+    for entry in entries:
+        spec = entry.spec
+        sum_ = store.tallies.total(spec.digest, entry.tally.cells, since, until)
+        if sum_.reports:
+            tallies.append((spec, sum_.cells))
+            epochs = store.tallies.by_epoch(spec.digest, since, until)
+            periods[spec.digest] = by_period(spec, epochs)
+    digests = [entry.spec.digest for entry in entries]
+    return Gathered(tallies, periods, store.tallies.excluded(digests, since, until))

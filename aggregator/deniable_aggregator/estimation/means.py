@@ -1,0 +1,227 @@
+"""From tallies of numbers to a mean with its error."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
+
+from deniable_aggregator.estimation.results import POISONING, described
+from deniable_aggregator.statistics.intervals import DEFAULT_LEVEL, z_value
+from deniable_aggregator.statistics.repeated_reports import met_apart, repeats_of
+from deniable_aggregator.tallies import tally_for, with_reports
+from deniable_shared.mechanisms import MemoizedOneBitMean, OneBitMean
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from deniable_aggregator.statistics.repeated_reports import PeriodsBySpec
+    from deniable_aggregator.tallies import Reported
+    from deniable_aggregator.tallies.numeric import Mean, NumberTally
+    from deniable_shared.numbers import Range
+    from deniable_shared.spec import Spec
+
+
+@dataclass(frozen=True)
+class MeanEstimate:
+    """An unbiased estimate of the mean of a number, in the metric's own unit.
+
+    Attributes:
+        metric: the metric's name.
+        mean: the estimate; not clipped to the range.
+        standard_error: of the mean, for the population that the devices come from.
+        low: lower end of the interval.
+        high: upper end of the interval.
+        level: the probability with which the interval covers, in (0, 1).
+        reports: how many reports were counted.
+        specs: for each spec that contributed, the spec and its number of reports.
+        radius: how far 1% of fake reports could move the mean.
+    """
+
+    metric: str
+    mean: float
+    standard_error: float
+    low: float
+    high: float
+    level: float
+    reports: int
+    specs: tuple[tuple[Spec, int], ...]
+    radius: float
+
+    def as_dict(self) -> dict[str, Any]:
+        """JSON data: the meaning of the numbers, and the numbers."""
+        return {
+            "metric": self.metric,
+            "type": "number",
+            "reports": self.reports,
+            "about": "population",
+            "unit": "the metric's own; unbiased, and not clipped to the range. Values outside the "
+            "range were recorded as its ends",
+            "interval": {
+                "level": self.level,
+                "meaning": (
+                    "the interval covers the mean of the population that the devices that "
+                    f"reported are a random sample of with probability {self.level:g}, and the "
+                    "mean among these devices at least as often"
+                ),
+            },
+            "poisoning": POISONING,
+            "specs": [described(spec, reports) for spec, reports in self.specs],
+            "mean": self.mean,
+            "standard_error": self.standard_error,
+            "low": self.low,
+            "high": self.high,
+            "poisoning_radius": self.radius,
+        }
+
+
+def estimate_mean(
+    tallies: Sequence[tuple[Spec, NDArray[np.int64]]],
+    *,
+    level: float = DEFAULT_LEVEL,
+    periods: PeriodsBySpec | None = None,
+) -> MeanEstimate:
+    """Estimates the mean of a ``number`` from its tallies.
+
+    Tallies of different specs are never added: each gives a mean by itself, and these are combined
+    by the inverse variance that a value in the middle of the range would have.
+
+    Args:
+        tallies: one entry per spec: the spec, and its counts as int64, (cells,).
+        level: of the interval, in (0, 1).
+        periods: how many of the reports there are in each of the metric's periods, by the specs'
+            digests. None for a single period.
+
+    Raises:
+        ParameterError: if there is no report, or the level is out of range.
+    """
+    half_width = z_value(level)
+    counted = with_reports(tallies)
+    parts = mean_parts(counted)
+    mean = sum(part.offset + part.weight * part.found.mean for part in parts)
+    error = math.sqrt(mean_variance(parts, periods or {}))
+    return MeanEstimate(
+        metric=counted[0][0].name,
+        mean=mean,
+        standard_error=error,
+        low=mean - half_width * error,
+        high=mean + half_width * error,
+        level=level,
+        reports=sum(reports for _, _, reports in counted),
+        specs=tuple((spec, reports) for spec, _, reports in counted),
+        radius=sum(part.weight * part.found.radius for part in parts),
+    )
+
+
+class MeanPart(NamedTuple):
+    """One spec's part in a mean.
+
+    Attributes:
+        spec: the spec.
+        reports: how many there are.
+        weight: of its mean, in the unit of the result, for one width of its range.
+        found: its mean, in widths of its range.
+        offset: what the lower end of its range adds to the result.
+    """
+
+    spec: Spec
+    reports: int
+    weight: float
+    found: Mean
+    offset: float = 0.0
+
+
+def mean_parts(counted: Sequence[Reported]) -> list[MeanPart]:
+    """What each spec of a ``number`` adds to the mean over all of them.
+
+    Args:
+        counted: the specs with reports.
+    """
+    weights = [mean_weight(spec, reports) for spec, _, reports in counted]
+    parts = []
+    for weight, (spec, counts, reports) in zip(weights, counted, strict=True):
+        low, high = (float(end) for end in cast("Range", spec.range))
+        found, share = cast("NumberTally", tally_for(spec)).mean(counts), weight / sum(weights)
+        parts.append(MeanPart(spec, reports, share * (high - low), found, share * low))
+    return parts
+
+
+def mean_variance(parts: Sequence[MeanPart], periods: PeriodsBySpec) -> float:
+    """The variance of an average of means, if the same devices reported in all periods.
+
+    What the reports of a device share is its permanent bit, if it has one, and its value: that
+    values y of a mean m differ by m (1 - m) at most is all that is known of their spread.
+
+    Args:
+        parts: what is averaged.
+        periods: how many reports there are of each period, by the specs' digests.
+    """
+    total = 0.0
+    for part in parts:
+        repeats = repeats_of(part.spec, part.reports, periods.get(part.spec.digest))
+        shared = repeats.extra * _shared(part.spec, part.found)
+        total += part.weight**2 * (part.found.variance + shared)
+    for one, other in itertools.combinations(parts, 2):
+        first, second = (periods.get(part.spec.digest) for part in (one, other))
+        if first is not None and second is not None:
+            pairs = met_apart(first, second) / (one.reports * other.reports)
+            spread = math.sqrt(_spread(one.found) * _spread(other.found))
+            total += 2 * one.weight * other.weight * pairs * spread
+    return total
+
+
+def mean_covariance(
+    before: Sequence[MeanPart],
+    after: Sequence[MeanPart],
+    periods: tuple[PeriodsBySpec, PeriodsBySpec],
+) -> float:
+    """The largest covariance that two means can have, by the same devices being in both.
+
+    Args:
+        before: what the one is averaged from.
+        after: the other.
+        periods: how many reports there are of each period, by the specs' digests, for both.
+    """
+    total = 0.0
+    for one, other in itertools.product(before, after):
+        pairs = met_apart(periods[0][one.spec.digest], periods[1][other.spec.digest])
+        shared = _shared if one.spec == other.spec else _spread_of
+        common = math.sqrt(shared(one.spec, one.found) * shared(other.spec, other.found))
+        total += one.weight * other.weight * pairs / (one.reports * other.reports) * common
+    return total
+
+
+def _spread_of(_: Spec, found: Mean) -> float:
+    return _spread(found)
+
+
+def _shared(spec: Spec, found: Mean) -> float:
+    """The largest variance that all reports of a device can have in common."""
+    if isinstance(spec.mechanism, MemoizedOneBitMean):
+        return OneBitMean(flip=spec.mechanism.permanent).variance(_inside(found), 1)
+    return _spread(found)
+
+
+def _spread(found: Mean) -> float:
+    return _inside(found) * (1 - _inside(found))
+
+
+def _inside(found: Mean) -> float:
+    return min(max(found.mean, 0.0), 1.0)
+
+
+def mean_weight(spec: Spec, reports: int) -> float:
+    """The inverse variance of a spec's mean if all values stood in the middle of the range.
+
+    It does not depend on the reports, so an average with these weights stays unbiased.
+
+    Args:
+        spec: with a numeric mechanism.
+        reports: how many there are.
+    """
+    low, high = cast("Range", spec.range)
+    return 1 / (spec.mechanism.variance(0.5, reports) * float(high - low) ** 2)

@@ -1,0 +1,322 @@
+"""Metrics with segments: how large a segment is, and what its devices hold."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+from deniable_aggregator.estimation.combination import in_common, variance_of
+from deniable_aggregator.estimation.influence_of_subsets import radius_of_ratios
+from deniable_aggregator.estimation.results import DETECTION_ALPHA, POISONING, WHOSE, described
+from deniable_aggregator.estimation.shares import combination_of
+from deniable_aggregator.estimation.subset_shares import Sum, add_up, sum_of
+from deniable_aggregator.statistics.intervals import alpha_of, detect, z_of
+from deniable_aggregator.tallies import with_reports
+from deniable_shared.errors import ParameterError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from deniable_aggregator.estimation.combination import About, Part
+    from deniable_aggregator.estimation.options import Options
+    from deniable_aggregator.estimation.shares import Read
+    from deniable_aggregator.statistics.repeated_reports import PeriodsBySpec
+    from deniable_shared.segments import Segments
+    from deniable_shared.spec import Spec
+
+    Tallies = Sequence[tuple[Spec, NDArray[np.int64]]]
+
+
+@dataclass(frozen=True)
+class Within:
+    """Shares of values within one segment: of the devices that are in it.
+
+    A ratio of two unbiased estimates. It is not itself unbiased, but its interval (Fieller 1954)
+    covers without that.
+
+    Attributes:
+        metric: the metric's name.
+        name: what the segments are.
+        segment: this one.
+        size: its share among all devices.
+        items: the metric's own values.
+        share: float64, (items,).
+        standard_error: float64, (items,), by the delta method.
+        low: float64, (items,): lower end of the interval.
+        high: float64, (items,): upper end.
+        radius: float64, (items,): how far 1% of fake reports could move each share.
+        detected: bool, (items,): whether there are such devices, by a one-sided test corrected for
+            all items.
+        options: how the question was asked.
+        reports: how many reports were counted, of all segments.
+        left_out: reports of specs that do not have the segment.
+        specs: for each spec that contributed, the spec and its number of reports.
+    """
+
+    metric: str
+    name: str
+    segment: str
+    size: Sum
+    items: tuple[str, ...]
+    share: NDArray[np.float64]
+    standard_error: NDArray[np.float64]
+    low: NDArray[np.float64]
+    high: NDArray[np.float64]
+    radius: NDArray[np.float64]
+    detected: NDArray[np.bool_]
+    options: Options
+    reports: int
+    left_out: int
+    specs: tuple[tuple[Spec, int], ...]
+
+    def as_dict(self) -> dict[str, Any]:
+        """JSON data: the meaning of the numbers, then one entry per value."""
+        options = self.options
+        inside = f"{WHOSE[options.about]} and are in segment {self.name}={self.segment}"
+        together = (
+            "all intervals at once cover"
+            if options.interval == "simultaneous"
+            else "each interval covers"
+        )
+        columns = (self.share, self.standard_error, self.low, self.high, self.detected)
+        rows = zip(self.items, *(column.tolist() for column in columns), strict=True)
+        radii = [radius if np.isfinite(radius) else None for radius in self.radius.tolist()]
+        fields = ("item", "share", "standard_error", "low", "high", "detected")
+        return {
+            "metric": self.metric,
+            "reports": self.reports,
+            "reports_left_out": self.left_out,
+            "about": options.about,
+            "unit": f"share of those of {inside}; neither clipped nor rescaled",
+            "segment": {"name": self.name, "value": self.segment, **_sized(self.size)},
+            "interval": {
+                "kind": options.interval or "item",
+                "level": options.level,
+                "meaning": f"{together} with probability {options.level:g} (Fieller: of a ratio of "
+                "two estimates).",
+            },
+            "detection": {
+                "alpha": DETECTION_ALPHA,
+                "correction": options.correction,
+                "meaning": "detected items differ from zero, corrected for all that are listed",
+            },
+            "specs": [described(spec, reports) for spec, reports in self.specs],
+            "items_asked_for": len(self.items),
+            "poisoning": POISONING,
+            "estimates": [
+                {
+                    **dict(zip(fields, row, strict=True)),
+                    "method": "fieller",
+                    "poisoning_radius": radius,
+                }
+                for row, radius in zip(rows, radii, strict=True)
+            ],
+        }
+
+
+def sizes(
+    tallies: Tallies, about: About, level: float, periods: PeriodsBySpec
+) -> list[dict[str, Any]]:
+    """The share of each segment, as JSON data; nothing where no spec has segments.
+
+    Args:
+        tallies: the specs with reports, and their counts.
+        about: what errors are about.
+        level: of each single interval, in (0, 1).
+        periods: how many reports there are of each period, by the specs' digests.
+    """
+    found = dict.fromkeys(
+        (spec.segments.by.name, segment)
+        for spec, _ in tallies
+        if spec.segments is not None
+        for segment in spec.segments.by.values
+    )
+    rows = []
+    for name, segment in found:
+        read, items = _read(_with_segment(tallies, segment, name), segment, about, periods)
+        size = add_up(read.combined.parts, read.wanted.tolist(), items, about, 1 - level)
+        rows.append({"name": name, "value": segment, **_sized(size)})
+    return rows
+
+
+def within(tallies: Tallies, segment: str, options: Options, periods: PeriodsBySpec) -> Within:
+    """Estimates the shares of values among the devices of one segment.
+
+    Args:
+        tallies: the specs with reports, and their counts.
+        segment: which one.
+        options: how to answer.
+        periods: how many reports there are of each period, by the specs' digests.
+
+    Raises:
+        ParameterError: if no spec has the segment, if there may be no device in it, so that
+            dividing by its share means nothing, or if an option does not fit.
+    """
+    _refuse_options(options)
+    mine = _with_segment(tallies, segment)
+    if not mine:
+        raise ParameterError("segment", _declared(tallies), segment)
+    read, items = _read(mine, segment, options.about, periods)
+    parts, wanted = read.combined.parts, read.wanted
+    own = cast("Segments", mine[0][0].segments)
+    interval = options.interval or "item"
+    alpha = alpha_of(interval, level=options.level, asked=len(items), shown=len(items))
+    size = add_up(parts, wanted.tolist(), items, options.about, alpha)
+    ratio = _ratios(parts, wanted, options.about, z_of(alpha)) if size.low > 0 else None
+    if ratio is None:
+        constraint = f"clearly above 0 to be looked into: {own.by.name}={segment} is not"
+        raise ParameterError("segment", constraint, size.share)
+    chosen = np.array([own.of.type != "boolean" or value == "true" for value in own.of.domain])
+    scores = read.combined.scores[wanted][chosen]
+    found = detect(scores, correction=options.correction, alpha=DETECTION_ALPHA)
+    total = sum(int(reports) for _, _, reports in with_reports(tallies))
+    reports = sum(part.reports for part in parts)
+    return Within(
+        metric=own.of.name,
+        name=own.by.name,
+        segment=segment,
+        size=size,
+        items=tuple(value for value, kept in zip(own.of.domain, chosen, strict=True) if kept),
+        share=ratio[0][chosen],
+        standard_error=ratio[1][chosen],
+        low=ratio[2][chosen],
+        high=ratio[3][chosen],
+        radius=ratio[4][chosen],
+        detected=found,
+        options=options,
+        reports=reports,
+        left_out=total - reports,
+        specs=tuple((part.spec, part.reports) for part in parts),
+    )
+
+
+def _refuse_options(options: Options) -> None:
+    """Refuses what is about items that are chosen, or whose shares add up.
+
+    Raises:
+        ParameterError: naming the option.
+    """
+    for name in ("top", "detected", "postprocess"):
+        if value := getattr(options, name):
+            raise ParameterError(name, "left out within a segment", value)
+    if options.interval == "selected":
+        raise ParameterError("interval", "item or simultaneous within a segment", "selected")
+
+
+def _declared(tallies: Tallies) -> str:
+    """What a segment must be."""
+    found = dict.fromkeys(
+        value for spec, _ in tallies if spec.segments for value in spec.segments.by.values
+    )
+    return f"one of {', '.join(found)}" if found else "left out, as the metric has none"
+
+
+def _with_segment(tallies: Tallies, segment: str, name: str | None = None) -> Tallies:
+    """The specs that have a segment, and the same values as the first of them."""
+    found = [
+        (spec, counts)
+        for spec, counts in tallies
+        if spec.segments is not None
+        and segment in spec.segments.by.values
+        and name in (None, spec.segments.by.name)
+    ]
+    alike = {spec.segments and spec.segments.items_of(segment): None for spec, _ in found}
+    first = next(iter(alike), None)
+    return [
+        (spec, counts)
+        for spec, counts in found
+        if spec.segments is not None and spec.segments.items_of(segment) == first
+    ]
+
+
+def _read(
+    tallies: Tallies, segment: str, about: About, periods: PeriodsBySpec
+) -> tuple[Read, tuple[str, ...]]:
+    """What the specs say of the values within a segment, and these as items."""
+    items = cast("Segments", tallies[0][0].segments).items_of(segment)
+    return combination_of(tallies, items, about, periods=periods), items
+
+
+def _ratios(
+    parts: Sequence[Part], wanted: NDArray[np.int64], about: About, z: float
+) -> tuple[NDArray[np.float64], ...] | None:
+    """Shares within, their standard errors, the ends of their intervals (Fieller 1954), and radii.
+
+    None where the segment's share is within z standard errors of 0: then Fieller's set has no end.
+    The interval of a share, exact or by scores, may exclude 0 although this is so.
+
+    A spec has the same weight for a value as for the segment: the inverse variance that this would
+    have if nobody were in it.
+    """
+    orders = [np.argsort(part.known) for part in parts]
+    places = [
+        order[np.searchsorted(part.known, wanted, sorter=order)]
+        for part, order in zip(parts, orders, strict=True)
+    ]
+    totals = [sum_of(part, mine)[0] for part, mine in zip(parts, places, strict=True)]
+    precision = np.array([1 / float(total.shares.null_variance[0]) for total in totals])
+    weights = precision / precision.sum()
+    top = np.zeros(wanted.size)
+    for weight, part, mine in zip(weights, parts, places, strict=True):
+        top += weight * part.shares.share[mine]
+    bottom = float(top.sum())
+    moments = np.zeros((3, wanted.size))  # of the value, of the segment, of the two together
+    for weight, part, mine in zip(weights, parts, places, strict=True):
+        moments += weight**2 * _moments(part, mine, top, about)
+    if about == "population":
+        common = float(in_common(parts, weights[:, None])[0])
+        held, inside = np.clip(top, 0.0, 1.0), min(max(bottom, 0.0), 1.0)
+        moments += common * np.array(
+            [held * (1 - held), np.full_like(held, inside * (1 - inside)), held * (1 - inside)]
+        )
+    own, size, both = moments
+    share = top / bottom
+    error = np.sqrt(np.maximum(own - 2 * share * both + share**2 * size, 0.0)) / bottom
+    leading = bottom**2 - z**2 * size
+    if not np.all(leading > 0):
+        return None
+    middle = top * bottom - z**2 * both
+    root = np.sqrt(np.maximum(middle**2 - leading * (top**2 - z**2 * own), 0.0))
+    radius = radius_of_ratios(parts, places, weights)
+    return share, error, (middle - root) / leading, (middle + root) / leading, radius
+
+
+def _moments(
+    part: Part, places: NDArray[np.int64], top: NDArray[np.float64], about: About
+) -> NDArray[np.float64]:
+    """The variances of each value and of the segment, and their covariance, for one spec.
+
+    The covariance is what the variance of the other values together lacks.
+    """
+
+    def variance(chosen: NDArray[np.int64], held: float) -> float:
+        if not chosen.size:
+            return 0.0
+        total, note = sum_of(part, chosen)
+        if note.startswith("not known"):
+            known = "one whose covariances are known, to divide by a segment"
+            raise ParameterError("mechanism", known, part.spec.mechanism.name)
+        return float(variance_of(total, total.shares, np.array([held]), about)[0])
+
+    size = variance(places, float(top.sum()))
+    found = np.zeros((3, top.size))
+    for value, held in enumerate(top.tolist()):
+        own = variance(places[[value]], held)
+        rest = variance(np.delete(places, value), float(top.sum()) - held)
+        found[:, value] = own, size, (own + size - rest) / 2
+    return found
+
+
+def _sized(size: Sum) -> dict[str, Any]:
+    return {
+        "share": size.share,
+        "standard_error": size.standard_error,
+        "low": size.low,
+        "high": size.high,
+        "detected": size.low > 0,
+        "poisoning_radius": size.radius,
+    }

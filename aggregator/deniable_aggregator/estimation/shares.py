@@ -1,0 +1,298 @@
+"""From tallies to what an analyst reads: shares, standard errors, intervals, detection."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from deniable_aggregator.estimation import postprocess as processing
+from deniable_aggregator.estimation.combination import Combination, Part, combine
+from deniable_aggregator.estimation.options import Options
+from deniable_aggregator.estimation.results import DETECTION_ALPHA, Estimate, Processed
+from deniable_aggregator.estimation.subset_shares import Sum, add_up
+from deniable_aggregator.statistics.intervals import alpha_of, detect
+from deniable_aggregator.statistics.repeated_reports import repeats_of
+from deniable_aggregator.tallies import (
+    RapporTally,
+    SampledAttributeTally,
+    share_tally_for,
+    with_reports,
+)
+from deniable_shared.errors import ParameterError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from deniable_aggregator.estimation.combination import About
+    from deniable_aggregator.estimation.postprocess import Postprocess
+    from deniable_aggregator.statistics.repeated_reports import Periods, PeriodsBySpec
+    from deniable_shared.spec import Spec
+
+FLAG = ("false", "true")
+"""What is estimated of a flag; asked for as a whole, only the second is shown."""
+
+
+def default_items(specs: Sequence[Spec]) -> tuple[str, ...] | None:
+    """All items of a known domain, or None for strings, which need a candidate list."""
+    if any(spec.type == "string" for spec in specs):
+        return None
+    return tuple(dict.fromkeys(item for spec in specs for item in spec.items))
+
+
+def items_between(specs: Sequence[Spec], first: str, last: str) -> tuple[str, ...]:
+    """The items of a category from one to another, in the order of the registry.
+
+    Raises:
+        ParameterError: if they are not items of it, in this order.
+    """
+    items = (default_items(specs) or ()) if specs[0].type == "category" else ()
+    if first in items and last in items:
+        found = items[items.index(first) : items.index(last) + 1]
+        if found:
+            return found
+    raise ParameterError(
+        "range", f"two values of the category {specs[0].name} in their order", [first, last]
+    )
+
+
+def estimate(
+    tallies: Sequence[tuple[Spec, NDArray[np.int64]]],
+    items: Sequence[str] | None = None,
+    options: Options | None = None,
+    *,
+    add: Sequence[str] | None = None,
+    periods: PeriodsBySpec | None = None,
+) -> Estimate:
+    """Estimates the shares of items from the tallies of one metric.
+
+    Tallies of different specs are never added: each is debiased by itself, and an item's estimates
+    are combined by inverse variance, over the specs whose domain has it.
+
+    Args:
+        tallies: one entry per spec: the spec, and its counts as int64, (cells,).
+        items: what is asked for; None for all items of a known domain, or for those of the sum.
+        options: how to answer.
+        add: items whose share together is asked for.
+        periods: how many of the reports there are in each of the metric's periods, by the specs'
+            digests: the same devices may have reported in all of them. None for a single period.
+
+    Raises:
+        ParameterError: if there is no report, items are missing for a string metric, an item is
+            in no spec's domain or comes twice, or an option does not fit the metric.
+    """
+    options = options or Options()
+    specs = [spec for spec, _, _ in with_reports(tallies)]
+    _check_sum(specs, add)
+    found = combination_of(tallies, items, options.about, add=add, periods=periods)
+    domain, combined, wanted = found.domain, found.combined, found.wanted
+    total = None
+    if add is not None:
+        position = {item: index for index, item in enumerate(domain)}
+        single = 1 - options.level
+        places = [position[item] for item in add]
+        total = add_up(combined.parts, places, add, options.about, single)
+    return _answer(specs[0].name, domain, combined, wanted, options, items is None, total)
+
+
+class Read(NamedTuple):
+    """What tallies say, before it is put into an answer.
+
+    Attributes:
+        domain: all that was estimated.
+        combined: the estimates of it.
+        wanted: int64: the positions of what was asked for.
+    """
+
+    domain: tuple[str, ...]
+    combined: Combination
+    wanted: NDArray[np.int64]
+
+
+def combination_of(
+    tallies: Sequence[tuple[Spec, NDArray[np.int64]]],
+    items: Sequence[str] | None,
+    about: About,
+    *,
+    add: Sequence[str] | None = None,
+    periods: PeriodsBySpec | None = None,
+) -> Read:
+    """The estimates of a metric's items from all of its specs; arguments as of `estimate`.
+
+    Raises:
+        ParameterError: as `estimate` does.
+    """
+    counted = with_reports(tallies)
+    specs = [spec for spec, _, _ in counted]
+    asked = _asked(specs, items, add)
+    domain = _domain(specs, asked, add)
+    alone = domain is asked and add is None  # a million candidates need no dictionary
+    position = {} if alone else {item: index for index, item in enumerate(domain)}
+    parts = [
+        part
+        for each in counted
+        for part in _parts(*each, domain, position, (periods or {}).get(each[0].digest))
+    ]
+    combined = combine(parts, len(domain), about)
+    wanted = np.arange(len(domain))
+    if not alone:
+        wanted = np.fromiter((position[item] for item in asked), np.int64, len(asked))
+    wanted = _informed(specs[0], combined, asked, wanted, named=items is not None)
+    return Read(domain, combined, wanted)
+
+
+def _asked(
+    specs: Sequence[Spec], items: Sequence[str] | None, add: Sequence[str] | None
+) -> tuple[str, ...]:
+    asked = (add or default_items(specs)) if items is None else items
+    if not asked:
+        raise ParameterError("candidates", f"given for the strings of {specs[0].name}", items)
+    for name, listed in (("sum", add or ()), ("candidates", asked)):
+        if len(set(listed)) != len(listed):
+            raise ParameterError(name, "all different", f"{len(listed)} items")
+    return tuple(asked)
+
+
+def _check_sum(specs: Sequence[Spec], add: Sequence[str] | None) -> None:
+    if add is not None and not add:
+        raise ParameterError("sum", "at least one item", list(add))
+    if add is not None and any(spec.type == "attributes" for spec in specs):
+        raise ParameterError(
+            "sum", "asked of a metric with one domain: attributes overlap", list(add)
+        )
+
+
+def _domain(
+    specs: Sequence[Spec], asked: tuple[str, ...], add: Sequence[str] | None
+) -> tuple[str, ...]:
+    """All that is estimated: a whole known domain, whatever is asked of it, or what is asked."""
+    known = default_items(specs)
+    if known is not None and specs[0].type == "boolean":
+        known = FLAG
+    if known is None:
+        return asked if add is None else tuple(dict.fromkeys((*asked, *add)))
+    both = (*asked, *(add or ()))
+    unknown = set(both) - set(known)
+    if unknown:
+        first = next(item for item in both if item in unknown)
+        raise ParameterError("candidates", f"items of {specs[0].name}: see its values", first)
+    return known
+
+
+def _parts(
+    spec: Spec,
+    counts: NDArray[np.int64],
+    reports: int,
+    domain: Sequence[str],
+    position: dict[str, int],
+    periods: Periods | None,
+) -> Iterator[Part]:
+    own = FLAG if spec.type == "boolean" else default_items([spec])
+    if own is None:
+        known = np.arange(len(domain))
+    else:
+        known = np.array([position[item] for item in own], np.int64)
+    items = domain if own is None else own
+    tally = share_tally_for(spec)
+    repeats = repeats_of(spec, reports, periods)
+    if isinstance(tally, RapporTally):
+        found = [(known, tally.shares(counts, items, repeats.extra * reports))]
+    elif isinstance(tally, SampledAttributeTally):
+        found = [
+            (known[places], tally.shares(counts, [items[place] for place in places.tolist()]))
+            for places in tally.attributes(items)
+        ]
+    else:
+        found = [(known, tally.shares(counts, items))]
+    for mine, shares in found:
+        yield _informative(Part(spec, counts, reports, mine, shares, repeats, periods))
+
+
+def _informative(part: Part) -> Part:
+    """What a spec says, without the items that none of its reports is about."""
+    informed = np.flatnonzero(np.isfinite(part.shares.null_variance))
+    if informed.size == part.known.size:
+        return part
+    return part._replace(known=part.known[informed], shares=part.shares.of(informed))
+
+
+def _informed(
+    spec: Spec,
+    combined: Combination,
+    asked: Sequence[str],
+    wanted: NDArray[np.int64],
+    *,
+    named: bool,
+) -> NDArray[np.int64]:
+    """The positions of what is asked for; of a whole domain, what some report is about."""
+    blank = np.isnan(combined.null_variance[wanted])
+    if blank.any() and (named or blank.all()):
+        nothing = f"items of {spec.name} that some report is about"
+        raise ParameterError("candidates", nothing, asked[int(np.flatnonzero(blank)[0])])
+    return wanted[~blank]
+
+
+def _answer(
+    metric: str,
+    domain: Sequence[str],
+    combined: Combination,
+    wanted: NDArray[np.int64],
+    options: Options,
+    whole: bool,
+    total: Sum | None,
+) -> Estimate:
+    found = detect(combined.scores[wanted], correction=options.correction, alpha=DETECTION_ALPHA)
+    chosen = np.flatnonzero(found) if options.detected else np.arange(wanted.size)
+    selected = options.detected or options.top is not None
+    if selected:
+        order = np.argsort(-combined.share[wanted[chosen]], kind="stable")
+        chosen = chosen[order[: options.top]]
+    interval = options.interval or ("selected" if selected else "item")
+    alpha = alpha_of(interval, level=options.level, asked=wanted.size, shown=chosen.size)
+    shown = wanted[chosen]
+    limits = combined.limits(shown, alpha)
+    method = options.postprocess
+    if method is None:
+        distribution = whole and not selected and combined.parts[0].spec.type == "category"
+        method = "norm-sub" if distribution or total is not None else "none"
+    specs = tuple(dict.fromkeys((part.spec, part.reports) for part in combined.parts))
+    return Estimate(
+        metric=metric,
+        items=tuple(domain[index] for index in shown.tolist()),
+        share=combined.share[shown],
+        standard_error=np.sqrt(combined.variance[shown]),
+        low=limits.low,
+        high=limits.high,
+        exact=limits.exact,
+        detected=found[chosen],
+        asked=int(wanted.size),
+        about=options.about,
+        interval=interval,
+        level=options.level,
+        correction=options.correction,
+        reports=sum(reports for _, reports in specs),
+        specs=specs,
+        radius=combined.radius(shown),
+        processed=_processed(domain, combined, method, shown, total),
+        sum=total,
+    )
+
+
+def _processed(
+    domain: Sequence[str],
+    combined: Combination,
+    method: Postprocess,
+    shown: NDArray[np.int64],
+    total: Sum | None,
+) -> Processed | None:
+    """Post-processes the whole of what was estimated, and keeps what is shown."""
+    if method == "none":
+        return None
+    share = processing.process(method, combined)
+    added = None
+    if total is not None:
+        members = set(total.items)
+        added = float(sum(share[i] for i, item in enumerate(domain) if item in members))
+    return Processed(method, processing.meaning(method, combined), share[shown], added)

@@ -1,0 +1,204 @@
+"""Shares of sets of items, with errors that know how the items' estimates vary together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from deniable_aggregator.estimation.combination import About, Combination, Part, combine
+from deniable_aggregator.estimation.covariance import (
+    NEVER,
+    geometry_sum_variance,
+    permanent_together,
+    sum_variance,
+    together,
+)
+from deniable_aggregator.estimation.influence_of_subsets import radius_of_sum
+from deniable_aggregator.tallies import Counted, Shares
+from deniable_shared.errors import ParameterError
+from deniable_shared.mechanisms import Mechanism, ProjectiveGeometryResponse, Sketch, Support
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from deniable_aggregator.statistics.repeated_reports import Repeats
+
+
+@dataclass(frozen=True)
+class Sum:
+    """The share of the devices that hold any of a set of items.
+
+    Attributes:
+        items: the set.
+        share: unbiased; may lie outside [0, 1].
+        standard_error: of the share.
+        low: lower end of its interval.
+        high: upper end.
+        exact: whether the interval is an exact binomial one.
+        covariance: what is known of how the items' estimates vary together.
+        radius: how far 1% of fake reports could move the share.
+    """
+
+    items: tuple[str, ...]
+    share: float
+    standard_error: float
+    low: float
+    high: float
+    exact: bool
+    covariance: str
+    radius: float
+
+    def as_dict(self) -> dict[str, Any]:
+        """JSON data."""
+        return {
+            "items": list(self.items),
+            "share": self.share,
+            "standard_error": self.standard_error,
+            "low": self.low,
+            "high": self.high,
+            "method": "exact" if self.exact else "normal",
+            "covariance": self.covariance,
+            "poisoning_radius": self.radius,
+        }
+
+
+def add_up(
+    parts: Sequence[Part],
+    positions: Sequence[int],
+    items: Sequence[str],
+    about: About,
+    alpha: float,
+) -> Sum:
+    """The share of a set of items, from every spec that knows all of them.
+
+    Args:
+        parts: what the specs say.
+        positions: which of their items are added; all different.
+        items: the same by name.
+        about: these devices, or the population they come from.
+        alpha: the probability that the interval may miss, in (0, 1).
+
+    Raises:
+        ParameterError: if no spec knows all of the items.
+    """
+    sums, notes = [], []
+    for part in parts:
+        place = {position: index for index, position in enumerate(part.known.tolist())}
+        if all(position in place for position in positions):
+            chosen = np.array([place[position] for position in positions], np.int64)
+            total, note = sum_of(part, chosen)
+            radius = radius_of_sum(part, chosen)
+            sums.append(total._replace(shares=total.shares._replace(radius=radius)))
+            notes.append(note)
+    if not sums:
+        raise ParameterError("sum", "items that one spec has together", list(items))
+    found: Combination = combine(sums, 1, about)
+    limits = found.limits(np.zeros(1, np.int64), alpha)
+    return Sum(
+        items=tuple(items),
+        share=float(found.share[0]),
+        standard_error=float(np.sqrt(found.variance[0])),
+        low=float(limits.low[0]),
+        high=float(limits.high[0]),
+        exact=bool(limits.exact[0]),
+        covariance="; ".join(dict.fromkeys(notes)),
+        radius=float(found.radius(np.zeros(1, np.int64))[0]),
+    )
+
+
+def sum_of(part: Part, chosen: NDArray[np.int64]) -> tuple[Part, str]:
+    """What one spec says of some of its items together, as of a single item.
+
+    Args:
+        part: what it says.
+        chosen: int64, (items,): their places among those that it knows.
+
+    Returns:
+        The sum, and what is known of the covariances.
+    """
+    shares, note = _sum(part, chosen)
+    total = part._replace(known=np.zeros(1, np.int64), shares=shares)
+    return _with_repeats(total, part.repeats, chosen.size), note
+
+
+def _sum(part: Part, chosen: NDArray[np.int64]) -> tuple[Shares, str]:
+    """One spec's estimate of the sum as a single item, and what is known of the covariances."""
+    mechanism, shares = part.spec.mechanism, part.shares.of(chosen)
+    share = shares.share.sum(keepdims=True)
+    held = np.clip(share, 0.0, 1.0)
+    counted, pairs = shares.counted, together(mechanism)
+    if shares.covariance is not None:
+        variance = shares.covariance.sum(keepdims=True).ravel()
+        return Shares(share, variance, variance), "those of the regression"
+    if counted is None or pairs is None:
+        return _bounded(share, shares)
+    size, support = chosen.size, counted.support
+    family = _family_variance(mechanism, shares, counted.family, float(held[0]))
+    null_variance, variance = (
+        sum_variance(each, size, support, pairs, counted.reports) + family
+        for each in (np.zeros(1), held)
+    )
+    if isinstance(mechanism, ProjectiveGeometryResponse) and size > 1:
+        found = geometry_sum_variance(mechanism, part.counts, chosen, float(held[0]))
+        if found is None:
+            return _bounded(share, shares)
+        # A few reports may agree by chance: one more has the variance of a random set of items.
+        found += (float(variance[0]) - found) / counted.reports
+        return Shares(share, np.array([found]), null_variance), "from the reports themselves"
+    single: Counted | None = None
+    if size == 1:
+        single = counted
+    elif pairs == NEVER and size < getattr(mechanism, "size", 0):
+        # At most one item is supported at a time, so what supports any is counted as one item.
+        either = Support(support.p + (size - 1) * support.q, size * support.q)
+        single = Counted(counted.supporting.sum(keepdims=True), counted.reports, either)
+    return Shares(share, variance, null_variance, single), "exact"
+
+
+def _with_repeats(total: Part, repeats: Repeats, size: int) -> Part:
+    """The sum of items as a single one, with what permanent answers add to its variance."""
+    mechanism, permanent = total.spec.mechanism, repeats.permanent
+    pairs = permanent_together(mechanism)
+    if size == 1 or permanent is None or pairs is None:
+        return total
+    if total.shares.counted is not None:
+        either = Support(permanent.p + (size - 1) * permanent.q, size * permanent.q)
+        return total._replace(repeats=repeats._replace(permanent=either))
+    held = np.clip(total.shares.share, 0.0, 1.0)
+    null_variance, variance = (
+        before + repeats.extra * sum_variance(each, size, permanent, pairs, 1)
+        for before, each in (
+            (total.shares.null_variance, np.zeros(1)),
+            (total.shares.variance, held),
+        )
+    )
+    shares = total.shares._replace(variance=variance, null_variance=null_variance)
+    return total._replace(shares=shares, repeats=repeats._replace(permanent=None))
+
+
+def _bounded(share: NDArray[np.float64], shares: Shares) -> tuple[Shares, str]:
+    """The largest error that any covariances can give."""
+    variance, null_variance = (
+        np.sqrt(each).sum(keepdims=True) ** 2 for each in (shares.variance, shares.null_variance)
+    )
+    note = "not known in closed form; the error is the largest that any could give"
+    return Shares(share, variance, null_variance), note
+
+
+def _family_variance(mechanism: Mechanism, shares: Shares, family: float, held: float) -> float:
+    """What a hash family adds: each item's error from all others, and the items' on each other.
+
+    With F the sum's share and F2 the second moment of all shares, (s F2 + F^2 - 2 sum of f^2)
+    over rows (m - 1): an item does not fall on itself, and where two of the set collide, each is
+    moved by the other's share.
+    """
+    size = shares.share.size
+    if size == 1 or not isinstance(mechanism, Sketch):
+        return size * family
+    squares = float((shares.share**2 - shares.variance).sum())  # without bias
+    within = held**2 - 2 * max(squares, 0.0)
+    return max(size * family + mechanism.family_variance(within), 0.0)

@@ -1,0 +1,1 @@
+"""What all routes share: problem documents and the keys of requests."""

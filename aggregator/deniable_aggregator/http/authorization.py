@@ -1,0 +1,64 @@
+"""Who may ask: bearer keys and their scopes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from flask import request
+
+from deniable_aggregator.dates import day
+from deniable_aggregator.http.problems import ProblemError
+from deniable_aggregator.security.keys import ExpiredKeyError
+
+if TYPE_CHECKING:
+    from deniable_aggregator.security.keys import Key, Keyring
+
+
+def authenticated(keyring: Keyring, authorization: str, *scopes: str) -> Key:
+    """The key of a request, if it has one of these scopes.
+
+    Args:
+        keyring: verifies tokens.
+        authorization: the header of that name.
+        scopes: what the key must allow: one of these.
+
+    Raises:
+        ProblemError: ``unknown_key``, ``expired_key`` or ``wrong_scope``.
+    """
+    kind, _, token = authorization.partition(" ")
+    try:
+        key = keyring.verify(token.strip()) if kind.lower() == "bearer" else None
+    except ExpiredKeyError as error:
+        raise ProblemError(
+            "expired_key",
+            f"It was valid until {day(error.expired)}. Use the key that took its place; "
+            "deniable keys create makes one.",
+            headers={"WWW-Authenticate": "Bearer"},
+        ) from None
+    if key is None:
+        raise unknown_key()
+    if key.scope not in scopes:
+        raise ProblemError(
+            "wrong_scope",
+            f"This needs a key of scope {' or '.join(scopes)}; this one has scope {key.scope}.",
+        )
+    return key
+
+
+def unknown_key() -> ProblemError:
+    """The problem of a request without a valid key."""
+    return ProblemError(
+        "unknown_key",
+        "Send Authorization: Bearer TOKEN with a valid key; deniable keys create makes one.",
+        headers={"WWW-Authenticate": "Bearer"},
+    )
+
+
+def reader(keyring: Keyring) -> Key:
+    """The key of Flask's current request, which must allow reading."""
+    return authenticated(keyring, request.headers.get("Authorization", ""), "read", "admin")
+
+
+def administrator(keyring: Keyring) -> Key:
+    """The key of Flask's current request, which must allow administration."""
+    return authenticated(keyring, request.headers.get("Authorization", ""), "admin")

@@ -1,0 +1,1 @@
+"""From an upload to durable rows of the inbox."""

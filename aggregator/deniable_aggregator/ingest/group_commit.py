@@ -1,0 +1,237 @@
+"""Group commit: many uploads wait for one sync of the disk."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections import defaultdict
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from deniable_aggregator.ingest.histogram import SECONDS, SIZES, Histogram
+from deniable_aggregator.store import Outcome, Store, StoreUnavailableError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from deniable_shared.wire import Upload
+
+GATHER_SECONDS: Final = 0.003
+"""How long the first upload of a group waits for others, at most."""
+
+MOST_AWAITED: Final = 64
+"""A larger group is not waited for: what a commit costs is shared by enough of them."""
+
+UPLOAD_OVERHEAD_BYTES: Final = 1_024
+"""What an upload takes in memory beside its payload, roughly."""
+
+CLOSE_SECONDS: Final = 5.0
+
+log = logging.getLogger("deniable_aggregator")
+
+
+class OverloadedError(Exception):
+    """The queue is full, or the disk did not answer in time. Sending again is always safe."""
+
+
+class Load(NamedTuple):
+    """What waits.
+
+    Attributes:
+        queued_uploads: uploads that wait for the next commit.
+        queued_bytes: what they take in memory, roughly.
+    """
+
+    queued_uploads: int
+    queued_bytes: int
+
+
+class Pending:
+    """An upload on its way to the disk.
+
+    Args:
+        upload: the upload.
+        key_id: the id of the write key that it came with.
+        tell: called once it is known what became of this upload, and of others with the same
+            `tell` at once; from the writer's thread.
+        ticket: whatever the caller wants to find again.
+
+    Attributes:
+        abandoned: set by a caller who waits no longer; it is not written, if that is not too late.
+    """
+
+    __slots__ = ("_outcome", "abandoned", "key_id", "size", "tell", "ticket", "upload")
+
+    def __init__(
+        self,
+        upload: Upload,
+        key_id: str,
+        tell: Callable[[Sequence[Pending]], object],
+        ticket: Any = None,
+    ) -> None:
+        self.upload = upload
+        self.key_id = key_id
+        self.tell = tell
+        self.ticket = ticket
+        self.size = UPLOAD_OVERHEAD_BYTES + sum(len(part.payload) for part in upload.parts)
+        self.abandoned = False
+        self._outcome: Outcome | None = None
+
+    def outcome(self) -> Outcome:
+        """What became of it, once `tell` was called.
+
+        Raises:
+            StoreUnavailableError: if the store failed; nothing was stored.
+        """
+        if self._outcome is None:
+            raise StoreUnavailableError("the commit failed")
+        return self._outcome
+
+    def settle(self, outcome: Outcome) -> None:
+        """Notes what became of it."""
+        self._outcome = outcome
+
+
+class Writer:
+    """One thread that commits whatever has come together.
+
+    A commit takes all that waits, and so little may wait that nobody waits for more than the
+    commit that is under way and the next. What does not fit is refused at once: a device that
+    tries again later is served better than one that waits.
+
+    A commit costs nearly the same for one upload as for many. So the thread waits a moment until as
+    many have come as were in the group before: callers who were answered together tend to come back
+    together.
+
+    Args:
+        store: where uploads go.
+        queue_uploads: uploads that may wait.
+        queue_bytes: what they may take in memory. One upload may always wait, whatever its size.
+        queue_seconds: how long a caller of `write` waits.
+
+    Attributes:
+        commit_seconds: how long commits took.
+        commit_uploads: how many uploads they had.
+        commits_failed: how many failed.
+    """
+
+    def __init__(
+        self, store: Store, *, queue_uploads: int, queue_bytes: int, queue_seconds: float
+    ) -> None:
+        self._store = store
+        self._most_uploads = queue_uploads
+        self._most_bytes = queue_bytes
+        self._seconds = queue_seconds
+        self._change = threading.Condition(threading.Lock())
+        self._queue: list[Pending] = []
+        self._size = 0
+        self._awaited = 1
+        self._closed = False
+        self.commit_seconds = Histogram(SECONDS)
+        self.commit_uploads = Histogram(SIZES)
+        self.commits_failed = 0
+        self._thread = threading.Thread(target=self._run, name="deniable-writer", daemon=True)
+        self._thread.start()
+
+    def submit(self, pending: Pending) -> None:
+        """Hands an upload over without waiting for it.
+
+        Raises:
+            OverloadedError: if the queue is full.
+            StoreUnavailableError: if the writer is closed.
+        """
+        with self._change:
+            if self._closed:
+                raise StoreUnavailableError("the server is shutting down")
+            if not self.has_room(pending.size):
+                raise OverloadedError
+            self._size += pending.size
+            self._queue.append(pending)
+            if len(self._queue) in (1, self._awaited):
+                self._change.notify()
+
+    def has_room(self, size: int) -> bool:
+        """Whether an upload of this size would be taken now; a moment later it may not be.
+
+        Args:
+            size: in bytes, roughly.
+        """
+        waiting = len(self._queue)
+        return not waiting or (
+            waiting < self._most_uploads and self._size + size <= self._most_bytes
+        )
+
+    def write(self, upload: Upload, key_id: str) -> Outcome:
+        """Hands an upload over and waits until it is durable.
+
+        Args:
+            upload: the upload.
+            key_id: the id of the write key that it came with.
+
+        Raises:
+            OverloadedError: if the queue is full, or nothing was heard in time. In the second case
+                the upload may still be stored; sent again, it is a duplicate.
+            StoreUnavailableError: if the store failed; nothing was stored.
+        """
+        # Held until the outcome is known: the cheapest way to wait for another thread.
+        done = threading.Lock()
+        done.acquire()
+        pending = Pending(upload, key_id, lambda _: done.release())
+        self.submit(pending)
+        if not done.acquire(timeout=self._seconds):
+            pending.abandoned = True
+            raise OverloadedError
+        return pending.outcome()
+
+    def load(self) -> Load:
+        """What waits for the next commit."""
+        with self._change:
+            return Load(len(self._queue), self._size)
+
+    def close(self) -> None:
+        """Commits what is waiting and ends the thread."""
+        with self._change:
+            self._closed = True
+            self._change.notify()
+        self._thread.join(CLOSE_SECONDS)
+
+    def _run(self) -> None:
+        while group := self._gather():
+            self._commit([pending for pending in group if not pending.abandoned])
+            told = defaultdict(list)
+            for pending in group:
+                told[pending.tell].append(pending)
+            for tell, pendings in told.items():
+                tell(pendings)
+
+    def _gather(self) -> list[Pending]:
+        """The uploads of the next commit; none when the writer is closed and all are written."""
+        with self._change:
+            self._change.wait_for(lambda: self._queue or self._closed)
+            self._change.wait_for(
+                lambda: len(self._queue) >= self._awaited or self._closed, GATHER_SECONDS
+            )
+            group, self._queue, self._size = self._queue, [], 0
+            self._awaited = max(1, min(len(group), MOST_AWAITED))
+        return group
+
+    def _commit(self, group: list[Pending]) -> None:
+        if not group:
+            return
+        start = time.monotonic()
+        try:
+            outcomes = self._store.inbox.append(
+                [pending.upload for pending in group], [pending.key_id for pending in group]
+            )
+        except StoreUnavailableError as error:
+            self.commits_failed += 1
+            log.error("a group of %d uploads was not stored: %s", len(group), error)
+            return
+        except Exception as error:  # noqa: BLE001  this thread must outlive every failure
+            self.commits_failed += 1
+            log.error("a group of %d uploads failed: %s", len(group), type(error).__name__)
+            return
+        for pending, outcome in zip(group, outcomes, strict=True):
+            pending.settle(outcome)
+        self.commit_seconds.note(time.monotonic() - start)
+        self.commit_uploads.note(len(group))

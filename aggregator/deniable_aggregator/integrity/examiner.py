@@ -1,0 +1,192 @@
+"""The checks of a metric, day by day and key by key, each made once as long as nothing changes."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import numpy as np
+
+from deniable_aggregator.integrity.checks import Check, checks_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from deniable_aggregator.catalog import Entry
+    from deniable_aggregator.store import Store
+    from deniable_shared.spec import Spec
+
+ALARM_P: Final = 1.3346e-5
+"""A check fails below this: the one-sided tail beyond 4.2 standard deviations."""
+
+FAMILY_P: Final = 1e-3
+"""Honest reports make any check of a whole answer fail with this probability, at most."""
+
+REMEMBERED_SLICES: Final = 20_000
+"""The checks of so many days and keys are remembered: some 2 KiB each."""
+
+
+class KeyChecks(NamedTuple):
+    """The checks of what one key brought.
+
+    Attributes:
+        key: its id; empty for what was stored before reports were kept by key.
+        reports: how many it brought.
+        checks: their checks.
+    """
+
+    key: str
+    reports: int
+    checks: tuple[Check, ...]
+
+
+class Day(NamedTuple):
+    """The checks of one spec's reports of one day.
+
+    Attributes:
+        spec: the spec.
+        epoch: the day.
+        reports: how many there are, without those of excluded keys.
+        checks: of all of them.
+        keys: of those of each key, where several brought some.
+    """
+
+    spec: Spec
+    epoch: int
+    reports: int
+    checks: tuple[Check, ...]
+    keys: tuple[KeyChecks, ...]
+
+    def all(self) -> Iterable[Check]:
+        """Every check of the day."""
+        yield from self.checks
+        for each in self.keys:
+            yield from each.checks
+
+    def stand_out(self, limit: float) -> list[str]:
+        """The keys whose reports fail a check; if the day does and none of them, the oddest one.
+
+        Args:
+            limit: a check fails below it.
+        """
+        least = {each.key: least_p(each.checks) for each in self.keys}
+        failing = [key for key, p in least.items() if p < limit]
+        if failing or not least or least_p(self.checks) >= limit:
+            return failing
+        return [min(least, key=least.__getitem__)]
+
+
+@dataclass(frozen=True)
+class Examination:
+    """The checks of some days.
+
+    Attributes:
+        days: one entry for each day and spec with reports, the latest first.
+        left_out: how many of those there are that were not looked at, to keep the work bounded.
+    """
+
+    days: tuple[Day, ...]
+    left_out: int
+
+    @property
+    def made(self) -> int:
+        """How many checks were made."""
+        return sum(check.p is not None for day in self.days for check in day.all())
+
+    @property
+    def limit(self) -> float:
+        """The p-value below which a check fails, corrected for how many were made."""
+        return min(ALARM_P, FAMILY_P / max(self.made, 1))
+
+    @property
+    def failing(self) -> list[Day]:
+        """The days of which a check fails."""
+        return [day for day in self.days if least_p(day.all()) < self.limit]
+
+
+class Examiner:
+    """Makes checks, and remembers them for as long as the same reports are counted.
+
+    Args:
+        store: has the tallies.
+    """
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._lock = threading.Lock()
+        self._known: OrderedDict[tuple[bytes, int], tuple[Mapping[str, int], Day]] = OrderedDict()
+        self._remembered_slices = 0
+
+    def examine(
+        self, entries: Sequence[Entry], since: int, until: int, *, most_cells: int
+    ) -> Examination:
+        """The checks of a metric's forms over some days.
+
+        Args:
+            entries: the forms of one metric.
+            since: the first day.
+            until: the last day, inclusive.
+            most_cells: the oldest days are left out where more counters than that would have to be
+                read; at least one day is looked at.
+        """
+        wanted: list[tuple[int, Entry, Mapping[str, int]]] = []
+        for entry in entries:
+            slices = self._store.tallies.by_slice(entry.spec.digest, since, until)
+            wanted += ((epoch, entry, keys) for epoch, keys in slices.items())
+        wanted.sort(key=lambda each: (-each[0], each[1].spec.digest))
+        days: list[Day] = []
+        left = most_cells
+        for epoch, entry, keys in wanted:
+            name = entry.spec.digest, epoch
+            day = self._remembered(name, keys)
+            if day is None:
+                left -= len(keys) * entry.tally.stored_cells
+                if left < 0 and days:
+                    break
+                day = self._day(entry, epoch)
+                self._remember(name, keys, day)
+            days.append(day)
+        return Examination(tuple(days), len(wanted) - len(days))
+
+    def _day(self, entry: Entry, epoch: int) -> Day:
+        tally, spec = entry.tally, entry.spec
+        total, reports = np.zeros(tally.stored_cells, np.int64), 0
+        keys = []
+        for each in self._store.tallies.slices(spec.digest, tally.stored_cells, epoch, epoch):
+            if each.sum.reports > 0:
+                total += each.sum.cells
+                reports += each.sum.reports
+                checks = tuple(checks_of(tally, each.sum.cells, each.sum.reports))
+                keys.append(KeyChecks(each.key, each.sum.reports, checks))
+        if len(keys) == 1:  # there is nothing to tell apart
+            return Day(spec, epoch, reports, keys[0].checks, ())
+        checks = tuple(checks_of(tally, total, reports)) if reports else ()
+        return Day(spec, epoch, reports, checks, tuple(keys))
+
+    def _remembered(self, name: tuple[bytes, int], keys: Mapping[str, int]) -> Day | None:
+        with self._lock:
+            counted, day = self._known.get(name, ({}, None))
+            if counted != keys:
+                return None
+            self._known.move_to_end(name)
+            return day
+
+    def _remember(self, name: tuple[bytes, int], keys: Mapping[str, int], day: Day) -> None:
+        with self._lock:
+            self._forget(name)
+            self._known[name] = keys, day
+            self._remembered_slices += 1 + len(keys)
+            while self._remembered_slices > REMEMBERED_SLICES:
+                self._forget(next(iter(self._known)))
+
+    def _forget(self, name: tuple[bytes, int]) -> None:
+        if name in self._known:
+            keys, _ = self._known.pop(name)
+            self._remembered_slices -= 1 + len(keys)
+
+
+def least_p(checks: Iterable[Check]) -> float:
+    """The smallest p-value, 1 if there is none."""
+    return min((check.p for check in checks if check.p is not None), default=1.0)

@@ -1,0 +1,156 @@
+"""The median of slices: a second estimate that fewer than half of the slices cannot pull far.
+
+A slice is what one key brought on one day. The plain estimate is the average over all reports, and
+so over all slices; one poisoned slice moves it by its part. It moves the median by no more than the
+others' own spread. The price where nothing is poisoned is a variance pi/2 times as large.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import numpy as np
+
+from deniable_aggregator.estimation.shares import combination_of
+from deniable_aggregator.statistics.intervals import z_value
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from deniable_aggregator.catalog import Entry
+    from deniable_aggregator.store import Store
+    from deniable_shared.spec import Spec
+
+FEWEST_SLICES: Final = 5
+ENOUGH_REPORTS: Final = 1_000
+"""Slices with fewer reports are left out."""
+
+MOST_CELLS: Final = 1 << 22
+MOST_SHARES: Final = 1 << 20
+"""Items times slices; beyond these there are no medians."""
+
+LOSS: Final = np.pi / 2
+_NORMAL: Final = 1.4826
+"""What the median absolute deviation of a normal variable is multiplied with."""
+
+MEANING: Final = (
+    "the median over slices, each what one key brought on one day, of their own estimates; fewer "
+    "than half of the slices, if poisoned, cannot pull it far, while its variance is about pi/2 "
+    "times that of the plain estimate; where slices differ because their devices do, it is the "
+    "share in the middle one"
+)
+
+
+class Medians(NamedTuple):
+    """Medians of slices for the items of an answer.
+
+    Attributes:
+        slices: int64, (items,): how many slices know each item.
+        share: float64, (items,): their median; NaN where they are fewer than five.
+        standard_error: float64, (items,), of the median.
+    """
+
+    slices: NDArray[np.int64]
+    share: NDArray[np.float64]
+    standard_error: NDArray[np.float64]
+
+
+def add_medians(
+    store: Store,
+    entries: Sequence[Entry],
+    since: int,
+    until: int,
+    data: dict[str, Any],
+    level: float,
+) -> None:
+    """Adds medians to the JSON data of an answer, unless slices are too few or the work too much.
+
+    Args:
+        store: has the tallies.
+        entries: the forms of one metric.
+        since: the first day of the answer.
+        until: the last, inclusive.
+        data: the answer; changed.
+        level: of the intervals, in (0, 1).
+    """
+    rows = data["estimates"]
+    counted = [
+        (entry, reports)
+        for entry in entries
+        for keys in store.tallies.by_slice(entry.spec.digest, since, until).values()
+        for reports in keys.values()
+        if reports >= ENOUGH_REPORTS
+    ]
+    cells = sum(entry.tally.cells for entry, _ in counted)
+    if len(counted) < FEWEST_SLICES or cells > MOST_CELLS or len(rows) * len(counted) > MOST_SHARES:
+        return
+    found, errors = [], []
+    position = {row["item"]: place for place, row in enumerate(rows)}
+    for entry in entries:
+        spec = entry.spec
+        for each in store.tallies.slices(spec.digest, entry.tally.cells, since, until):
+            if each.sum.reports >= ENOUGH_REPORTS:
+                share, error = _slice(spec, each.sum.cells, position)
+                found.append(share)
+                errors.append(error)
+    plain = np.array([row["standard_error"] for row in rows])
+    middles = middle(np.array(found), np.array(errors), plain)
+    half = z_value(level) * middles.standard_error
+    columns = (*middles, middles.share - half, middles.share + half)
+    names = ("slices", "share", "standard_error", "low", "high")
+    data["median_of_slices"] = {"level": level, "meaning": MEANING}
+    lists = (column.tolist() for column in columns)
+    for row, values in zip(rows, zip(*lists, strict=True), strict=True):
+        known = values[0] >= FEWEST_SLICES
+        row["median_of_slices"] = dict(zip(names, values, strict=True)) if known else None
+
+
+def middle(
+    shares: NDArray[np.float64], errors: NDArray[np.float64], plain: NDArray[np.float64]
+) -> Medians:
+    """Medians and their errors.
+
+    The error of a median of S normal estimates with standard errors s_i is sqrt(pi/2 S) over the
+    sum of 1 / s_i, if no slice is much more precise than the others: half the error of the middle
+    one is the least that counts. It is at least sqrt(pi/2) times that of the plain estimate, which
+    knows what slices have in common, and what follows from how far apart the slices are.
+
+    Args:
+        shares: float64, (slices, items); NaN where a slice does not know an item.
+        errors: float64, (slices, items): their standard errors.
+        plain: float64, (items,): those of the estimates over all slices.
+    """
+    known = ~np.isnan(shares)
+    slices = known.sum(axis=0)
+    share, error = np.full(slices.size, np.nan), np.full(slices.size, np.nan)
+    enough = np.flatnonzero(slices >= FEWEST_SLICES)
+    if enough.size:
+        count = slices[enough]
+        here = shares[:, enough]
+        share[enough] = np.nanmedian(here, axis=0)
+        least = np.nanmedian(errors[:, enough], axis=0) / 2
+        precise = 1 / np.maximum(errors[:, enough], least)
+        precision = np.where(known[:, enough], precise, 0.0).sum(axis=0)
+        apart = _NORMAL * np.nanmedian(np.abs(here - share[enough]), axis=0)
+        stated = np.sqrt(LOSS * count) / precision
+        spread = np.sqrt(LOSS / count) * apart
+        error[enough] = np.maximum.reduce([stated, spread, np.sqrt(LOSS) * plain[enough]])
+    return Medians(slices, share, error)
+
+
+def _slice(
+    spec: Spec, cells: NDArray[np.int64], position: Mapping[str, int]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """One slice's estimates of the items that its spec knows; NaN for others."""
+    share, error = np.full(len(position), np.nan), np.full(len(position), np.nan)
+    read = combination_of(
+        [(spec, cells)], list(position) if spec.type == "string" else None, "devices"
+    )
+    for place in read.wanted.tolist():
+        at = position.get(read.domain[place])
+        if at is not None:
+            share[at] = read.combined.share[place]
+            error[at] = np.sqrt(read.combined.variance[place])
+    return share, error

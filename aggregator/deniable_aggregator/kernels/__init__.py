@@ -1,0 +1,1 @@
+"""Transforms and hashing over arrays."""

@@ -1,0 +1,1 @@
+"""What runs beside requests: counting the inbox, maintenance, the clock."""

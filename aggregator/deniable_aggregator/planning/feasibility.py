@@ -1,0 +1,119 @@
+"""Hopeless metrics: why they cannot work, and the nearest settings that do."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Final, cast
+
+from deniable_aggregator.planning.candidates import worst_variance
+from deniable_shared import planner
+from deniable_shared.disclosure_figures import Z, devices_to_see
+from deniable_shared.mechanisms import (
+    MAX_EPSILON,
+    DBitFlip,
+    Mechanism,
+    NumericMechanism,
+    Oracle,
+    RandomizedResponse,
+    SampledAttribute,
+    SampledCoefficients,
+    Sketch,
+    SquareWave,
+)
+from deniable_shared.numbers import MEANS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+HOPELESS_SHARE: Final = 0.1
+"""A metric that could not even show an item of this share is refused."""
+
+HOPELESS_PART: Final = 0.25
+"""A mean whose interval reaches further than this part of its range to either side is refused."""
+
+_EPSILON_STEPS: Final = 100
+"""Suggested epsilons are whole hundredths."""
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """Why a metric cannot work, and the nearest settings that do.
+
+    Attributes:
+        reason: in a sentence.
+        devices: how many would be enough at this epsilon.
+        epsilon: which would be enough for these devices; None if no permitted one is.
+    """
+
+    reason: str
+    devices: int
+    epsilon: float | None
+
+
+def refusal_of(mechanism: Mechanism, devices: int) -> Refusal | None:
+    """Why a metric is hopeless, and what would do."""
+    enough = _enough_devices(mechanism)
+    if enough <= devices:
+        return None
+    what = (
+        f"the mean would not be known to ± {HOPELESS_PART:.0%} of its range"
+        if isinstance(mechanism, NumericMechanism)
+        else f"not even an item that {HOPELESS_SHARE:.0%} of them hold would be seen"
+    )
+    return Refusal(
+        reason=f"with {devices:,} devices at epsilon {mechanism.epsilon:.4g} {what}",
+        devices=enough,
+        epsilon=_enough_epsilon(mechanism, devices),
+    )
+
+
+def _enough_devices(mechanism: Mechanism) -> int:
+    if isinstance(mechanism, NumericMechanism):
+        return math.ceil(worst_variance(mechanism) * (Z / HOPELESS_PART) ** 2)
+    return devices_to_see(mechanism, HOPELESS_SHARE)
+
+
+def _enough_epsilon(mechanism: Mechanism, devices: int) -> float | None:
+    """The smallest epsilon, in hundredths, at which so many devices are enough.
+
+    None if no permitted one is, or if the mechanism has more than one epsilon to change.
+    """
+    remade = _remade(mechanism)
+    low, high = math.floor(mechanism.epsilon * _EPSILON_STEPS), MAX_EPSILON * _EPSILON_STEPS
+
+    def enough(steps: int) -> bool:
+        return _enough_devices(remade(Fraction(steps, _EPSILON_STEPS))) <= devices
+
+    if mechanism.epsilon_permanent is not None or mechanism.delta or not enough(high):
+        return None
+    while high - low > 1:
+        middle = (low + high) // 2
+        if enough(middle):
+            high = middle
+        else:
+            low = middle
+    return high / _EPSILON_STEPS
+
+
+def _remade(mechanism: Mechanism) -> Callable[[Fraction], Mechanism]:
+    """What stands in a mechanism's place at another epsilon."""
+    if isinstance(mechanism, Sketch):
+        return lambda epsilon: planner.sketch_for(epsilon, 1)
+    if isinstance(mechanism, RandomizedResponse):
+        return lambda epsilon: RandomizedResponse.for_epsilon(2, epsilon)
+    if isinstance(mechanism, Oracle):
+        return lambda epsilon: planner.oracle_for(mechanism.size, epsilon)
+    if isinstance(mechanism, SquareWave):
+        return lambda epsilon: SquareWave.for_epsilon(mechanism.size, epsilon)
+    if isinstance(mechanism, DBitFlip):
+        return lambda epsilon: DBitFlip.for_epsilon(mechanism.size, epsilon, mechanism.buckets)
+    if isinstance(mechanism, SampledAttribute):
+        oracles = [_remade(oracle) for oracle in mechanism.inner]
+        return lambda epsilon: SampledAttribute(
+            inner=tuple(cast("Oracle", remade(epsilon)) for remade in oracles)
+        )
+    if isinstance(mechanism, SampledCoefficients):
+        return lambda epsilon: SampledCoefficients.for_epsilon(mechanism.attributes, epsilon)
+    return lambda epsilon: MEANS[mechanism.name].for_epsilon(epsilon)

@@ -1,0 +1,1 @@
+"""Keys: made, verified and administered."""

@@ -1,0 +1,234 @@
+"""What may be done with keys, and by whom: the same for the command line and for HTTP.
+
+Nobody sees a token twice: not who made it, nor the audit log.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from deniable_aggregator.audit import Act, Record
+from deniable_aggregator.dates import day
+from deniable_aggregator.security.keys import Issued, issue, recorded
+from deniable_aggregator.store.tables.keys import Change, StoredKey
+from deniable_shared.errors import DeniableError, ParameterError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from deniable_aggregator.store import Store
+
+DEFAULT_OVERLAP_DAYS: Final = 30
+MAX_OVERLAP_DAYS: Final = 365
+
+
+class NoSuchKeyError(DeniableError):
+    """There is no key with this id, or it belongs to another application."""
+
+
+class KeyRefusedError(DeniableError):
+    """What was asked for cannot be done with this key as it is."""
+
+
+class Rotated(NamedTuple):
+    """A key and the one that takes its place.
+
+    Attributes:
+        issued: the new one.
+        old: the old one, with the day on which it ends.
+    """
+
+    issued: Issued
+    old: StoredKey
+
+
+class Custodian:
+    """Looks after keys on somebody's behalf. Every change is in the audit log.
+
+    Args:
+        store: where keys are.
+        actor: who acts: the id of an administrator's key, or `audit.COMMAND_LINE`.
+        today: days since 1970-01-01.
+        application: the only one whose keys are seen and made, or None for all.
+    """
+
+    def __init__(
+        self, store: Store, *, actor: str, today: int, application: str | None = None
+    ) -> None:
+        self._store = store
+        self._actor = actor
+        self._today = today
+        self._application = application
+
+    def all(self) -> list[StoredKey]:
+        """All keys, those of the past too, by application, scope and id."""
+        return [key for key in self._store.keys.all() if self._reaches(key)]
+
+    def create(
+        self, *, scope: str, application: str, label: str = "", expires: int | None = None
+    ) -> Issued:
+        """Makes a key; see `keys.issue` for the arguments.
+
+        Raises:
+            ParameterError: if an argument breaks its constraint.
+            StoreUnavailableError: if the store cannot be written.
+        """
+        if self._application not in {None, application}:
+            raise ParameterError("application", self._application or "", application)
+        issued = issue(
+            scope=scope, application=application, label=label, today=self._today, expires=expires
+        )
+        self._store.keys.add(issued.key, self._record(Act.KEY_CREATE, issued.key))
+        return issued
+
+    def rotate(
+        self,
+        key_id: str,
+        *,
+        overlap_days: int = DEFAULT_OVERLAP_DAYS,
+        expires: int | None = None,
+    ) -> Rotated:
+        """Makes a key of the same scope, application and label; the old one ends after a while.
+
+        Args:
+            key_id: a valid key.
+            overlap_days: for how many days both are valid; in [0, 365]. The old one is valid for
+                the rest of today at least, and never for longer than it was.
+            expires: the last day of the new one, or None for no end. It must be given if the old
+                one has an end already: whether that is a policy or an earlier rotation, this
+                program cannot know.
+
+        Raises:
+            ParameterError: if an argument breaks its constraint.
+            NoSuchKeyError: if there is no such key.
+            KeyRefusedError: if the key is revoked or has expired.
+            StoreUnavailableError: if the store cannot be written.
+        """
+        if not 0 <= overlap_days <= MAX_OVERLAP_DAYS:
+            raise ParameterError("overlap_days", f"in [0, {MAX_OVERLAP_DAYS}]", overlap_days)
+        made: list[Issued] = []
+
+        def decide(old: StoredKey) -> Change:
+            if not valid(old, self._today):
+                raise KeyRefusedError(
+                    f"key {old.id} is not valid any more, so nothing can overlap; create a new one"
+                )
+            if expires is None and old.expires is not None:
+                raise ParameterError(
+                    "expires", f"given, as key {old.id} has an end, {day(old.expires)}", None
+                )
+            new = issue(
+                scope=old.scope,
+                application=old.application,
+                label=old.label,
+                today=self._today,
+                expires=expires,
+            )
+            made.append(new)
+            last = self._today + overlap_days
+            end = last if old.expires is None else min(last, old.expires)
+            before = {"predecessor": old.id, "predecessor_expires": day(end)}
+            record = self._record(Act.KEY_ROTATE, new.key, **before)
+            return Change({"expires": end}, record, new.key)
+
+        old = self._change(key_id, decide)
+        return Rotated(made[-1], old)
+
+    def revoke(self, key_id: str) -> StoredKey:
+        """Ends a key, for good. Running servers refuse it within two seconds.
+
+        Raises:
+            NoSuchKeyError: if there is no such key.
+            KeyRefusedError: if it is revoked already.
+            StoreUnavailableError: if the store cannot be written.
+        """
+
+        def decide(key: StoredKey) -> Change:
+            if key.revoked is not None:
+                raise KeyRefusedError(f"key {key.id} is revoked already")
+            return self._changed(Act.KEY_REVOKE, key, revoked=self._today)
+
+        return self._change(key_id, decide)
+
+    def exclude(self, key_id: str) -> StoredKey:
+        """Leaves the reports of a write key out of every estimate; they are kept.
+
+        It goes on bringing reports, which are left out too, until it is revoked.
+
+        Raises:
+            NoSuchKeyError: if there is no such key.
+            KeyRefusedError: if it brings no reports, or is excluded already.
+            StoreUnavailableError: if the store cannot be written.
+        """
+
+        def decide(key: StoredKey) -> Change:
+            if key.scope != "write":
+                raise KeyRefusedError(
+                    f"key {key.id} has scope {key.scope}, and only write keys bring reports"
+                )
+            if key.excluded is not None:
+                raise KeyRefusedError(f"key {key.id} is excluded already")
+            return self._changed(Act.KEY_EXCLUDE, key, excluded=self._today)
+
+        return self._change(key_id, decide)
+
+    def include(self, key_id: str) -> StoredKey:
+        """Takes the reports of an excluded key back into estimates; none of them was lost.
+
+        Raises:
+            NoSuchKeyError: if there is no such key.
+            KeyRefusedError: if it is not excluded.
+            StoreUnavailableError: if the store cannot be written.
+        """
+
+        def decide(key: StoredKey) -> Change:
+            if key.excluded is None:
+                raise KeyRefusedError(f"key {key.id} is not excluded")
+            return self._changed(Act.KEY_INCLUDE, key, excluded=None)
+
+        return self._change(key_id, decide)
+
+    def _reaches(self, key: StoredKey) -> bool:
+        return self._application in {None, key.application}
+
+    def _record(self, act: Act, key: StoredKey, **more: Any) -> Record:
+        return Record(self._today, self._actor, act, {**recorded(key), **more})
+
+    def _changed(self, act: Act, key: StoredKey, **values: int | None) -> Change:
+        details = {"key": key.id, "application": key.application}
+        return Change(values, Record(self._today, self._actor, act, details))
+
+    def _change(self, key_id: str, decide: Callable[[StoredKey], Change]) -> StoredKey:
+        def reached(key: StoredKey) -> Change:
+            # As if it did not exist: other applications' keys are nobody's business.
+            if not self._reaches(key):
+                raise _no_such_key(key_id)
+            return decide(key)
+
+        # No database is asked for what it might be unable to take, such as NUL.
+        changed = self._store.keys.change(key_id, reached) if key_id.isprintable() else None
+        if changed is None:
+            raise _no_such_key(key_id)
+        return changed
+
+
+def valid(key: StoredKey, today: int) -> bool:
+    """Whether a key is accepted on a day, as far as is known now."""
+    return key.revoked is None and (key.expires is None or key.expires >= today)
+
+
+def described(key: StoredKey, today: int) -> dict[str, Any]:
+    """A key for people and programs, as JSON data: everything but its hash."""
+    days = ("created", "expires", "last_used", "revoked", "excluded")
+    return {
+        "id": key.id,
+        "application": key.application,
+        "scope": key.scope,
+        "label": key.label,
+        "valid": valid(key, today),
+        **{name: None if (when := getattr(key, name)) is None else day(when) for name in days},
+    }
+
+
+def _no_such_key(key_id: str) -> NoSuchKeyError:
+    return NoSuchKeyError(f"there is no key {key_id!r} here; the list of keys has their ids")

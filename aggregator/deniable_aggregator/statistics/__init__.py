@@ -1,0 +1,1 @@
+"""Formulas over arrays, which know no metric, no store and no web."""

@@ -1,0 +1,138 @@
+"""Exact binomial intervals and tests, for counts that are too small for a normal approximation."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+from scipy import special
+
+from deniable_aggregator.statistics.intervals import z_of
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from deniable_aggregator.statistics.support_counts import Counted
+
+FEW: Final = 20.0
+"""Below so many expected supporters of an absent item, 95% intervals must be exact."""
+
+_FORGOTTEN: Final = 1e-14
+_HIGHEST_SCORE: Final = 37.0
+_LOWEST_SCORE: Final = -5.0
+
+
+def too_few(counted: Counted, alpha: float) -> bool:
+    """Whether an absent item has too few supporters for a normal approximation.
+
+    That is n q < 20 for alpha = 0.05. The error of the approximation grows with the square of the
+    quantile, so intervals for many items at once need more.
+
+    Args:
+        counted: the counts.
+        alpha: the probability that one interval may miss, in (0, 1).
+    """
+    stretch = max(1.0, z_of(alpha) / z_of(0.05)) ** 2
+    return bool(counted.reports * counted.support.q < FEW * stretch)
+
+
+def population_limits(
+    counted: Counted, alpha: float
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Clopper and Pearson (1934), mapped through the debiasing: for the population.
+
+    The supporters of an item are binomial, with probability q + f (p - q), if devices are drawn
+    from a population in which the share f holds it.
+
+    Returns:
+        float64, (items,) twice: both ends; they may lie outside [0, 1].
+    """
+    count, reports = counted.supporting.astype(np.float64), counted.reports
+    inside = (count > 0) & (count < reports)
+    safe = np.where(inside, count, reports / 2)
+    low = special.betaincinv(safe, reports - safe + 1, alpha / 2)
+    high = special.betaincinv(safe + 1, reports - safe, 1 - alpha / 2)
+    edge = (alpha / 2) ** (1 / reports)
+    low = np.where(inside, low, np.where(count > 0, edge, 0.0))
+    high = np.where(inside, high, np.where(count > 0, 1.0, 1 - edge))
+    p, q = counted.support.p, counted.support.q
+    return (low - q) / (p - q), (high - q) / (p - q)
+
+
+def device_limits(
+    counted: Counted, alpha: float
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The same construction for these very devices: which numbers of holders are not rejected.
+
+    Of h holders and n - h others, Bin(h, p) + Bin(n - h, q) support the item. The interval holds
+    every h of which neither tail beyond the count is below alpha / 2. It is shorter than Clopper
+    and Pearson's, which allows for drawing the devices too. Where no h from 0 to n ends it, theirs
+    does, outside [0, 1]: an end at 0 would say that an estimate above it cannot be too high, which
+    is wrong as soon as it is combined with another.
+
+    Returns:
+        float64, (items,) twice: both ends.
+    """
+    different, where = np.unique(counted.supporting, return_inverse=True)
+    reports, support = counted.reports, counted.support
+    width = int(special.bdtrik(1 - _FORGOTTEN, reports, support.q)) + 2
+    others = np.arange(min(width, reports) + 1)
+
+    def at_most(count: NDArray[np.int64], holders: NDArray[np.int64]) -> NDArray[np.float64]:
+        """P(supporters <= count), by summing over the supporters that are not holders."""
+        cumulated = _cdf(others, (reports - holders)[:, None], support.q)
+        weights = np.diff(cumulated, axis=1, prepend=0.0)
+        own = _cdf(count[:, None] - others, holders[:, None], support.p)
+        return np.asarray((weights * own).sum(axis=1))
+
+    below, above = np.full(different.size, -1), np.full(different.size, reports + 1)
+    while (above - below > 1).any():
+        middle = np.clip((below + above) // 2, 0, reports)
+        possible = at_most(different, middle) > alpha / 2
+        below, above = np.where(possible, middle, below), np.where(possible, above, middle)
+    high = below
+    below, above = np.full(different.size, -1), np.full(different.size, reports + 1)
+    while (above - below > 1).any():
+        middle = np.clip((below + above) // 2, 0, reports)
+        possible = 1 - at_most(different - 1, middle) > alpha / 2
+        below, above = np.where(possible, below, middle), np.where(possible, middle, above)
+    low = above
+    beyond = population_limits(counted._replace(supporting=different), alpha)
+    ends = (
+        np.where((low > 0) & (low <= reports), low / reports, beyond[0]),
+        np.where((high >= 0) & (high < reports), high / reports, beyond[1]),
+    )
+    return ends[0][where], ends[1][where]
+
+
+def null_scores(counted: Counted, repeated: float = 0.0) -> NDArray[np.float64]:
+    """How surprising each count would be if nobody held the item, as a z-score.
+
+    The exact binomial tail P(Bin(n, q) >= count), turned into the normal quantile with the same
+    tail and shrunk by the error of a hash family, if there is one.
+
+    Args:
+        counted: the counts.
+        repeated: the variance that reports of the same devices add; they shrink it, too.
+
+    Returns:
+        float64, (items,), in [-5, 37].
+    """
+    different, where = np.unique(counted.supporting, return_inverse=True)
+    reports, support = counted.reports, counted.support
+    tail = 1 - _cdf(different - 1, np.int64(reports), support.q)
+    small = (different > 0) & (tail < 0.5)
+    tail[small] = special.betainc(
+        different[small], reports - different[small] + 1.0, support.q
+    )  # without the cancellation
+    scores = np.clip(-special.ndtri(tail), _LOWEST_SCORE, _HIGHEST_SCORE)
+    noise = support.variance(0.0, reports)
+    return np.asarray((scores * np.sqrt(noise / (noise + counted.family + repeated)))[where])
+
+
+def _cdf(count: Any, trials: Any, probability: float) -> NDArray[np.float64]:
+    """P(Bin(trials, probability) <= count) for any integers."""
+    inside = (count >= 0) & (count < trials)
+    k, n = np.where(inside, count, 0), np.where(inside, trials, 1)
+    beta = special.betainc(n - k, k + 1.0, 1 - probability)
+    return np.asarray(np.where(inside, beta, count >= 0))

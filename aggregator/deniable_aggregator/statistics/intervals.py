@@ -1,0 +1,140 @@
+"""What an estimate says about the truth: intervals and detection, always on raw estimates."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, Literal, get_args
+
+import numpy as np
+from scipy import special
+
+from deniable_aggregator.statistics.repeated_reports import Repeats
+from deniable_shared.errors import ParameterError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from deniable_shared.mechanisms import Support
+
+Correction = Literal["bh", "bonferroni"]
+Interval = Literal["item", "simultaneous", "selected"]
+
+CORRECTIONS: Final[tuple[str, ...]] = get_args(Correction)
+INTERVALS: Final[tuple[str, ...]] = get_args(Interval)
+DEFAULT_LEVEL: Final = 0.95
+ONCE: Final = Repeats()
+
+
+def alpha_of(interval: Interval, *, level: float, asked: int, shown: int) -> float:
+    """How often a single interval may miss its item, so that the kind of interval has its level.
+
+    Args:
+        interval: "item" covers each item by itself with the level. "simultaneous" covers all items
+            asked for at once with it (Bonferroni): alpha / asked. "selected" covers, of the items
+            shown because of their estimates, the stated share on average: the false coverage rate
+            of Benjamini and Yekutieli (2005), alpha shown / asked.
+        level: strictly between 0 and 1; alpha is 1 - level.
+        asked: number of items asked for.
+        shown: how many of them were chosen to be shown.
+
+    Raises:
+        ParameterError: if the level or the kind is out of range.
+    """
+    _require_level(level)
+    if interval not in INTERVALS:
+        raise ParameterError("interval", f"one of {', '.join(INTERVALS)}", interval)
+    alpha = 1 - level
+    if interval == "simultaneous":
+        return alpha / max(asked, 1)
+    if interval == "selected":
+        return alpha * max(shown, 1) / max(asked, 1)
+    return alpha
+
+
+def z_value(level: float) -> float:
+    """Half the width of a two-sided normal interval, in standard errors: 1.96 for 0.95.
+
+    Raises:
+        ParameterError: if the level is not strictly between 0 and 1.
+    """
+    _require_level(level)
+    return z_of(1 - level)
+
+
+def z_of(alpha: float) -> float:
+    """The same for the probability that the interval may miss: 1.96 for 0.05."""
+    return float(-special.ndtri(alpha / 2))
+
+
+def score_limits(
+    share: NDArray[np.float64],
+    reports: int,
+    support: Support,
+    *,
+    z: float,
+    family: float = 0.0,
+    population: bool = False,
+    repeats: Repeats = ONCE,
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The ends of score intervals for estimates of the support lemma (Wilson 1927).
+
+    They hold every share f that lies within z of its own standard errors from the estimate: the
+    variance is taken at f, where the truth would be, and not at the estimate, whose variance is
+    the larger the higher it came out. It is a + b f - c f^2, so the ends solve a quadratic.
+
+    Args:
+        share: float64, (items,): the estimates.
+        reports: how many reports there are; at least 1.
+        support: with which probabilities a report supports an item.
+        z: the width, in standard errors.
+        family: the variance that a hash family adds, whatever the share.
+        population: whether the devices are a sample, which adds f (1 - f) / n.
+        repeats: what reports of the same devices add.
+
+    Returns:
+        Two float64, (items,): the lower and the upper ends.
+    """
+    constant = support.variance(0.0, reports) + family + repeats.noise(0.0)
+    slope = support.variance(1.0, reports) + family + repeats.noise(1.0) - constant
+    curvature = 1 / reports + repeats.extra if population else 0.0
+    slope += curvature
+    leading = 1 + z**2 * curvature
+    middle = share + z**2 * slope / 2
+    root = np.sqrt(np.maximum(middle**2 - leading * (share**2 - z**2 * constant), 0.0))
+    return (middle - root) / leading, (middle + root) / leading
+
+
+def detect(
+    z_scores: NDArray[np.float64], *, correction: Correction = "bh", alpha: float = 0.05
+) -> NDArray[np.bool_]:
+    """Which items are present at all, by one-sided tests corrected for their number.
+
+    Args:
+        z_scores: float64, (items,): estimate over its standard error if nobody held the item, or
+            the normal quantile of an exact test.
+        correction: "bh" bounds the expected share of false discoveries (Benjamini and Hochberg
+            1995), "bonferroni" the probability of any.
+        alpha: that bound, strictly between 0 and 1.
+
+    Returns:
+        bool, (items,).
+
+    Raises:
+        ParameterError: if alpha or the correction is out of range.
+    """
+    if not 0 < alpha < 1:
+        raise ParameterError("alpha", "between 0 and 1", alpha)
+    if correction not in CORRECTIONS:
+        raise ParameterError("correction", f"one of {', '.join(CORRECTIONS)}", correction)
+    p_values = special.ndtr(-z_scores)
+    count = p_values.size
+    if correction == "bonferroni" or not count:
+        return np.asarray(p_values <= alpha / max(count, 1))
+    ordered = np.sort(p_values)
+    passing = np.flatnonzero(ordered <= alpha * np.arange(1, count + 1) / count)
+    threshold = ordered[passing[-1]] if passing.size else -1.0
+    return np.asarray(p_values <= threshold)
+
+
+def _require_level(level: float) -> None:
+    if not 0 < level < 1:
+        raise ParameterError("level", "between 0 and 1", level)

@@ -1,0 +1,1 @@
+"""Migrations, backups and transfers of whole stores."""

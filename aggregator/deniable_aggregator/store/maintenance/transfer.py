@@ -1,0 +1,150 @@
+"""Moving a store: everything of one database is copied into another, of whatever kind."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from typing import TYPE_CHECKING, Final
+
+from sqlalchemy import LargeBinary, func, insert, select
+
+from deniable_aggregator.audit import Act, commanded
+from deniable_aggregator.store.backends.opening import existing, open_database
+from deniable_aggregator.store.errors import StoreRefusedError
+from deniable_aggregator.store.maintenance.atomic_file import whole_file
+from deniable_aggregator.store.schema import metadata, revision, tallies
+from deniable_aggregator.store.tables.audit import append, append_if_possible
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from pathlib import Path
+    from typing import Any
+
+    from sqlalchemy import Connection, Table
+
+FETCHED_ROWS: Final = 256
+INSERTED_ROWS: Final = 5_000
+INSERTED_BYTES: Final = 8 << 20
+
+
+def export_store(target: str | Path, file: Path, progress: Callable[[int, int], None]) -> int:
+    """Copies a store into a new SQLite file, which is a store itself.
+
+    Args:
+        target: the store, of this version.
+        file: must not exist; nobody but its owner may read it.
+        progress: called with the rows that are copied, and how many there are.
+
+    Returns:
+        How many rows were copied.
+
+    Raises:
+        StoreRefusedError: if one of them is not what it must be.
+        StoreUnavailableError: if one of them fails; then the file is not there.
+    """
+    existing(target)
+    with whole_file(file) as part:
+        rows = copy_store(target, part, progress)
+    with closing(open_database(target)) as database:
+        append_if_possible(database, commanded(Act.STORE_EXPORT, rows=rows))
+    return rows
+
+
+def import_store(file: Path, target: str | Path, progress: Callable[[int, int], None]) -> int:
+    """Copies a store in an SQLite file into an empty store, in one transaction.
+
+    Args:
+        file: made by `export_store`; any store in an SQLite file will do.
+        target: a store without any content; created if absent.
+        progress: called with the rows that are copied, and how many there are.
+
+    Returns:
+        How many rows were copied.
+
+    Raises:
+        StoreRefusedError: if one of them is not what it must be; then nothing was copied.
+        StoreUnavailableError: if one of them fails; then nothing was copied.
+    """
+    existing(file)
+    return copy_store(file, target, progress, Act.STORE_IMPORT)
+
+
+def copy_store(
+    source: str | Path,
+    target: str | Path,
+    progress: Callable[[int, int], None],
+    act: Act | None = None,
+) -> int:
+    """Copies everything into an empty store: the counts, the keys, what waits, and what is known.
+
+    Upload ids and the keys of open days move too, so that an upload that is sent again after the
+    move counts once.
+
+    Args:
+        source: a store.
+        target: a store without any content; created if absent.
+        progress: called with the rows that are copied, and how many there are.
+        act: what the audit log of the copy says of this; None for nothing.
+
+    Returns:
+        How many rows were copied.
+    """
+    tables = [table for table in metadata.sorted_tables if table is not revision]
+    origin = open_database(source)
+    try:
+        destination = open_database(target)
+        try:
+            with origin.read() as reading, destination.write() as writing:
+                found = {table.name: _rows(writing, table) for table in tables}
+                if any(found.values()):
+                    full = ", ".join(name for name, number in found.items() if number)
+                    raise StoreRefusedError(
+                        f"{destination.name}: must be empty, but it has content in {full}. "
+                        "Name a new store."
+                    )
+                total = sum(_rows(reading, table) for table in tables)
+                done = 0
+                progress(0, total)
+                for table in tables:
+                    for rows in _portions(reading, table):
+                        writing.execute(insert(table), rows)
+                        done += len(rows)
+                        progress(done, total)
+                _compare(reading, writing, tables)
+                if act is not None:
+                    append(writing, commanded(act, rows=done))
+        finally:
+            destination.close()
+    finally:
+        origin.close()
+    return done
+
+
+def _rows(connection: Connection, table: Table) -> int:
+    return connection.execute(select(func.count()).select_from(table)).scalar_one()
+
+
+def _portions(connection: Connection, table: Table) -> Iterator[list[dict[str, Any]]]:
+    """The rows of a table in portions that fit into memory."""
+    binary = [column.name for column in table.c if isinstance(column.type, LargeBinary)]
+    query = select(table).execution_options(yield_per=FETCHED_ROWS)
+    rows: list[dict[str, Any]] = []
+    size = 0
+    with connection.execute(query) as found:
+        for row in found.mappings():
+            rows.append(dict(row))
+            size += sum(len(row[name] or b"") for name in binary)
+            if len(rows) >= INSERTED_ROWS or size >= INSERTED_BYTES:
+                yield rows
+                rows, size = [], 0
+    if rows:
+        yield rows
+
+
+def _compare(reading: Connection, writing: Connection, tables: Sequence[Table]) -> None:
+    """Refuses a copy that does not amount to its original."""
+    reports = select(func.coalesce(func.sum(tallies.c.reports), 0))
+    same = all(_rows(reading, table) == _rows(writing, table) for table in tables) and int(
+        reading.execute(reports).scalar_one()
+    ) == int(writing.execute(reports).scalar_one())
+    if not same:
+        raise StoreRefusedError("the copy differs from its original; nothing was kept of it")

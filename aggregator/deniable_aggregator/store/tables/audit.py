@@ -1,0 +1,115 @@
+"""The audit log at rest. Entries are added, and never changed or deleted."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, Final
+
+from sqlalchemy import insert, select, type_coerce
+from sqlalchemy.types import NullType
+
+from deniable_aggregator.audit import Entry, Record, following, text_of
+from deniable_aggregator.store.errors import StoreUnavailableError
+from deniable_aggregator.store.schema import audit
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from sqlalchemy import Connection, Select
+
+    from deniable_aggregator.store.backends.base import Database
+
+FETCHED_ROWS: Final = 256
+
+log = logging.getLogger("deniable_aggregator")
+
+# Not a lock on the table, which needs rights that a role which may only add entries has not. There
+# is one for each table of this name: the tables of two stores may be in one database.
+_ALONE: Final = f"SELECT pg_advisory_xact_lock({0x61756474}, 'audit'::regclass::oid::int)"
+
+
+class Audit:
+    """What administrators did, in its order."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def entries(self, after: int = 0) -> Iterator[Entry]:
+        """The entries whose sequence is above a number, by sequence, one at a time."""
+        query = _entries().where(audit.c.sequence > after).order_by(audit.c.sequence)
+        query = query.execution_options(yield_per=FETCHED_ROWS)
+        with self._database.read() as connection, connection.execute(query) as found:
+            for row in found:
+                yield Entry(*row)
+
+    def last(self, entries: int) -> list[Entry]:
+        """The last entries, by sequence.
+
+        Args:
+            entries: at most so many; at least 1.
+        """
+        query = _entries().order_by(audit.c.sequence.desc()).limit(entries)
+        with self._database.read() as connection:
+            return [Entry(*row) for row in connection.execute(query)][::-1]
+
+    def note(self, record: Record) -> bool:
+        """Records a state, such as a setting, unless it is what the last entry of its act says.
+
+        Returns:
+            Whether it was recorded.
+        """
+        query = select(audit.c.details).where(audit.c.act == record.act.value)
+        query = query.order_by(audit.c.sequence.desc()).limit(1)
+        with self._database.read() as connection:
+            found = connection.execute(query).scalar_one_or_none()
+        if found == text_of(record.details):
+            return False
+        with self._database.write() as connection:
+            append(connection, record)
+        return True
+
+
+def alone(connection: Connection) -> None:
+    """Waits for all other acts that are being recorded, and makes others wait for this one.
+
+    Args:
+        connection: in the transaction of an act that could meet another of its kind.
+    """
+    # A transaction that writes to SQLite is alone anyway.
+    if connection.dialect.name == "postgresql":
+        connection.exec_driver_sql(_ALONE)
+
+
+def append(connection: Connection, record: Record) -> None:
+    """Records an act in its own transaction: both are there in the end, or neither.
+
+    Args:
+        connection: in a transaction of which this is the last step, as nobody else can record
+            anything until it ends.
+        record: what is recorded.
+
+    Raises:
+        StoreUnavailableError: if somebody has put something into the log that no hash can follow.
+    """
+    alone(connection)
+    row = connection.execute(_entries().order_by(audit.c.sequence.desc()).limit(1)).one_or_none()
+    last = None if row is None else Entry(*row)
+    if last is not None and not isinstance(last.hash, bytes):
+        raise StoreUnavailableError("the audit log is damaged; see deniable audit-log verify")
+    connection.execute(insert(audit).values(following(last, record)._asdict()))
+
+
+def append_if_possible(database: Database, record: Record) -> None:
+    """Records that a store was copied, which those may do too who may only read it."""
+    try:
+        with database.write() as connection:
+            append(connection, record)
+    except StoreUnavailableError as error:
+        log.warning("this is not in the audit log: %s", error)
+
+
+def _entries() -> Select[Any]:
+    # The hash as it is: what somebody put there past this program is to be found, not to fail on.
+    columns = (audit.c[name] for name in Entry._fields if name != "hash")
+    return select(*columns, type_coerce(audit.c.hash, NullType()).label("hash"))

@@ -1,0 +1,208 @@
+"""The inbox: what was accepted and not yet counted, and the ids that make a retry recognisable."""
+
+from __future__ import annotations
+
+import enum
+import hashlib
+import secrets
+from collections import defaultdict
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from sqlalchemy import delete, func, select, tuple_, update
+
+from deniable_aggregator.store.backends.base import Row
+from deniable_aggregator.store.schema import epochs, inbox, seen, set_aside
+from deniable_aggregator.store.tables.batch import Batch
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Mapping, Sequence
+
+    from sqlalchemy import Connection, Select
+
+    from deniable_aggregator.store.backends.base import Appending, Database, Name
+    from deniable_shared.wire import Upload
+
+HASH_BYTES: Final = 16
+ROW_ID_BITS: Final = 63
+FETCHED_ROWS: Final = 64
+FORGET_ROWS: Final = 10_000
+"""Ids of closed epochs are deleted in steps of this many, so that ingest never waits long."""
+
+
+class Outcome(enum.Enum):
+    """What became of an upload."""
+
+    STORED = enum.auto()
+    DUPLICATE = enum.auto()
+    CLOSED = enum.auto()
+
+
+class Backlog(NamedTuple):
+    """What one spec has waiting in the inbox."""
+
+    digest: bytes
+    rows: int
+    payload_bytes: int
+
+
+class Inbox:
+    """Appends uploads once, and hands out what is to be counted."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def append(self, uploads: Sequence[Upload], key_ids: Sequence[str]) -> list[Outcome]:
+        """Stores uploads in one transaction; durable when this returns.
+
+        The payloads of all uploads are put together by (digest, epoch, key), sorted and
+        under a random row id, so that neither what arrived in one upload nor the order of arrival
+        can be found again.
+
+        Args:
+            uploads: at least one.
+            key_ids: of each upload, the id of the write key that it came with.
+
+        Returns:
+            One outcome for each upload, in order. An upload is stored whole or not at all.
+
+        Raises:
+            StoreUnavailableError: nothing was stored, or it cannot be known; sent again, an upload
+                counts once.
+        """
+        return self._database.ingest(lambda step: _append(step, uploads, key_ids))
+
+    @contextmanager
+    def claim(
+        self, *, max_bytes: int, max_rows: int, left: Collection[bytes] = ()
+    ) -> Iterator[Batch]:
+        """Rows to count, of any metric: at least one, if there is any that nobody else has claimed.
+
+        Where the database can lock rows, the whole block is one transaction: nobody else is given
+        these rows, and all that was settled is durable when the block ends, or nothing is. Where
+        it cannot, each settlement is one transaction, and fails if somebody else was first.
+
+        Args:
+            max_bytes: the batch ends with the row that reaches this size.
+            max_rows: the batch has at most this many rows.
+            left: digests of specs whose rows stay where they are.
+
+        Raises:
+            StoreUnavailableError: if the store failed; what is not settled stays in the inbox.
+        """
+        query = select(
+            inbox.c.id, inbox.c.digest, inbox.c.epoch, inbox.c.key, inbox.c.payload
+        ).limit(max_rows)
+        if left:
+            query = query.where(inbox.c.digest.not_in(left))
+        if self._database.locks_rows:
+            locking = query.with_for_update(skip_locked=True)
+            with self._database.write() as connection:
+                rows = _fetch(connection, locking, max_bytes)
+                yield Batch(rows, lambda: _within(connection))
+        else:
+            with self._database.read() as connection:
+                rows = _fetch(connection, query, max_bytes)
+            yield Batch(rows, self._database.write)
+
+    def backlog(self, digests: Collection[bytes]) -> list[Backlog]:
+        """What waits to be counted, for each of these specs that has something."""
+        query = (
+            select(inbox.c.digest, func.count(), func.sum(func.length(inbox.c.payload)))
+            .where(inbox.c.digest.in_(digests))
+            .group_by(inbox.c.digest)
+        )
+        with self._database.read() as connection:
+            return [Backlog(row[0], row[1], int(row[2])) for row in connection.execute(query)]
+
+    def count_set_aside(self, digests: Collection[bytes]) -> int:
+        """How many rows of these specs could not be counted."""
+        query = select(func.count()).where(set_aside.c.digest.in_(digests))
+        with self._database.read() as connection:
+            return connection.execute(query).scalar_one()
+
+    def newest_day(self) -> int | None:
+        """The newest day of which there ever was a report; None if there was none."""
+        with self._database.look_up() as connection:
+            newest: int | None = connection.execute(select(func.max(epochs.c.epoch))).scalar_one()
+            return newest
+
+    def close_epochs(self, oldest_open: int) -> None:
+        """Closes every epoch before the given day, for good, and forgets its upload ids.
+
+        The key goes first and at once, which leaves hashes that nobody can check; then the hashes
+        go, in steps; then what the database still keeps of both, though nothing was left to
+        delete: an earlier call may not have come so far.
+
+        Raises:
+            StoreUnavailableError: if not everything is gone from the disk; to be called again.
+        """
+        closing = epochs.c.epoch < oldest_open, epochs.c.key.is_not(None)
+        with self._database.write() as connection:
+            connection.execute(update(epochs).where(*closing).values(key=None))
+        name = tuple_(seen.c.epoch, seen.c.hash)
+        some = select(seen.c.epoch, seen.c.hash).where(seen.c.epoch < oldest_open)
+        while True:
+            with self._database.write() as connection:
+                forget = delete(seen).where(name.in_(some.limit(FORGET_ROWS)))
+                if connection.execute(forget).rowcount == 0:
+                    break
+        self._database.purge()
+
+
+def _append(step: Appending, uploads: Sequence[Upload], key_ids: Sequence[str]) -> list[Outcome]:
+    epoch_keys = step.keys({part.epoch for upload in uploads for part in upload.parts})
+    names = [_name(upload, epoch_keys) for upload in uploads]
+    distinct = sorted({name for name in names if name is not None})
+    fresh = step.remember(distinct) if distinct else set()
+    outcomes: list[Outcome] = []
+    payloads: defaultdict[tuple[bytes, int, str], list[bytes]] = defaultdict(list)
+    for upload, key_id, name in zip(uploads, key_ids, names, strict=True):
+        if name is None:
+            outcomes.append(Outcome.CLOSED)
+        elif name not in fresh:
+            outcomes.append(Outcome.DUPLICATE)
+        else:
+            outcomes.append(Outcome.STORED)
+            fresh.remove(name)
+            for digest, epoch, payload in upload.parts:
+                payloads[digest, epoch, key_id].append(payload)
+    if payloads:
+        step.append([_row(*item) for item in payloads.items()])
+    return outcomes
+
+
+@contextmanager
+def _within(connection: Connection) -> Iterator[Connection]:
+    """A part of a transaction that can be undone alone."""
+    with connection.begin_nested():
+        yield connection
+
+
+def _fetch(connection: Connection, query: Select[Any], max_bytes: int) -> list[Row]:
+    rows: list[Row] = []
+    size = 0
+    with connection.execute(query.execution_options(yield_per=FETCHED_ROWS)) as result:
+        for row in result:
+            rows.append(Row(*row))
+            size += len(rows[-1].payload)
+            if size >= max_bytes:
+                break
+    return rows
+
+
+def _name(upload: Upload, keys: Mapping[int, bytes | None]) -> Name | None:
+    """Under which epoch and hash an upload is remembered; None if one of its epochs is closed.
+
+    The epoch is the latest of its parts, so that the id is kept for as long as any part of a
+    retry could still be accepted.
+    """
+    latest = max(part.epoch for part in upload.parts)
+    key = keys[latest]
+    if key is None or any(keys[part.epoch] is None for part in upload.parts):
+        return None
+    return latest, hashlib.blake2b(upload.id, digest_size=HASH_BYTES, key=key).digest()
+
+
+def _row(group: tuple[bytes, int, str], payloads: list[bytes]) -> Row:
+    return Row(secrets.randbits(ROW_ID_BITS), *group, b"".join(sorted(payloads)))

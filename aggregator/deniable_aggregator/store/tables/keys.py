@@ -1,0 +1,120 @@
+"""Keys at rest: hashes of tokens, never tokens."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from sqlalchemy import insert, or_, select, update
+
+from deniable_aggregator.store.schema import keys
+from deniable_aggregator.store.tables.audit import append
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Mapping
+
+    from deniable_aggregator.audit import Record
+    from deniable_aggregator.store.backends.base import Database
+
+
+class StoredKey(NamedTuple):
+    """One key.
+
+    Attributes:
+        id: the part of the token that may be shown.
+        hash: SHA-256 of the whole token.
+        scope: what it allows: write, read or admin.
+        application: the only application that it reaches.
+        label: what its owner calls it.
+        created: the day it was made, in days since 1970-01-01.
+        revoked: the day it was revoked, or None.
+        expires: the last day on which it is valid, or None.
+        last_used: the last day on which it was used, or None; noted by the day, never finer.
+        excluded: the day since which its reports are left out of estimates, or None.
+    """
+
+    id: str
+    hash: bytes
+    scope: str
+    application: str
+    label: str
+    created: int
+    revoked: int | None
+    expires: int | None = None
+    last_used: int | None = None
+    excluded: int | None = None
+
+
+class Change(NamedTuple):
+    """What is to become of a key.
+
+    Attributes:
+        values: by attribute of `StoredKey`.
+        record: what the audit log says of it.
+        successor: a key to be added, or None.
+    """
+
+    values: Mapping[str, int | None]
+    record: Record
+    successor: StoredKey | None = None
+
+
+class Keys:
+    """Keys by id; a revoked one stays, so that its id is never given out again."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def add(self, key: StoredKey, record: Record) -> None:
+        """Adds a key, and an entry to the audit log."""
+        with self._database.write() as connection:
+            connection.execute(insert(keys).values(**key._asdict()))
+            append(connection, record)
+
+    def find(self, key_id: str) -> StoredKey | None:
+        """The key with this id, revoked or not."""
+        with self._database.look_up() as connection:
+            row = connection.execute(select(keys).where(keys.c.id == key_id)).one_or_none()
+        return None if row is None else StoredKey(*row)
+
+    def ids(self) -> frozenset[str]:
+        """Of every key, revoked or not."""
+        with self._database.look_up() as connection:
+            return frozenset(connection.execute(select(keys.c.id)).scalars())
+
+    def all(self) -> list[StoredKey]:
+        """Every key, by application, scope and id."""
+        query = select(keys).order_by(keys.c.application, keys.c.scope, keys.c.id)
+        with self._database.read() as connection:
+            return [StoredKey(*row) for row in connection.execute(query)]
+
+    def change(self, key_id: str, decide: Callable[[StoredKey], Change]) -> StoredKey | None:
+        """Changes a key, and adds an entry to the audit log, in one transaction.
+
+        Args:
+            key_id: which key.
+            decide: called with the key, which nobody else can change meanwhile; raises if it is to
+                stay as it is.
+
+        Returns:
+            The key as it is now, or None if there is no such key.
+        """
+        here = keys.c.id == key_id
+        with self._database.write() as connection:
+            row = connection.execute(select(keys).where(here).with_for_update()).one_or_none()
+            if row is None:
+                return None
+            found = StoredKey(*row)
+            change = decide(found)
+            connection.execute(update(keys).where(here).values(**change.values))
+            if change.successor is not None:
+                connection.execute(insert(keys).values(**change.successor._asdict()))
+            append(connection, change.record)
+        return StoredKey(**{**found._asdict(), **change.values})
+
+    def used(self, key_ids: Collection[str], today: int) -> None:
+        """Notes that keys were used on a day; an earlier day changes nothing."""
+        earlier = or_(keys.c.last_used.is_(None), keys.c.last_used < today)
+        with self._database.write() as connection:
+            connection.execute(
+                update(keys).where(keys.c.id.in_(key_ids), earlier).values(last_used=today)
+            )

@@ -1,0 +1,174 @@
+"""The registered metrics."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from datetime import date
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from sqlalchemy import insert, select, update
+
+from deniable_aggregator.audit import COMMAND_LINE, Act, Record
+from deniable_aggregator.store.schema import metrics
+from deniable_aggregator.store.tables.audit import alone, append
+from deniable_shared.spec import Spec
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from sqlalchemy import Connection, Row
+
+    from deniable_aggregator.store.backends.base import Database
+    from deniable_shared.registry import Metric
+
+
+@dataclass(frozen=True)
+class Registration:
+    """A metric as it was registered.
+
+    Attributes:
+        spec: all that matters to counting and debiasing.
+        description: what is collected, in a sentence.
+        owners: who answers for it.
+        expires: the last day on which devices report it, or None.
+        registered: the day on which it was first registered, in days since 1970-01-01.
+    """
+
+    spec: Spec
+    description: str
+    owners: tuple[str, ...]
+    expires: date | None
+    registered: int
+
+
+class Unreadable(NamedTuple):
+    """A metric whose spec this version does not know, as a server of a later one registered it.
+
+    Attributes:
+        digest: its spec's digest.
+        application: whose it is.
+        name: its name.
+    """
+
+    digest: bytes
+    application: str
+    name: str
+
+
+class Registered(NamedTuple):
+    """All registered metrics.
+
+    Attributes:
+        readable: those that can be counted, by name.
+        unreadable: the others.
+    """
+
+    readable: list[Registration]
+    unreadable: list[Unreadable]
+
+
+class Metrics:
+    """Specs by digest; they are added and never changed. What people are told may change."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def register(
+        self, registrations: Iterable[Metric], today: int, actor: str = COMMAND_LINE
+    ) -> list[Spec]:
+        """Adds metrics, and updates description, owners and expiry of those that exist.
+
+        Args:
+            registrations: metrics of a registry.
+            today: days since 1970-01-01.
+            actor: who registers, for the audit log, which says what is new or changed.
+
+        Returns:
+            The specs that are new.
+        """
+        new: list[Spec] = []
+        touched: list[dict[str, Any]] = []
+        with self._database.write() as connection:
+            alone(connection)
+            known = _known(connection)
+            for metric in registrations:
+                spec = metric.spec
+                about = {
+                    # PostgreSQL's text holds all signs but this one.
+                    "description": metric.description.replace("\0", "\N{REPLACEMENT CHARACTER}"),
+                    "owners": json.dumps(metric.owners),
+                    "expires": None if metric.expires is None else metric.expires.isoformat(),
+                }
+                if known.get(spec.digest) == about:
+                    continue
+                touched.append(
+                    {
+                        "application": spec.application,
+                        "name": spec.name,
+                        "digest": spec.digest.hex(),
+                        "new": spec.digest not in known,
+                    }
+                )
+                if spec.digest in known:
+                    here = metrics.c.digest == spec.digest
+                    connection.execute(update(metrics).where(here).values(**about))
+                    continue
+                connection.execute(
+                    insert(metrics).values(
+                        digest=spec.digest,
+                        application=spec.application,
+                        name=spec.name,
+                        spec=json.dumps(spec.canonical(), sort_keys=True, ensure_ascii=False),
+                        epsilon=spec.mechanism.epsilon,
+                        registered=today,
+                        **about,
+                    )
+                )
+                new.append(spec)
+            if touched:
+                record = Record(today, actor, Act.METRICS_REGISTER, {"metrics": touched})
+                append(connection, record)
+        return new
+
+    def all(self, known: Mapping[bytes, Spec] = MappingProxyType({})) -> Registered:
+        """Every metric of every application.
+
+        Args:
+            known: specs by digest that need not be read again: one never changes.
+
+        Raises:
+            StoreUnavailableError: if the store cannot be read.
+        """
+        with self._database.look_up() as connection:
+            rows = connection.execute(select(metrics).order_by(metrics.c.name)).all()
+        found = Registered([], [])
+        for row in rows:
+            registration = _registration(row, known.get(row.digest))
+            if registration is None:
+                found.unreadable.append(Unreadable(row.digest, row.application, row.name))
+            else:
+                found.readable.append(registration)
+        return found
+
+
+def _known(connection: Connection) -> dict[bytes, dict[str, Any]]:
+    """By digest, what people are told of each metric."""
+    about = metrics.c.description, metrics.c.owners, metrics.c.expires
+    rows = connection.execute(select(metrics.c.digest, *about)).mappings()
+    return {row["digest"]: {column.name: row[column.name] for column in about} for row in rows}
+
+
+def _registration(row: Row[Any], known: Spec | None) -> Registration | None:
+    try:
+        return Registration(
+            spec=Spec.from_canonical(json.loads(row.spec)) if known is None else known,
+            description=row.description,
+            owners=tuple(json.loads(row.owners)),
+            expires=None if row.expires is None else date.fromisoformat(row.expires),
+            registered=row.registered,
+        )
+    except (ValueError, TypeError):
+        # Written by a later version, or damaged: guessing would count under the wrong noise.
+        return None

@@ -1,0 +1,139 @@
+"""Rows that were set aside: what they are of, and the two ways on, back or away."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from sqlalchemy import delete, func, insert, select
+
+from deniable_aggregator.audit import Act, Record
+from deniable_aggregator.store.chunks import steps
+from deniable_aggregator.store.schema import inbox, metrics, set_aside
+from deniable_aggregator.store.tables.audit import alone, append
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from sqlalchemy import Connection
+
+    from deniable_aggregator.store.backends.base import Database
+
+MOVED_ROWS: Final = 10_000
+"""So many rows go in one transaction, so that nobody waits long."""
+
+
+class Pile(NamedTuple):
+    """What was set aside of one spec.
+
+    Attributes:
+        digest: the spec's digest.
+        application: whose metric it is, or None if it is not registered.
+        name: the metric's name, or None if it is not registered.
+        rows: how many rows there are.
+        payload_bytes: bytes of reports in them.
+        first: the first day that they are of.
+        last: the last day.
+    """
+
+    digest: bytes
+    application: str | None
+    name: str | None
+    rows: int
+    payload_bytes: int
+    first: int
+    last: int
+
+
+class Aside:
+    """Rows that could not be counted. Whoever has repaired the cause puts them back."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def piles(self) -> list[Pile]:
+        """What was set aside, by digest."""
+        query = (
+            select(
+                set_aside.c.digest,
+                metrics.c.application,
+                metrics.c.name,
+                func.count(),
+                func.sum(func.length(set_aside.c.payload)),
+                func.min(set_aside.c.epoch),
+                func.max(set_aside.c.epoch),
+            )
+            .join_from(set_aside, metrics, metrics.c.digest == set_aside.c.digest, isouter=True)
+            .group_by(set_aside.c.digest, metrics.c.application, metrics.c.name)
+            .order_by(set_aside.c.digest)
+        )
+        with self._database.read() as connection:
+            piles = [Pile(*row) for row in connection.execute(query)]
+        return [pile._replace(payload_bytes=int(pile.payload_bytes)) for pile in piles]
+
+    def retry(self, digest: bytes, *, day: int, actor: str) -> int:
+        """Puts the rows of a spec back into the inbox, each of them once.
+
+        They were accepted while their days were open, so they count whether these are closed now
+        or not; what still cannot be counted is set aside again.
+
+        Args:
+            digest: the spec's digest.
+            day: days since 1970-01-01, for the audit log.
+            actor: who does it, for the audit log.
+
+        Returns:
+            How many rows are in the inbox now.
+
+        Raises:
+            StoreUnavailableError: if the store failed; every row is in one of the two places.
+        """
+        return self._settle(digest, Record(day, actor, Act.ASIDE_RETRY, {}), back=True)
+
+    def discard(self, digest: bytes, *, day: int, actor: str) -> int:
+        """Deletes the rows of a spec, for good.
+
+        Args:
+            digest: the spec's digest.
+            day: days since 1970-01-01, for the audit log.
+            actor: who does it, for the audit log.
+
+        Returns:
+            How many rows were deleted.
+
+        Raises:
+            StoreUnavailableError: if the store failed; what was not deleted is still there.
+        """
+        return self._settle(digest, Record(day, actor, Act.ASIDE_DISCARD, {}), back=False)
+
+    def _settle(self, digest: bytes, record: Record, *, back: bool) -> int:
+        # Those of now: what a server sets aside again meanwhile is for the next time.
+        query = select(set_aside.c.id).where(set_aside.c.digest == digest)
+        with self._database.read() as connection:
+            ids = connection.execute(query).scalars().all()
+        settled = 0
+        for start in range(0, len(ids), MOVED_ROWS):
+            with self._database.write() as connection:
+                alone(connection)
+                rows = _taken(connection, ids[start : start + MOVED_ROWS], back=back)
+                if rows:
+                    details = {"digest": digest.hex(), "rows": rows}
+                    append(connection, record._replace(details=details))
+            settled += rows
+        return settled
+
+
+def _taken(connection: Connection, ids: Sequence[int], *, back: bool) -> int:
+    """Deletes rows, and puts them back into the inbox if wanted; says how many were there."""
+    columns = [column.name for column in inbox.c]
+    taken = 0
+    for some in steps(ids):
+        # Locked, as a server may be deleting what is too old.
+        query = select(set_aside.c.id).where(set_aside.c.id.in_(some)).with_for_update()
+        found = connection.execute(query).scalars().all()
+        here = set_aside.c.id.in_(found)
+        if back:
+            chosen = select(*(set_aside.c[name] for name in columns)).where(here)
+            connection.execute(insert(inbox).from_select(columns, chosen))
+        connection.execute(delete(set_aside).where(here))
+        taken += len(found)
+    return taken

@@ -1,0 +1,253 @@
+"""The tallies: sums of reports by spec, day and key."""
+
+from __future__ import annotations
+
+from itertools import groupby
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from sqlalchemy import ColumnElement, and_, delete, func, select, tuple_
+
+from deniable_aggregator.store.schema import keys, set_aside, tallies
+from deniable_aggregator.store.tables.batch import CELL, Sum, TallyKey, add_part, added
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
+
+    from sqlalchemy import Select
+
+    from deniable_aggregator.store.backends.base import Database
+
+FETCHED_BYTES: Final = 4 << 20
+FETCHED_ROWS: Final = 256
+MERGED_BYTES: Final = 64 << 20
+MERGED_PARTS: Final = 256
+FORGOTTEN_PARTS: Final = 100
+
+_part_length: Final = func.length(tallies.c.cells)
+
+
+class Slice(NamedTuple):
+    """What one key brought for one day.
+
+    Attributes:
+        epoch: the day.
+        key: the id of the write key; empty for what was stored before reports were kept by key.
+        sum: what its reports amount to.
+    """
+
+    epoch: int
+    key: str
+    sum: Sum
+
+
+class Tallies:
+    """A commutative monoid for each (digest, epoch, key), kept in parts that add up.
+
+    A part is added without touching any other, so that nobody waits for anybody; `compact` puts
+    parts together. The reports of a key that an administrator has excluded are kept, and left out
+    of every answer.
+    """
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def total(self, digest: bytes, cells: int, since: int, until: int) -> Sum:
+        """The sum of one spec over days, without excluded keys.
+
+        Args:
+            digest: the spec's digest.
+            cells: how long its tally is.
+            since: the first day.
+            until: the last day, inclusive.
+        """
+        query = _parts(digest, cells, since, until).where(_not_excluded())
+        with self._database.read() as connection, connection.execute(query) as rows:
+            return added(((row.reports, row.cells) for row in rows), cells)
+
+    def slices(self, digest: bytes, cells: int, since: int, until: int) -> Iterator[Slice]:
+        """The same sum by day and key, in this order, one at a time.
+
+        Args:
+            digest: the spec's digest.
+            cells: how long its tally is.
+            since: the first day.
+            until: the last day, inclusive.
+        """
+        query = _parts(digest, cells, since, until).where(_not_excluded())
+        query = query.order_by(tallies.c.epoch, tallies.c.key)
+        with self._database.read() as connection, connection.execute(query) as rows:
+            for (epoch, key), parts in groupby(rows, lambda row: (row.epoch, row.key)):
+                yield Slice(epoch, key, added(((row.reports, row.cells) for row in parts), cells))
+
+    def reports(self, digests: Collection[bytes], *, excluded: bool = False) -> dict[bytes, int]:
+        """How many reports of each of these specs were counted.
+
+        Args:
+            digests: the specs' digests.
+            excluded: whether those of excluded keys are asked for, or those of all others.
+        """
+        chosen = ~_not_excluded() if excluded else _not_excluded()
+        query = (
+            select(tallies.c.digest, func.sum(tallies.c.reports))
+            .where(tallies.c.digest.in_(digests), chosen)
+            .group_by(tallies.c.digest)
+        )
+        with self._database.read() as connection:
+            return {digest: int(reports) for digest, reports in connection.execute(query)}
+
+    def excluded(self, digests: Collection[bytes], since: int, until: int) -> int:
+        """How many reports of these specs were counted and are left out of answers.
+
+        Args:
+            digests: the specs' digests.
+            since: the first day.
+            until: the last day, inclusive.
+        """
+        query = select(func.coalesce(func.sum(tallies.c.reports), 0)).where(
+            tallies.c.digest.in_(digests),
+            tallies.c.epoch.between(since, until),
+            ~_not_excluded(),
+        )
+        with self._database.read() as connection:
+            return int(connection.execute(query).scalar_one())
+
+    def by_epoch(self, digest: bytes, since: int, until: int) -> dict[int, int]:
+        """How many reports of a spec were counted of each day, without those of excluded keys.
+
+        Args:
+            digest: the spec's digest.
+            since: the first day.
+            until: the last day, inclusive.
+        """
+        query = (
+            select(tallies.c.epoch, func.sum(tallies.c.reports))
+            .where(
+                tallies.c.digest == digest,
+                tallies.c.epoch.between(since, until),
+                _not_excluded(),
+            )
+            .group_by(tallies.c.epoch)
+        )
+        with self._database.read() as connection:
+            return {epoch: int(reports) for epoch, reports in connection.execute(query)}
+
+    def by_slice(self, digest: bytes, since: int, until: int) -> dict[int, dict[str, int]]:
+        """How many reports of a spec each key brought for each day, without excluded keys.
+
+        Args:
+            digest: the spec's digest.
+            since: the first day.
+            until: the last day, inclusive.
+        """
+        query = (
+            select(tallies.c.epoch, tallies.c.key, func.sum(tallies.c.reports))
+            .where(
+                tallies.c.digest == digest,
+                tallies.c.epoch.between(since, until),
+                _not_excluded(),
+            )
+            .group_by(tallies.c.epoch, tallies.c.key)
+        )
+        found: dict[int, dict[str, int]] = {}
+        with self._database.read() as connection:
+            for epoch, key, reports in connection.execute(query):
+                found.setdefault(epoch, {})[key] = int(reports)
+        return found
+
+    def compact(self, *, since: int, until: int, parts: int = 2, most: int = 1_000) -> int:
+        """Puts the parts of slices together, each slice in a transaction of its own.
+
+        Parts of different lengths stay apart: what the shorter ones do not hold was not counted.
+
+        Args:
+            since: the first day.
+            until: the last day, inclusive.
+            parts: slices in fewer parts are left as they are; at least 2.
+            most: so many slices are worked on.
+
+        Returns:
+            How many slices have fewer parts now.
+        """
+        slice_ = (tallies.c.digest, tallies.c.epoch, tallies.c.key, _part_length)
+        query = (
+            select(*slice_)
+            .where(tallies.c.epoch.between(since, until))
+            .group_by(*slice_)
+            .having(func.count() >= parts)
+            .limit(most)
+        )
+        with self._database.read() as connection:
+            found = connection.execute(query).all()
+        return sum(self._merge(TallyKey(*where), length) for *where, length in found)
+
+    def _merge(self, where: TallyKey, length: int) -> bool:
+        """Puts some parts of a slice together; False if somebody else was doing the same."""
+        here = and_(
+            *(tallies.c[name] == value for name, value in where._asdict().items()),
+            _part_length == length,
+        )
+        query = (
+            select(tallies.c.part, tallies.c.reports, tallies.c.cells)
+            .where(here)
+            .limit(min(MERGED_PARTS, max(2, MERGED_BYTES // length)))
+            .execution_options(yield_per=_fetched(length))
+        )
+        ids: list[int] = []
+        with self._database.read() as connection, connection.execute(query) as rows:
+
+            def noted() -> Iterator[tuple[int, bytes]]:
+                for part, reports, cells in rows:
+                    ids.append(part)
+                    yield reports, cells
+
+            merged = added(noted(), length // CELL.itemsize)
+        # A part never changes: those that are still there are what was read.
+        try:
+            with self._database.write() as connection:
+                gone = connection.execute(delete(tallies).where(here, tallies.c.part.in_(ids)))
+                if gone.rowcount != len(ids):
+                    raise _MergedError
+                add_part(connection, where, merged)
+        except _MergedError:
+            return False
+        return True
+
+    def forget(self, before: int, *, most: int = FORGOTTEN_PARTS) -> int:
+        """Deletes some tallies of old days, and what was set aside of them, in one transaction.
+
+        Args:
+            before: the first day that is kept.
+            most: so many parts are deleted, so that nobody waits long.
+
+        Returns:
+            How many parts were deleted; to be called again until there are none.
+        """
+        name = tuple(tallies.c[name] for name in ("digest", "epoch", "key", "part"))
+        some = select(*name).where(tallies.c.epoch < before).limit(most)
+        with self._database.write() as connection:
+            connection.execute(delete(set_aside).where(set_aside.c.epoch < before))
+            return connection.execute(delete(tallies).where(tuple_(*name).in_(some))).rowcount
+
+
+class _MergedError(Exception):
+    """Somebody else has merged or deleted these parts; undoes the transaction."""
+
+
+def _parts(
+    digest: bytes, cells: int, since: int, until: int
+) -> Select[tuple[int, str, int, bytes]]:
+    return (
+        select(tallies.c.epoch, tallies.c.key, tallies.c.reports, tallies.c.cells)
+        .where(tallies.c.digest == digest, tallies.c.epoch.between(since, until))
+        .execution_options(yield_per=_fetched(cells * CELL.itemsize))
+    )
+
+
+def _fetched(length: int) -> int:
+    """How many parts of a length in bytes are fetched at a time."""
+    return max(1, min(FETCHED_ROWS, FETCHED_BYTES // max(1, length)))
+
+
+def _not_excluded() -> ColumnElement[bool]:
+    excluded = select(keys.c.id).where(keys.c.excluded.is_not(None))
+    return tallies.c.key.not_in(excluded)

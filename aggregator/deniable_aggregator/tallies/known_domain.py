@@ -1,0 +1,75 @@
+"""Tallies of known domains: flags and categories."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from deniable_aggregator.tallies.base import ShareTally, parts
+from deniable_shared.errors import ParameterError, WireError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from deniable_aggregator.statistics.support_counts import Shares
+    from deniable_aggregator.tallies.oracle import OracleTally
+    from deniable_shared.spec import Spec
+
+
+class KnownTally(ShareTally):
+    """The counts of an oracle over the metric's own domain.
+
+    Args:
+        spec: a boolean or category metric.
+        oracle: counts and reads its mechanism.
+    """
+
+    def __init__(self, spec: Spec, oracle: OracleTally[Any]) -> None:
+        super().__init__(spec)
+        self._oracle = oracle
+        domain = ("false", "true") if spec.type == "boolean" else spec.values
+        self._position = {item: position for position, item in enumerate(domain)}
+        self._item = np.dtype(f"V{self._width}")
+
+    @property
+    def cells(self) -> int:
+        """The oracle's."""
+        return self._oracle.cells
+
+    def _check(self, payload: bytes) -> None:
+        """Every report is one that a device can send."""
+        self._checked(payload)
+
+    def count(self, payload: bytes) -> NDArray[np.int64]:
+        """Counts all reports in one group."""
+        counts = np.zeros((1, self._oracle.cells), np.int64)
+        for part in parts(self._checked(payload)):
+            counts += self._oracle.count(np.zeros(part.size, np.uint16), part, 1)
+        return np.asarray(counts[0])
+
+    def reports(self, counts: NDArray[np.int64]) -> int:
+        """What the oracle counted."""
+        return int(self._oracle.reports(counts[None])[0])
+
+    def shares(self, counts: NDArray[np.int64], items: Sequence[str]) -> Shares:
+        """The shares of some of the items."""
+        unknown = [item for item in items if item not in self._position]
+        if unknown:
+            raise ParameterError(
+                "candidates", f"items of {self.spec.name}: {', '.join(self._position)}", unknown[0]
+            )
+        chosen = np.fromiter((self._position[item] for item in items), np.int64, len(items))
+        return self._oracle.shares(counts[None]).of(chosen)
+
+    def _checked(self, payload: bytes) -> NDArray[np.void]:
+        self._check_width(payload)
+        reports = np.frombuffer(payload, self._item)
+        try:
+            for part in parts(reports):
+                self._oracle.check(part)
+        except WireError as error:
+            raise WireError(f"a report of {self.spec.name} {error}") from None
+        return reports

@@ -1,0 +1,109 @@
+"""Counting the reports of numeric mechanisms: how often each outcome came."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
+
+import numpy as np
+
+from deniable_aggregator.statistics.influence import radius
+from deniable_aggregator.tallies.base import Tally, parts
+from deniable_shared.errors import WireError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from deniable_shared.spec import Spec
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from deniable_shared.mechanisms import NumericMechanism
+    from deniable_shared.spec import Spec
+
+
+class OutcomeTally(Tally):
+    """One counter per outcome.
+
+    Args:
+        spec: a metric whose mechanism has a number of `outcomes`, at most 65,536.
+    """
+
+    def __init__(self, spec: Spec) -> None:
+        super().__init__(spec)
+        self._outcomes = cast("int", spec.mechanism.outcomes)  # type: ignore[attr-defined]
+        self._integer = np.dtype(f">u{self._width}")
+
+    @property
+    def cells(self) -> int:
+        """The number of outcomes."""
+        return self._outcomes
+
+    def _check(self, payload: bytes) -> None:
+        """Every report is the number of an outcome."""
+        self._checked(payload)
+
+    def count(self, payload: bytes) -> NDArray[np.int64]:
+        """Counts every outcome."""
+        counts = np.zeros(self.cells, np.int64)
+        for part in parts(self._checked(payload)):
+            counts += np.bincount(part, minlength=self.cells)
+        return counts
+
+    def reports(self, counts: NDArray[np.int64]) -> int:
+        """The sum of all counters."""
+        return int(counts.sum())
+
+    def _checked(self, payload: bytes) -> NDArray[Any]:
+        self._check_width(payload)
+        outcomes = np.frombuffer(payload, self._integer)
+        highest = int(outcomes.max())
+        if highest >= self.cells:
+            raise WireError(
+                f"a report of {self.spec.name} must be below {self.cells}, got {highest}"
+            )
+        return outcomes
+
+
+class Mean(NamedTuple):
+    """An unbiased estimate of a mean, in widths of the range above its lower end.
+
+    Attributes:
+        mean: the estimate; may lie outside [0, 1].
+        variance: of the estimate, for the population that the devices come from.
+        radius: how far fake reports could move it, see `fakes`.
+    """
+
+    mean: float
+    variance: float
+    radius: float
+
+
+class NumberTally(OutcomeTally):
+    """The outcomes of a number metric, or of a distribution whose reports are numbered outcomes."""
+
+    def __init__(self, spec: Spec) -> None:
+        super().__init__(spec)
+        self._mechanism = cast("NumericMechanism", spec.mechanism)
+
+    def mean(self, counts: NDArray[np.int64]) -> Mean:
+        """The average of the numbers that the outcomes stand for.
+
+        Its variance is the reports' own, so it contains the spread of the values. One more report
+        with the variance of the noise alone keeps it above zero where a few happen to agree.
+
+        Args:
+            counts: int64, (cells,), of at least one report.
+        """
+        reports = self.reports(counts)
+        values = self._values
+        mean = float(counts @ values) / reports
+        squares = float(counts @ (values - mean) ** 2)
+        noise = self._mechanism.variance(min(max(mean, 0.0), 1.0), 1)
+        moved = radius(mean, float(values.min()), float(values.max()), reports=reports)
+        return Mean(mean, (squares + noise) / reports**2, float(moved))
+
+    @cached_property
+    def _values(self) -> NDArray[np.float64]:
+        return np.asarray(self._mechanism.outcome_values())

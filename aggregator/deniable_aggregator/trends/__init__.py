@@ -1,0 +1,1 @@
+"""Series and changes over time."""

@@ -1,0 +1,258 @@
+"""Differences between two periods: their errors, intervals and tests."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from typing import TYPE_CHECKING, Any, Final, cast
+
+import numpy as np
+from scipy import special
+
+from deniable_aggregator.estimation.distributions import estimate_distribution
+from deniable_aggregator.estimation.means import estimate_mean, mean_covariance, mean_parts
+from deniable_aggregator.estimation.options import Options
+from deniable_aggregator.estimation.shares import combination_of, estimate
+from deniable_aggregator.statistics.binomial import too_few
+from deniable_aggregator.statistics.intervals import DEFAULT_LEVEL, Correction, z_of, z_value
+from deniable_aggregator.statistics.repeated_reports import met_apart
+from deniable_aggregator.tallies import with_reports
+from deniable_aggregator.trends.influence import moves, radius_of_changes
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from deniable_aggregator.estimation.combination import About, Combination, Part
+    from deniable_aggregator.estimation.inputs import Gathered
+    from deniable_aggregator.estimation.subset_shares import Sum
+    from deniable_aggregator.tallies import Counted
+
+LEAST_ERROR: Final = 1e-15
+"""That of rounding: a whole domain has a share of 1, without any noise."""
+
+
+def adjusted(p_values: NDArray[np.float64], correction: Correction) -> NDArray[np.float64]:
+    """P-values that can be compared with alpha although there are many.
+
+    Args:
+        p_values: float64, (items,).
+        correction: "bh" (Benjamini and Hochberg 1995) or "bonferroni".
+    """
+    count = p_values.size
+    if correction == "bonferroni":
+        return np.minimum(p_values * count, 1.0)
+    order = np.argsort(p_values)
+    scaled = p_values[order] * count / np.arange(1, count + 1)
+    found = np.empty(count)
+    found[order] = np.minimum(np.minimum.accumulate(scaled[::-1])[::-1], 1.0)
+    return found
+
+
+def shares(
+    before: Gathered, after: Gathered, items: tuple[str, ...], about: About, alpha: float
+) -> dict[str, NDArray[np.float64]]:
+    """The differences of items' shares.
+
+    Args:
+        before: what was counted in the first period.
+        after: in the second.
+        items: what is compared.
+        about: what errors are about.
+        alpha: the probability that a single interval may miss, in (0, 1).
+
+    Returns:
+        float64, (items,), for the fields of `change.Change` of these names.
+    """
+    reads = [
+        combination_of(each.tallies, items, about, periods=each.periods) for each in (before, after)
+    ]
+    chosen = [read.wanted for read in reads]
+    (one, other), (first, second) = [read.combined for read in reads], chosen
+    earlier, later = one.share[first], other.share[second]
+    below, above = one.limits(first, alpha), other.limits(second, alpha)
+    separate = one.variance[first] + other.variance[second]
+    counts = before.reports, after.reports
+    pooled = (counts[0] * earlier + counts[1] * later) / sum(counts)
+    null = sum(
+        read.combined.variance_at(_placed(read.combined, read.wanted, pooled))[read.wanted]
+        for read in reads
+    )
+    p_value = 2 * special.ndtr(-np.abs(later - earlier) / np.sqrt(null))
+    exactly = _fisher(one, first, other, second)
+    return {
+        "before": earlier,
+        "after": later,
+        "standard_error": np.sqrt(separate),
+        "same_devices": np.sqrt(np.maximum(separate - 2 * _shared(one, first, other, second), 0.0)),
+        # The distances of Zou and Donner (2008), as for all sums of estimates.
+        "low": later - earlier - np.hypot(later - above.low, below.high - earlier),
+        "high": later - earlier + np.hypot(above.high - later, earlier - below.low),
+        "p_value": p_value if exactly is None else exactly,
+        "radius": radius_of_changes(moves(one, first), moves(other, second)),
+    }
+
+
+def sum_change(
+    before: Gathered, after: Gathered, items: Sequence[str], about: About, alpha: float
+) -> dict[str, Any]:
+    """The difference of the share of some items together, as JSON data.
+
+    What the same devices would have in common is not worked out for sums, so errors are those of
+    different ones.
+
+    Args:
+        before: what was counted in the first period.
+        after: in the second.
+        items: of the sum.
+        about: what errors are about.
+        alpha: the probability that the interval may miss, in (0, 1).
+
+    Raises:
+        ParameterError: if a period has no spec that knows all of the items.
+    """
+    options = Options(about=about, interval="item", postprocess="none", level=1 - alpha)
+    found = [
+        estimate(each.tallies, None, options, add=items, periods=each.periods).sum
+        for each in (before, after)
+    ]
+    one, other = (cast("Sum", each) for each in found)
+    difference = other.share - one.share
+    error = math.hypot(one.standard_error, other.standard_error)
+    return {
+        "items": list(items),
+        "before": one.share,
+        "after": other.share,
+        "change": difference,
+        "standard_error": error,
+        "low": difference - math.hypot(other.share - other.low, one.high - one.share),
+        "high": difference + math.hypot(other.high - other.share, one.share - one.low),
+        "p_value": float(2 * special.ndtr(-abs(difference) / max(error, LEAST_ERROR))),
+        "poisoning_radius": one.radius + other.radius,
+    }
+
+
+def _placed(
+    combined: Combination, places: NDArray[np.int64], share: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    everything = combined.share.copy()
+    everything[places] = share
+    return everything
+
+
+def _shared(
+    one: Combination,
+    first: NDArray[np.int64],
+    other: Combination,
+    second: NDArray[np.int64],
+) -> NDArray[np.float64]:
+    """The covariance of two estimates, if they have as many devices in common as can be.
+
+    NaN where it is not known: the permanent bits of RAPPOR are in its regression.
+    """
+    low = np.clip(np.minimum(one.share[first], other.share[second]), 0.0, 1.0)
+    high = np.clip(np.maximum(one.share[first], other.share[second]), 0.0, 1.0)
+    total = np.zeros(first.size)
+    for (mine, weight), (theirs, factor) in itertools.product(
+        zip(one.parts, np.nan_to_num(one.weights), strict=True),
+        zip(other.parts, np.nan_to_num(other.weights), strict=True),
+    ):
+        common, family = _in_common(mine, theirs, low, high, one.about)
+        pairs = met_apart(mine.periods or {}, theirs.periods or {})
+        covariance = common * pairs / (mine.reports * theirs.reports) + family
+        weights = weight[first] * factor[second]
+        total += np.where(weights > 0, weights * covariance, 0.0)
+    return total
+
+
+def _in_common(mine: Part, theirs: Part, low: Any, high: Any, about: About) -> tuple[Any, float]:
+    """What two reports of one device have in common, and what all reports of a family have.
+
+    Of a device that has changed its mind the permanent answers are others.
+    """
+    common, family = 0.0 * low, 0.0
+    if mine.spec == theirs.spec:
+        permanent = mine.repeats.permanent
+        if permanent is not None:
+            common = low * permanent.variance(1.0, 1) + (1 - high) * permanent.variance(0.0, 1)
+        elif mine.spec.mechanism.epsilon_permanent is not None:
+            common = np.full_like(low, np.nan)
+        pair = mine.shares.counted, theirs.shares.counted
+        if pair[0] is not None and pair[1] is not None:
+            family = min(pair[0].family, pair[1].family)
+    return common + (low - low * high if about == "population" else 0.0), family
+
+
+def _fisher(
+    one: Combination,
+    first: NDArray[np.int64],
+    other: Combination,
+    second: NDArray[np.int64],
+) -> NDArray[np.float64] | None:
+    """Fisher's exact test of the numbers of supporters, where few reports are expected.
+
+    Twice the smaller tail. It needs one spec with the same probabilities before and after, and
+    reports of which no two of a period can be of one device; None elsewhere.
+    """
+    if len(one.parts) != 1 or len(other.parts) != 1:
+        return None
+    (mine,), (theirs,) = one.parts, other.parts
+    before, after = mine.shares.counted, theirs.shares.counted
+    if mine.spec != theirs.spec or mine.repeats.extra or theirs.repeats.extra:
+        return None
+    if before is None or after is None or not (_few(before) or _few(after)):
+        return None
+    earlier = before.supporting[np.searchsorted(mine.known, first)]
+    later = after.supporting[np.searchsorted(theirs.known, second)]
+    reports = before.reports + after.reports
+    from scipy import stats  # longer to import than all of the server, and rarely needed
+
+    law = stats.hypergeom(reports, earlier + later, before.reports)
+    tail = np.minimum(law.cdf(earlier), law.sf(earlier - 1))
+    return np.asarray(np.minimum(2 * tail, 1.0))
+
+
+def _few(counted: Counted) -> bool:
+    return too_few(counted, 0.05)
+
+
+def means(before: Gathered, after: Gathered, kind: str, alpha: float) -> dict[str, Any]:
+    """The same for a mean, about the population.
+
+    Args:
+        before: what was counted in the first period.
+        after: in the second.
+        kind: "number" or "distribution".
+        alpha: the probability that the interval may miss, in (0, 1).
+    """
+    values, variances, radii = [], [], []
+    for each in (before, after):
+        if kind == "number":
+            found = estimate_mean(each.tallies, periods=each.periods)
+            values.append(found.mean)
+            variances.append(found.standard_error**2)
+            radii.append(found.radius)
+        else:
+            histogram = estimate_distribution(each.tallies, periods=each.periods)
+            mean = histogram.mean
+            values.append(mean.value)
+            radii.append(histogram.radii.mean)
+            variances.append(((mean.high - mean.low) / (2 * z_value(DEFAULT_LEVEL))) ** 2)
+    common = math.nan
+    if kind == "number":
+        parts = [mean_parts(with_reports(each.tallies)) for each in (before, after)]
+        common = mean_covariance(parts[0], parts[1], (before.periods, after.periods))
+    error, difference = math.sqrt(sum(variances)), values[1] - values[0]
+    same = math.nan if math.isnan(common) else math.sqrt(max(sum(variances) - 2 * common, 0.0))
+    numbers = {
+        "before": values[0],
+        "after": values[1],
+        "standard_error": error,
+        "same_devices": same,
+        "low": difference - z_of(alpha) * error,
+        "high": difference + z_of(alpha) * error,
+        "p_value": float(2 * special.ndtr(-abs(difference) / error)),
+        "radius": sum(radii),
+    }
+    return {name: np.array([number]) for name, number in numbers.items()}

@@ -1,0 +1,1 @@
+"""What a device has said, in words for its owner."""

@@ -1,0 +1,169 @@
+"""``deniable show``: what this device has said, for the terminal."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sys
+import textwrap
+from dataclasses import asdict
+from itertools import groupby
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from deniable._disclosure.disclosure import NO_DIRECTORY, NOTHING, disclosure
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Iterator, Sequence
+
+    from deniable._disclosure.disclosure import Disclosure, Said
+
+MAX_WIDTH: Final = 100
+MIN_WIDTH: Final = 60
+_BAR: Final = 20
+_BLOCKS: Final = "█", "░"
+_PLAIN_BLOCKS: Final = "#", "."
+_STATES: Final = {True: "waiting", False: "sent"}
+
+_ABOUT: Final = """\
+Shows what this device has said to an application that uses Deniable: every
+answer of the last 30 days, in words, and what it has cost in privacy so far.
+Nothing is changed, and nothing is sent.
+"""
+_EXPLAINED: Final = """\
+how to read it:
+  An application asks for small facts, such as the colour theme in use. Before
+  an answer is written down or sent, this device throws dice over it. So each
+  answer here may be true or not, and two probabilities stand beside it: how
+  likely the device was to say this if it is true, and how likely if it is not.
+  The closer the two are, the less the answer gives away. The truth is written
+  down nowhere, not even in this directory.
+
+  waiting   still on this device; it will be sent at a random time
+  sent      the application's server has it
+
+  The bars show how much of its budget of privacy the device has spent, in the
+  unit that the experts call epsilon. When a day's budget is used up, the device
+  says nothing on that day that would cost more; when that of its life is used
+  up, never again.
+
+example:
+  deniable show --directory ~/.local/state/flightdeck/telemetry
+"""
+_WHERE: Final = (
+    "The directory is the one that the application keeps for its answers; its documentation, or "
+    "the page of its settings about telemetry, should name it."
+)
+_WHY_NOTHING: Final = (
+    "Either it is not the directory that the application uses, or you never agreed that the "
+    "application may ask."
+)
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Runs the command.
+
+    Args:
+        arguments: what stands after ``show``.
+
+    Returns:
+        The exit status: 0, or 1 if there is nothing to show or something could not be read.
+    """
+    options = _parser().parse_args(arguments)
+    shown = disclosure(options.directory)
+    if shown.problem in (NO_DIRECTORY, NOTHING) and not options.json:
+        hint = _WHERE if shown.problem == NO_DIRECTORY else _WHY_NOTHING
+        lines = f"deniable: {options.directory}: {shown.problem}.", *textwrap.wrap(hint, 80)
+        print(*map(_printable, lines), sep="\n", file=sys.stderr)  # noqa: T201  a command prints
+        return 1
+    text = _as_json(shown) if options.json else "\n".join(_page(shown))
+    try:
+        sys.stdout.write(text + "\n")
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # Whoever read it has seen enough, and the interpreter must not complain at its end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return 0 if shown.problem is None else 1
+
+
+def _parser() -> argparse.ArgumentParser:
+    import argparse
+
+    parser = argparse.ArgumentParser(
+        prog="deniable show",
+        description=_ABOUT,
+        epilog=_EXPLAINED,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument(
+        "--directory",
+        required=True,
+        type=Path,
+        metavar="DIR",
+        help="where the application keeps its answers until they are sent",
+    )
+    parser.add_argument("--json", action="store_true", help="the same for programs, as JSON")
+    return parser
+
+
+def _as_json(shown: Disclosure) -> str:
+    return json.dumps(asdict(shown), indent=2, default=str)  # str is for days: 2026-11-20
+
+
+def _page(shown: Disclosure) -> Iterator[str]:
+    width = min(MAX_WIDTH, max(MIN_WIDTH, shutil.get_terminal_size().columns))
+    title = f"What this device has said to {shown.application or 'the application'}"
+    yield _printable(title)
+    yield "=" * len(title)
+    yield from textwrap.wrap(_printable(shown.sentence), width)
+    yield from _spent(shown)
+    names = max((len(said.metric) for said in shown.said), default=0)
+    for day, reports in groupby(shown.said, key=lambda said: said.day):
+        yield ""
+        yield f"{day:%A}, {day.day} {day:%B %Y}"
+        for said in reports:
+            yield from _line(said, min(names, 24), width)
+    if shown.said:
+        yield ""
+        yield "deniable show --help explains how to read this."
+
+
+def _spent(shown: Disclosure) -> Iterator[str]:
+    if shown.epsilon_today is None or shown.epsilon_lifetime is None:
+        return
+    yield ""
+    yield "Privacy spent (epsilon)"
+    yield _bar("today", shown.epsilon_today, shown.limit_per_day)
+    yield _bar("for life", shown.epsilon_lifetime, shown.limit_lifetime)
+
+
+def _bar(label: str, spent: float, limit: float | None) -> str:
+    if limit is None or not limit > 0:
+        return f"  {label:<10}{spent:.2f}"
+    full, empty = _PLAIN_BLOCKS
+    encoding = getattr(sys.stdout, "encoding", None) or "ascii"
+    if "".join(_BLOCKS).encode(encoding, "ignore").decode(encoding) == "".join(_BLOCKS):
+        full, empty = _BLOCKS
+    part = min(spent / limit, 1.0)
+    filled = -int(-part * _BAR // 1)
+    return f"  {label:<10}{full * filled}{empty * (_BAR - filled)}  {spent:.2f} of {limit:g}"
+
+
+def _line(said: Said, names: int, width: int) -> list[str]:
+    start = f"  {said.metric or '?':<{names}}  {_STATES[said.pending]:<7}  "
+    if len(start) > width // 2:
+        return [start.rstrip(), *_wrapped(said.sentence, "      ", "      ", width)]
+    return _wrapped(said.sentence, start, " " * len(start), width)
+
+
+def _wrapped(text: str, first: str, later: str, width: int) -> list[str]:
+    return textwrap.wrap(_printable(text), width, initial_indent=first, subsequent_indent=later)
+
+
+def _printable(text: str) -> str:
+    """Without what a terminal would act upon, or cannot show."""
+    encoding = getattr(sys.stdout, "encoding", None) or "ascii"
+    plain = "".join(sign if sign.isprintable() else "?" for sign in text)
+    return plain.encode(encoding, "replace").decode(encoding)

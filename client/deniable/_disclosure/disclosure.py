@@ -1,0 +1,225 @@
+"""What a device has said: read from its directory, in words for the person it belongs to.
+
+Only reading: nothing is made or changed in the directory. A client that is using it goes on; the
+lock that all processes share is held while rows are fetched, and no longer.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import sqlite3
+import time
+from dataclasses import dataclass
+from datetime import date, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from deniable._disclosure import summary
+from deniable._disclosure.explain import words_for
+from deniable._disclosure.read_only import fetched, held
+from deniable_shared.periods import epoch_at
+from deniable_shared.spec import Spec
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Callable
+
+    from deniable._disclosure.phrases import Chance
+
+NANO: Final = 10**9
+_DAY_ZERO: Final = date(1970, 1, 1)
+_LAST_EPOCH: Final = (date.max - _DAY_ZERO).days
+_LEDGER, _SPOOL = "ledger.sqlite", "spool.sqlite"
+
+_REPORTS: Final = """
+SELECT digest, epoch, payload, 1 FROM report UNION ALL SELECT digest, epoch, payload, 0 FROM sent
+"""
+_SPECS: Final = "SELECT digest, description FROM spec ORDER BY rowid DESC"
+"""The one that was described last comes first: it knows the budget that holds now."""
+
+_ACCOUNT: Final = "SELECT period, today, spent FROM entry WHERE metric = '' ORDER BY spent DESC"
+_LOST: Final = "Something that cannot be shown: what describes it is missing or damaged."
+
+NO_DIRECTORY: Final = "there is no such directory"
+UNREADABLE: Final = "the directory cannot be read"
+NOTHING: Final = "nothing was ever recorded in this directory"
+IN_USE: Final = "the directory is in use just now, and could not be read"
+SPOOL_UNREADABLE: Final = "the stored answers cannot be read"
+LEDGER_UNREADABLE: Final = "what was spent cannot be read"
+
+
+@dataclass(frozen=True)
+class Said:
+    """One report of this device, explained.
+
+    Attributes:
+        metric: which metric it belongs to; empty if that is not known.
+        day: the UTC day that it is counted for.
+        sentence: what it says, and with which probabilities it would have said so.
+        pending: whether it still waits on this device; otherwise the aggregator has it.
+        chances: the probabilities as data; empty if they are not known.
+        epsilon: its privacy loss, in nats; None if it is not known.
+    """
+
+    metric: str
+    day: date
+    sentence: str
+    pending: bool
+    chances: tuple[Chance, ...]
+    epsilon: float | None
+
+
+@dataclass(frozen=True)
+class Disclosure:
+    """What a device has said, for the person it belongs to.
+
+    Attributes:
+        application: whose metrics they are; empty if nothing tells.
+        said: pending reports, and delivered ones of the last 30 days (2,000 at most), the latest
+            day first.
+        epsilon_today: nats spent in this UTC day; None if that cannot be read.
+        epsilon_lifetime: nats ever spent by this device; None if that cannot be read.
+        limit_per_day: nats that one day may cost, by the application's registry; None if unknown.
+        limit_lifetime: nats that the device's whole life may cost; None if unknown.
+        pending: how many reports wait to be sent.
+        problem: why something is missing here, in a few words; None if nothing is.
+        sentence: all of it in a short paragraph, ready for a settings page.
+    """
+
+    application: str
+    said: tuple[Said, ...]
+    epsilon_today: float | None
+    epsilon_lifetime: float | None
+    limit_per_day: float | None
+    limit_lifetime: float | None
+    pending: int
+    problem: str | None
+    sentence: str
+
+
+def disclosure(
+    directory: str | os.PathLike[str], *, clock: Callable[[], float] = time.time
+) -> Disclosure:
+    """What the device that keeps its reports in a directory has said.
+
+    Never raises because of what is, or is not, in the directory: `Disclosure.problem` says what is
+    wrong with it. Creates and changes nothing.
+
+    Args:
+        directory: the one that was given to `Client`.
+        clock: seconds since 1970-01-01.
+    """
+    path = Path(directory)
+    try:
+        names = {each.name for each in path.iterdir()}
+    except (FileNotFoundError, NotADirectoryError, ValueError):
+        return _disclosed([], [], None, NO_DIRECTORY)
+    except OSError:
+        return _disclosed([], [], None, UNREADABLE)
+    if names.isdisjoint((_LEDGER, _SPOOL)):
+        return _disclosed([], [], None, NOTHING)
+    reports: list[Any] = []
+    specs: list[Any] = []
+    spent = problem = None
+    try:
+        with held(path):
+            try:
+                reports, specs = fetched(path / _SPOOL, _REPORTS, _SPECS)
+            except (sqlite3.Error, OSError, ValueError):
+                problem = SPOOL_UNREADABLE
+            (account,) = fetched(path / _LEDGER, _ACCOUNT)
+        spent = _spent(account, epoch_at(clock()))
+    except BlockingIOError:
+        problem = IN_USE
+    except (sqlite3.Error, OSError, LookupError, ValueError, TypeError):
+        problem = LEDGER_UNREADABLE if problem is None else f"{problem}, and {LEDGER_UNREADABLE}"
+    return _disclosed(reports, specs, spent, problem)
+
+
+def in_memory(
+    spool: sqlite3.Connection, ledger: sqlite3.Connection, clock: Callable[[], float]
+) -> Disclosure:
+    """The same of a device that has no directory, as tests have.
+
+    Args:
+        spool: of the schema of `deniable._storage.spool`.
+        ledger: of the schema of `deniable._storage.ledger`.
+        clock: seconds since 1970-01-01.
+    """
+    reports, specs = (spool.execute(query).fetchall() for query in (_REPORTS, _SPECS))
+    spent = _spent(ledger.execute(_ACCOUNT).fetchall(), epoch_at(clock()))
+    return _disclosed(reports, specs, spent, None)
+
+
+def _spent(account: list[Any], epoch: int) -> tuple[float, float]:
+    """Nats of this day and of the lifetime."""
+    latest, today, lifetime = account[0]
+    if not 0 <= today <= lifetime:
+        raise ValueError("a day costs no more than a life")
+    return (0 if epoch > latest else today) / NANO, lifetime / NANO
+
+
+class _Described(NamedTuple):
+    """What the directory knows of one digest."""
+
+    spec: Spec
+    epsilon: float
+    limits: tuple[float, float]
+
+
+def _disclosed(
+    reports: list[Any],
+    specs: list[Any],
+    spent: tuple[float, float] | None,
+    problem: str | None,
+) -> Disclosure:
+    known = {}
+    for digest, description in specs:
+        with contextlib.suppress(Exception):  # whatever stands there, it describes nothing
+            known[digest] = _described(digest, description)
+    said = [_said(known.get(digest), *columns) for digest, *columns in reports]
+    said.sort(key=lambda each: (-each.day.toordinal(), not each.pending, each.metric))
+    today, lifetime = spent or (None, None)
+    day, life = next((each.limits for each in known.values()), (None, None))
+    pending = sum(each.pending for each in said)
+    application = next((each.spec.application for each in known.values()), "")
+    return Disclosure(
+        application=application,
+        said=tuple(said),
+        epsilon_today=today,
+        epsilon_lifetime=lifetime,
+        limit_per_day=day,
+        limit_lifetime=life,
+        pending=pending,
+        problem=problem,
+        sentence=summary.paragraph(
+            application,
+            sent=len(said) - pending,
+            pending=pending,
+            mechanisms=[each.spec.mechanism for each in known.values()],
+            lifetime=lifetime,
+            problem=problem,
+        ),
+    )
+
+
+def _described(digest: bytes, description: str) -> _Described:
+    data = json.loads(description)
+    spec = Spec.from_canonical(data["spec"])
+    if spec.digest != digest:
+        raise ValueError("a description has the digest that it stands under")
+    day, life = (float(limit) / NANO for limit in data["limits"])
+    return _Described(spec, spec.mechanism.epsilon, (day, life))
+
+
+def _said(known: _Described | None, epoch: object, report: object, pending: object) -> Said:
+    number = epoch if isinstance(epoch, int) and 0 <= epoch <= _LAST_EPOCH else 0
+    day, waits = _DAY_ZERO + timedelta(days=number), bool(pending)
+    if known is None or not isinstance(report, bytes):
+        return Said("", day, _LOST, waits, (), None)
+    try:
+        sentence, chances = words_for(known.spec, report)
+    except (LookupError, ValueError):
+        sentence, chances = _LOST, ()
+    return Said(known.spec.name, day, sentence, waits, chances, known.epsilon)

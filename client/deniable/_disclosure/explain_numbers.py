@@ -1,0 +1,153 @@
+"""Reports about numbers, in words."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import TYPE_CHECKING, Final, cast
+
+from deniable._disclosure.decode import bits_of
+from deniable._disclosure.phrases import Chance, number, odds, several
+from deniable_shared.mechanisms import DiscreteLaplace, Hybrid, SquareWave
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from deniable_shared.mechanisms.dbitflip import GroupedBins
+    from deniable_shared.mechanisms.duchi import BitMean
+    from deniable_shared.mechanisms.noise import AdditiveNoise, DiscreteGaussian
+    from deniable_shared.mechanisms.window import WindowMechanism
+    from deniable_shared.spec import Spec
+
+_Told = tuple[str, tuple[Chance, ...]]
+
+
+def _bit(spec: Spec, report: bytes) -> _Told:
+    return _told_bit(spec, cast("BitMean", spec.mechanism), int.from_bytes(report, "big"))
+
+
+def _told_bit(spec: Spec, mechanism: BitMean, outcome: int) -> _Told:
+    lie = float(mechanism.lie)
+    answer, near, far = (("low", 0, 1), ("high", 1, 0))[outcome]
+    return (
+        f"said '{answer}', where only 'low' or 'high' could be said; would have said so with "
+        f"probability {odds(1 - lie)} if the number were {_place(spec, near)}, {odds(lie)} if it "
+        f"were {_place(spec, far)}, and something in between for numbers in between"
+    ), (Chance(answer, 1 - lie, lie),)
+
+
+def _window(spec: Spec, report: bytes) -> _Told:
+    return _told_window(spec, cast("WindowMechanism", spec.mechanism), report)
+
+
+def _told_window(spec: Spec, mechanism: WindowMechanism, report: bytes, first: int = 0) -> _Told:
+    outcome = int.from_bytes(report, "big") - first
+    if outcome >= mechanism.outcomes:
+        raise ValueError("a report is one of the outcomes")
+    low = max(0, outcome - mechanism.window + 1)
+    high = min(outcome, mechanism.size - 1)
+    if isinstance(mechanism, SquareWave):
+        ends = Fraction(low, mechanism.size), Fraction(high + 1, mechanism.size)
+    else:
+        ends = Fraction(low, mechanism.size - 1), Fraction(high, mechanism.size - 1)
+    statement = f"about {_place(spec, ends[0])}"
+    if ends[0] < ends[1]:
+        statement = f"between {_place(spec, ends[0])} and {_place(spec, ends[1])}"
+    near, far = mechanism.chances
+    if high - low + 1 == mechanism.size:
+        answer = f"said it is {statement}, which is true of every number"
+        return answer, (Chance(statement, near, near),)
+    return (
+        f"said it is {statement}; what is said covers the true number with probability "
+        f"{odds(near * mechanism.window)}, and is anywhere else otherwise"
+    ), (Chance(statement, near, far),)
+
+
+def _hybrid(spec: Spec, report: bytes) -> _Told:
+    mechanism = cast("Hybrid", spec.mechanism)
+    outcome = int.from_bytes(report, "big")
+    bits = mechanism.bit.outcomes
+    if outcome < bits:
+        return _told_bit(spec, mechanism.bit, outcome)
+    return _told_window(spec, mechanism.inner, report, first=bits)
+
+
+def _noisy(spec: Spec, report: bytes) -> _Told:
+    mechanism = cast("AdditiveNoise", spec.mechanism)
+    outcome = int.from_bytes(report, "big")
+    if outcome >= mechanism.outcomes:
+        raise ValueError("a report is one of the outcomes")
+    said = _place(spec, Fraction(outcome - mechanism.reach, mechanism.steps))
+    noise = math.sqrt(mechanism.noise_variance) / mechanism.steps * float(_width(spec))
+    near = min(max(outcome - mechanism.reach, 0), mechanism.steps)
+    far = 0 if 2 * near > mechanism.steps else mechanism.steps
+    if_true, if_not = (_probability(mechanism, outcome, point) for point in (near, far))
+    return (
+        f"said {said}: its number, from {_place(spec, 0)} to {_place(spec, 1)}, plus a random one, "
+        f"typically {number(noise, 2)} up or down"
+    ), (Chance(said, if_true, if_not),)
+
+
+def _probability(mechanism: AdditiveNoise, outcome: int, point: int) -> float:
+    """Of an outcome, for a value at a point of the grid; the last ones stand for all beyond."""
+    noise = outcome - mechanism.reach - point
+    outermost = outcome in (0, mechanism.outcomes - 1)
+    if isinstance(mechanism, DiscreteLaplace):
+        decay = math.exp(-1 / mechanism.scale)
+        beyond = 1.0 if outermost else 1 - decay
+        return beyond * decay ** abs(noise) / (1 + decay)
+    parameter = cast("DiscreteGaussian", mechanism).noise
+    # From a parameter of 4 on the sum over all integers is that of the integral.
+    last = abs(noise) + mechanism.reach if outermost else abs(noise)
+    above = math.fsum(math.exp(-k * k / (2 * parameter)) for k in range(abs(noise), last + 1))
+    return above / math.sqrt(2 * math.pi * parameter)
+
+
+def _bins(spec: Spec, report: bytes) -> _Told:
+    mechanism = cast("GroupedBins", spec.mechanism)
+    size, asked = mechanism.size, mechanism.buckets
+    group = int.from_bytes(report[:2], "big")
+    if group >= size:
+        raise ValueError("a report names a group")
+    said = {(group + bit) % size for bit in bits_of(report[2:], asked)}
+    names = {
+        each: f"'{_place(spec, Fraction(each, size))} to {_place(spec, Fraction(each + 1, size))}'"
+        for each in sorted((group + place) % size for place in range(asked))
+    }
+    yes = [name for each, name in names.items() if each in said]
+    no = [name for each, name in names.items() if each not in said]
+    p, q = mechanism.support.p, mechanism.support.q
+    answers = [f"yes to {several(yes, 'and')}"] if yes else []
+    answers += [f"no to {several(no, 'and')}"] if no else []
+    chances = [Chance(f"yes to {several(yes, 'or')}", p, q)] if yes else []
+    chances += [Chance(f"no to {several(no, 'or')}", 1 - q, 1 - p)] if no else []
+    return (
+        f"is asked about {asked} of {size} ranges, always the same; said {', '.join(answers)}; "
+        f"says yes to the true one with probability {odds(p)}, to any other with probability "
+        f"{odds(q)}"
+    ), tuple(chances)
+
+
+def _place(spec: Spec, place: Fraction | int) -> str:
+    """A place in the range, 0 its lower end and 1 its upper, as a number."""
+    assert spec.range is not None
+    return number(spec.range[0] + place * _width(spec))
+
+
+def _width(spec: Spec) -> Fraction:
+    assert spec.range is not None
+    return spec.range[1] - spec.range[0]
+
+
+WRITERS: Final[Mapping[str, Callable[[Spec, bytes], _Told]]] = {
+    "dbitflip": _bins,
+    "duchi": _bit,
+    "gaussian": _noisy,
+    "hybrid": _hybrid,
+    "laplace": _noisy,
+    "ldbitflip": _bins,
+    "lduchi": _bit,
+    "piecewise": _window,
+    "sw": _window,
+}
+"""What puts a report of each mechanism for numbers into words, by the mechanism's name."""

@@ -1,0 +1,86 @@
+"""What recording one metric needs, worked out once."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import TYPE_CHECKING, Final
+
+from deniable._storage.cost import charge_of
+from deniable.randomizers import randomizer_for
+from deniable_shared.periods import SECONDS_PER_EPOCH, period
+
+if TYPE_CHECKING:
+    from deniable._randomness import Randomness
+    from deniable_shared.registry import Metric
+
+_UNIX_DAY_ZERO: Final = 719_163  # date(1970, 1, 1).toordinal()
+_PERIOD_DAYS: Final = {"day": 1, "week": 7, "month": 28}
+
+
+class Plan:
+    """How one metric is recorded.
+
+    Args:
+        metric: from the registry.
+        randomness: for its reports.
+        limits: nano-nats of one day and of a lifetime.
+        delay_seconds: the longest random delay that the application wants.
+
+    Attributes:
+        spec: of the metric.
+        charge: what a report costs.
+        randomizer: makes a report.
+        description: the spec and the limits, for those who explain reports without the registry.
+        delay_seconds: the longest random delay of a report; at most as long as a period.
+        owing: whether a period without a value is reported, too.
+        last_epoch: the last day on which it reports.
+        reported: the latest period known to be reported.
+    """
+
+    __slots__ = (
+        "charge",
+        "delay_seconds",
+        "description",
+        "last_epoch",
+        "owing",
+        "randomizer",
+        "reported",
+        "spec",
+    )
+
+    def __init__(
+        self,
+        metric: Metric,
+        randomness: Randomness,
+        limits: tuple[int, int],
+        delay_seconds: float,
+    ) -> None:
+        self.spec = metric.spec
+        self.charge = charge_of(metric.spec)
+        self.randomizer = randomizer_for(metric.spec, randomness)
+        self.description = json.dumps({"spec": metric.spec.canonical(), "limits": limits})
+        days = _PERIOD_DAYS.get(metric.spec.every, math.inf)
+        self.delay_seconds = min(delay_seconds, days * SECONDS_PER_EPOCH)
+        self.owing = metric.spec.absent is not None and metric.spec.every != "once"
+        expires = metric.expires
+        self.last_epoch = math.inf if expires is None else expires.toordinal() - _UNIX_DAY_ZERO
+        self.reported: float = -math.inf
+
+    def closing(self, number: int, near: int) -> tuple[int, float]:
+        """The end of a period, for a metric whose reports all seem to come from there.
+
+        Args:
+            number: of the period; not of the kind "once", which never ends.
+            near: a day in it or soon after.
+
+        Returns:
+            Its last day, or the metric's if that is earlier; and when the period is over, in
+            seconds since 1970-01-01.
+        """
+        every, last = self.spec.every, near
+        while period(every, last) > number:
+            last -= 1
+        while period(every, last + 1) <= number:
+            last += 1
+        return int(min(last, self.last_epoch)), float((last + 1) * SECONDS_PER_EPOCH)

@@ -1,0 +1,1 @@
+"""Signed configuration from the server."""

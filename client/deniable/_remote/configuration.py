@@ -1,0 +1,242 @@
+"""What the application's owners may ask of devices later: less. Never more, see docs/client.md.
+
+The registry pins a public key. A configuration that was signed with its private half can disable,
+thin and slow down; the aggregator only hands it on. There is no code here, and no field in
+`RemoteConfiguration`, through which anything else could be changed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import time
+
+from deniable import _import_lock
+from deniable._randomness import keyed
+from deniable._storage.device import STORAGE_ERRORS
+from deniable._storage.directory import write_durably
+from deniable_shared.errors import ParameterError
+from deniable_shared.periods import epoch_at
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+    from typing import Any, Final
+
+    from deniable._status import Journal
+    from deniable._storage.device import Device
+    from deniable._transport.http import Transport
+    from deniable_shared.registry import Registry
+    from deniable_shared.remote import RemoteConfiguration
+    from deniable_shared.spec import Spec
+
+FILE: Final = "remote.json"
+FETCH_TIMEOUT_SECONDS: Final = 5.0
+LOOK_SECONDS: Final = 60.0
+"""How often the file is looked at, which another process may have written."""
+
+MAX_SLOWED_SECONDS: Final = 7 * 86_400.0
+"""No delay is stretched beyond this, for the aggregator takes reports for a limited time."""
+
+_MAX_FILE_BYTES: Final = 16_384
+_FOUND: Final = 200
+
+
+class Remote:
+    """The remote configuration of one client; nothing at all if the registry pins no key.
+
+    Args:
+        registry: pins application and key.
+        device: in whose directory the configuration is kept, and whose lock guards it.
+        transport: is asked for the document if it has a method ``fetch``.
+        journal: where troubles are noted.
+        clock: seconds since 1970-01-01.
+
+    Attributes:
+        refused: how many documents were refused in this process.
+    """
+
+    def __init__(
+        self,
+        registry: Registry,
+        device: Device,
+        transport: Transport,
+        journal: Journal,
+        clock: Callable[[], float],
+    ) -> None:
+        self._application = registry.application
+        self._key = registry.remote_key
+        self._device = device
+        self._path: Path = device.directory / FILE
+        self._fetch: Callable[[str, float, int], tuple[int, bytes]] | None
+        self._fetch = getattr(transport, "fetch", None)
+        self._journal = journal
+        self._clock = clock
+        # By serial, each with its document; the highest is in force. Threads only ever add, so
+        # none can undo what another one learnt, and a fork finds no lock held.
+        self._known: dict[int, tuple[RemoteConfiguration, bytes]] = {}
+        self._asked: int | None = None
+        self._seen: tuple[int, ...] | None = None
+        self._look_at = 0.0
+        self.refused = 0
+
+    @property
+    def serial(self) -> int | None:
+        """The serial of the configuration in force, or None."""
+        configuration = None if self._key is None else self._current()
+        return None if configuration is None else configuration.serial
+
+    def disables(self, metric: str) -> bool:
+        """Whether a metric is to record nothing."""
+        if self._key is None:
+            return False
+        configuration = self._current()
+        return configuration is not None and configuration.disables(metric)
+
+    def thins(self, spec: Spec, period: int, secret: bytes) -> bool:
+        """Whether this device is to sit a period out.
+
+        The coin is derived from the device's secret: it falls the same way however often, and in
+        however many processes, the period is recorded, and a smaller share keeps a part of those
+        that a larger one keeps. It knows nothing of the value.
+
+        Args:
+            spec: of the metric.
+            period: the number of the period.
+            secret: the device's.
+        """
+        configuration = None if self._key is None else self._current()
+        if configuration is None:
+            return False
+        weight = configuration.thin.get(spec.name)
+        if weight is None:
+            return False
+        label = b"remote thin\0" + spec.digest + period.to_bytes(8, "big", signed=True)
+        return keyed(secret, label, 4).word() >= weight
+
+    def slowed(self, seconds: float) -> float:
+        """A delay or back-off, stretched, but not beyond a week."""
+        configuration = None if self._key is None else self._current()
+        if configuration is None:
+            return seconds
+        return max(seconds, min(seconds * configuration.slow, MAX_SLOWED_SECONDS))
+
+    def slowed_at_most(self, seconds: float) -> float:
+        """What `slowed` may have made of a delay under any configuration that there was."""
+        return seconds if self._key is None else max(seconds, MAX_SLOWED_SECONDS)
+
+    def uploaded(self) -> None:
+        """Asks for the configuration, at most once in a UTC day and over all processes.
+
+        Called by the uploader's thread right after a report was acknowledged: at any other time the
+        request would be one more sign of life. Never raises.
+        """
+        if self._key is None or self._fetch is None:
+            return
+        today = epoch_at(self._clock())
+        if self._asked != today:
+            self._load()
+        if self._asked == today:
+            return
+        self._asked = today
+        self._ask(self._fetch)
+        # The device notes why it cannot; what was learnt holds in this process.
+        with contextlib.suppress(*STORAGE_ERRORS):
+            self._device.use(self._merge, today)
+        self._asked = today
+
+    def _ask(self, fetch: Callable[[str, float, int], tuple[int, bytes]]) -> None:
+        with _import_lock.whole():
+            from deniable_shared.remote import MAX_DOCUMENT_BYTES, PATH
+
+        try:
+            status, document = fetch(PATH, FETCH_TIMEOUT_SECONDS, MAX_DOCUMENT_BYTES)
+            if status == _FOUND:
+                self._take(document)
+        except BaseException as error:  # noqa: BLE001  a transport may be cancelled, too
+            detail = error.strerror if isinstance(error, OSError) else None
+            self._journal.trouble("remote_unreachable", detail or type(error).__name__)
+
+    def _current(self) -> RemoteConfiguration | None:
+        now = time.monotonic()
+        if now >= self._look_at:
+            self._look_at = now + LOOK_SECONDS
+            self._load()
+        return self._in_force()[0]
+
+    def _in_force(self) -> tuple[RemoteConfiguration | None, bytes]:
+        return self._known[max(self._known)] if self._known else (None, b"")
+
+    def _load(self) -> bool:
+        """Reads the file if it is not the one that was read last, and verifies it again.
+
+        Returns:
+            Whether nothing is in the file that is not known now.
+        """
+        import json
+
+        try:
+            found = self._path.stat()
+            seen = (found.st_ino, found.st_mtime_ns, found.st_size)
+            if seen == self._seen:
+                return True
+            self._seen = seen
+            with self._path.open("rb") as file:
+                kept: Any = json.loads(file.read(_MAX_FILE_BYTES))
+            asked, document = kept["asked"], kept["document"].encode()
+            if type(asked) is not int:
+                raise ValueError
+        except (FileNotFoundError, NotADirectoryError):
+            return True
+        except OSError as error:
+            self._seen = None  # it may be readable the next time
+            self._journal.trouble("remote_unreadable", error.strerror or type(error).__name__)
+            return False
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+            self._refuse("the file is damaged")
+        else:
+            self._asked = asked
+            if document:
+                self._take(document)
+        return True
+
+    def _merge(self, asked: int) -> None:
+        # Another process may have got a newer one meanwhile, which must not be lost.
+        if self._load():
+            self._keep(asked)
+
+    def _keep(self, asked: int) -> None:
+        import json
+
+        kept = {"asked": asked, "document": self._in_force()[1].decode()}
+        write_durably(self._path, json.dumps(kept).encode())
+
+    def _take(self, document: bytes) -> None:
+        """Makes a document the configuration in force, or refuses it."""
+        if self._key is None or document == self._in_force()[1]:
+            return
+        with _import_lock.whole():
+            from deniable._remote.ed25519 import verify
+            from deniable_shared.remote import CONTEXT, parse, unseal
+
+        try:
+            payload, signature = unseal(document)
+            if not verify(self._key, CONTEXT + payload, signature):
+                self._refuse("the signature does not fit")
+                return
+            configuration = parse(payload)
+        except ParameterError as error:
+            self._refuse(f"{error.name} must be {error.constraint}")
+            return
+        serial = configuration.serial
+        if configuration.application != self._application:
+            self._refuse("it is for another application")
+        elif serial < max(self._known, default=serial):
+            self._refuse("its serial is older")
+        elif self._known.setdefault(serial, (configuration, document))[0] != configuration:
+            self._refuse("its serial was used before")
+
+    def _refuse(self, reason: str) -> None:
+        self.refused += 1
+        self._journal.trouble("remote_refused", f"a remote configuration was refused: {reason}")

@@ -1,0 +1,304 @@
+"""The spool: reports that wait on this device to be uploaded. It holds nothing but noise.
+
+What the aggregator took is kept for a while too, without the upload's id or any time but its day,
+so that the user can be shown what this device has said.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+
+from deniable._status import Dropped
+from deniable._storage import sqlite
+from deniable._storage.spool_file import SpoolFile
+from deniable._storage.stored_report import SPREAD, Pending, pending
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from pathlib import Path
+    from typing import Final
+
+    from deniable._status import Journal
+
+MAX_REPORTS: Final = 10_000
+MAX_SENT: Final = 2_000
+"""So many delivered reports are remembered at most, the latest ones."""
+MAX_AGE_DAYS: Final = 30
+"""Older reports are dropped once they were tried: the aggregator has closed their day long before.
+Delivered ones are remembered as long."""
+
+# A report whose spec is not described is not added: another process may have cleared the file.
+_ADD: Final = """
+INSERT INTO report (upload_id, digest, epoch, payload, spent, due, tries, claimant)
+SELECT ?, digest, ?, ?, ?, ?, 0, 0 FROM spec WHERE digest = ?
+"""
+_OVERDUE: Final = """
+SELECT number FROM report WHERE due <= ? AND (? OR claimant != ? AND epoch > ?) OR due > ?
+"""
+_DROP_OLDEST: Final = """
+DELETE FROM report WHERE number IN (SELECT number FROM report ORDER BY number LIMIT ?)
+"""
+_COUNT: Final = "SELECT count(*) FROM report"
+
+
+class Spool(SpoolFile):
+    """The spool file of one device. Not thread-safe: its owner holds a lock.
+
+    Args:
+        path: see `SpoolFile`, as is the next one.
+        journal: see there.
+
+    Raises:
+        sqlite3.Error, OSError: see there.
+    """
+
+    def __init__(self, path: Path, journal: Journal) -> None:
+        self._counted_from = self._count_at = 0
+        self._described: set[bytes] = set()
+        super().__init__(path, journal)
+
+    def add(
+        self,
+        upload_id: bytes,
+        digest: bytes,
+        epoch: int,
+        payload: bytes,
+        spent: int,
+        due: float,
+        description: str,
+    ) -> None:
+        """Stores a report; if the spool is full, the oldest ones make room and are counted.
+
+        Args:
+            upload_id: see `Pending`, as are the next five.
+            digest: of its spec.
+            epoch: its UTC day.
+            payload: the report.
+            spent: what the ledger had spent.
+            due: when it is to be sent.
+            description: what `disclosure` needs to explain reports of this spec; kept once, and
+                written anew by the first report through this object.
+        """
+        row = (upload_id, epoch, payload, spent, due, digest)
+        try:
+            number = self._insert(row, description)
+        except (sqlite3.Error, UnicodeDecodeError) as error:
+            if sqlite.is_damage(error):
+                self._begin_anew()
+            elif not (sqlite.is_full(error) and self._make_room()):
+                raise
+            number = self._insert(row, description)
+        # Other processes add as well, and numbers start again once the spool was empty: counting
+        # is due when the numbers could have reached the cap.
+        if not self._counted_from <= number < self._count_at:
+            self._keep_newest(number)
+
+    def count(self) -> int:
+        """How many reports are stored."""
+        return self._number(_COUNT)
+
+    def due(self, now: float, horizon: float, limit: int) -> list[Pending]:
+        """Reports whose time has come, the longest overdue first.
+
+        Args:
+            now: in seconds since 1970-01-01.
+            horizon: a due time beyond this moment was written by a clock that was ahead; it counts
+                as come.
+            limit: how many at most.
+        """
+        query = "SELECT * FROM report WHERE due <= ? OR due > ? ORDER BY due LIMIT ?"
+        return self._select(query, (now, horizon, limit))
+
+    def spread(
+        self,
+        report: Pending,
+        now: float,
+        horizon: float,
+        time: Callable[[], float],
+        *,
+        late: int,
+        again: bool,
+    ) -> None:
+        """Gives all reports that are due but this one another time.
+
+        Args:
+            report: the one that is sent now.
+            now: see `due`, as is the next one.
+            horizon: see there.
+            time: returns when another one is to be sent.
+            late: reports of this day, in days since 1970-01-01, and of earlier ones cannot wait.
+            again: whether even those are given another time, and those that had one before.
+        """
+        row = (now, again, SPREAD, late, horizon)
+        numbers = self._healing(lambda: self._connection.execute(_OVERDUE, row).fetchall())
+        query = "UPDATE report SET due = ?, claimant = ? WHERE number = ?"
+        rows = [(time(), SPREAD, number) for (number,) in numbers if number != report.number]
+
+        def write() -> None:
+            with self._connection:  # thousands of commits would keep others waiting
+                self._connection.execute("BEGIN IMMEDIATE")
+                self._connection.executemany(query, rows)
+
+        if rows:
+            self._healing(write)
+
+    def between(self, after: int, last: int, limit: int) -> list[Pending]:
+        """Reports with a number above `after` and up to `last`, in the order they were recorded."""
+        query = "SELECT * FROM report WHERE number > ? AND number <= ? ORDER BY number LIMIT ?"
+        return self._select(query, (after, last, limit))
+
+    def last_number(self) -> int:
+        """The number of the newest report, 0 if there is none."""
+        return self._number("SELECT ifnull(max(number), 0) FROM report")
+
+    def next_due(self) -> float | None:
+        """When the next report is due, or None if there is none."""
+        query = "SELECT due FROM report ORDER BY due LIMIT 1"
+        return self._healing(lambda: self._one(query, float))
+
+    def claim(self, report: Pending, due: float) -> bool:
+        """Takes a report for one try: to everybody else it is due later from now on.
+
+        Returns:
+            False if it was sent, dropped or claimed by somebody else in the meantime.
+        """
+        query = "UPDATE report SET due = ?, tries = ?, claimant = ? WHERE number = ? AND due = ?"
+        row = (due, report.tries + 1, os.getpid(), report.number, report.due)
+        return self._healing(lambda: self._connection.execute(query, row).rowcount == 1)
+
+    def postpone(self, report: Pending, due: float) -> None:
+        """Writes down when a report may be tried again."""
+        query = "UPDATE report SET due = ?, claimant = 0 WHERE number = ? AND upload_id = ?"
+        row = (due, report.number, report.upload_id)
+        self._healing(lambda: self._connection.execute(query, row))
+
+    def uploaded(self) -> int:
+        """Nano-nats that the ledger had ever spent once it had paid for all that was uploaded."""
+        return self._number("SELECT spent FROM uploaded")
+
+    def delivered(self, report: Pending) -> bool:
+        """Moves a report that the aggregator took to those that are remembered.
+
+        Returns:
+            False if it was gone already.
+        """
+        keep = "INSERT INTO sent (digest, epoch, payload) VALUES (?, ?, ?)"
+        row = (report.digest, report.epoch, report.payload)
+        # Forgetting first: a failure in between loses a memory, and never sends a report again.
+        if not self.refused(report):
+            return False
+        try:
+            number = self._healing(lambda: self._connection.execute(keep, row).lastrowid or 0)
+        except sqlite3.Error as error:
+            if not sqlite.is_full(error):
+                raise
+            return True  # what waits to be sent matters more
+        if number > MAX_SENT:
+            prune = "DELETE FROM sent WHERE number <= ?"
+            self._healing(lambda: self._connection.execute(prune, (number - MAX_SENT,)))
+        return True
+
+    def refused(self, report: Pending) -> bool:
+        """Deletes a report that the aggregator will never take; False if it was gone already."""
+        mark = "UPDATE uploaded SET spent = max(spent, ?)"
+        self._healing(lambda: self._connection.execute(mark, (report.spent,)))
+        query = "DELETE FROM report WHERE number = ? AND upload_id = ?"
+        row = (report.number, report.upload_id)
+        return self._healing(lambda: self._connection.execute(query, row).rowcount == 1)
+
+    def drop_before(self, epoch: int, owing: Iterable[bytes]) -> None:
+        """Drops and counts pending reports of days before this one, and forgets delivered ones.
+
+        Only those that were tried: it may be the clock that is wrong, and the aggregator knows.
+
+        Args:
+            epoch: the first day that is kept.
+            owing: digests of metrics of which others are dropped, too, for they report absence, and
+                absence on such a day is not reported any more.
+        """
+        query = "DELETE FROM report WHERE epoch < ? AND (tries > 0 OR digest = ?)"
+        rows = [(epoch, digest) for digest in (b"", *owing)]
+        count = self._healing(lambda: self._connection.executemany(query, rows).rowcount)
+        forget = "DELETE FROM sent WHERE epoch < ?"
+        self._healing(lambda: self._connection.execute(forget, (epoch,)))
+        self._journal.drop(Dropped.TOO_OLD, count)
+
+    def drop_unpaid(self, lifetime: int) -> None:
+        """Drops and counts reports whose debit is not in the ledger any more.
+
+        After a power failure the spool may have kept what the ledger lost; the period may then be
+        reported, and paid for, again.
+
+        Args:
+            lifetime: nano-nats that the ledger has ever spent.
+        """
+        query = "DELETE FROM report WHERE spent > ?"
+        count = self._healing(lambda: self._connection.execute(query, (lifetime,)).rowcount)
+        self._journal.drop(Dropped.DEBIT_LOST, count)
+
+    def clear(self, reason: Dropped = Dropped.CONSENT_WITHDRAWN) -> int:
+        """Deletes everything: what is pending, was delivered or set aside, and which metrics.
+
+        Args:
+            reason: what the pending reports are counted as.
+
+        Returns:
+            How many reports were pending.
+        """
+        count = self._healing(self._wipe)
+        self._journal.drop(reason, count)
+        return count
+
+    def _select(self, query: str, row: tuple[float, ...]) -> list[Pending]:
+        def read() -> list[Pending]:
+            return [pending(columns) for columns in self._connection.execute(query, row)]
+
+        return self._healing(read)
+
+    def _insert(self, row: tuple[object, ...], description: str) -> int:
+        digest = row[-1]
+        assert isinstance(digest, bytes)
+        execute = self._additions.execute
+        if digest in self._described:
+            added = execute(_ADD, row)
+            if added.rowcount:
+                return added.lastrowid or 0
+        execute("REPLACE INTO spec VALUES (?, ?)", (digest, description))
+        self._described.add(digest)
+        return execute(_ADD, row).lastrowid or 0
+
+    def _wipe(self) -> int:
+        execute = self._connection.execute
+        execute("PRAGMA secure_delete = ON")
+        count = execute("DELETE FROM report").rowcount
+        execute("DELETE FROM sent")
+        execute("DELETE FROM spec")
+        execute("PRAGMA secure_delete = OFF")
+        execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+        self._aside.unlink(missing_ok=True)
+        return count
+
+    def _keep_newest(self, number: int) -> None:
+        count = self.count()
+        if count > MAX_REPORTS:
+            # A twentieth more than needed: counting takes milliseconds, and is to be so rare that
+            # not even one call of `record` in a hundred notices.
+            count -= self._drop_oldest(count - MAX_REPORTS + MAX_REPORTS // 20)
+        self._counted_from = number
+        self._count_at = number + MAX_REPORTS - count + 1
+
+    def _make_room(self) -> bool:
+        if not self._is_at_its_cap():
+            return False  # the disk is full, not the spool: dropping would help nobody
+        if self._healing(lambda: self._connection.execute("DELETE FROM sent").rowcount):
+            return True
+        self._drop_oldest(-(-self.count() // 10))
+        return True
+
+    def _drop_oldest(self, count: int) -> int:
+        dropped = self._healing(lambda: self._connection.execute(_DROP_OLDEST, (count,)).rowcount)
+        self._journal.drop(Dropped.SPOOL_FULL, dropped)
+        return dropped

@@ -1,0 +1,162 @@
+"""The file of a spool: opened, checked, and set aside if it is damaged."""
+
+from __future__ import annotations
+
+import sqlite3
+
+from deniable._status import Dropped
+from deniable._storage import sqlite
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+    from typing import Final, TypeVar
+
+    from deniable._status import Journal
+
+    _T = TypeVar("_T")
+
+VERSION: Final = 4
+MAX_BYTES: Final = 16 << 20
+_LOGS: Final = ("-wal", "-shm")
+_ASIDE: Final = ".corrupt"
+SCHEMA: Final = """
+CREATE TABLE report (
+    number INTEGER PRIMARY KEY,
+    upload_id BLOB NOT NULL,
+    digest BLOB NOT NULL,
+    epoch INTEGER NOT NULL,
+    payload BLOB NOT NULL,
+    spent INTEGER NOT NULL,
+    due REAL NOT NULL,
+    tries INTEGER NOT NULL,
+    claimant INTEGER NOT NULL
+);
+CREATE TABLE sent (
+    number INTEGER PRIMARY KEY,
+    digest BLOB NOT NULL,
+    epoch INTEGER NOT NULL,
+    payload BLOB NOT NULL
+);
+CREATE TABLE spec (digest BLOB NOT NULL UNIQUE, description TEXT NOT NULL);
+CREATE TABLE uploaded (spent INTEGER NOT NULL);
+INSERT INTO uploaded VALUES (0)
+"""
+
+
+class SpoolFile:
+    """A file of reports. Not thread-safe: its owner holds a lock.
+
+    A file that is damaged, or of another version, is set aside under the name ``<name>.corrupt``
+    and counted, and a fresh one begins.
+
+    Args:
+        path: of the file; it is made if it does not exist.
+        journal: where dropped reports are counted.
+
+    Raises:
+        sqlite3.Error: if it cannot be used for another reason than damage.
+        OSError: if it cannot be made.
+    """
+
+    def __init__(self, path: Path, journal: Journal) -> None:
+        self._path = path
+        self._aside = path.with_name(path.name + _ASIDE)
+        self._journal = journal
+        try:
+            self._begin()
+        except (sqlite3.Error, UnicodeDecodeError) as error:
+            if not sqlite.is_damage(error):
+                raise
+            self._set_aside()
+            self._begin()
+
+    def close(self) -> None:
+        """Closes the file."""
+        self._connection.close()
+
+    def abandon(self) -> None:
+        """Lets nothing more be done with the file, which another process goes on to use."""
+        sqlite.seal(self._connection)
+
+    def _begin(self) -> None:
+        self._connection = self._open()
+        self._additions = self._connection.cursor()  # making one for each statement is felt
+
+    def _begin_anew(self) -> None:
+        self._connection.close()
+        self._set_aside()
+        self._begin()
+
+    def _open(self) -> sqlite3.Connection:
+        sqlite.create(self._path)
+        connection = sqlite.connect(self._path)
+        try:
+            if sqlite.version(connection) == 0:
+                sqlite.initialise(connection, SCHEMA, VERSION)
+            if sqlite.version(connection) != VERSION:
+                raise sqlite.damage("the spool is not one of this version")
+            if not sqlite.is_sound(connection):
+                raise sqlite.damage("reports could be out of reach")
+            sqlite.log_ahead(connection)
+            connection.execute(f"PRAGMA max_page_count = {MAX_BYTES // sqlite.PAGE_BYTES}")
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def _is_at_its_cap(self) -> bool:
+        pages: int = self._connection.execute("PRAGMA page_count").fetchone()[0]
+        return pages >= MAX_BYTES // sqlite.PAGE_BYTES
+
+    def _number(self, query: str) -> int:
+        def read() -> int:
+            number = self._one(query, int)
+            if number is None:
+                raise sqlite.damage("a row is missing")
+            return number
+
+        return self._healing(read)
+
+    def _one(self, query: str, kind: type[_T]) -> _T | None:
+        """The one value that is asked for, or None if there is no row."""
+        row = self._connection.execute(query).fetchone()
+        if row is None:
+            return None
+        if type(row[0]) is not kind:
+            raise sqlite.damage("a value is not of its kind")
+        value: _T = row[0]
+        return value
+
+    def _healing(self, operation: Callable[[], _T]) -> _T:
+        try:
+            return operation()
+        except (sqlite3.Error, UnicodeDecodeError) as error:
+            if not sqlite.is_damage(error):
+                raise
+        self._begin_anew()
+        return operation()
+
+    def _set_aside(self) -> None:
+        for suffix in _LOGS:
+            self._path.with_name(self._path.name + suffix).unlink(missing_ok=True)
+        self._path.replace(self._aside)
+        self._journal.drop(Dropped.SPOOL_CORRUPT)
+        self._journal.trouble(
+            "spool_corrupt", "the spool was damaged, or of another version, and set aside"
+        )
+
+
+def delete(path: Path) -> None:
+    """Deletes a spool that cannot be opened, and the one that was set aside before it.
+
+    Args:
+        path: of the file; need not exist.
+
+    Raises:
+        OSError: if that cannot be done, either.
+    """
+    for suffix in ("", *_LOGS, _ASIDE):
+        path.with_name(path.name + suffix).unlink(missing_ok=True)

@@ -1,0 +1,1 @@
+"""What ``deniable.testing`` and its pytest plugin are made of."""

@@ -1,0 +1,107 @@
+"""A transport for tests: it plays the aggregator inside the process."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING, Final
+
+from deniable._transport.http import Response
+from deniable_shared import wire
+
+if TYPE_CHECKING:
+    from deniable_shared.wire import Part
+
+ACCEPTED: Final = 204
+
+
+class InMemoryTransport:
+    """Collects uploads instead of sending them. Safe for threads.
+
+    ::
+
+        transport = InMemoryTransport()
+        client = deniable.Client(
+            "metrics.toml", directory=tmp_path / "device", transport=transport, consent=True
+        )
+        client.record("theme", "dark")
+        client.flush()
+        assert len(transport.reports) == 1
+
+    It acknowledges everything until it is told otherwise with `answer`, `fail` or `hang`; the last
+    of these calls holds. What it collects stays in the process that sends: after a fork parent and
+    child have one each.
+
+    Attributes:
+        bodies: every upload that was sent, each try of it, in order.
+        closings: how often the client said that it has nothing more to send for now.
+    """
+
+    def __init__(self) -> None:
+        self.bodies: list[bytes] = []
+        self.closings = 0
+        self._acknowledged: dict[bytes, tuple[Part, ...]] = {}
+        self._answer: Response | Exception = Response(ACCEPTED)
+        self._free = threading.Event()
+        self._free.set()
+        self._lock = threading.Lock()
+
+    @property
+    def reports(self) -> list[Part]:
+        """The acknowledged reports, each once however often it was sent.
+
+        A report is its spec's ``digest``, its ``epoch`` (UTC day, in days since 1970-01-01) and its
+        ``payload``, which is noise.
+        """
+        with self._lock:
+            return [part for parts in self._acknowledged.values() for part in parts]
+
+    def answer(self, status: int, retry_after_seconds: float | None = None) -> None:
+        """Answers every upload from now on with this status; 204 acknowledges."""
+        self._set(Response(status, retry_after_seconds))
+
+    def fail(self, error: Exception | None = None) -> None:
+        """Raises this error for every upload from now on; a refused connection by default."""
+        self._set(error or ConnectionRefusedError("the transport was told to fail"))
+
+    def hang(self) -> None:
+        """Lets every upload wait until `release`, or until its timeout is over."""
+        self._free.clear()
+
+    def release(self) -> None:
+        """Ends `hang`; uploads that were waiting get the answer that was set before."""
+        self._free.set()
+
+    def send(self, body: bytes, timeout_seconds: float) -> Response:
+        """Takes an upload.
+
+        Raises:
+            TimeoutError: if it was told to hang and was not released in time.
+            Exception: what it was told to raise.
+            WireError: if the body is not an upload.
+        """
+        with self._lock:
+            self.bodies.append(body)
+        if not self._free.wait(timeout_seconds):
+            raise TimeoutError("timed out")
+        with self._lock:
+            answer = self._answer
+            if isinstance(answer, Exception):
+                raise answer
+            if answer.status == ACCEPTED:
+                upload = wire.decode(body)
+                self._acknowledged.setdefault(upload.id, upload.parts)
+            return answer
+
+    def close(self) -> None:
+        """Counts that the client has nothing more to send for now."""
+        with self._lock:
+            self.closings += 1
+
+    def __repr__(self) -> str:
+        with self._lock:
+            return f"InMemoryTransport({len(self._acknowledged)} uploads acknowledged, for tests)"
+
+    def _set(self, answer: Response | Exception) -> None:
+        with self._lock:
+            self._answer = answer
+        self._free.set()

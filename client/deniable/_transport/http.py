@@ -1,0 +1,257 @@
+"""How an upload reaches the aggregator: one small interface, and HTTP from the standard library."""
+
+from __future__ import annotations
+
+import errno
+import os
+import time
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
+from urllib.parse import urlsplit
+
+from deniable import _import_lock
+from deniable_shared.errors import ParameterError
+from deniable_shared.wire import CONTENT_TYPE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from http.client import HTTPResponse
+    from ssl import SSLContext
+
+    from deniable._transport.connection import Proxy
+
+OK: Final = 200
+PATH: Final = "/v1/reports"
+USER_AGENT: Final = "deniable/1"
+MAX_RETRY_AFTER_SECONDS: Final = 3_600.0
+
+
+class Response(NamedTuple):
+    """What the aggregator answered; bodies are never looked at.
+
+    Attributes:
+        status: of HTTP; 204 acknowledges an upload.
+        retry_after_seconds: how long it asks to be left alone, or None; an hour at most.
+    """
+
+    status: int
+    retry_after_seconds: float | None = None
+
+
+class Transport(Protocol):
+    """Carries uploads. Called by one thread at a time, and perhaps in a forked child.
+
+    A class whose transports can be called by several threads at a time may say by how many in an
+    attribute ``lanes`` of its own; a flush then ends sooner. One that is derived from it has to say
+    so again. A transport may also have a method ``fetch(path, timeout_seconds, limit_bytes)``,
+    which returns the status and the body of a GET, as `HttpTransport.fetch` does. Without it remote
+    configuration is not used.
+    """
+
+    def send(self, body: bytes, timeout_seconds: float) -> Response:
+        """Delivers one upload.
+
+        Args:
+            body: the same bytes at every try.
+            timeout_seconds: after this time it should have raised.
+
+        Raises:
+            Exception: of any kind if there was no answer; the upload is tried again later.
+        """
+
+    def close(self) -> None:
+        """Gives up what is held open, for there is nothing to send now; `send` may follow."""
+
+
+class HttpTransport:
+    """POSTs uploads with http.client, over a connection of its own for each.
+
+    Whoever sees two uploads on one connection knows that they come from one device, so none is used
+    twice. Redirects are not followed. Certificates are always verified, against the system's
+    authorities or those in `ca_file`.
+
+    Args:
+        endpoint: the aggregator's base URL; ``https``, or ``http`` to this very machine.
+        key: the application's write key.
+        proxy: ``"environment"`` reads HTTPS_PROXY, ALL_PROXY and NO_PROXY at every upload; None
+            goes directly; or ``http://[user:password@]host:port``. A proxy is asked for a tunnel
+            and sees host and port. An endpoint on this machine is reached directly.
+        ca_file: PEM certificates of the authorities to trust instead of the system's.
+
+    Raises:
+        ParameterError: if an argument cannot be used.
+    """
+
+    lanes = 4
+    """How many uploads may be under way at a time."""
+
+    def __init__(
+        self,
+        endpoint: str,
+        key: str,
+        *,
+        proxy: str | None = "environment",
+        ca_file: str | os.PathLike[str] | None = None,
+    ) -> None:
+        self._tls, self._host, self._port, self._base = _parse(endpoint)
+        if not (isinstance(key, str) and key and key.isascii() and key.isprintable()):
+            raise ParameterError("key", "printable ASCII text", "something else (not shown)")
+        self._headers = {
+            "Authorization": f"Bearer {key}",
+            "User-Agent": USER_AGENT,
+            "Connection": "close",
+        }
+        self._proxy: Proxy | str | None = proxy
+        if proxy is not None and proxy != "environment":
+            from deniable._transport.connection import parse_proxy
+
+            self._proxy = parse_proxy(proxy)
+            if not self._tls:
+                raise ParameterError("proxy", "left out for an endpoint without TLS", "one")
+        if ca_file is not None and not (
+            self._tls and isinstance(ca_file, str | os.PathLike) and Path(ca_file).is_file()
+        ):
+            raise ParameterError("ca_file", "a file, for an endpoint with TLS", ca_file)
+        # Wherever the host application changes to later.
+        self._ca_file = None if ca_file is None else Path(ca_file).absolute()
+        self._context: SSLContext | None = None
+
+    def __repr__(self) -> str:
+        scheme = "https" if self._tls else "http"
+        host = f"[{self._host}]" if ":" in self._host else self._host
+        return f"HttpTransport({scheme}://{host}:{self._port}{self._base})"
+
+    def send(self, body: bytes, timeout_seconds: float) -> Response:
+        """Delivers one upload.
+
+        Args:
+            body: an upload.
+            timeout_seconds: bounds the whole exchange, proxy and TLS included, but not name
+                resolution, which the system does not let a program bound.
+
+        Raises:
+            OSError: if there was no answer, or its head is longer than 32 KiB.
+            http.client.HTTPException: if the answer was not HTTP.
+        """
+        headers = {**self._headers, "Content-Type": CONTENT_TYPE}
+        with self._exchange("POST", PATH, body, headers, timeout_seconds, 0) as response:
+            return Response(response.status, _seconds(response.getheader("Retry-After")))
+
+    def fetch(self, path: str, timeout_seconds: float, limit_bytes: int) -> tuple[int, bytes]:
+        """GETs a small document.
+
+        Args:
+            path: below the endpoint, with a slash in front.
+            timeout_seconds: as in `send`.
+            limit_bytes: the longest body that is read.
+
+        Returns:
+            The status and, if that is 200, the body.
+
+        Raises:
+            OSError: if there was no answer, or it is longer than the limit.
+            http.client.HTTPException: if the answer was not HTTP.
+        """
+        with self._exchange(
+            "GET", path, None, self._headers, timeout_seconds, limit_bytes
+        ) as response:
+            if response.status != OK:
+                return response.status, b""
+            body = response.read(limit_bytes + 1)
+            if len(body) > limit_bytes:
+                raise OSError(errno.EMSGSIZE, "the answer is too long")
+            if response.length:
+                raise ConnectionResetError(errno.ECONNRESET, "the answer ended early")
+            return response.status, body
+
+    def close(self) -> None:
+        """Does nothing: no connection outlives its upload."""
+
+    @contextmanager
+    def _exchange(
+        self,
+        method: str,
+        path: str,
+        body: bytes | None,
+        headers: dict[str, str],
+        timeout_seconds: float,
+        limit_bytes: int,
+    ) -> Iterator[HTTPResponse]:
+        deadline = time.monotonic() + timeout_seconds
+        # What follows costs 20 ms to import, which a program without uploads never pays.
+        with _import_lock.whole():
+            from http.client import HTTPConnection, HTTPSConnection
+
+            from deniable._transport.connection import (
+                MAX_HEAD_BYTES,
+                Bounded,
+                connect,
+                final_answer,
+                find_proxy,
+            )
+
+        context, proxy = None, None
+        if self._tls:
+            context = self._context = self._context or _context(self._ca_file)
+            proxy = find_proxy(self._proxy, self._host, self._port)
+            request: HTTPConnection = HTTPSConnection(self._host, self._port, context=context)
+        else:
+            request = HTTPConnection(self._host, self._port)
+        sock = connect(self._host, self._port, deadline, proxy=proxy, context=context)
+        try:
+            # Framing may make a body of chunks twice as long as what it carries.
+            stream = Bounded(sock, deadline, MAX_HEAD_BYTES + 2 * limit_bytes)
+            request.sock = stream
+            request.request(method, self._base + path, body, headers)
+            with final_answer(stream, method) as response:
+                yield response
+        finally:
+            sock.close()
+
+
+def _context(ca_file: Path | None) -> SSLContext:
+    with _import_lock.whole():
+        import ssl
+
+    context = ssl.create_default_context(cafile=ca_file)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    return context
+
+
+def _seconds(retry_after: str | None) -> float | None:
+    """The seconds in a Retry-After header; the aggregator does not use its other form, a date."""
+    if retry_after is None or not (retry_after.isascii() and retry_after.isdigit()):
+        return None
+    return min(float(retry_after[:9]), MAX_RETRY_AFTER_SECONDS)
+
+
+def _parse(endpoint: str) -> tuple[bool, str, int, str]:
+    """Whether to use TLS, host, port and path of an endpoint."""
+    constraint = "an https:// URL without user, query or fragment (http:// only to loopback)"
+    if not (isinstance(endpoint, str) and endpoint.isascii() and endpoint.isprintable()):
+        raise ParameterError("endpoint", constraint, endpoint)
+    try:
+        url = urlsplit(endpoint)
+        port = url.port
+    except ValueError:
+        raise ParameterError("endpoint", constraint, endpoint) from None
+    host = url.hostname or ""
+    allowed = url.scheme == "https" or (url.scheme == "http" and _is_loopback(host))
+    complete = host and port != 0 and " " not in endpoint
+    if not (allowed and complete) or url.query or url.fragment or "@" in url.netloc:
+        shown = "one with a user" if "@" in url.netloc else endpoint
+        raise ParameterError("endpoint", constraint, shown)
+    tls = url.scheme == "https"
+    return tls, host, port or (443 if tls else 80), url.path.rstrip("/")
+
+
+def _is_loopback(host: str) -> bool:
+    if host == "localhost":
+        return True
+    import ipaddress  # not needed for https
+
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False

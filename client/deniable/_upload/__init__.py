@@ -1,0 +1,1 @@
+"""When reports are sent, and what their answers mean."""

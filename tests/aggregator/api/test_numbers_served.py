@@ -1,0 +1,209 @@
+"""The whole road of a number: recorded by a client, counted by a server, printed and drawn."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import math
+import threading
+from wsgiref.simple_server import make_server
+
+import pytest
+from click.testing import CliRunner
+
+import deniable
+from deniable.randomizers import randomizer_for
+from deniable_aggregator.charts.estimates import distribution_chart, save
+from deniable_aggregator.cli import deniable as command
+from deniable_shared import registry
+from tests.aggregator.cli.test_cli import Quiet
+from tests.aggregator.service import TODAY, problem, serving, wire
+from tests.privacy.conformance import secret_of, seeded
+
+REGISTRY = """
+registry = 1
+application = "flightdeck"
+[budget]
+epsilon_per_day = 16.0
+epsilon_lifetime = 40.0
+[metrics.startup_seconds]
+type = "number"
+description = "From the click to the first window"
+range = [0.0, 30.0]
+epsilon = 1.0
+[metrics.noisy_seconds]
+type = "number"
+range = [0.0, 30.0]
+epsilon = 1.0
+delta = 1e-6
+mechanism = "gaussian"
+[metrics.air_time]
+type = "distribution"
+range = [0, 600]
+bins = 12
+epsilon = 2.0
+[metrics.taxi_time]
+type = "distribution"
+range = [0, 60]
+bins = 6
+epsilon = 2.0
+mechanism = "dbitflip"
+"""
+METRICS = registry.parse(REGISTRY).metrics
+VALUES = {"startup_seconds": 6.0, "noisy_seconds": 6.0, "air_time": 125.0, "taxi_time": 15.0}
+
+
+@pytest.fixture
+def service(tmp_path):
+    with serving(tmp_path / "store.db", max_body_bytes=10_000_000) as running:
+        assert running.register(REGISTRY).status_code == 200
+        yield running
+
+
+def send(service, name, reports=2_000):
+    spec, stream = METRICS[name].spec, seeded(name)
+    randomizer, item = randomizer_for(spec, stream), spec.encode(VALUES[name])
+    payload = b"".join(randomizer.report(item, secret_of(device)) for device in range(reports))
+    part = wire.Part(spec.digest, TODAY, payload)
+    assert service.send(wire.encode(wire.Upload(stream.take(16), (part,)))).status_code == 204
+
+
+@pytest.fixture
+def command_line(service):
+    with make_server("127.0.0.1", 0, service.app, handler_class=Quiet) as server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+        thread.start()
+        address = f"http://127.0.0.1:{server.server_port}"
+        environment = {"COLUMNS": "120", "DENIABLE_SERVER": address}
+        runner = CliRunner(env={**environment, "DENIABLE_TOKEN": service.read})
+        yield lambda *arguments: runner.invoke(command, ["estimate", *arguments])
+        server.shutdown()
+        thread.join()
+
+
+def test_numbers_of_a_real_client_reach_the_tally(service, tmp_path):
+    class Posting:
+        def send(self, body, timeout_seconds):  # noqa: ARG002  in the same process
+            return deniable.Response(service.send(body).status_code)
+
+        def close(self):
+            pass
+
+    client = deniable.Client(
+        registry.parse(REGISTRY),
+        directory=tmp_path / "device",
+        consent=True,
+        clock=lambda: (TODAY + 0.5) * 86_400,
+        transport=Posting(),
+    )
+    with contextlib.closing(client):
+        assert client.record("startup_seconds", 12.5) == "recorded"
+        assert client.record("startup_seconds", 12.5) == "already_reported"
+        assert client.record("air_time", 610) == "recorded"
+        for value in (True, "12.5", math.nan, math.inf, None):
+            assert client.record("noisy_seconds", value) == "outside_domain"
+        assert client.record("noisy_seconds", -3) == "recorded"
+        assert client.flush(timeout_seconds=120).pending == 0
+    for name in ("startup_seconds", "air_time", "noisy_seconds"):
+        assert service.ask(f"/v1/metrics/{name}/estimate").get_json()["reports"] == 1
+
+
+@pytest.mark.parametrize("name", ["startup_seconds", "noisy_seconds"])
+def test_a_mean_is_answered_in_its_unit(service, name):
+    send(service, name)
+    answer = service.ask(f"/v1/metrics/{name}/estimate").get_json()
+    assert answer["reports"] == 2_000
+    assert abs(answer["mean"] - VALUES[name]) < 4 * answer["standard_error"]
+    assert ("delta" in answer["specs"][0]) == (name == "noisy_seconds")
+
+
+@pytest.mark.parametrize("name", ["air_time", "taxi_time"])
+def test_a_distribution_is_answered_with_bins_and_quantiles(service, name):
+    send(service, name)
+    answer = service.ask(f"/v1/metrics/{name}/estimate").get_json()
+    bins = answer["bins"]
+    assert len(bins) == METRICS[name].spec.mechanism.size
+    fullest = max(bins, key=lambda row: row["share"])
+    assert fullest["from"] <= VALUES[name] < fullest["to"]
+    median = next(row for row in answer["quantiles"] if row["quantile"] == 0.5)
+    assert fullest["from"] <= median["value"] <= fullest["to"]
+    other = service.ask(f"/v1/metrics/{name}/estimate?reconstruction=ems").get_json()
+    assert other["method"] == ("ems" if name == "air_time" else "unbiased")
+
+
+def test_questions_about_items_are_refused_for_numbers(service):
+    send(service, "startup_seconds", 10)
+    path = "/v1/metrics/startup_seconds/estimate"
+    for query in ("?top=3", "?detected=true", "?postprocess=norm-sub", "?interval=selected"):
+        document = problem(service.ask(path + query), 422, "estimate_refused")
+        assert "must be left out: it is about items" in document["detail"]
+    listed = service.ask(path, method="POST", json={"candidates": ["6.0"]})
+    problem(listed, 422, "estimate_refused")
+    problem(service.ask(f"{path}?reconstruction=inverse"), 400, "malformed_question")
+
+
+def test_the_command_line_prints_a_mean_with_its_error(service, command_line):
+    send(service, "startup_seconds")
+    done = command_line("startup_seconds")
+    assert done.exit_code == 0, done.output
+    assert "startup_seconds: mean " in done.output
+    assert " ± " in done.output
+    assert "2,000 reports, one-bit mean at epsilon 1.00" in done.output
+    assert json.loads(command_line("startup_seconds", "--json").output)["type"] == "number"
+    picture = command_line("startup_seconds", "--picture", "mean.svg")
+    assert picture.exit_code == 1
+    assert "nothing to draw" in picture.output
+
+
+def test_the_command_line_discloses_delta(service, command_line):
+    send(service, "noisy_seconds", 50)
+    assert "delta 1e-06: (epsilon, delta)" in command_line("noisy_seconds").output
+
+
+def test_the_command_line_prints_a_histogram_with_bars_and_quantiles(
+    service, command_line, tmp_path
+):
+    send(service, "air_time")
+    picture = tmp_path / "air.svg"
+    done = command_line("air_time", "--picture", str(picture))
+    assert done.exit_code == 0, done.output
+    for expected in ("post-processed", "●", "mean ", "50% are below 1", "most likely histogram"):
+        assert expected in done.output, done.output
+    assert picture.read_text().startswith("<svg")
+    assert "neighbouring bins averaged" in command_line(
+        "air_time", "--reconstruction", "ems"
+    ).output.replace("\n", " ")
+
+
+def test_the_chart_of_a_distribution_holds_its_bins_and_median(service, tmp_path):
+    send(service, "taxi_time")
+    answer = service.ask("/v1/metrics/taxi_time/estimate").get_json()
+    chart = json.loads(distribution_chart(answer).to_json())
+    drawn = sorted(chart["datasets"].values(), key=len)
+    assert drawn[-1] == answer["bins"]
+    assert [row["quantile"] for row in drawn[0]] == [0.5]
+    save(distribution_chart(answer), tmp_path / "taxi.png")
+    assert (tmp_path / "taxi.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_check_says_what_a_number_reveals_and_needs(tmp_path):
+    file = tmp_path / "metrics.toml"
+    file.write_text(REGISTRY)
+    done = CliRunner(env={"COLUMNS": "120"}).invoke(command, ["metrics", "check", str(file)])
+    assert done.exit_code == 0, done.output
+    for expected in (
+        "0 to 30; values outside count as its ends",
+        "0 to 600 in 12 bins; values outside count as its ends",
+        "one-bit mean (duchi); reports of 1 byte",
+        "within ± 1% of the range with 44,971 devices",
+        "1e-06: the probability that a report reveals more than that",
+        "1% bin",
+    ):
+        assert expected in done.output, done.output
+    done = CliRunner().invoke(command, ["metrics", "check", str(file), "--json"])
+    mean, noisy, waves, flips = json.loads(done.output)["metrics"]
+    assert mean["devices_for_mean_within_1_percent"] == 44_971
+    assert mean["devices_to_see_1_percent"] is None
+    assert (mean["delta"], noisy["delta"] > 9e-7) == (0, True)
+    assert waves["range"] == [0, 600]
+    assert flips["devices_to_see_1_percent"] > 1_000

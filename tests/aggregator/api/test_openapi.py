@@ -1,0 +1,59 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from openapi_spec_validator import OpenAPIV31SpecValidator
+
+from deniable_aggregator import create_app
+from deniable_aggregator.api.openapi import PATH, document
+from deniable_aggregator.api.openapi.document import routes
+from deniable_aggregator.api.openapi.operations import OPERATIONS
+from deniable_aggregator.app import EXTENSION
+from deniable_aggregator.export_openapi import text
+from deniable_aggregator.http.problems import CODES
+
+STORED = Path(__file__).parents[3] / "docs" / "openapi.json"
+
+
+@pytest.fixture(scope="module")
+def app(tmp_path_factory):
+    made = create_app(store=tmp_path_factory.mktemp("openapi") / "store.db")
+    yield made
+    made.extensions[EXTENSION].close()
+
+
+def test_every_route_is_described_and_nothing_else_is(app):
+    assert routes(app) == set(OPERATIONS)
+
+
+def test_it_is_served_without_a_key_and_valid(app):
+    answer = app.test_client().get(PATH)
+    assert (answer.status_code, answer.content_type) == (200, "application/json")
+    OpenAPIV31SpecValidator(answer.get_json()).validate()
+
+
+def test_the_document_of_the_documentation_is_the_one_that_is_served():
+    assert STORED.read_text(encoding="utf-8") == text(), (
+        "python -m deniable_aggregator.export_openapi > docs/openapi.json"
+    )
+
+
+@pytest.mark.parametrize(("method", "path"), OPERATIONS, ids=lambda word: word.strip("/"))
+def test_an_operation_names_problems_that_exist_and_says_so_for_each(app, method, path):
+    operation = OPERATIONS[method, path]
+    assert set(operation.problems) <= set(CODES)
+    described = document(app)
+    answers = described["paths"][path][method.lower()]["responses"]
+    for code in operation.codes():
+        name = answers[str(CODES[code][0])]["$ref"].rpartition("/")[2]
+        said = described["components"]["responses"][name]
+        (content,) = said["content"].values()
+        assert code in content["schema"]["allOf"][1]["properties"]["code"]["enum"]
+        assert CODES[code][1] in said["description"]
+
+
+def test_every_code_is_that_of_some_operation_or_of_none_at_all():
+    said = {code for operation in OPERATIONS.values() for code in operation.codes()}
+    # What is answered where there is no operation.
+    assert set(CODES) - said == {"method_not_allowed", "request_refused"}

@@ -1,0 +1,246 @@
+"""Series and changes over HTTP, on both stores."""
+
+from __future__ import annotations
+
+import itertools
+from datetime import UTC, date, datetime, timedelta
+
+import numpy as np
+import pytest
+
+from deniable._randomness import Randomness
+from deniable.randomizers import randomizer_for
+from deniable_aggregator.estimation.inputs import Gathered
+from deniable_aggregator.tallies import tally_for
+from deniable_aggregator.trends.series import Span, series, spans
+from deniable_shared import registry, wire
+from tests import one_metric
+from tests.aggregator.service import REGISTRY, TODAY, problem, upload
+
+REPORTS = {
+    -9: b"\x00" * 30 + b"\x01" * 20 + b"\x02" * 10,
+    -2: b"\x00" * 25 + b"\x01" * 15 + b"\x02" * 20,
+    0: b"\x01" * 60,
+}
+SERIES = "/v1/metrics/theme/series"
+CHANGE = "/v1/metrics/theme/change"
+
+
+def day(offset):
+    return (datetime.fromtimestamp(TODAY * 86_400, UTC).date() + timedelta(offset)).isoformat()
+
+
+@pytest.fixture
+def filled(service):
+    for offset, payload in REPORTS.items():
+        assert service.send(upload(payload, epoch=TODAY + offset)).status_code == 204
+    return service
+
+
+def test_every_day_is_estimated_by_itself_and_days_without_reports_are_there(filled):
+    found = filled.ask(f"{SERIES}?item=light").get_json()
+    assert (found["since"], found["until"], found["by"]) == (day(-9), day(0), "day")
+    assert [period["reports"] for period in found["periods"]] == [60, *[0] * 6, 60, 0, 60]
+    assert "estimates" not in found["periods"][1]
+    assert found["reports"] == 180
+    for index, offset in ((0, -9), (7, -2), (9, 0)):
+        query = f"since={day(offset)}&until={day(offset)}&postprocess=none"
+        alone = filled.ask(f"/v1/metrics/theme/estimate?{query}").get_json()
+        rows = {row["item"]: row for row in alone["estimates"]}
+        (row,) = found["periods"][index]["estimates"]
+        wanted = rows["light"]
+        assert {name: row[name] for name in ("share", "low", "high")} == {
+            name: wanted[name] for name in ("share", "low", "high")
+        }
+
+
+def test_months_and_weeks_put_days_together(filled):
+    weeks = filled.ask(f"{SERIES}?by=week").get_json()["periods"]
+    assert sum(period["reports"] for period in weeks) == 180
+    assert all(date.fromisoformat(period["since"]).weekday() == 0 for period in weeks[1:])
+    months = filled.ask(f"{SERIES}?by=month&since={day(-60)}").get_json()["periods"]
+    assert [period["reports"] for period in months][-1] > 0
+    assert months[0]["since"] == day(-60)
+
+
+def test_simultaneous_intervals_are_wider_by_items_and_periods(filled):
+    narrow, wide = (
+        filled.ask(f"{SERIES}?interval={kind}").get_json() for kind in ("item", "simultaneous")
+    )
+    widths = [
+        [row["high"] - row["low"] for p in found["periods"] for row in p.get("estimates", [])]
+        for found in (narrow, wide)
+    ]
+    assert len(widths[0]) == 9
+    assert (np.array(widths[1]) > 1.3 * np.array(widths[0])).all()
+    assert wide["interval"]["level"] == 0.95
+
+
+def test_candidates_are_sent_in_the_body(filled):
+    found = filled.ask(SERIES, method="POST", json={"candidates": ["dark", "light"]}).get_json()
+    assert [row["item"] for row in found["periods"][0]["estimates"]] == ["dark", "light"]
+
+
+def test_an_estimate_over_days_is_about_no_more_devices_than_reported_on_one(filled):
+    rows = [
+        filled.ask(f"/v1/metrics/theme/estimate?about={about}").get_json()["estimates"]
+        for about in ("devices", "population")
+    ]
+    for these, population in zip(*rows, strict=True):
+        held = min(max(these["share"], 0.0), 1.0)
+        added = population["standard_error"] ** 2 - these["standard_error"] ** 2
+        assert added == pytest.approx(held * (1 - held) / 60)  # 60 reports on each of three days
+
+
+def test_a_change_is_found(filled):
+    path = f"{CHANGE}?before={day(-9)}..{day(-2)}&after={day(-1)}..{day(0)}"
+    found = filled.ask(path).get_json()
+    rows = {row["item"]: row for row in found["changes"]}
+    assert rows["light"]["changed"]
+    assert rows["light"]["change"] < -0.5
+    assert rows["dark"]["high"] > rows["dark"]["low"] > 0.5
+    assert (found["before"]["reports"], found["after"]["reports"]) == (120, 60)
+    assert found["pending_reports"] == 0
+    path = f"{CHANGE}?before={day(-9)}&after={day(-2)}&about=population&item=light"
+    (row,) = filled.ask(f"{path}&interval=simultaneous").get_json()["changes"]
+    assert not row["changed"]
+    assert row["standard_error"] > row["standard_error_same_devices"] > 0
+
+
+@pytest.mark.parametrize(
+    ("path", "code", "status"),
+    [
+        (f"{SERIES}?by=hour", "malformed_question", 400),
+        (f"{SERIES}?since=2026-02-01&until=2026-01-01", "malformed_question", 400),
+        (f"{SERIES}?since=1990-01-01", "malformed_question", 400),
+        (f"{SERIES}?since=1990-01-01&until=1990-01-02", "estimate_refused", 422),
+        (f"{SERIES}?until=1990-01-02", "no_reports", 404),
+        (f"{SERIES}?item=nothing", "estimate_refused", 422),
+        (f"{SERIES}?interval=selected", "estimate_refused", 422),
+        (f"{SERIES}?top=0", "malformed_question", 400),
+        ("/v1/metrics/emoji/series", "candidates_needed", 422),
+        ("/v1/metrics/nothing/series", "unknown_metric", 404),
+        (CHANGE, "malformed_question", 400),
+        (f"{CHANGE}?before=2026-01-02..2026-01-01&after=2026-02-01", "malformed_question", 400),
+        (f"{CHANGE}?before=2026-01-01..2026-01-05&after=2026-01-05", "malformed_question", 400),
+        (f"{CHANGE}?before=2020-01-01&after=2020-01-02", "no_reports", 404),
+        (f"{CHANGE}?before=2020-01-01&after=2020-01-02&correction=none", "malformed_question", 400),
+    ],
+)
+def test_bad_questions_are_refused(filled, path, code, status):
+    problem(filled.ask(path), status, code)
+
+
+def test_a_body_and_items_in_the_query_are_refused_together(filled):
+    path = f"{CHANGE}?before={day(-9)}&after={day(0)}&item=light"
+    problem(filled.ask(path, method="POST", json={"sum": ["light"]}), 400, "malformed_question")
+
+
+def test_the_change_of_a_sum_is_that_of_its_estimates(filled):
+    path, body = f"before={day(-9)}&after={day(0)}", {"sum": ["light", "system"]}
+    found = filled.ask(f"{CHANGE}?{path}", method="POST", json=body).get_json()
+    alone = [
+        filled.ask(f"/v1/metrics/theme/estimate?since={at}&until={at}", method="POST", json=body)
+        for at in (day(-9), day(0))
+    ]
+    before, after = (answer.get_json()["sum"] for answer in alone)
+    assert (found["sum"]["before"], found["sum"]["after"]) == (before["share"], after["share"])
+    assert found["sum"]["changed"]
+    assert found["sum"]["low"] < found["sum"]["change"] < found["sum"]["high"] < 0
+    assert [row["item"] for row in found["changes"]] == ["light", "system"]
+
+
+def test_a_sum_goes_on_like_its_items(filled):
+    for body in ({"sum": ["light", "dark"]}, {"range": ["light", "dark"]}):
+        periods = filled.ask(SERIES, method="POST", json=body).get_json()["periods"]
+        assert ["sum" in period for period in periods] == [bool(p["reports"]) for p in periods]
+        days = f"since={day(-9)}&until={day(-9)}"
+        alone = filled.ask(f"/v1/metrics/theme/estimate?{days}", method="POST", json=body)
+        wanted = alone.get_json()["sum"]
+        names = ("share", "standard_error", "low", "high", "poisoning_radius")
+        assert {name: periods[0]["sum"][name] for name in names} == {
+            name: wanted[name] for name in names
+        }
+
+
+def test_a_series_of_the_largest_is_of_those_over_all_of_the_days(filled):
+    """Its intervals allow for the choice of 1 out of 3: each may miss once in 60 times."""
+    found = filled.ask(f"{SERIES}?top=1").get_json()
+    shown = [[row["item"] for row in period.get("estimates", [])] for period in found["periods"]]
+    assert [items for items in shown if items] == [["dark"]] * 3
+    assert (found["items_asked_for"], found["interval"]["kind"]) == (3, "selected")
+    assert "chosen out of 3" in found["interval"]["meaning"]
+    narrow = filled.ask(f"{SERIES}?top=1&interval=item").get_json()["periods"][0]["estimates"][0]
+    (wide,) = found["periods"][0]["estimates"]
+    assert wide["high"] - wide["low"] == pytest.approx(
+        (narrow["high"] - narrow["low"]) * 2.394 / 1.96, rel=0.03
+    )
+
+
+def test_the_largest_changes_come_first(filled):
+    path = f"{CHANGE}?before={day(-9)}..{day(-2)}&after={day(-1)}..{day(0)}"
+    whole, found = (filled.ask(f"{path}{more}").get_json() for more in ("", "&top=2"))
+    ordered = sorted(whole["changes"], key=lambda row: -abs(row["change"]))[:2]
+    assert [row["item"] for row in found["changes"]] == [row["item"] for row in ordered]
+    assert found["items_compared"] == 3
+    for row, before in zip(found["changes"], ordered, strict=True):
+        assert row["adjusted_p_value"] == before["adjusted_p_value"]  # of all, not of those shown
+        assert row["low"] < before["low"]
+    assert "largest" in found["interval"]["meaning"]
+
+
+def test_spans_are_calendar_periods_cut_to_the_days():
+    first, last = date(2025, 12, 30), date(2026, 2, 2)
+    months = list(spans("month", first, last))
+    assert months[0] == Span(first, date(2025, 12, 31))
+    assert months[1] == Span(date(2026, 1, 1), date(2026, 1, 31))
+    assert months[-1] == Span(date(2026, 2, 1), last)
+    for by in ("day", "week", "month"):
+        found = list(spans(by, first, last))
+        assert (found[0].since, found[-1].until) == (first, last)
+        assert all(
+            one.until + timedelta(1) == other.since for one, other in itertools.pairwise(found)
+        )
+
+
+def test_an_item_of_a_later_registration_is_asked_for_from_the_beginning(filled):
+    """Before there was such a value, a period has reports, and nothing to say about it."""
+    old = REGISTRY.partition("[metrics.theme]")[2].partition("[metrics.")[0]
+    values = next(line for line in old.splitlines() if line.startswith("values"))
+    wider = REGISTRY.replace(values, values.replace("]", ', "sepia"]'), 1)
+    assert filled.register(wider).status_code == 200
+    spec = registry.parse(wider).metrics["theme"].spec
+    part = wire.Part(spec.digest, TODAY + 1, bytes([spec.items.index("sepia")]) * 40)
+    assert filled.send(wire.encode(wire.Upload(bytes(16), (part,)))).status_code == 204
+    periods = filled.ask(f"{SERIES}?item=sepia&since={day(0)}").get_json()["periods"]
+    assert [[row["item"] for row in period["estimates"]] for period in periods] == [[], ["sepia"]]
+    days = f"before={day(0)}&after={day(1)}"
+    found = filled.ask(f"{CHANGE}?{days}").get_json()
+    assert found["not_compared"] == [{"item": "sepia", "known": "after"}]
+    assert "sepia" not in {row["item"] for row in found["changes"]}
+    named = filled.ask(f"{CHANGE}?{days}&item=sepia&item=light").get_json()
+    assert named["not_compared"] == found["not_compared"]
+    assert [row["item"] for row in named["changes"]] == ["light"]
+    problem(filled.ask(f"{CHANGE}?{days}&item=sepia"), 422, "estimate_refused")
+
+
+def test_both_answers_of_a_flag_have_series_as_they_have_estimates(service):
+    assert service.send(upload(b"\x00\x01\x01", metric="late")).status_code == 204
+    path, body = "/v1/metrics/late", {"candidates": ["false"], "sum": ["true", "false"]}
+    wanted = service.ask(f"{path}/estimate?postprocess=none", method="POST", json=body).get_json()
+    (found,) = service.ask(f"{path}/series", method="POST", json=body).get_json()["periods"]
+    (row,), (alone,) = found["estimates"], wanted["estimates"]
+    assert (row["item"], row["share"]) == ("false", alone["share"])
+    assert found["sum"]["share"] == wanted["sum"]["share"] == pytest.approx(1)
+
+
+def test_single_attributes_have_series():
+    metric = 'type = "attributes"\nepsilon = 2\n[metrics.m.attributes]\nlate = "boolean"\n'
+    metric += 'size = ["s", "m", "l"]\n'
+    spec = one_metric.spec_of(metric)
+    randomizer, values = randomizer_for(spec, Randomness()), {"late": True, "size": "m"}
+    payload = b"".join(randomizer.report(spec.encode(values), bytes(32)) for _ in range(200))
+    gathered = Gathered([(spec, tally_for(spec).count(payload))], {spec.digest: {TODAY: 200}})
+    span = Span(date(2026, 1, 1), date(2026, 1, 1))
+    (period,) = series(lambda _: gathered, [span], ["size=m"]).as_dict()["periods"]
+    assert [row["item"] for row in period["estimates"]] == ["size=m"]

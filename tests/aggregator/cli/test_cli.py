@@ -1,0 +1,246 @@
+from __future__ import annotations
+
+import contextlib
+import json
+import threading
+from wsgiref.simple_server import WSGIRequestHandler, make_server
+
+import httpx
+import pytest
+from click.testing import CliRunner
+
+from deniable_aggregator import Store
+from deniable_aggregator.cli import deniable
+from deniable_aggregator.security.keys import Keyring
+from tests.aggregator.service import REGISTRY, serving, upload
+
+
+class Quiet(WSGIRequestHandler):
+    def log_message(self, *_args):
+        pass
+
+
+@pytest.fixture
+def run(tmp_path):
+    runner = CliRunner(env={"COLUMNS": "200", "DENIABLE_STORE": str(tmp_path / "store.db")})
+    return lambda *arguments, **options: runner.invoke(deniable, arguments, **options)
+
+
+@pytest.fixture
+def url(tmp_path):
+    with (
+        serving(tmp_path / "served.db") as service,
+        make_server("127.0.0.1", 0, service.app, handler_class=Quiet) as server,
+    ):
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}", service
+        server.shutdown()
+        thread.join()
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "",
+        "estimate",
+        "serve",
+        "keys",
+        "keys create",
+        "keys list",
+        "keys revoke",
+        "metrics",
+        "metrics register",
+    ],
+)
+def test_every_command_explains_itself(run, command):
+    done = run(*command.split(), "--help")
+    assert done.exit_code == 0
+    assert "Usage: " in done.output
+    assert len(done.output.splitlines()) > 5
+
+
+@pytest.mark.parametrize(
+    "group", ["", "audit-log", "config", "keys", "metrics", "remote", "store", "store set-aside"]
+)
+def test_what_a_command_is_for_is_said_in_one_line(group):
+    done = CliRunner(env={"COLUMNS": "80"}).invoke(deniable, [*group.split(), "--help"])
+    listed = done.output.partition("Commands:")[2].splitlines()
+    assert len(listed) > 2
+    assert not [line for line in listed if line.endswith("...")]
+
+
+def test_an_error_is_text_beside_the_output_for_programs_too(run):
+    for command, status in (
+        (("keys", "list", "--json"), 1),
+        (("series", "theme", "--json", "--server", "http://127.0.0.1:1", "--token", "x"), 1),
+        (("keys", "list", "--json", "--nothing"), 2),
+    ):
+        done = run(*command)
+        assert (done.exit_code, done.stdout) == (status, "")
+        assert "Error: " in done.stderr
+
+
+def test_a_key_is_made_listed_and_revoked(run, tmp_path):
+    options = ("--scope", "write", "--application", "flightdeck", "--label", "phones")
+    made = run("keys", "create", *options)
+    token = made.stdout.strip()
+    assert "shown once" in made.stderr
+    with contextlib.closing(Store(tmp_path / "store.db")) as store:
+        key = Keyring(store).verify(token)
+    assert key.scope == "write"
+    listed = run("keys", "list")
+    for word in (key.id, "write", "flightdeck", "phones"):
+        assert word in listed.stdout
+    assert token not in listed.stdout
+    assert run("keys", "revoke", key.id).exit_code == 0
+    with contextlib.closing(Store(tmp_path / "store.db")) as store:
+        assert Keyring(store).verify(token) is None
+    again = run("keys", "revoke", key.id)
+    assert again.exit_code == 1
+    assert "revoked already" in again.stderr
+
+
+def test_a_label_is_shown_as_it_is(run):
+    label = "[/b] [red]:smile:"
+    assert run("keys", "create", "--scope", "read", "--application", "a", "--label", label)
+    assert label in run("keys", "list").output
+
+
+def test_listing_a_store_that_is_not_there_makes_none(run, tmp_path):
+    done = run("keys", "list")
+    assert (done.exit_code, "there is no store" in done.stderr) == (1, True)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_bad_field_or_store_is_one_line(run, tmp_path):
+    done = run("keys", "create", "--scope", "read", "--application", "Not A Name")
+    assert done.exit_code == 1
+    assert done.stderr.startswith("Error: application must be")
+    (tmp_path / "store.db").write_bytes(b"notes" * 1_000)
+    done = run("keys", "list")
+    assert done.exit_code == 1
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_a_registry_is_registered_over_http(run, url, tmp_path):
+    server, service = url
+    file = tmp_path / "metrics.toml"
+    file.write_text(REGISTRY)
+    environment = {"DENIABLE_SERVER": server, "DENIABLE_TOKEN": service.admin}
+    done = run("metrics", "register", str(file), env=environment)
+    assert done.exit_code == 0, done.output
+    assert done.output.count("new") == 3
+    again = run("metrics", "register", str(file), "--server", server, "--token", service.admin)
+    assert again.output.count("registered before") == 3
+    assert len(service.store.metrics.all().readable) == 3
+
+
+def test_a_refused_registry_is_told_with_all_its_problems(run, url, tmp_path):
+    server, service = url
+    file = tmp_path / "metrics.toml"
+    file.write_text(REGISTRY.replace("epsilon = 1.0", "epsilon = nan"))
+    done = run("metrics", "register", str(file), "--server", server, "--token", service.admin)
+    assert done.exit_code == 1
+    assert "registry_refused" in done.stderr
+    assert done.stderr.count("epsilon must be") == 2
+    assert service.store.metrics.all().readable == []
+
+
+def test_a_picture_that_cannot_be_written_is_one_line(run, url, tmp_path):
+    address, service = url
+    service.register()
+    service.send(upload())
+    options = ("--server", address, "--token", service.read)
+    done = run("estimate", "theme", *options, "--picture", str(tmp_path / "nowhere" / "x.svg"))
+    assert done.exit_code == 1
+    assert done.stderr.endswith("nowhere/x.svg: No such file or directory\n")
+
+
+def test_a_wrong_token_and_a_missing_server_are_told(run, url, tmp_path):
+    server, _ = url
+    file = tmp_path / "metrics.toml"
+    file.write_text(REGISTRY)
+    done = run("metrics", "register", str(file), "--server", server, "--token", "nonsense")
+    assert (done.exit_code, "unknown_key" in done.stderr) == (1, True)
+    nowhere = ("--server", "http://127.0.0.1:1", "--token", "nonsense")
+    done = run("metrics", "register", str(file), *nowhere)
+    assert (done.exit_code, "Is deniable serve running" in done.stderr) == (1, True)
+
+
+SECRET = "deniable_read_4f2a_hunter2"
+
+
+@pytest.mark.parametrize("space", ["\r", "\r\n", " ", "\t"])
+def test_white_space_around_a_token_is_not_part_of_it(run, url, space):
+    server, service = url
+    service.register()
+    service.send(upload())
+    environment = {"DENIABLE_SERVER": f"{server}/{space}", "DENIABLE_TOKEN": service.read + space}
+    done = run("estimate", "theme", env=environment)
+    assert done.exit_code == 0, done.output
+
+
+@pytest.mark.parametrize(
+    "token", [f"{SECRET}é", f"{SECRET} 2", f"{SECRET}\x7f", f"a\r\n{SECRET}", " "]
+)
+def test_a_token_that_cannot_be_one_is_refused_unquoted(run, token):
+    done = run("estimate", "theme", env={"DENIABLE_TOKEN": token})
+    assert (done.exit_code, "must be a token" in done.stderr) == (2, True)
+    assert "hunter2" not in done.output
+
+
+@pytest.mark.parametrize(
+    "server",
+    [
+        "http://user:hunter2@127.0.0.1:1",
+        "http://hunter2@127.0.0.1:1",
+        "http://user:hunter2",
+        "user:hunter2@127.0.0.1:1",
+        "http://user:hun\nter2@127.0.0.1:1",
+        "http://127.0.0.1:1/?token=hunter2",
+        "hunter2",
+        "http://",
+    ],
+)
+def test_a_server_with_secrets_is_refused_unquoted(run, server):
+    """A user and password would be sent in place of the token."""
+    done = run("health", "theme", "--server", server, "--token", SECRET)
+    assert (done.exit_code, "must be an address such as" in done.stderr) == (2, True)
+    assert "ter2" not in done.output
+
+
+def test_no_error_quotes_the_headers_of_a_request(run, monkeypatch):
+    def fail(*_, headers, **__):
+        raise httpx.LocalProtocolError(f"Illegal header value {headers}")
+
+    monkeypatch.setattr(httpx, "request", fail)
+    done = run("health", "theme", "--token", SECRET)
+    assert (done.exit_code, "LocalProtocolError" in done.stderr) == (1, True)
+    assert "hunter2" not in done.output
+
+
+def test_an_estimate_is_asked_for_with_all_that_it_can_be_asked_for(run, url):
+    server, service = url
+    service.register()
+    service.send(upload(b"\x02" * 150 + b"\x00" * 90 + b"\x01" * 60))
+    environment = {"DENIABLE_SERVER": server, "DENIABLE_TOKEN": service.read}
+    options = ("--sum", "light,dark", "--about", "population", "--interval", "simultaneous")
+    done = run("estimate", "theme", *options, "--correction", "bonferroni", env=environment)
+    assert done.exit_code == 0, done.output
+    for words in ("light + dark: ", "norm-sub", "at once (Bonferroni)", "random sample"):
+        assert words in done.output
+    options = ("--top", "2", "--postprocess", "power", "--detected", "--json")
+    data = json.loads(run("estimate", "theme", *options, env=environment).stdout)
+    assert data["interval"]["kind"] == "selected"
+    assert data["postprocess"]["method"] == "power"
+    ranged = run("estimate", "theme", "--range", "light", "dark", "--json", env=environment)
+    assert json.loads(ranged.stdout)["sum"]["items"] == ["light", "dark"]
+    refused = run("estimate", "theme", "--sum", "purple", env=environment)
+    assert (refused.exit_code, "estimate_refused" in refused.stderr) == (1, True)
+
+
+def test_help_teaches_which_interval_is_which(run):
+    text = run("estimate", "--help").output
+    for word in ("item", "simultaneous", "selected", "Bonferroni", "false coverage rate", "exact"):
+        assert word in text

@@ -1,0 +1,171 @@
+"""``deniable series``, ``deniable change`` and segments, against a server in this process."""
+
+from __future__ import annotations
+
+import json
+
+import httpx
+import pytest
+
+from deniable_aggregator.cli.change import change_table
+from deniable_aggregator.cli.series import series_table
+from deniable_shared import __version__, registry, wire
+from tests.aggregator.api.test_trend_routes import day
+from tests.aggregator.cli.test_cli import run, url  # noqa: F401  fixtures
+from tests.aggregator.cli.test_share_table import printed
+from tests.aggregator.estimation.test_segments import REGISTRY
+from tests.aggregator.service import TODAY
+
+NUMBER = """\
+[metrics.seconds]
+type = "number"
+range = [0, 10]
+epsilon = 4
+[metrics.spread]
+type = "distribution"
+range = [0, 10]
+bins = 4
+epsilon = 4
+"""
+STABLE, BETA = "theme=dark & channel=stable", "theme=light & channel=beta"
+BEFORE, AFTER = [600, 200, 60, 240, 50, 50], [200, 600, 60, 240, 50, 50]
+
+
+@pytest.fixture
+def asked(run, url):  # noqa: F811  the fixture
+    base, service = url
+    assert service.register(REGISTRY + NUMBER).status_code == 200
+    metrics = registry.parse(REGISTRY + NUMBER).metrics
+    sent = [("theme", -40, BEFORE), ("theme", 0, AFTER), ("seconds", -1, [300, 100])]
+    sent += [("seconds", 0, [100, 300]), ("spread", 0, [80, 80, 80, 80])]
+    for number, (name, offset, counts) in enumerate(sent):
+        payload = b"".join(bytes([index]) * count for index, count in enumerate(counts))
+        part = wire.Part(metrics[name].spec.digest, TODAY + offset, payload)
+        upload = wire.Upload(bytes([number]) * wire.ID_BYTES, (part,))
+        if offset < -13:  # such days are closed: it is counted as it would have been
+            service.clock.epoch += offset
+        assert service.send(wire.encode(upload)).status_code == 204
+        service.clock.epoch = TODAY
+
+    def ask(*arguments):
+        done = run(*arguments, "--server", base, "--token", service.read)
+        assert done.exit_code == 0, done.output
+        return done.output
+
+    return ask
+
+
+def test_a_series_is_a_table_a_picture_or_json(asked, tmp_path):
+    item = "theme=dark & channel=stable"
+    arguments = ("series", "theme", "--by", "month", "--item", item)
+    shown = asked(*arguments, "--picture", str(tmp_path / "theme.svg"))
+    assert shown.count(item) == 2
+    assert "1,200" in shown
+    assert "ask for the change" in shown
+    assert (tmp_path / "theme.svg").read_text().startswith("<svg")
+    data = json.loads(asked(*arguments, "--json", "--interval", "simultaneous"))
+    assert [period["reports"] for period in data["periods"]][-1] == 1_200
+    assert data["interval"]["kind"] == "simultaneous"
+
+
+@pytest.mark.parametrize("width", [60, 80])
+def test_narrow_tables_break_no_day_no_number_and_no_short_item(asked, width):
+    days = ("--before", day(-40), "--after", f"{day(-1)}..{day(0)}")
+    for command in (("change", "theme", *days), ("series", "theme", "--by", "week", "--top", "2")):
+        answer = json.loads(asked(*command, "--json"))
+        rows = answer.get("changes") or answer["periods"][-1]["estimates"]
+        for row in rows:  # long names are folded, rightly
+            row["item"] = row["item"].split(" ")[0].removeprefix("theme=")
+        table = series_table if command[0] == "series" else change_table
+        shown = printed(table(answer, width), width)
+        assert max(map(len, shown.splitlines())) <= width
+        assert "…" not in shown
+        assert "dark" in shown
+        for row in rows:
+            form = "{:+.2%}" if "change" in row else "{:.2%}"
+            assert f"[{form.format(row['low'])}, {form.format(row['high'])}]" in shown
+    for period in answer["periods"]:
+        assert period["since"] in shown
+        assert period["until"] in shown
+
+
+def test_numbers_have_series_too(asked, tmp_path):
+    shown = asked("series", "seconds", "--picture", str(tmp_path / "seconds.svg"))
+    assert shown.count("mean") >= 2
+    spread = asked("series", "spread", "--picture", str(tmp_path / "spread.html"))
+    assert "median" in spread
+
+
+def test_a_distribution_has_no_series_of_hundreds_of_histograms(run, url):  # noqa: F811
+    base, service = url
+    assert service.register(REGISTRY + NUMBER).status_code == 200
+    spec = registry.parse(REGISTRY + NUMBER).metrics["spread"].spec
+    part = wire.Part(spec.digest, TODAY, b"\x00\x01")
+    service.send(wire.encode(wire.Upload(b"\x01" * wire.ID_BYTES, (part,))))
+    days = ("--since", day(-120), "--until", day(0))
+    told = run("series", "spread", *days, "--server", base, "--token", service.read)
+    assert (told.exit_code, "at most 100 periods" in told.output) == (1, True)
+    weekly = run(
+        "series", "spread", *days, "--by", "week", "--server", base, "--token", service.read
+    )
+    assert weekly.exit_code == 0
+
+
+def test_a_change_is_told(asked, tmp_path):
+    path = tmp_path / "items.txt"
+    path.write_text("theme=dark & channel=stable\ntheme=light & channel=beta\n")
+    days = ("--before", day(-40), "--after", f"{day(-1)}..{day(0)}")
+    shown = asked("change", "theme", *days, "--candidates", str(path))
+    lines = {line.partition("  ")[0]: line for line in shown.splitlines()}
+    assert lines[STABLE].endswith("yes ")
+    assert lines[BETA].endswith("not shown ")
+    assert "nobody can tell how many reported in both periods" in shown
+    assert "not that nothing has changed" in " ".join(shown.split())
+    means = asked("change", "seconds", "--before", day(-1), "--after", day(0), "--json")
+    (row,) = json.loads(means)["changes"]
+    assert row["changed"]
+    assert row["low"] < 5.2 < row["high"]
+
+
+def test_the_largest_and_sums_and_radii_are_told(asked, tmp_path):
+    shown = asked("series", "theme", "--by", "month", "--top", "2", "--sum", f"{STABLE},{BETA}")
+    assert "Chosen out of 6 items" in shown
+    assert shown.count(f"{STABLE} + {BETA}".split(" ", maxsplit=1)[0]) >= 4
+    assert "Poisoning radius: if 1% of the reports were fake" in shown
+    days = ("--before", day(-40), "--after", f"{day(-1)}..{day(0)}")
+    path = tmp_path / "change.svg"
+    shown = asked("change", "theme", *days, "--top", "3", "--picture", str(path))
+    assert shown.count("channel=") == 3
+    assert f"{STABLE} + {BETA}" in asked("change", "theme", *days, "--sum", f"{STABLE},{BETA}")
+    assert "could have moved a change by up to" in shown
+    assert path.read_text().startswith("<svg")
+    means = asked("change", "seconds", "--before", day(-1), "--after", day(0))
+    assert "could have moved a change by up to" in means
+    assert "could have moved an estimate of a period" in asked("series", "seconds")
+
+
+def test_a_key_that_an_older_server_does_not_answer_is_explained(run, monkeypatch):  # noqa: F811
+    """As version 0.1 answered: a series without health and without a radius."""
+    old = {
+        "metric": "theme",
+        "by": "day",
+        "reports": 0,
+        "unit": "share",
+        "specs": [],
+        "periods": [],
+    }
+    old["interval"] = {"kind": "item", "level": 0.95, "meaning": "covers"}
+    monkeypatch.setattr(httpx, "request", lambda *_, **__: httpx.Response(200, json=old))
+    done = run("series", "theme", "--token", "any")
+    assert done.exit_code == 1
+    assert "an earlier version of deniable" in done.output
+    assert __version__ in done.output
+    assert json.loads(run("series", "theme", "--token", "any", "--json").output) == old
+
+
+def test_an_estimate_within_a_segment_is_a_table(asked):
+    shown = asked("estimate", "theme", "--segment", "beta")
+    assert "channel=beta" in shown
+    assert "dark" in shown
+    whole = asked("estimate", "theme")
+    assert "channel=nightly: " in whole

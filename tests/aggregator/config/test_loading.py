@@ -1,0 +1,219 @@
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from deniable_aggregator.cli import deniable
+from deniable_aggregator.config.loading import (
+    ConfigurationError,
+    example,
+    load,
+    option,
+    rows,
+    variable,
+)
+from deniable_aggregator.config.redaction import masked
+from deniable_aggregator.config.settings import DEFAULTS, RULES, Settings
+from deniable_shared.errors import ParameterError
+
+DOCS = Path(__file__).parents[3] / "docs"
+URL = "postgresql://deniable:hunter2@db.example:5432/telemetry"
+
+
+@pytest.fixture
+def file(tmp_path):
+    def write(text):
+        path = tmp_path / "deniable.toml"
+        path.write_text(text, encoding="utf-8")
+        return path
+
+    return write
+
+
+def problems(*args, **options):
+    with pytest.raises(ConfigurationError) as refused:
+        load(*args, **options)
+    return list(refused.value.problems)
+
+
+def run(*arguments, env=None):
+    return CliRunner().invoke(deniable, ["config", *arguments], env=env or {})
+
+
+def test_without_anything_all_is_default():
+    found = load({}, {})
+    assert found.settings == Settings()
+    assert set(found.origins.values()) == {"default"}
+
+
+def test_an_option_comes_before_a_variable_and_a_variable_before_the_file(file):
+    path = file("accept_days = 1\nfold_seconds = 1\nport = 1\n")
+    environ = {"DENIABLE_ACCEPT_DAYS": "2", "DENIABLE_FOLD_SECONDS": "2.5"}
+    found = load({"accept_days": "3"}, environ, path)
+    values = {name: (value, origin) for name, value, origin in rows(found)}
+    assert values["accept_days"] == (3, "--accept-days")
+    assert values["fold_seconds"] == (2.5, "DENIABLE_FOLD_SECONDS")
+    assert values["port"] == (1, str(path))
+    assert values["host"] == ("127.0.0.1", "default")
+
+
+def test_everything_that_is_wrong_is_told_at_once_with_its_origin(file):
+    path = file('accept_days = 400\nprot = 80\nlog_format = "xml"\nqueue_seconds = true\n')
+    found = problems({"port": "eighty"}, {"DENIABLE_FOLD_SECONDS": "nan"}, path, required=["store"])
+    assert sorted(found) == sorted(
+        [
+            f"prot is not a setting: did you mean port? ({path})",
+            "port must be an integer in [1, 65,535], got 'eighty' (--port)",
+            f"accept_days must be an integer in [0, 365], got 400 ({path})",
+            f"log_format must be one of text, json, got 'xml' ({path})",
+            f"queue_seconds must be a number above 0 and at most 10,000,000, got True ({path})",
+            "fold_seconds must be a number above 0 and at most 10,000,000, got nan "
+            "(DENIABLE_FOLD_SECONDS)",
+            "store must be set: by --store, DENIABLE_STORE or a file",
+        ]
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("port = ", "must be a TOML file"),
+        ("[server]\nport = 1", "server is not a setting"),
+        ('port = "80"', "port must be an integer"),
+        ("accept_days = 1.0", "accept_days must be an integer"),
+        ("accept_days = 1\nretention_days = 0\n\nacept_days = 2", "did you mean accept_days?"),
+    ],
+)
+def test_a_file_that_says_something_else_is_refused(file, text, expected):
+    (problem,) = problems({}, {}, file(text))
+    assert expected in problem
+
+
+def test_a_file_that_is_not_there_is_told(tmp_path):
+    (problem,) = problems({}, {}, tmp_path / "absent.toml")
+    assert problem.endswith("absent.toml: cannot be read: No such file or directory")
+
+
+def test_settings_that_do_not_fit_together_are_told():
+    assert problems({"retention_days": "7", "accept_days": "14"}, {}) == [
+        "retention_days must be at least accept_days, which is 14, got 7 (--retention-days)"
+    ]
+
+
+def test_a_misspelt_variable_is_told_and_those_of_others_are_not_ours():
+    (problem,) = problems({}, {"DENIABLE_ACEPT_DAYS": "3"})
+    assert problem.endswith("did you mean accept_days?")
+    others = {
+        "DENIABLE_SERVER": "http://x",
+        "DENIABLE_TOKEN": "t",
+        "DENIABLE_CONFIG": "/etc/deniable.toml",
+        "DENIABLE_SERVICE_HOST": "10.0.0.1",  # Kubernetes, for a service of this name
+        "DENIABLE_SERVICE_PORT": "8787",
+        "DENIABLE_PORT_8787_TCP": "tcp://10.0.0.1:8787",
+        "DENIABLE_ACCEPT_DAYS": "",
+    }
+    assert load({}, others).settings == Settings()
+
+
+@pytest.mark.parametrize(
+    ("secret", "shown"),
+    [
+        (URL, "postgresql://deniable:***@db.example:5432/telemetry"),
+        ("postgresql://u:p@ss:w/rd@h/d", "postgresql://u:***@h/d"),
+        ("postgresql://u@h/d?password=pw&sslmode=require", "postgresql://u@h/d?password=***"),
+        ("redis://:pw@h:6379/0", "redis://:***@h:6379/0"),
+        ("/var/lib/deniable/store.db", "/var/lib/deniable/store.db"),
+        (7, 7),
+    ],
+)
+def test_a_password_is_masked_and_the_rest_is_not(secret, shown):
+    assert str(masked(secret)).startswith(str(shown))
+    assert "pw" not in str(masked(secret))
+
+
+def test_no_password_is_in_any_output(file):
+    path = file(f'store = "{URL}"\nport = 0\n')
+    assert "hunter2" not in repr(load({}, {"DENIABLE_PORT": "1"}, path).settings)
+    outputs = [
+        run("show", "--config", str(path)),
+        run("show", "--config", str(path), "--port", "1"),
+        run("show", "--config", str(path), "--port", "1", "--json"),
+    ]
+    assert [done.exit_code for done in outputs] == [1, 0, 0]
+    for done in outputs:
+        assert "hunter2" not in done.output
+    assert json.loads(outputs[2].output)["store"] == {
+        "value": "postgresql://deniable:***@db.example:5432/telemetry",
+        "from": str(path),
+    }
+    with pytest.raises(ParameterError) as refused:
+        Settings(store=f"{URL}\0")
+    assert "hunter2" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("store", "mysql://deniable:hunter2@db.example/telemetry"),
+        ("rate_limit_store", "memcached://deniable:hunter2@db.example"),
+        ("rate_limit", "many"),
+        ("rate_limit", "0/minute"),
+    ],
+)
+def test_a_text_of_another_form_is_refused_before_anything_is_opened(name, value):
+    (problem,) = problems({name: value}, {})
+    assert problem.startswith(f"{name} must be ")
+    assert "hunter2" not in problem
+
+
+def test_a_text_of_the_right_form_is_taken():
+    for store in ("deniable.db", "/var/lib/deniable/a b.db", URL, "postgres://h/d"):
+        assert load({"store": store, "rate_limit": "9/second"}, {}).settings.store == store
+
+
+def test_what_is_shown_can_be_read_by_people_and_programs():
+    done = run("show", "--accept-days", "7", env={"DENIABLE_PORT": "9000"})
+    assert re.search(r"accept_days\W+7\W+--accept-days", done.output)
+    assert re.search(r"port\W+9000\W+DENIABLE_PORT", done.output)
+    found = json.loads(run("show", "--json").output)
+    assert {name: each["value"] for name, each in found.items()} == dict(DEFAULTS)
+
+
+def test_problems_are_lines_without_a_traceback():
+    done = run("show", "--port", "x", "--accept-days", "-1")
+    assert done.exit_code == 1
+    assert done.output.startswith("Error: port must be an integer")
+    assert len(done.output.splitlines()) == 2
+
+
+def test_the_example_says_what_holds_without_it():
+    text = run("example").output
+    assert text == example()
+    assert tomllib.loads(text) == {}
+    assert tomllib.loads(re.sub(r"(?m)^#(?=[a-z])", "", text)) == dict(DEFAULTS)
+    for name in RULES:
+        assert f"# {option(name)}, {variable(name)}\n#{name} = " in text
+
+
+def test_the_example_of_the_documentation_is_the_one_that_is_printed():
+    assert (DOCS / "deniable.toml").read_text(encoding="utf-8") == example(), (
+        "deniable config example > docs/deniable.toml"
+    )
+
+
+def test_serve_has_an_option_for_every_setting():
+    text = CliRunner().invoke(deniable, ["serve", "--help"]).output
+    for name in RULES:
+        assert option(name) in text
+
+
+def test_serve_says_what_is_wrong_before_it_does_anything():
+    done = CliRunner().invoke(deniable, ["serve", "--threads", "0"], env={"DENIABLE_STORE": ""})
+    assert done.exit_code == 1
+    assert "threads must be" in done.output
+    assert "store must be set" in done.output

@@ -1,0 +1,126 @@
+"""Means: unbiased in the metric's unit, with intervals that cover, over several specs."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from deniable_aggregator.cli.render.number_tables import number_notes
+from deniable_aggregator.estimation.means import estimate_mean
+from deniable_shared.errors import ParameterError
+from deniable_shared.mechanisms import (
+    DiscreteGaussian,
+    DiscreteLaplace,
+    Hybrid,
+    MemoizedOneBitMean,
+    OneBitMean,
+)
+from tests.aggregator.estimation.test_shares import counted
+from tests.privacy.specs import number
+
+SECONDS = (Fraction(0), Fraction(30))
+
+
+def seconds(mechanism):
+    return replace(number(mechanism), range=SECONDS)
+
+
+def bits(epsilon):
+    return seconds(OneBitMean.for_epsilon(Fraction(epsilon)))
+
+
+@pytest.mark.parametrize("mechanism", [OneBitMean, Hybrid, DiscreteLaplace])
+def test_intervals_cover_the_mean_of_the_population(mechanism):
+    """Of 400 intervals at 80%, between 73% and 87% cover: 3.5 standard deviations."""
+    spec, random = seconds(mechanism.for_epsilon(Fraction(2))), np.random.default_rng(7)
+    covered = 0
+    for repetition in range(400):
+        values = 30 * random.beta(2, 5, size=60)
+        found = estimate_mean([counted(spec, values.tolist(), f"m{repetition}")], level=0.8)
+        covered += found.low <= 30 * 2 / 7 <= found.high
+    assert 0.73 < covered / 400 < 0.87
+
+
+@pytest.mark.parametrize("steps", [1, 4])
+def test_intervals_of_memoised_means_cover_too(steps):
+    """One period's reports of the shipped client; of 400 intervals at 80%, 73% to 87% cover.
+
+    Every repetition is a metric of its own, so that its devices have other permanent bits.
+    """
+    mechanism = MemoizedOneBitMean.for_epsilons(Fraction(2), Fraction(4), steps)
+    random, covered, errors = np.random.default_rng(7), 0, []
+    for repetition in range(400):
+        spec = replace(seconds(mechanism), name=f"m{repetition}")
+        values = 30 * random.beta(2, 5, size=60)
+        found = estimate_mean([counted(spec, values.tolist(), f"m{repetition}")], level=0.8)
+        covered += found.low <= 30 * 2 / 7 <= found.high
+        errors.append((found.mean - 30 * 2 / 7) / found.standard_error)
+    assert 0.73 < covered / 400 < 0.87
+    assert abs(np.mean(errors)) < 5 / 20
+
+
+def test_a_metric_that_is_memoised_from_some_day_on_is_answered_as_one():
+    memoised = seconds(MemoizedOneBitMean.for_epsilons(Fraction(1), Fraction(2)))
+    found = estimate_mean([counted(bits("1"), [12.0] * 2_000), counted(memoised, [12.0] * 2_000)])
+    assert found.reports == 4_000
+    assert len(found.specs) == 2
+    assert abs(found.mean - 12) < 4 * found.standard_error
+    described = found.as_dict()["specs"]
+    assert [each["epsilon_permanent"] for each in described] == [None, pytest.approx(2.0)]
+
+
+def test_two_specs_are_combined_by_inverse_variance_in_the_metrics_unit():
+    wider = replace(bits("3"), range=(Fraction(-10), Fraction(50)))
+    tallies = [counted(bits("0.5"), [12.0] * 2_000), counted(wider, [12.0] * 1_000)]
+    alone = [estimate_mean([tally]) for tally in tallies]
+    both = estimate_mean(tallies)
+    weights = [1 / each.standard_error**2 for each in alone]
+    expected = sum(w * each.mean for w, each in zip(weights, alone, strict=True)) / sum(weights)
+    assert both.mean == pytest.approx(expected, abs=0.1 * both.standard_error)
+    assert both.standard_error == pytest.approx(sum(weights) ** -0.5, rel=0.01)
+    assert both.standard_error < min(each.standard_error for each in alone)
+    assert both.reports == 3_000
+    assert abs(both.mean - 12) < 4 * both.standard_error
+
+
+def test_a_mean_is_not_clipped_to_the_range():
+    spec = bits("0.1")
+    means = [estimate_mean([counted(spec, [30.0] * 40, f"c{seed}")]).mean for seed in range(20)]
+    assert min(means) < 30 < max(means)
+
+
+def test_json_says_what_the_mean_means():
+    data = estimate_mean([counted(bits("1"), [3, 4.5, 29])]).as_dict()
+    assert json.loads(json.dumps(data)) == data
+    assert (data["type"], data["reports"], data["about"]) == ("number", 3, "population")
+    assert data["specs"][0]["range"] == [0.0, 30.0]
+    assert "delta" not in data["specs"][0]
+    assert data["low"] < data["mean"] < data["high"]
+
+
+def test_delta_is_disclosed_with_every_gaussian_answer():
+    spec = seconds(DiscreteGaussian.for_epsilon(Fraction(1), Fraction(1, 10**6)))
+    described = estimate_mean([counted(spec, [3.0])]).as_dict()["specs"][0]
+    assert 0.9e-6 < described["delta"] <= 1e-6
+    assert "may reveal more than epsilon" in described["privacy"]
+
+
+def test_answers_from_permanent_noise_say_that_periods_do_not_average_out():
+    memoised = seconds(MemoizedOneBitMean.for_epsilons(Fraction(1), Fraction(2)))
+    answer = estimate_mean([counted(memoised, [3.0]), counted(bits("1"), [3.0])]).as_dict()
+    assert "the same devices having reported in all" in answer["specs"][0]["repeated"]
+    assert "repeated" not in answer["specs"][1]
+    lines = [line for line in number_notes(answer) if line.startswith("memoised one-bit mean: the")]
+    assert len(lines) == 1
+
+
+def test_what_cannot_be_answered_is_refused():
+    spec, counts = counted(bits("1"), [1.0])
+    with pytest.raises(ParameterError, match="reports must be at least 1, got 0"):
+        estimate_mean([(spec, counts * 0)])
+    with pytest.raises(ParameterError, match="level must be between 0 and 1"):
+        estimate_mean([(spec, counts)], level=1.0)

@@ -1,0 +1,193 @@
+"""Segments: how large they are, and shares within them."""
+
+from __future__ import annotations
+
+import contextlib
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from deniable_aggregator.estimation.options import Options
+from deniable_aggregator.estimation.segments import sizes, within
+from deniable_aggregator.tallies import tally_for
+from deniable_shared import registry, wire
+from deniable_shared.errors import ParameterError
+from deniable_shared.mechanisms import ORACLES
+from tests.aggregator.service import TODAY, problem, serving
+from tests.aggregator.simulated import drawn
+from tests.aggregator.simulated import spec_of as spec_of_category
+from tests.privacy.test_segments import segmented
+
+REPORTS, REPETITIONS = 6_000, 500
+HELD = np.array([0.40, 0.10, 0.02, 0.24, 0.06, 0.18])
+"""Of a, b and c in segment x (52%), then in y (48%)."""
+
+WITHIN_Y = HELD[3:] / HELD[3:].sum()
+REGISTRY = """\
+registry = 1
+application = "flightdeck"
+[budget]
+epsilon_per_day = 16
+epsilon_lifetime = 400
+[metrics.theme]
+type = "category"
+values = ["light", "dark"]
+epsilon = 3
+segment = { name = "channel", values = ["stable", "beta", "nightly"] }
+[metrics.late]
+type = "boolean"
+epsilon = 2
+segment = { name = "channel", values = ["stable", "beta"] }
+"""
+
+
+def spec_of(name="grr", epsilon=2):
+    return segmented("a b c", "x y", ORACLES[name].for_epsilon(6, Fraction(epsilon)))
+
+
+def covered(spec, about, interval="item"):
+    """Whether the intervals of the values within y cover, and scores of the shares."""
+    generator, options = np.random.default_rng(3), Options(about=about, interval=interval)
+    hits, scores = [], []
+    for _ in range(REPETITIONS):
+        held = np.rint(HELD * REPORTS).astype(np.int64)
+        if about == "population":
+            held = generator.multinomial(REPORTS, HELD)
+        found = within([(spec, drawn(spec, held, generator))], "y", options, {})
+        hits.append((found.low <= WITHIN_Y) & (found.high >= WITHIN_Y))
+        scores.append((found.share - WITHIN_Y) / found.standard_error)
+    return np.array(hits), np.array(scores)
+
+
+@pytest.mark.parametrize("about", ["devices", "population"])
+@pytest.mark.parametrize("name", ["grr", "oue"])
+def test_intervals_within_a_segment_cover(name, about):
+    """1,500 intervals of 500 repetitions: the standard error is below 1%."""
+    hits, scores = covered(spec_of(name), about)
+    assert np.mean(hits) == pytest.approx(0.95, abs=0.025)
+    # A ratio's mean square over the delta method's variance; 500 of them have 6%.
+    assert np.mean(np.square(scores)) == pytest.approx(1.0, abs=0.2)
+
+
+def test_simultaneous_intervals_cover_all_at_once():
+    hits, _ = covered(spec_of(), "devices", "simultaneous")
+    assert np.mean(hits.all(axis=1)) > 0.93
+
+
+def test_without_the_covariance_the_error_would_be_far_off():
+    """Nearly all of y holds one value: numerator and denominator move together."""
+    spec, generator = spec_of("grr", 2), np.random.default_rng(5)
+    held = np.array([3_000, 0, 0, 2_900, 50, 50])
+    found = within([(spec, drawn(spec, held, generator))], "y", Options(), {})
+    shares = held[3] / held.sum()
+    noise = float(spec.mechanism.variance(shares, int(held.sum())))
+    independent = np.sqrt(noise * (1 + 1)) / shares
+    assert found.standard_error[0] < 0.8 * independent
+
+
+def test_sizes_are_those_of_the_segments():
+    spec, generator = spec_of(), np.random.default_rng(7)
+    counts = drawn(spec, np.rint(HELD * REPORTS).astype(np.int64), generator)
+    found = sizes([(spec, counts)], "devices", 0.95, {})
+    assert [(row["name"], row["value"]) for row in found] == [("channel", "x"), ("channel", "y")]
+    assert sum(row["share"] for row in found) == pytest.approx(1.0, abs=1e-6)
+    assert all(
+        row["low"] < truth < row["high"] for row, truth in zip(found, (0.52, 0.48), strict=True)
+    )
+
+
+def test_two_specs_are_combined_and_others_are_left_out():
+    generator = np.random.default_rng(9)
+    one, other = spec_of("grr", 2), spec_of("oue", 2)
+    more = segmented("a b c d", "x y", ORACLES["grr"].for_epsilon(8, Fraction(2)))
+    held = np.rint(HELD * REPORTS).astype(np.int64)
+    tallies = [(spec, drawn(spec, held, generator)) for spec in (one, other)]
+    both = within(tallies, "y", Options(), {})
+    single = within(tallies[:1], "y", Options(), {})
+    assert both.reports == 2 * single.reports
+    assert (both.standard_error < single.standard_error).all()
+    wider = np.concatenate([held[:3], [0], held[3:], [0]])
+    mixed = [*tallies, (more, drawn(more, wider, generator))]
+    assert within(mixed, "y", Options(), {}).left_out == REPORTS
+
+
+def test_a_segment_that_may_be_empty_is_not_divided_by():
+    spec = spec_of()
+    counts = drawn(spec, np.array([3_000, 3_000, 0, 0, 0, 0]), np.random.default_rng(11))
+    with pytest.raises(ParameterError, match="channel=y is not"):
+        within([(spec, counts)], "y", Options(), {})
+    with pytest.raises(ParameterError, match="segment must be one of x, y, got 'z'"):
+        within([(spec, counts)], "z", Options(), {})
+    plain = spec_of_category("grr", 6, 2)
+    with pytest.raises(ParameterError, match="segment must be left out, as the metric has none"):
+        within([(plain, counts)], "x", Options(), {})
+    with pytest.raises(ParameterError, match="top must be left out within a segment, got 3"):
+        within([(spec, counts)], "x", Options(top=3), {})
+    with pytest.raises(ParameterError, match="interval must be item or simultaneous within"):
+        within([(spec, counts)], "x", Options(interval="selected"), {})
+
+
+@pytest.mark.parametrize("about", ["devices", "population"])
+def test_an_interval_within_a_small_segment_has_the_estimate_in_it(about):
+    """Where the set of Fieller has no end, there is no interval to give: 10% of 300 devices."""
+    spec, generator = spec_of(), np.random.default_rng(3)
+    held = np.array([135, 81, 54, 15, 12, 3])
+    answers = []
+    for _ in range(200):
+        with contextlib.suppress(ParameterError):
+            counts = drawn(spec, held, generator)
+            answers.append(within([(spec, counts)], "y", Options(about=about), {}))
+    assert len(answers) > 50
+    assert all((a.low <= a.share).all() and (a.share <= a.high).all() for a in answers)
+
+
+def test_errors_that_cannot_be_known_are_not_made_up():
+    spec = spec_of("rhr", 1)
+    counts = np.full(tally_for(spec).cells, 1_000)
+    with pytest.raises(ParameterError, match="whose covariances are known"):
+        within([(spec, counts)], "x", Options(), {})
+
+
+@pytest.fixture
+def service(target):
+    with serving(target) as running:
+        assert running.register(REGISTRY).status_code == 200
+        yield running
+
+
+def sent(service, name, counts):
+    spec = registry.parse(REGISTRY).metrics[name].spec
+    payload = b"".join(bytes([index]) * count for index, count in enumerate(counts))
+    part = wire.Part(spec.digest, TODAY, payload)
+    body = wire.encode(wire.Upload(b"\x07" * wire.ID_BYTES, (part,)))
+    assert service.send(body).status_code == 204
+
+
+def test_segments_are_answered_over_http(service):
+    sent(service, "theme", [600, 200, 60, 240, 50, 50])
+    found = service.ask("/v1/metrics/theme/estimate").get_json()
+    assert found["items_asked_for"] == 6
+    listed = {each["name"]: each for each in service.ask("/v1/metrics").get_json()["metrics"]}
+    assert listed["theme"]["segments"]["values"] == ["stable", "beta", "nightly"]
+    assert [row["value"] for row in found["segments"]] == ["stable", "beta", "nightly"]
+    beta = service.ask("/v1/metrics/theme/estimate?segment=beta").get_json()
+    assert [row["item"] for row in beta["estimates"]] == ["light", "dark"]
+    assert beta["segment"]["value"] == "beta"
+    assert beta["estimates"][1]["low"] > beta["estimates"][0]["high"]
+    assert sum(row["share"] for row in beta["estimates"]) == pytest.approx(1)
+    path = "/v1/metrics/theme/estimate?segment=nightly"
+    problem(service.ask(path), 422, "estimate_refused")
+    problem(service.ask("/v1/metrics/theme/estimate?segment=no"), 422, "estimate_refused")
+    body = {"candidates": ["light"]}
+    path = "/v1/metrics/theme/estimate?segment=beta"
+    problem(service.ask(path, method="POST", json=body), 422, "estimate_refused")
+
+
+def test_of_a_flag_it_is_the_share_of_true(service):
+    sent(service, "late", [500, 100, 100, 300])
+    found = service.ask("/v1/metrics/late/estimate?segment=beta").get_json()
+    assert [row["item"] for row in found["estimates"]] == ["true"]
+    assert 0.5 < found["estimates"][0]["share"] < 1.2
+    plain = service.ask("/v1/metrics/late/estimate").get_json()
+    assert plain["estimates"][0]["item"] == "late=false & channel=stable"

@@ -1,0 +1,145 @@
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from deniable.randomizers import randomizer_for
+from deniable_aggregator.estimation.options import Options
+from deniable_aggregator.estimation.shares import estimate
+from deniable_aggregator.tallies import tally_for
+from deniable_shared.errors import ParameterError
+from deniable_shared.mechanisms import GeneralizedRandomizedResponse, Rappor
+from tests.privacy.conformance import secret_of, seeded
+from tests.privacy.specs import category, sketch, string
+
+
+def grr(epsilon, values="red green blue"):
+    size = len(values.split())
+    return category(values, GeneralizedRandomizedResponse.for_epsilon(size, Fraction(epsilon)))
+
+
+def counted(spec, values, seed="estimate"):
+    randomizer = randomizer_for(spec, seeded(seed))
+    payload = b"".join(
+        randomizer.report(spec.encode(value), secret_of(device))
+        for device, value in enumerate(values)
+    )
+    return spec, tally_for(spec).count(payload)
+
+
+def test_intervals_have_the_level_they_state():
+    """Of 2,400 intervals at 80%, between 77% and 83% cover: more than 3.5 standard deviations."""
+    values = ["red"] * 120 + ["green"] * 60 + ["blue"] * 20
+    truth = np.array([0.6, 0.3, 0.1])
+    covered = []
+    for repetition in range(800):
+        result = estimate([counted(grr("2"), values, f"r{repetition}")], None, Options(level=0.8))
+        covered.append((result.low <= truth) & (truth <= result.high))
+    assert 0.77 < np.mean(covered) < 0.83
+
+
+def test_two_specs_are_combined_by_inverse_variance_and_never_added():
+    specs = weak, strong = grr("0.5"), grr("3")
+    values = ["red"] * 3_000 + ["green"] * 1_000
+    tallies = [counted(weak, values), counted(strong, values)]
+    alone = [estimate([tally]) for tally in tallies]
+    both = estimate(tallies)
+    weights = np.array([1 / spec.mechanism.variance(0, 4_000) for spec in specs])
+    weights /= weights.sum()
+    assert np.allclose(both.share, weights @ [single.share for single in alone])
+    errors = np.square([single.standard_error for single in alone])
+    assert np.allclose(both.standard_error**2, weights**2 @ errors)
+    assert (both.standard_error < alone[1].standard_error).all()
+    assert both.reports == 8_000
+    assert [reports for _, reports in both.specs] == [4_000, 4_000]
+
+
+def test_an_item_that_only_one_spec_knows_is_estimated_from_that_one():
+    old, new = grr("2"), grr("2", "red green blue violet")
+    tallies = [counted(old, ["red"] * 500), counted(new, ["violet"] * 500)]
+    both = estimate(tallies)
+    assert both.items == ("red", "green", "blue", "violet")
+    assert both.share[3] == estimate(tallies[1:]).share[3]
+
+
+def test_raw_estimates_are_not_clipped():
+    result = estimate([counted(grr("0.1"), ["red"] * 200)])
+    assert result.share.min() < 0 or result.share.max() > 1
+    assert result.share.sum() == pytest.approx(1)
+
+
+def test_the_top_items_come_largest_first():
+    values = ["blue"] * 900 + ["green"] * 100
+    result = estimate([counted(grr("4"), values)], None, Options(top=2))
+    assert result.items == ("blue", "green")
+    assert result.share[0] > result.share[1]
+    assert len(result.low) == len(result.detected) == 2
+
+
+def test_json_says_what_the_numbers_mean():
+    data = estimate([counted(grr("1"), ["red"] * 50)]).as_dict()
+    assert json.loads(json.dumps(data)) == data
+    assert data["interval"]["level"] == 0.95
+    assert "by itself" in data["interval"]["meaning"]
+    assert data["specs"][0]["epsilon"] <= 1
+    assert list(data["estimates"][0]) == [
+        *("item", "share", "standard_error", "low", "high", "method", "detected"),
+        *("poisoning_radius", "processed"),
+    ]
+
+
+def test_what_cannot_be_answered_is_refused_with_the_reason():
+    spec, counts = counted(grr("1"), ["red"])
+    with pytest.raises(ParameterError, match="reports must be at least 1, got 0"):
+        estimate([(spec, counts * 0)])
+    with pytest.raises(ParameterError, match="candidates must be items of choice"):
+        estimate([(spec, counts)], ["purple"])
+    with pytest.raises(ParameterError, match="candidates must be all different"):
+        estimate([(spec, counts)], ["red", "red"])
+    text = string(sketch("sue", 2, rows=4, buckets=8))
+    with pytest.raises(ParameterError, match="candidates must be given for the strings of text"):
+        estimate([counted(text, ["ant"])])
+
+
+def rappor_spec(**shape):
+    return string(Rappor.for_epsilons(Fraction(4), Fraction(8), **shape))
+
+
+def test_unlisted_values_do_not_turn_absent_candidates_into_discoveries():
+    """Half of the devices hold values that are not asked for: the intercept takes them up."""
+    spec = rappor_spec(bits=64, hashes=2, cohorts=8)
+    absent = [f"absent {index}" for index in range(50)]
+    discoveries, scores = 0, []
+    for repetition in range(20):
+        values = ["listed"] * 1_000 + [f"unlisted {index}" for index in range(1_000)]
+        tally = counted(replace(spec, name=f"text{repetition}"), values, f"i{repetition}")
+        result = estimate([tally], ["listed", *absent])
+        assert result.detected[0]
+        discoveries += result.detected[1:].sum()
+        scores.append(result.share[1:] / result.standard_error[1:])
+    assert discoveries <= 4  # of 1,000 absent candidates, at a false discovery rate of 5%
+    assert abs(np.mean(scores)) < 0.2
+
+
+def test_more_candidates_than_a_rappor_can_tell_apart_are_refused():
+    spec = rappor_spec(bits=8, hashes=1, cohorts=2)
+    with pytest.raises(ParameterError, match="candidates must be at most 10 for this RAPPOR"):
+        estimate([counted(spec, ["ant"] * 50)], [f"item {index}" for index in range(11)])
+
+
+def test_the_error_bar_of_a_small_sketch_contains_its_family_bias():
+    """16 rows of 16 buckets at epsilon 8: collisions dominate, and the stated error says so."""
+    spec = string(sketch("sue", 8, rows=16, buckets=16))
+    values = ["common"] * 1_600 + ["rare"] * 400
+    scores = []
+    for repetition in range(400):
+        tally = counted(replace(spec, name=f"text{repetition}"), values, "family")
+        result = estimate([tally], ["absent"])
+        scores.append(result.share[0] / result.standard_error[0])
+        noise = spec.mechanism.variance(0.0, 2_000)
+        assert result.standard_error[0] ** 2 > 3 * noise
+    assert 0.7 < np.mean(np.square(scores)) < 1.4  # without the family bias: above 4

@@ -1,0 +1,199 @@
+"""A clock that jumps far ahead closes and deletes nothing, and no device drops a report for it."""
+
+from __future__ import annotations
+
+import contextlib
+
+import pytest
+
+from deniable_aggregator import Settings, Store
+from deniable_aggregator.api import readiness
+from deniable_aggregator.operations.clock import CONFIRM_SECONDS, JUMP_DAYS, CheckedClock
+from deniable_aggregator.operations.maintenance import Upkeep
+from deniable_aggregator.server.prometheus import Telemetry
+from deniable_aggregator.store import Outcome
+from deniable_shared.periods import SECONDS_PER_EPOCH
+from tests.aggregator.service import NEVER_SECONDS, TODAY, Clock, Service, problem, upload
+from tests.aggregator.stored import THEME, append, decoded, fold, register
+
+ACCEPT_DAYS = 3
+RETAIN_DAYS = 10
+FAR = 4_000
+"""So many days is the clock ahead."""
+
+
+class Passing:
+    """A clock that nobody sets."""
+
+    seconds = 1_000.0
+
+    def __call__(self):
+        return self.seconds
+
+    def days(self, days):
+        self.seconds += days * SECONDS_PER_EPOCH
+
+
+class Server:
+    """What looks after a store, with a clock that tests set and one that they cannot."""
+
+    def __init__(self, store, day=TODAY):
+        self.store = store
+        self.clock, self.passing = Clock(day), Passing()
+        self.checked = CheckedClock(store, self.clock, self.passing)
+        self.upkeep = Upkeep(
+            store, accept_days=ACCEPT_DAYS, retain_days=RETAIN_DAYS, clock=self.checked
+        )
+
+    def tend(self):
+        self.upkeep.tend()
+        return self.store.tallies.reports([THEME]).get(THEME, 0)
+
+    def takes(self, day=TODAY):
+        """Whether reports of a day are still accepted."""
+        return append(self.store, [decoded(epoch=day)]) == [Outcome.STORED]
+
+
+@pytest.fixture
+def store(target):
+    """A store with reports of today, counted."""
+    with contextlib.closing(Store(target)) as opened:
+        register(opened)
+        append(opened, [decoded(b"\x01")])
+        fold(opened)
+        yield opened
+
+
+def test_a_clock_that_is_set_far_ahead_closes_and_deletes_nothing(store):
+    server = Server(store)
+    assert server.tend() == 1
+    server.clock.epoch += FAR
+    assert server.tend() == 1
+    assert server.takes()
+    assert server.checked.days_ahead() == FAR
+    server.clock.epoch = TODAY
+    assert server.tend() == 1
+    assert server.checked.days_ahead() == 0
+
+
+def test_a_clock_that_jumps_while_it_is_looked_at_is_not_believed(store):
+    readings = iter((TODAY, TODAY))  # when the server starts, and at the beginning of a look
+    clock = CheckedClock(
+        store, lambda: float(next(readings, TODAY + FAR) * SECONDS_PER_EPOCH), Passing()
+    )
+    assert clock.day() == TODAY
+    assert clock.day() == TODAY
+
+
+def test_a_server_that_starts_with_a_clock_far_ahead_closes_and_deletes_nothing(store):
+    server = Server(store, TODAY + FAR)
+    assert server.tend() == 1
+    assert server.takes()
+    assert server.checked.days_ahead() == FAR
+
+
+def test_days_are_closed_on_time_by_the_time_that_passes_while_the_clock_is_in_doubt(store):
+    server = Server(store)
+    server.tend()
+    server.clock.epoch += FAR
+    server.tend()
+    append(store, [decoded(epoch=TODAY - 1)])
+    server.passing.days(2.5)
+    server.tend()
+    assert server.checked.days_ahead() == FAR - 3
+    assert server.takes(TODAY)
+    assert not server.takes(TODAY - 1)
+
+
+@pytest.mark.parametrize("ahead", [1, JUMP_DAYS])
+def test_a_clock_that_is_a_little_ahead_is_believed(store, ahead):
+    server = Server(store)
+    server.clock.epoch += ahead
+    server.tend()
+    assert server.checked.days_ahead() == 0
+
+
+def test_a_store_that_was_off_for_months_comes_back_with_the_first_report_of_today(store):
+    server = Server(store, TODAY + 90)
+    assert server.tend() == 1
+    assert append(store, [decoded(epoch=TODAY + 90)]) == [Outcome.STORED]
+    server.tend()
+    assert server.checked.days_ahead() == 0
+    assert store.tallies.reports([THEME]) == {}
+    assert append(store, [decoded(epoch=TODAY)]) == [Outcome.CLOSED]
+
+
+def test_a_store_to_which_nobody_reports_any_more_comes_back_after_some_days(store):
+    server = Server(store, TODAY + 90)
+    server.tend()
+    server.passing.seconds += CONFIRM_SECONDS - 1
+    assert server.tend() == 1
+    server.passing.seconds += 1
+    assert server.tend() == 0
+    assert server.checked.days_ahead() == 0
+
+
+def test_a_report_of_a_newer_day_that_speaks_against_the_clock_keeps_it_in_doubt(store):
+    server = Server(store, TODAY + FAR)
+    server.tend()
+    server.passing.seconds += CONFIRM_SECONDS - 1
+    append(store, [decoded(epoch=TODAY + 3)])
+    server.tend()
+    server.passing.seconds += CONFIRM_SECONDS - 1
+    assert server.tend() == 1
+    assert server.checked.days_ahead() > 0
+
+
+def test_years_of_running_are_believed_day_by_day(store):
+    server = Server(store)
+    for _ in range(40):
+        server.clock.epoch += 5
+        server.passing.days(5)
+        server.tend()
+        assert server.checked.days_ahead() == 0
+    assert not server.takes()
+
+
+def test_a_new_store_believes_any_clock(target):
+    with contextlib.closing(Store(target)) as store:
+        server = Server(store, TODAY + FAR)
+        server.tend()
+        assert server.checked.days_ahead() == 0
+
+
+@pytest.fixture
+def jumped(target, monkeypatch):
+    """A server whose clock jumps while it runs."""
+    monkeypatch.setattr(readiness, "CACHE_SECONDS", 0.0)
+    settings = Settings(fold_seconds=NEVER_SECONDS, accept_days=ACCEPT_DAYS)
+    service = Service(target, settings, passing=Passing())
+    service.register()
+    assert service.send(upload(b"\x01")).status_code == 204
+    service.clock.epoch += FAR
+    yield service
+    service.close()
+
+
+def test_devices_keep_what_a_clock_in_doubt_would_refuse_as_too_old(jumped):
+    refused = jumped.send(upload(b"\x02"))
+    problem(refused, 503, "clock_doubted")
+    assert int(refused.headers["Retry-After"]) > 0
+    jumped.clock.epoch = TODAY
+    assert jumped.send(upload(b"\x02")).status_code == 204
+    problem(jumped.send(upload(b"\x02", epoch=TODAY - ACCEPT_DAYS - 1)), 410, "epoch_closed")
+    assert jumped.counts() == [0, 1, 1]
+
+
+def test_an_operator_is_told_and_reports_are_not_kept_away(jumped, caplog):
+    ready = jumped.http.get("/readyz")
+    assert ready.status_code == 200
+    assert f"{FAR:,} days ahead" in ready.get_json()["checks"]["clock"]
+    told = Telemetry(jumped.running).text()
+    assert f"deniable_clock_ahead_days {FAR}.0" in told
+    assert 'deniable_ready{check="clock"} 0.0' in told
+    for _ in range(3):
+        jumped.running.upkeep.tend()
+    assert caplog.text.count(f"{FAR} days ahead of the newest report") == 1
+    assert jumped.send(upload(b"\x01", epoch=TODAY + FAR)).status_code == 204
+    jumped.running.upkeep.tend()
+    assert jumped.http.get("/readyz").get_json()["checks"]["clock"] == "ok"

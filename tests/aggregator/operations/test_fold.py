@@ -1,0 +1,157 @@
+from __future__ import annotations
+
+import contextlib
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from deniable_aggregator import Store
+from deniable_aggregator.catalog import Catalogue
+from deniable_aggregator.operations import fold
+from deniable_aggregator.store import StoreUnavailableError, Sum, TallyKey
+from deniable_shared import registry, wire
+from tests.aggregator.service import REGISTRY, SPECS, TODAY, serving, upload
+from tests.aggregator.stored import rows
+from tests.waiting import wait_until
+
+THEME = SPECS["theme"].digest
+KEY = "cafe"
+
+
+@contextlib.contextmanager
+def opened(target):
+    with contextlib.closing(Store(target)) as store:
+        store.metrics.register(registry.parse(REGISTRY).metrics.values(), TODAY)
+        yield store, fold.Folder(store, Catalogue(store))
+
+
+def send(store, payload, epoch=TODAY):
+    store.inbox.append([wire.decode(upload(payload, epoch=epoch))], [KEY])
+
+
+def counted(store, epoch=TODAY):
+    return store.tallies.total(THEME, 3, epoch, epoch).cells.tolist()
+
+
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    reports=st.lists(st.integers(0, 2), min_size=1, max_size=40),
+    data=st.data(),
+)
+def test_any_partition_into_uploads_groups_and_folds_gives_the_same_tally(
+    fresh_target, reports, data
+):
+    with opened(fresh_target()) as (store, folder):
+        rest = list(reports)
+        while rest:
+            group = []
+            for _ in range(data.draw(st.integers(1, 3), label="uploads")):
+                size = data.draw(st.integers(1, 5), label="reports")
+                if rest:
+                    group.append(wire.decode(upload(bytes(rest[:size]))))
+                    rest = rest[size:]
+            store.inbox.append(group, [KEY] * len(group))
+            if data.draw(st.booleans(), label="fold"):
+                folder.fold(seconds=60)
+        folder.fold(seconds=60)
+        expected = Counter(reports)
+        assert counted(store) == [expected[item] for item in range(3)]
+
+
+def test_a_fold_empties_the_inbox_and_a_second_one_changes_nothing(target):
+    with opened(target) as (store, folder):
+        for epoch in (TODAY, TODAY - 1):
+            send(store, b"\x00\x01", epoch)
+        for _ in range(2):
+            folder.fold(seconds=60)
+            assert counted(store) == counted(store, TODAY - 1) == [1, 1, 0]
+            assert store.inbox.backlog([THEME]) == []
+
+
+def test_a_backlog_of_many_batches_is_counted_whole(target, monkeypatch):
+    monkeypatch.setattr(fold, "BATCH_BYTES", 64)
+    monkeypatch.setattr(fold, "BATCH_ROWS", 7)
+    with opened(target) as (store, folder):
+        for size in range(1, 40):
+            send(store, b"\x02" * size)
+        with store.inbox.claim(max_bytes=64, max_rows=7) as batch:
+            assert len(batch.rows) <= 7
+        folder.fold(seconds=60)
+        assert counted(store) == [0, 0, sum(range(1, 40))]
+
+
+def test_rows_that_two_processes_want_to_count_are_counted_once(target):
+    with opened(target) as (store, folder), opened(target) as (other_store, other_folder):
+        send(store, b"\x01")
+        send(store, b"\x01")
+        with store.inbox.claim(max_bytes=100, max_rows=1) as batch:
+            other_folder.fold(seconds=60)
+            # Either the row was locked, and is this one's to count, or it is gone.
+            mine = Sum(1, np.array([0, 1, 0]))
+            was_mine = batch.count(TallyKey(THEME, TODAY, KEY), mine, batch.rows)
+        assert counted(store) == [0, 2, 0]
+        assert was_mine == store._database.locks_rows
+        folder.fold(seconds=60)
+        assert counted(store) == counted(other_store) == [0, 2, 0]
+
+
+def test_a_row_that_cannot_be_counted_is_set_aside_and_blocks_nothing(service, caplog):
+    service.send(upload(b"\x01"))
+    service.store.inbox.append([wire.decode(upload(b"\x07"))], [KEY])  # past the check of ingest
+    service.send(upload(b"\x02"))
+    assert service.counts() == [0, 1, 1]
+    assert service.counts() == [0, 1, 1]
+    assert service.status()["inbox"] == {"rows": 0, "bytes": 0, "reports": 0, "rows_set_aside": 1}
+    assert "set aside" in caplog.text
+
+
+def test_rows_of_an_unregistered_metric_are_set_aside(service):
+    alien = wire.Upload(bytes(16), (wire.Part(bytes(32), TODAY, b"\x01"),))
+    service.store.inbox.append([alien], [KEY])
+    service.send(upload(b"\x02"))
+    assert service.counts() == [0, 0, 1]
+    assert service.store.inbox.count_set_aside([bytes(32)]) == 1
+
+
+def test_a_metric_that_another_server_registered_a_moment_ago_is_counted(target):
+    with contextlib.closing(Store(target)) as store:
+        catalogue = Catalogue(store, monotonic=lambda: 0.0)
+        store.metrics.register(registry.parse(REGISTRY).metrics.values(), TODAY)
+        send(store, b"\x02")
+        fold.Folder(store, catalogue).fold(seconds=60)
+        assert counted(store) == [0, 0, 1]
+
+
+def test_a_fold_that_fails_loses_nothing(target, monkeypatch):
+    with opened(target) as (store, folder):
+        send(store, b"\x00\x01\x02")
+        with monkeypatch.context() as patch:
+            patch.setattr(
+                "deniable_aggregator.store.tables.batch.add_part",
+                lambda *_: (_ for _ in ()).throw(StoreUnavailableError("full")),
+            )
+            with pytest.raises(StoreUnavailableError):
+                folder.fold(seconds=60)
+        assert counted(store) == [0, 0, 0]
+        folder.fold(seconds=60)
+        assert counted(store) == [1, 1, 1]
+
+
+def test_the_server_folds_and_closes_epochs_by_itself(target):
+    with serving(target, fold_seconds=0.01) as service:
+        service.register()
+        retried = upload(b"\x01", epoch=TODAY)
+        assert service.send(retried).status_code == 204
+        wait_until(lambda: service.status()["inbox"]["rows"] == 0)
+        assert counted(service.store) == [0, 1, 0]
+        service.clock.epoch = TODAY + 15
+        wait_until(lambda: rows(service.store, "SELECT count(*) FROM seen") == [(0,)])
+        service.clock.epoch = TODAY  # a clock that is set back does not open a day again
+        assert service.send(retried).get_json()["code"] == "epoch_closed"
+        assert service.send(upload(b"\x01", epoch=TODAY)).get_json()["code"] == "epoch_closed"
+        assert service.send(upload(b"\x01", epoch=TODAY + 1)).status_code == 204
+        wait_until(lambda: service.status()["inbox"]["rows"] == 0)
+        assert counted(service.store) == [0, 1, 0]

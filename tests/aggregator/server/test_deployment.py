@@ -1,0 +1,85 @@
+"""What docs/operations.md and docs/deploy say is there is there."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from deniable_aggregator.api.readiness import OK
+from deniable_aggregator.config.settings import RULES
+from deniable_aggregator.http.problems import CODES
+from deniable_aggregator.server.prometheus import Telemetry
+from tests.aggregator.service import serving, upload
+
+DOCS = Path(__file__).parents[3] / "docs"
+OPERATIONS = (DOCS / "operations.md").read_text(encoding="utf-8")
+ALERTS = (DOCS / "deploy" / "alerts.yml").read_text(encoding="utf-8")
+OF_PROMETHEUS = re.compile(r"\b(?:deniable|process)_[a-z_]+\b")
+SUFFIXES = ("_bucket", "_count", "_sum")
+
+
+@pytest.fixture(scope="module")
+def told(tmp_path_factory):
+    """What Prometheus is told, and the checks of readiness."""
+    with serving(tmp_path_factory.mktemp("operations") / "store.db") as service:
+        service.register()
+        service.send(upload())
+        checks = service.http.get("/readyz").get_json()["checks"]
+        text = Telemetry(service.running).text()
+    names = set(re.findall(r"(?m)^([a-z_]+)[{ ]", text))
+    return {name.removesuffix(end) for name in names for end in ("", *SUFFIXES)}, checks
+
+
+def test_every_measure_is_in_the_table_and_every_one_in_the_table_is_measured(told):
+    table = set(OF_PROMETHEUS.findall(OPERATIONS)) - {"process_start_time_seconds"}
+    ours = {name for name in told[0] if name.startswith("deniable_")}
+    measured = {name for name in ours if not name.endswith(SUFFIXES)}
+    assert {name for name in table if name.startswith("deniable_")} == measured
+    assert table <= told[0]
+
+
+def test_alerts_are_about_what_is_measured(told):
+    assert set(OF_PROMETHEUS.findall(ALERTS)) <= told[0]
+    for codes in re.findall(r'outcome=~?\s*"([a-z_|]+)"', ALERTS):
+        assert set(codes.split("|")) <= set(CODES)
+
+
+def test_operators_are_told_what_to_do_about_every_alert():
+    told = re.findall(r"(?m)^\| `(Deniable\w+)` \|", OPERATIONS)
+    assert set(told) == set(re.findall(r"alert: (\w+)", ALERTS))
+
+
+@pytest.mark.skipif(shutil.which("promtool") is None, reason="promtool is not installed")
+def test_every_alert_fires_where_everything_is_wrong(tmp_path):
+    wrong = Path(__file__).with_name("alerts_test.yml").read_text(encoding="utf-8")
+    file = tmp_path / "alerts_test.yml"
+    file.write_text(wrong.replace("RULES", str(DOCS / "deploy" / "alerts.yml")))
+    command = ["promtool", "test", "rules", str(file)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    names = set(re.findall(r"alert: (\w+)", ALERTS))
+    assert names == set(re.findall(r"alertname=.(\w+)", wrong))
+
+
+def test_every_check_of_readiness_is_explained(told):
+    assert set(told[1].values()) == {OK}
+    assert set(re.findall(r"(?m)^\| `([a-z]+)` \|", OPERATIONS)) == set(told[1])
+
+
+def test_settings_and_codes_that_are_named_exist():
+    known = set(RULES) | set(CODES) | set(OF_PROMETHEUS.findall(OPERATIONS))
+    others = {"log_statement", "log_connections", "log_parameter_max_length_on_error"}
+    others |= {"rate_limit", "max_wal_size"}
+    named = set(re.findall(r"`([a-z]+(?:_[a-z]+)+)`", OPERATIONS))
+    assert named - known - others == set()
+
+
+def test_every_problem_of_uploads_has_an_entry():
+    entries = OPERATIONS.partition("## What to do when")[2].partition("## Sizes")[0]
+    codes = ("overloaded", "body_too_slow", "body_cut_off", "rate_limited", "unknown_digest")
+    for code in (*codes, "unknown_key"):
+        assert f"`{code}`" in entries

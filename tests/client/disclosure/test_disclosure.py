@@ -1,0 +1,366 @@
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+import threading
+import time
+from contextlib import closing
+from datetime import timedelta
+
+import pytest
+
+import deniable
+from deniable._disclosure import disclosure, read_only
+from deniable._disclosure.summary import percent
+from deniable.testing import RecordingClient
+from deniable_shared.disclosure_figures import posterior_from_even_odds
+from tests.client.spoken import TODAY, record, used
+
+__all__ = ["used"]
+
+
+def files_in(directory):
+    return {
+        path.name: (path.stat().st_size, hashlib.sha256(path.read_bytes()).hexdigest())
+        for path in directory.iterdir()
+        if not path.name.endswith("-shm")  # SQLite's own lock table
+    }
+
+
+@pytest.mark.usefixtures("used")
+def test_pending_and_delivered_reports_are_shown_the_latest_day_first(directory, clock):
+    shown = deniable.disclosure(directory, clock=clock)
+    assert [(said.metric, said.day, said.pending) for said in shown.said] == [
+        ("emoji", TODAY + timedelta(days=1), True),
+        ("theme", TODAY + timedelta(days=1), True),
+        ("late", TODAY, False),
+        ("theme", TODAY, False),
+    ]
+    assert (shown.application, shown.pending, shown.problem) == ("flightdeck", 2, None)
+    assert shown.said[2].sentence.endswith("with probability 0.73 if it were true, 0.27 if not.")
+    assert shown.said[2].chances[0].if_true == pytest.approx(0.731058, abs=1e-6)
+    assert shown.said[2].epsilon == pytest.approx(1.0)
+
+
+def test_what_was_spent_and_may_be_is_what_the_client_says(used, directory, clock):
+    shown, status = used.disclosure(), used.status()
+    assert shown == deniable.disclosure(directory, clock=clock)
+    assert (shown.epsilon_today, shown.epsilon_lifetime) == (2.0, 4.0)
+    assert (shown.limit_per_day, shown.limit_lifetime) == (4.0, 40.0)
+    assert shown.limit_per_day - shown.epsilon_today == status.epsilon_left_today
+    assert shown.limit_lifetime - shown.epsilon_lifetime == status.epsilon_left_lifetime
+    clock.forward(days=1)
+    assert used.disclosure().epsilon_today == 0.0
+
+
+def test_the_budget_that_is_shown_is_that_of_the_latest_registry(
+    used, make_client, registry, directory, clock
+):
+    used.close()
+    text = registry.read_text(encoding="utf-8")
+    registry.write_text(text.replace("epsilon_per_day = 4.0", "epsilon_per_day = 6.0"))
+    clock.forward(days=1)
+    record(make_client(clock=clock), "theme")
+    assert deniable.disclosure(directory, clock=clock).limit_per_day == 6.0
+
+
+def test_what_is_shown_as_sent_is_what_the_aggregator_got(used, collector, directory):
+    got = {part.payload for upload in collector.uploads() for part in upload.parts}
+    with closing(sqlite3.connect(directory / "spool.sqlite")) as spool:
+        assert {payload for (payload,) in spool.execute("SELECT payload FROM sent")} == got
+    said = {b"\x00": "Said 'no'", b"\x01": "Said 'yes'"}
+    (late,) = [each for each in used.disclosure().said if each.metric == "late"]
+    assert any(late.sentence.startswith(said.get(payload, "no such")) for payload in got)
+
+
+def test_the_paragraph_is_for_people(used):
+    sentence = used.disclosure().sentence
+    assert sentence.startswith(
+        "In the last 30 days this device has sent 2 answers to flightdeck, and 2 more wait to be "
+        "sent. "
+    )
+    assert "can be at most 74% sure of either" in sentence
+    assert "can raise that to 99% at most" in sentence
+    assert "epsilon" not in sentence
+
+
+@pytest.mark.parametrize("epsilon", [0.01, 0.5, 1.0, 2.0, 4.0, 4.6, 6.0, 7.5])
+def test_a_certainty_is_never_stated_below_what_it_is(epsilon):
+    exact = posterior_from_even_odds(epsilon)
+    stated = float(percent(exact).removesuffix("%")) / 100
+    assert exact <= stated < exact + 0.01
+    assert stated < 1
+    assert percent(posterior_from_even_odds(1.0)) == "74%"
+    assert percent(posterior_from_even_odds(7.5)) == "99.95%"
+
+
+def test_a_lifetime_that_bounds_nothing_is_not_made_to_sound_like_a_bound(make_client, clock):
+    client = make_client(clock=clock)
+    for _ in range(10):
+        record(client, "theme")
+        clock.forward(days=1)
+    sentence = client.disclosure().sentence
+    assert "surer than that" in sentence
+    assert "100" not in sentence
+
+
+def test_a_memoised_answer_says_that_a_change_may_show(make_client):
+    client = make_client()
+    record(client, "city")
+    assert "that something has changed may show" in client.disclosure().sentence
+
+
+def test_the_bound_of_all_answers_is_not_stated_for_things_that_have_changed(make_client, clock):
+    """What was charged bounds histories that change at the same times, and no others."""
+    client = make_client(clock=clock)
+    record(client, "theme")
+    clock.forward(days=1)
+    record(client, "theme")
+    assert "can raise that to 89% at most." in client.disclosure().sentence
+    record(client, "city")
+    sentence = client.disclosure().sentence
+    assert "can raise that to 96% at most, unless what was asked about has changed." in sentence
+
+
+def test_the_recording_client_of_tests_discloses_what_a_real_one_would(registry, clock):
+    client = RecordingClient(registry, clock=clock)
+    record(client, "theme", "late")
+    assert client.flush().sent == 2
+    record(client, "emoji")
+    shown = client.disclosure()
+    assert [(said.metric, said.pending) for said in shown.said] == [
+        ("emoji", True),
+        ("late", False),
+        ("theme", False),
+    ]
+    assert (shown.epsilon_lifetime, shown.limit_lifetime, shown.problem) == (3.0, 40.0, None)
+
+
+def test_no_value_is_in_what_is_shown_of_a_text(make_client):
+    client = make_client()
+    record(client, "city", "emoji")
+    assert "Bergen" not in repr(client.disclosure())
+    assert "🙂" not in repr(client.disclosure())
+
+
+# Directories that are missing, damaged or in use
+
+
+def test_a_missing_directory_is_said_to_be_missing_and_not_made(tmp_path):
+    shown = deniable.disclosure(tmp_path / "none" / "deeper")
+    assert shown.problem == disclosure.NO_DIRECTORY
+    assert (shown.said, shown.epsilon_today, shown.epsilon_lifetime) == ((), None, None)
+    assert shown.sentence == "There is no such directory."
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_directory_of_somebody_else_is_left_alone(tmp_path):
+    (tmp_path / "notes.txt").write_text("mine")
+    assert deniable.disclosure(tmp_path).problem == disclosure.NOTHING
+    assert [path.name for path in tmp_path.iterdir()] == ["notes.txt"]
+
+
+def test_a_directory_that_cannot_be_looked_into_is_told_from_one_that_is_not_there(tmp_path):
+    """A name too long stands for what only others may read, for tests may run as root."""
+    shown = deniable.disclosure(tmp_path / ("n" * 300))
+    assert (shown.said, shown.problem) == ((), disclosure.UNREADABLE)
+
+
+def test_a_client_without_consent_has_said_nothing(make_client, directory):
+    client = make_client(consent=False)
+    client.record("theme", "dark")
+    shown = client.disclosure()
+    assert (shown.said, shown.problem) == ((), disclosure.NO_DIRECTORY)
+    assert not directory.exists()
+
+
+@pytest.mark.parametrize("state", ["in use", "closed", "killed"])
+def test_looking_leaves_no_trace(used, directory, clock, state, tmp_path):
+    if state == "closed":
+        used.close()
+    if state == "killed":  # the log was not copied back into the file
+        shutil.copytree(directory, tmp_path / "copy")
+        directory = tmp_path / "copy"
+        assert (directory / "spool.sqlite-wal").stat().st_size > 0
+    before = files_in(directory), sorted(path.name for path in directory.iterdir())
+    assert len(deniable.disclosure(directory, clock=clock).said) == 4
+    assert (files_in(directory), sorted(path.name for path in directory.iterdir())) == before
+
+
+@pytest.mark.usefixtures("used")
+def test_a_copy_without_the_index_of_its_log_gets_none_made(directory, tmp_path):
+    copy = tmp_path / "copy"
+    shutil.copytree(directory, copy, ignore=shutil.ignore_patterns("*-shm"))
+    before = files_in(copy)
+    assert "cannot be read" in deniable.disclosure(copy).problem
+    assert files_in(copy) == before
+
+
+def test_a_client_goes_on_while_others_look(make_client, directory, clock):
+    client = make_client(clock=clock)
+    record(client, "theme")
+    stop = threading.Event()
+    seen = []
+
+    def look():
+        while not stop.is_set():
+            shown = deniable.disclosure(directory, clock=clock)
+            seen.append((shown.problem, len(shown.said)))
+
+    threads = [threading.Thread(target=look) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for _ in range(30):
+        clock.forward(days=1)
+        record(client, "theme")
+    stop.set()
+    for thread in threads:
+        thread.join()
+    assert {problem for problem, _ in seen} == {None}
+    counts = [count for _, count in seen]
+    assert max(counts) <= 31
+    assert client.status().pending == 31 == client.disclosure().pending
+
+
+@pytest.mark.usefixtures("used")
+def test_locks_that_this_process_holds_survive_a_look(directory, clock):
+    """SQLite's locks belong to the process: closing a file by other means would release them."""
+    deniable.disclosure(directory, clock=clock)
+    script = (
+        "import sqlite3, sys\n"
+        "c = sqlite3.connect(sys.argv[1], timeout=0)\n"
+        "c.execute('PRAGMA journal_mode = DELETE')\n"
+    )
+    other = subprocess.run(
+        [sys.executable, "-c", script, directory / "spool.sqlite"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert "locked" in other.stderr
+
+
+@pytest.mark.usefixtures("used")
+def test_a_look_while_another_process_holds_the_lock_says_so(directory, monkeypatch):
+    monkeypatch.setattr(read_only, "_LOCK_WAIT_SECONDS", 0.05)
+    with (directory / "lock").open("rb") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        assert deniable.disclosure(directory).problem == disclosure.IN_USE
+    assert deniable.disclosure(directory).problem is None
+
+
+@pytest.mark.parametrize("name", ["spool.sqlite", "ledger.sqlite"])
+@pytest.mark.parametrize(
+    "damage", [b"", b"rubbish" * 1_000, b"SQLite format 3\0" + b"\xff" * 4_000]
+)
+def test_a_damaged_file_is_named_and_the_other_one_is_shown(used, directory, clock, name, damage):
+    used.close()
+    (directory / name).write_bytes(damage)
+    before = files_in(directory)
+    shown = deniable.disclosure(directory, clock=clock)
+    if name == "spool.sqlite":
+        assert (shown.problem, shown.epsilon_lifetime) == (disclosure.SPOOL_UNREADABLE, 4.0)
+    else:
+        assert (shown.problem, len(shown.said)) == (disclosure.LEDGER_UNREADABLE, 4)
+        assert shown.epsilon_today is None
+    assert shown.problem[1:] in shown.sentence
+    assert files_in(directory) == before
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "DELETE FROM spec",
+        "UPDATE spec SET description = 'rubbish'",
+        "UPDATE spec SET description = '{}'",
+        "UPDATE spec SET description = replace(description, 'flightdeck', 'another')",
+        "UPDATE report SET payload = x'ffff', epoch = 1e300",
+        "UPDATE report SET payload = 'text', epoch = 'text', digest = 5",
+    ],
+)
+def test_reports_that_cannot_be_explained_are_still_counted(used, directory, statement):
+    used.close()
+    with closing(sqlite3.connect(directory / "spool.sqlite")) as spool, spool:
+        spool.execute(statement)
+    shown = deniable.disclosure(directory)
+    assert (len(shown.said), shown.pending) == (4, 2)
+    lost = [said for said in shown.said if said.sentence.startswith("Something that cannot")]
+    assert len(lost) >= 2
+    assert all(said.chances == () for said in lost)
+
+
+@pytest.mark.parametrize("spent", ["-1e300", "NULL", "'much'", "x'00'", "1e300"])
+def test_an_account_that_makes_no_sense_is_not_shown(used, directory, spent):
+    used.close()
+    with closing(sqlite3.connect(directory / "ledger.sqlite")) as ledger, ledger:
+        ledger.execute(f"UPDATE entry SET spent = {spent} WHERE metric = ''")
+    shown = deniable.disclosure(directory)
+    assert len(shown.said) == 4
+    assert shown.problem == (None if spent == "1e300" else disclosure.LEDGER_UNREADABLE)
+
+
+def test_after_opting_out_nothing_is_left_but_what_was_spent(used):
+    used.consent = False
+    shown = used.disclosure()
+    assert (shown.said, shown.pending, shown.problem) == ((), 0, None)
+    assert shown.epsilon_lifetime == 4.0
+    assert shown.sentence == (
+        "This device has sent no answers to the application in the last 30 days."
+    )
+
+
+def test_the_reports_of_a_killed_process_are_shown(registry, directory):
+    """Its log and index stand there as the kill left them."""
+    script = (
+        "import sys, time, deniable\n"
+        "client = deniable.Client(sys.argv[1], endpoint='http://127.0.0.1:9', key='k',\n"
+        "                         directory=sys.argv[2], consent=True)\n"
+        "print(client.record('theme', 'dark'), flush=True)\n"
+        "time.sleep(60)\n"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", script, registry, directory], stdout=subprocess.PIPE
+    ) as process:
+        assert process.stdout.readline() == b"recorded\n"
+        process.send_signal(signal.SIGKILL)
+    names = sorted(path.name for path in directory.iterdir())
+    shown = deniable.disclosure(directory)
+    assert [(said.metric, said.pending) for said in shown.said] == [("theme", True)]
+    assert sorted(path.name for path in directory.iterdir()) == names
+
+
+def test_the_import_of_the_client_does_not_pay_for_any_of_this():
+    script = (
+        "import sys, deniable\n"
+        "deniable.Client\n"
+        "print([name for name in sys.modules if name.startswith('deniable._disc')\n"
+        "       or name == 'argparse'])"
+    )
+    loaded = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    assert loaded.stdout == "[]\n"
+
+
+def test_thousands_of_reports_are_explained_in_seconds(spool_of_thousands):
+    started = time.thread_time()
+    shown = deniable.disclosure(spool_of_thousands)
+    assert len(shown.said) == 2_000
+    assert time.thread_time() - started < 20
+
+
+@pytest.fixture
+def spool_of_thousands(make_client, directory):
+    client = make_client()
+    record(client, "theme", "emoji")
+    client.close()
+    with closing(sqlite3.connect(directory / "spool.sqlite")) as spool, spool:
+        for _ in range(1_000):
+            spool.execute("INSERT INTO sent SELECT NULL, digest, epoch, payload FROM report")
+        spool.execute("DELETE FROM report")
+    return directory

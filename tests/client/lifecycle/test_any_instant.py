@@ -1,0 +1,378 @@
+"""A signal handler raises, or forks, at any instant: nothing stays locked, half done or said twice.
+
+Each test goes through all instants, one after another; `interrupting` says which they are.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import gc
+import inspect
+import itertools
+import os
+import sqlite3
+import subprocess
+import sys
+import threading
+from contextlib import closing
+
+import pytest
+
+from deniable import Outcome
+from tests.client import interrupting
+from tests.client.interrupting import interrupted
+from tests.client.storage.test_processes import PLENTY, stored
+from tests.client.transports import Accepting
+
+CITY = """
+[metrics.city]
+type = "string"
+epsilon = 0.01
+repeat = "memoize"
+epsilon_permanent = 0.02
+mechanism = "rappor"
+"""
+CRASH = """
+[metrics.crash]
+type = "category"
+values = ["startup", "editor"]
+absent = "none"
+epsilon = 0.01
+"""
+NANO_NATS = 10_000_000
+PATIENCE_SECONDS = 300
+
+pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
+
+
+@pytest.fixture(autouse=True)
+def _collected():
+    """What was opened in the very instant of an exception is closed by the collector, loudly."""
+    yield
+    gc.collect()
+
+
+@pytest.fixture
+def registry(tmp_path):
+    path = tmp_path / "plenty.toml"
+    path.write_text(PLENTY + CITY, encoding="utf-8")
+    return path
+
+
+def forget_the_account(client):
+    """As after a debit of another process: more than one statement is needed."""
+    client._device.ledger.__dict__.pop("_known", None)
+
+
+def nothing(_client):
+    pass
+
+
+def close_files(client):
+    client._device.close()
+
+
+def seen_by_others(directory):
+    """How many reports and debits another process would find, now or after a SIGKILL."""
+    found = []
+    for file, query in (
+        ("spool.sqlite", "SELECT count(*) FROM report"),
+        ("ledger.sqlite", "SELECT spent FROM entry WHERE metric = ''"),
+    ):
+        with closing(sqlite3.connect(directory / file)) as connection:
+            found.append(connection.execute(query).fetchone()[0])
+    return found[0], round(found[1] / NANO_NATS)
+
+
+def assert_all_is_well(client, clock, directory):
+    """Nothing is locked for others, and what another thread records now is paid for and there."""
+    lock = os.open(directory / "lock", os.O_RDWR)
+    fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    os.close(lock)
+    before = seen_by_others(directory)
+    answers = []
+    thread = threading.Thread(target=lambda: answers.append(client.record("late", value=True)))
+    thread.start()
+    thread.join()
+    assert answers == [Outcome.RECORDED]
+    after = seen_by_others(directory)
+    assert (after[0] - before[0], after[1] - before[1]) == (1, 1)
+    assert after[0] <= after[1]
+    clock.forward(days=1)
+
+
+@pytest.mark.parametrize(
+    ("metric", "prepare"),
+    [
+        ("theme", nothing),
+        ("theme", forget_the_account),
+        ("theme", close_files),
+        ("city", nothing),
+    ],
+)
+def test_recording_can_be_interrupted_at_any_instant(
+    make_client, clock, directory, prepare, metric
+):
+    client = make_client(clock=clock, upload_delay_seconds=0.0)
+    client.record(metric, "dark")
+    for number in itertools.count(1):
+        clock.forward(days=1)
+        prepare(client)
+        if not interrupted(lambda: client.record(metric, "dark"), number):
+            break
+        assert_all_is_well(client, clock, directory)
+    assert number > 40
+
+
+@pytest.mark.parametrize("action", ["status", "close"])
+def test_the_storage_can_be_left_at_any_instant(make_client, clock, directory, action):
+    client = make_client(clock=clock)
+    leave = client.status if action == "status" else client._device.close
+    for number in itertools.count(1):
+        client.record("theme", "dark")
+        if not interrupted(leave, number):
+            break
+        assert_all_is_well(client, clock, directory)
+    assert number > 10
+
+
+def test_reporting_an_absence_can_be_interrupted_at_any_instant(make_client, clock, registry):
+    """The day after, the same day's absence is not reported again, and none is left out."""
+    registry.write_text(PLENTY + CRASH, encoding="utf-8")
+    client = make_client(clock=clock)
+    recorder = client._recorder
+    recorder.report_absences()
+    for number in itertools.count(1):
+        clock.forward(days=1)
+        more = interrupted(recorder.report_absences, number)
+        recorder.report_absences()
+        if not more:
+            break
+    reports = client._device.use(lambda: client._device.spool.between(0, 999, 999))
+    days = [report.epoch for report in reports]
+    assert len(set(days)) == len(days)
+    # Where it was interrupted between the two, it is paid for and not stored: never the reverse.
+    left = client.status().epsilon_left_lifetime
+    assert round((400.0 - left) / 0.01) == number > len(days) > 40
+
+
+def test_uploading_can_be_interrupted_at_any_instant_and_loses_nothing(
+    make_client, clock, directory
+):
+    """No signal reaches the thread that uploads; other exceptions may come from anywhere."""
+    transport = Accepting()
+    client = make_client(clock=clock, transport=transport)
+    uploader, me = client._uploader, threading.current_thread()
+
+    def upload():
+        uploader._thread, uploader._flush_until = me, float("inf")
+        uploader._round(me, flushing=True)
+
+    recorded = 0
+    for number in itertools.count(1):
+        assert client.record("theme", "dark") is Outcome.RECORDED
+        more = interrupted(upload, number, within="/deniable/")
+        uploader._thread = None
+        if not more:
+            break
+        assert_all_is_well(client, clock, directory)
+        recorded += 2
+        assert client.flush().pending == 0
+    assert number > 100
+    client.flush()
+    assert len(set(transport.bodies)) == recorded + 1
+
+
+def test_waking_the_thread_can_be_interrupted_at_any_instant(make_client):
+    client = make_client(background=True, transport=Accepting(), upload_delay_seconds=86_400.0)
+    client.record("theme", "dark")
+    for number in itertools.count(1):
+        client._uploader.stop()
+        if not interrupted(lambda: client._uploader.wake(1e6), number, within="/deniable/"):
+            break
+        other = threading.Thread(target=client._uploader.wake, args=(1e6,), daemon=True)
+        other.start()
+        other.join(PATIENCE_SECONDS)
+        assert not other.is_alive()
+    assert number > 5
+    assert client.flush().pending == 0
+
+
+HEAD = """
+import _imp, ctypes, deniable, itertools, os, signal, sys, threading
+class Clock:
+    now = 1.7e9
+    def __call__(self):
+        return self.now
+class Refusing:
+    def send(self, body, timeout_seconds):
+        raise ConnectionRefusedError
+    def close(self):
+        pass
+clock = Clock()
+client = deniable.Client(
+    sys.argv[1], directory=sys.argv[2], consent=True, transport=Refusing(), clock=clock,
+    background=False,
+)
+def record(metric="theme", value="dark"):
+    clock.now += 86400
+    return client.record(metric, value)
+record()
+"""
+
+
+@pytest.fixture
+def run(registry, directory):
+    def finish(code, expected=0):
+        quiet = ["-W", "ignore:This process:DeprecationWarning"]
+        done = subprocess.run(
+            [
+                sys.executable,
+                *quiet,
+                "-c",
+                inspect.getsource(interrupting) + HEAD + code,
+                registry,
+                directory,
+            ],
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE_SECONDS,
+            check=False,
+        )
+        assert (done.stderr, done.returncode) == ("", expected)
+        return [int(word) for word in done.stdout.split()]
+
+    return finish
+
+
+KILLED = """
+acknowledged = 1
+def work():
+    global acknowledged
+    acknowledged += record() == "recorded"
+for number in itertools.count(1):
+    if not interrupted(record, number):
+        acknowledged += 1
+        break
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+print(number, acknowledged, flush=True)
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_what_is_recorded_after_interruptions_survives_a_kill(run, directory):
+    number, acknowledged = run(KILLED, expected=-9)
+    assert number > 40
+    assert acknowledged == number + 1
+    reports, debits = stored(directory)
+    assert acknowledged <= reports <= debits
+
+
+FORKS = """
+sys.unraisablehook = lambda _: None  # where exceptions of the hooks end
+def fork():
+    child = os.fork()
+    if child == 0:
+        os._exit(client.record("late", True) != "recorded")
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+fork()
+def work():
+    answers.append(record())
+for number in itertools.count(1):
+    record()
+    failed = []
+    if not interrupted(lambda: failed.append(fork()), number, within="/deniable/"):
+        break
+    answers = []
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    assert answers == ["recorded"], (number, answers)
+    clock.now += 86400
+    assert fork() == 0, number
+print(number)
+"""
+
+
+def test_the_hooks_of_a_fork_can_be_interrupted_at_any_instant(run):
+    (number,) = run(FORKS)
+    assert number > 5
+
+
+FORKING = """
+clock.now += 86400
+def fork():
+    global child
+    child = os.fork()
+for number in itertools.count(1):
+    child, outcome = None, []
+    more = interrupted(lambda: outcome.append(record()), number, fork)
+    if child == 0:
+        os._exit(0)
+    # The child, which is at the same place, may be quicker.
+    assert outcome[0] in ("recorded", "already_reported"), (number, outcome, client.status())
+    if not more:
+        break
+    os.waitpid(child, 0)
+print(number)
+"""
+
+
+def test_a_fork_in_the_middle_of_recording_reports_nothing_twice(run, directory):
+    (number,) = run(FORKING)
+    assert number > 40
+    spool = sqlite3.connect(directory / "spool.sqlite")
+    assert spool.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+    count, days, ids = spool.execute(
+        "SELECT count(*), count(DISTINCT epoch), count(DISTINCT upload_id) FROM report"
+    ).fetchone()
+    spool.close()
+    # In the child, too, the period may be reported, if it was not at the moment of the fork.
+    assert count == days == ids == number + 1
+    reports, debits = stored(directory)
+    assert reports <= debits
+
+
+BARE_FORK = """
+python = ctypes.PyDLL(None)
+child = python.fork()
+outcome = record("late", True) if child else record()
+if child == 0:
+    os._exit(outcome != "recorded")
+print(os.waitpid(child, 0)[1])
+clock.now += 86400
+print(int(record() != "recorded"))
+"""
+
+
+def test_a_fork_that_python_was_not_told_of_shares_no_randomness(run, directory):
+    """A library in C may fork on its own."""
+    assert run(BARE_FORK) == [0, 0]
+    spool = sqlite3.connect(directory / "spool.sqlite")
+    query = "SELECT count(*), count(DISTINCT upload_id) FROM report"
+    assert spool.execute(query).fetchone() == (4, 4)
+    spool.close()
+
+
+HALF_A_FORK = """
+child = os.fork()
+if child == 0:
+    os._exit(0)
+os.waitpid(child, 0)
+record()
+_imp.acquire_lock()  # as the first half would have done
+python = ctypes.PyDLL(None)
+child = python.fork()
+if child == 0:
+    ctypes.pythonapi.PyOS_AfterFork_Child()
+    kept = client._device._gate.file is not None or "ledger" in vars(client._device)
+    os._exit(kept)
+print(os.waitpid(child, 0)[1])
+"""
+
+
+def test_a_child_that_alone_was_told_of_the_fork_uses_no_file_of_its_parent(run):
+    """uWSGI forks in this way."""
+    assert run(HALF_A_FORK) == [0]

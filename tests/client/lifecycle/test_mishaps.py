@@ -1,0 +1,184 @@
+"""What happens to directories and clocks over the years: backups, jumps, lost rights, forks."""
+
+from __future__ import annotations
+
+import pytest
+
+from deniable import FlushResult, Outcome
+from deniable._storage import device
+from tests.client.storage.test_processes import command, plenty, run, stored  # noqa: F401  fixtures
+from tests.client.transports import Accepting
+from tests.waiting import wait_until
+
+
+@pytest.fixture(autouse=True)
+def _reopen_at_once(monkeypatch):
+    monkeypatch.setattr(device, "REOPEN_SECONDS", 0.0)
+
+
+def copy(directory, names):
+    """A backup of files and their logs, made while nobody uses them."""
+    return {
+        path.name: path.read_bytes()
+        for path in directory.iterdir()
+        if path.name.startswith(tuple(names))
+    }
+
+
+def restore(directory, backup):
+    for path in directory.iterdir():
+        if path.name.endswith(("-wal", "-shm")):
+            path.unlink()
+    for name, content in backup.items():
+        (directory / name).write_bytes(content)
+
+
+def lived(make_client, clock, directory, names):
+    """A device that has lived on for a day since a backup of some files, and delivered it all."""
+    transport = Accepting()
+    client = make_client(transport=transport, clock=clock)
+    client.record("theme", "dark")
+    client.close()
+    backup = copy(directory, names)
+    client = make_client(transport=transport, clock=clock)
+    clock.forward(days=1)
+    client.record("theme", "dark")
+    assert client.flush() == FlushResult(sent=2, pending=0, dropped=0)
+    client.close()
+    restore(directory, backup)
+    return transport
+
+
+def test_an_old_spool_sends_the_same_bytes_again(make_client, clock, directory):
+    transport = lived(make_client, clock, directory, ["spool"])
+    again = Accepting()
+    client = make_client(transport=again, clock=clock)
+    assert client.record("theme", "dark") is Outcome.ALREADY_REPORTED
+    assert client.flush().sent == 1
+    assert again.bodies == transport.bodies[:1]  # the aggregator knows this upload's id
+
+
+def test_an_old_ledger_fails_closed_and_sends_nothing(make_client, clock, directory):
+    lived(make_client, clock, directory, ["ledger"])
+    again = Accepting()
+    client = make_client(transport=again, clock=clock)
+    assert client.record("late", value=True) is Outcome.STORAGE_UNAVAILABLE
+    assert client.flush().sent == 0
+    assert again.bodies == []
+    assert client.status().epsilon_left_lifetime == 0.0
+
+
+def test_an_old_copy_of_everything_is_the_device_as_it_was(make_client, clock, directory):
+    transport = lived(make_client, clock, directory, ["spool", "ledger", "secret"])
+    again = Accepting()
+    client = make_client(transport=again, clock=clock)
+    assert client.status().epsilon_left_lifetime == pytest.approx(39.0, abs=1e-6)
+    assert client.record("theme", "dark") is Outcome.RECORDED
+    assert client.flush().sent == 2
+    assert again.bodies[0] == transport.bodies[0]
+
+
+def test_a_clock_that_jumps_ahead_and_back_silences_what_reported_meanwhile(make_client, clock):
+    client = make_client(clock=clock)
+    clock.forward(days=365)
+    assert client.record("theme", "dark") is Outcome.RECORDED
+    clock.forward(days=-365)
+    assert client.record("late", value=True) is Outcome.RECORDED
+    for _ in range(3):
+        assert client.record("theme", "dark") is Outcome.ALREADY_REPORTED
+        clock.forward(days=1)
+    # What others spend meanwhile counts for the latest day that was seen.
+    assert client.status().epsilon_left_today == pytest.approx(2.0, abs=1e-6)
+    clock.forward(days=363)
+    assert client.record("theme", "dark") is Outcome.RECORDED
+
+
+def test_reports_made_while_the_clock_was_ahead_do_not_wait_for_that_day(make_client, clock):
+    transport = Accepting()
+    client = make_client(transport=transport, clock=clock, upload_delay_seconds=0, background=True)
+    clock.forward(days=365)
+    with_thread, client._uploader.wake = client._uploader.wake, lambda _seconds: None
+    client.record("theme", "dark")
+    clock.forward(days=-365)
+    with_thread(0.0)
+    wait_until(lambda: client.status().sent == 1)
+
+
+READ_ONLY = """
+import http.client, logging  # what is loaded when it is needed must still be readable
+from deniable_shared.registry import load
+loaded = load(registry)
+client.record("theme", "dark")
+client.close()
+os.chmod(directory, 0o555)
+if os.getuid() == 0:
+    os.setgroups([])
+    os.setgid(65534)
+    os.setuid(65534)
+client = deniable.Client(
+    loaded, endpoint=endpoint, key="k", directory=directory + "/inside", consent=True
+)
+say(client.record("theme", "dark"), client.flush(timeout_seconds=1).pending, client.forget())
+client.consent = False
+client.close()
+"""
+
+
+def test_a_directory_without_the_right_to_write_never_raises(run):  # noqa: F811
+    assert run(READ_ONLY) == [["storage_unavailable", None, 0]]
+
+
+def test_locks_that_a_thread_holds_at_a_fork_do_not_hang_the_child(run):  # noqa: F811
+    """Where others hang for ever, the child is refused until the parent lets go of the files."""
+    results = run("""
+_device.REOPEN_SECONDS = 0.0
+client.record("theme", "dark")
+inside, leave = threading.Event(), threading.Event()
+def sit():
+    with client._journal._lock, client._uploader._condition:
+        inside.set()
+        leave.wait(60)
+thread = threading.Thread(target=client._device.use, args=(sit,))
+thread.start()
+inside.wait()
+(told, tell), (heard, answer) = os.pipe(), os.pipe()
+patience, _device._LOCK_WAIT_SECONDS = _device._LOCK_WAIT_SECONDS, 0.2
+child = os.fork()
+if child == 0:
+    say(client.record("late", True))
+    os.write(answer, b"x")
+    os.read(told, 1)
+    _device._LOCK_WAIT_SECONDS = patience
+    say(client.record("late", True), client.flush(timeout_seconds=0.1).sent)
+    os._exit(0)
+os.read(heard, 1)
+leave.set()
+thread.join()
+os.write(tell, b"x")
+os.waitpid(child, 0)
+""")
+    assert results == [["storage_unavailable"], ["recorded", 0]]
+
+
+PRELOAD = """
+import multiprocessing
+client.record("theme", "dark")
+clock.now += 86400
+def work(number):
+    clock.now += 86400 * number
+    first = client.record("theme", "dark")
+    return first, client.record("late", True)
+with multiprocessing.get_context("fork").Pool(4) as pool:
+    outcomes = pool.map(work, range(1, 9), chunksize=1)
+clock.now += 86400 * 100
+left = client.flush(timeout_seconds=20).pending
+say([str(outcome) for pair in outcomes for outcome in pair], left)
+"""
+
+
+def test_workers_forked_from_a_loaded_client_lose_nothing(run, collector, directory):  # noqa: F811
+    ((outcomes, left),) = run(PRELOAD, collector.endpoint)
+    assert set(outcomes) <= {"recorded", "already_reported"}
+    recorded = outcomes.count("recorded") + 1
+    assert (left, *stored(directory)) == (0, 0, recorded)
+    assert len(set(collector.ids())) == len(set(collector.bodies)) == recorded

@@ -1,0 +1,327 @@
+"""Silence tells nothing: periods without a value are reported too, and look like the others."""
+
+from __future__ import annotations
+
+import pytest
+
+from deniable import FlushResult, Outcome
+from deniable_shared import wire
+from deniable_shared.registry import parse
+from tests.client.conftest import DAY, NOON
+from tests.client.transports import Accepting
+from tests.waiting import wait_until
+
+TEXT = """
+registry = 1
+application = "flightdeck"
+[budget]
+epsilon_per_day = 4.0
+epsilon_lifetime = 40.0
+[metrics.theme]
+type = "category"
+values = ["light", "dark"]
+absent = "none"
+epsilon = 1.0
+[metrics.late]
+type = "boolean"
+epsilon = 1.0
+"""
+TODAY = NOON // DAY
+DELAY = 6 * 3_600
+
+
+@pytest.fixture
+def attentive(make_client, clock):
+    def make(text=TEXT, **options):
+        options = {"background": False, "upload_delay_seconds": DELAY, **options}
+        return make_client(registry=parse(text), clock=clock, **options)
+
+    return make
+
+
+def stored(client):
+    return client._device.use(lambda: client._device.spool.between(0, 99, 99))
+
+
+def test_the_day_on_which_a_device_first_takes_part_costs_nothing(attentive):
+    client = attentive()
+    assert stored(client) == []
+    assert client.status().epsilon_left_lifetime == 40.0
+
+
+def test_a_day_without_a_value_is_reported_once_on_the_next_day(attentive, clock):
+    attentive().close()
+    clock.forward(days=1)
+    client = attentive()
+    assert [report.epoch for report in stored(client)] == [TODAY]
+    assert client.status().epsilon_left_lifetime == pytest.approx(39.0, abs=1e-6)
+    client.flush()
+    client.close()
+    assert len(stored(attentive())) == 1
+
+
+def test_a_day_with_a_value_is_not_reported_again(attentive, clock):
+    client = attentive()
+    assert client.record("theme", "dark") is Outcome.RECORDED
+    clock.forward(days=1)
+    assert client.record("theme", "dark") is Outcome.RECORDED
+    assert [report.epoch for report in stored(client)] == [TODAY, TODAY + 1]
+
+
+def test_after_days_switched_off_the_last_day_at_work_is_reported(attentive, clock):
+    attentive()
+    clock.forward(days=7)
+    assert [report.epoch for report in stored(attentive())] == [TODAY]
+    clock.forward(days=2)
+    assert [report.epoch for report in stored(attentive())] == [TODAY, TODAY + 7]
+
+
+@pytest.mark.parametrize("every", ["day", "week", "month"])
+@pytest.mark.parametrize("at_work", [(0, 1, 2, 3), (0, 4, 7, 8), (0, 1, 9, 20), (0, 6, 29, 60)])
+def test_which_days_are_reported_does_not_tell_when_there_was_a_value(
+    attentive, clock, directory, at_work, every
+):
+    """Whatever the pattern of days at work: not even where the device rests after a value."""
+    text = TEXT.replace("epsilon = 1.0", f'epsilon = 1.0\nevery = "{every}"', 1)
+    start, seen = clock.now, set()
+    for number in range(2 ** (len(at_work) - 1)):
+        life, transport = directory.parent / str(number), Accepting()
+        for place, day in enumerate(at_work):
+            clock.now = start + day * DAY
+            client = attentive(text, directory=life, transport=transport)
+            if number >> place & 1:
+                client.record("theme", "dark")
+            client.flush()
+            client.close()
+        bodies = [wire.decode(body).parts[0] for body in transport.bodies]
+        seen.add(tuple(sorted(part.epoch for part in bodies)))
+    assert len(seen) == 1
+
+
+def test_a_day_that_is_too_long_ago_to_be_sent_costs_nothing(attentive, clock):
+    attentive()
+    clock.forward(days=31)
+    client = attentive()
+    assert stored(client) == []
+    assert client.status().epsilon_left_lifetime == 40.0
+
+
+def test_a_clock_that_was_ahead_ends_nothing_once_it_is_right(attentive, clock):
+    attentive().close()
+    clock.forward(days=10**9)
+    attentive().close()
+    clock.forward(days=-(10**9))
+    attentive().close()
+    clock.forward(days=1)
+    assert [report.epoch for report in stored(attentive())] == [TODAY]
+
+
+def test_any_record_of_a_new_day_reports_the_absence_of_the_day_before(attentive, clock):
+    client = attentive()
+    clock.forward(days=1)
+    client.record("late", value=True)
+    assert [report.epoch for report in stored(client)] == [TODAY, TODAY + 1]
+
+
+def test_a_flush_reports_absence_and_sends_it(attentive, clock):
+    transport = Accepting()
+    client = attentive(transport=transport)
+    clock.forward(days=1)
+    assert client.flush() == FlushResult(sent=1, pending=0, dropped=0)
+
+
+def test_a_flush_on_the_day_itself_does_not_tell_whether_there_is_a_value(attentive, clock):
+    """Absence cannot be reported before the day is over, so a value is not sent before, either."""
+    transport = Accepting()
+    client = attentive(transport=transport)
+    client.record("theme", "dark")
+    assert client.flush() == FlushResult(sent=0, pending=1, dropped=0)
+    client.record("late", value=True)  # which does not count absence
+    assert client.flush() == FlushResult(sent=1, pending=1, dropped=0)
+    clock.forward(days=1)
+    assert client.flush() == FlushResult(sent=1, pending=0, dropped=0)
+    assert len(transport.bodies) == 2
+
+
+def test_the_thread_stays_and_reports_absence_by_itself(attentive, clock, monkeypatch):
+    from deniable._upload import uploader
+
+    monkeypatch.setattr(uploader, "MAX_WAIT_SECONDS", 0.01)
+    client = attentive(transport=Accepting(), background=True, upload_delay_seconds=0)
+    assert client._uploader._thread is not None
+    clock.forward(days=1)
+    wait_until(lambda: client.status().sent == 1)
+    clock.forward(days=1)
+    wait_until(lambda: client.status().sent == 2)
+
+
+def test_the_thread_looks_when_a_day_begins(attentive, clock):
+    """Or only a value would show, if the program ended before the hour is over, that it was on."""
+    clock.now += DAY // 2 - 30
+    client = attentive(background=True)
+    assert client._uploader._next_wait() == 30
+    client.record("theme", "dark")  # due within hours
+    assert client._uploader._next_wait() == 30
+    clock.now += 31
+    assert client._uploader._next_wait() > 30
+
+
+def test_the_absent_category_is_what_is_reported(attentive, clock, monkeypatch):
+    client = attentive()
+    seen = []
+    plan = client._recorder._plan("theme")
+    monkeypatch.setattr(
+        plan.randomizer, "report", lambda item, _secret: seen.append(item) or b"\x00"
+    )
+    clock.forward(days=1)
+    client.flush()
+    assert seen == [plan.spec.encode("none")]
+
+
+def test_day_and_time_do_not_tell_a_value_from_its_absence(attentive, clock):
+    """Both wait for the end of the day, and a random time from there, whenever they were made."""
+    present = attentive()
+    present.record("theme", "dark")
+    other = present._device.directory.parent / "other"
+    attentive(directory=other)
+    clock.forward(days=1)
+    absent = attentive(directory=other)
+    midnight = (TODAY + 1) * DAY
+    for client in (present, absent):
+        (report,) = stored(client)
+        assert report.epoch == TODAY
+        assert midnight <= report.due <= midnight + DELAY
+
+
+def test_a_week_reports_under_its_last_day_whatever_was_recorded_when(attentive, clock):
+    weekly = TEXT.replace("epsilon = 1.0", 'epsilon = 1.0\nevery = "week"', 1)
+    clock.forward(days=-3)
+    sunday = TODAY  # 2026-12-13
+    client = attentive(weekly, transport=Accepting())
+    assert client.record("theme", "dark") is Outcome.RECORDED
+    # The aggregator would refuse a day that has not come.
+    assert client.flush() == FlushResult(sent=0, pending=1, dropped=0)
+    assert stored(client)[0].epoch == sunday
+    for _ in range(2):
+        clock.forward(days=7)
+        assert client.flush() == FlushResult(sent=1, pending=0, dropped=0)
+
+
+def test_a_month_without_a_value_is_reported(attentive, clock):
+    monthly = TEXT.replace("epsilon = 1.0", 'epsilon = 1.0\nevery = "month"', 1)
+    clock.now = 20_454 * DAY  # 2026-01-01
+    client = attentive(monthly)
+    clock.forward(days=30)
+    client.flush()
+    assert stored(client) == []
+    clock.forward(days=1)
+    client.flush()
+    assert [report.epoch for report in stored(client)] == [20_454 + 30]
+
+
+def test_absence_is_charged_like_a_value_and_refused_beyond_the_budget(attentive, clock):
+    text = TEXT.replace("lifetime = 40.0", "lifetime = 2.5")
+    client = attentive(text)
+    for _ in range(5):
+        clock.forward(days=1)
+        client.flush()
+    assert len(stored(client)) == 2
+    assert client.status().epsilon_left_lifetime == pytest.approx(0.5, abs=1e-6)
+
+
+TIGHT = TEXT.replace("day = 4.0", "day = 1.5")
+
+
+@pytest.mark.parametrize(
+    ("value", "outcome"),
+    [("dark", Outcome.OVER_BUDGET), ("purple", Outcome.OUTSIDE_DOMAIN), (7, "outside_domain")],
+)
+def test_a_value_that_was_refused_is_none_and_its_day_is_reported_as_any_other(
+    attentive, clock, directory, value, outcome
+):
+    """If the device were silent instead, its silence would tell that there was a value."""
+    lives = []
+    for name in ("refused", "silent"):
+        client = attentive(TIGHT, directory=directory.parent / name)
+        assert client.record("late", value=True) is Outcome.RECORDED  # half a nat is left
+        if name == "refused":
+            assert client.record("theme", value) is Outcome(outcome)
+        clock.forward(days=1)
+        client.flush()
+        lives.append([(report.epoch, report.digest) for report in stored(client)])
+        left = client.status().epsilon_left_lifetime
+        assert left == pytest.approx(38.0, abs=1e-6)
+        clock.forward(days=-1)
+        client.close()
+    assert lives[0] == lives[1]
+    assert [epoch for epoch, _ in lives[0]] == [TODAY, TODAY]
+
+
+def test_a_value_that_is_taken_after_one_was_refused_is_what_is_reported(attentive, clock):
+    client = attentive()
+    assert client.record("theme", "purple") is Outcome.OUTSIDE_DOMAIN
+    assert client.record("theme", "dark") is Outcome.RECORDED
+    clock.forward(days=1)
+    client.flush()
+    assert [report.epoch for report in stored(client)] == [TODAY]
+
+
+def test_a_hundred_metrics_take_part_in_one_transaction(attentive):
+    head, theme = TEXT.split("[metrics.theme]")
+    theme = theme.partition("[metrics.late]")[0]
+    text = head + "".join(f"[metrics.m{number}]{theme}" for number in range(100))
+    client = attentive(text, consent=False)
+    statements = []
+    device = client._device
+    device.use(lambda: device.ledger._connection.set_trace_callback(statements.append))
+    client.consent = True
+    assert sum(each.startswith("REPLACE INTO enrolment") for each in statements) == 100
+    assert sum(each == "COMMIT" for each in statements) == 1
+
+
+def test_a_metric_that_has_expired_reports_absence_no_more(attentive, clock):
+    text = TEXT.replace("epsilon = 1.0", "epsilon = 1.0\nexpires = 2026-12-13", 1)  # TODAY
+    client = attentive(text)
+    for _ in range(4):
+        clock.forward(days=1)
+        client.flush()
+    assert {report.epoch for report in stored(client)} <= {TODAY}
+
+
+def test_nothing_is_reported_for_days_without_consent(attentive, clock):
+    client = attentive()
+    client.consent = False
+    clock.forward(days=2)
+    client.consent = True
+    assert stored(client) == []
+    clock.forward(days=1)
+    client.flush()
+    assert [report.epoch for report in stored(client)] == [TODAY + 2]
+
+
+def test_without_consent_nothing_is_created(attentive, directory):
+    attentive(consent=False).flush()
+    assert not directory.exists()
+
+
+def test_two_processes_report_an_absence_once(attentive, clock):
+    one, two = attentive(), attentive()
+    clock.forward(days=1)
+    one.flush()
+    two.flush()
+    assert len(stored(one)) == 1
+
+
+def test_opting_out_elsewhere_ends_what_is_owed_here(attentive, clock):
+    one, two = attentive(), attentive()
+    clock.forward(days=1)
+    two.consent = False
+    assert one.record("late", value=True) is Outcome.RECORDED
+    assert [report.epoch for report in stored(one)] == [TODAY + 1]
+    assert one.status().dropped == {}
+
+
+def test_a_directory_that_cannot_be_used_never_raises(attentive, tmp_path):
+    (tmp_path / "file").touch()
+    client = attentive(directory=tmp_path / "file" / "device")
+    assert client.flush() == FlushResult(sent=0, pending=0, dropped=0)

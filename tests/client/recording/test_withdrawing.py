@@ -1,0 +1,137 @@
+"""What the user wants deleted is deleted, also after a trouble, or is owed until it is."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import sqlite3
+
+import pytest
+
+from deniable import Outcome, _client
+from deniable._storage import device, spool
+from deniable._storage import lock as lock_module
+
+
+@pytest.fixture
+def reported(make_client, directory):
+    """Two reports wait; nobody uses the directory."""
+    with make_client() as client:
+        for name, value in (("theme", "dark"), ("late", True)):
+            assert client.record(name, value) is Outcome.RECORDED
+    return directory
+
+
+def stored(directory):
+    connection = sqlite3.connect(directory / "spool.sqlite")
+    try:
+        return connection.execute("SELECT count(*) FROM report").fetchone()[0]
+    finally:
+        connection.close()
+
+
+@pytest.fixture
+def shaken(make_client, reported, monkeypatch):
+    """A client that has just found the storage in use, and leaves it alone for a minute."""
+    client = make_client()
+    with monkeypatch.context() as patch:
+        patch.setattr(device, "_LOCK_WAIT_SECONDS", 0.0)
+        lock = os.open(reported / "lock", os.O_RDWR)
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        assert client.record("emoji", "x") is Outcome.STORAGE_UNAVAILABLE
+        os.close(lock)
+        assert client.record("emoji", "x") is Outcome.STORAGE_UNAVAILABLE
+    return client
+
+
+def test_opting_out_does_not_wait_for_the_minute_after_a_trouble(shaken, reported):
+    shaken.consent = False
+    assert stored(reported) == 0
+
+
+def test_nor_does_forgetting(shaken, reported):
+    assert shaken.forget() == 2
+    assert stored(reported) == 0
+
+
+def test_closing_does_what_is_owed_whatever_happened_a_moment_ago(shaken, reported):
+    shaken._consent.withdraw()
+    shaken.close()
+    assert stored(reported) == 0
+
+
+def test_recording_does_not_wait_for_what_is_owed(make_client, reported, monkeypatch):
+    client = make_client()
+    lock = os.open(reported / "lock", os.O_RDWR)
+    fcntl.flock(lock, fcntl.LOCK_EX)
+    client._consent.withdraw()
+    monkeypatch.setattr(lock_module.time, "sleep", lambda _: pytest.fail("it waits"))
+    assert client.record("emoji", "x") is Outcome.NO_CONSENT
+    client._consent.grant()
+    assert client.record("emoji", "x") is Outcome.STORAGE_UNAVAILABLE
+    os.close(lock)
+    assert client.record("emoji", "x") is Outcome.RECORDED
+    assert stored(reported) == 1
+
+
+@pytest.fixture
+def refusing(make_client, reported, monkeypatch):
+    """A client whose storage works again once the test undoes the patches."""
+    assert stored(reported) == 2
+
+    def refuse(*_):
+        raise OSError(5, "Input/output error")
+
+    monkeypatch.setattr(device, "Spool", refuse)
+    monkeypatch.setattr(device, "delete", refuse)
+    return make_client()
+
+
+def test_forgetting_that_fails_stays_owed(refusing, reported, monkeypatch):
+    assert refusing.forget() == 0
+    assert refusing.record("emoji", "x") is Outcome.STORAGE_UNAVAILABLE
+    monkeypatch.undo()
+    assert stored(reported) == 2
+    refusing.close()
+    assert stored(reported) == 0
+    assert refusing.status().dropped == {"forgotten": 2}
+
+
+def test_nothing_is_sent_while_forgetting_is_owed(refusing, monkeypatch):
+    refusing.forget()
+    monkeypatch.undo()
+    monkeypatch.setattr(device, "REOPEN_SECONDS", 0.0)
+    refusing._device.retry()
+    assert refusing.flush() == _client.FlushResult(sent=0, pending=0, dropped=2)
+
+
+@pytest.mark.parametrize("withdraw", [True, False])
+def test_a_spool_that_cannot_be_opened_is_deleted(make_client, reported, monkeypatch, withdraw):
+    def refuse(_spool):
+        error = sqlite3.OperationalError("disk I/O error")
+        error.sqlite_errorcode = sqlite3.SQLITE_IOERR
+        raise error
+
+    (reported / "spool.sqlite.corrupt").write_bytes(b"an earlier one")
+    monkeypatch.setattr(spool.Spool, "_begin", refuse)
+    client = make_client()
+    if withdraw:
+        client.consent = False
+    else:
+        assert client.forget() == 0
+    assert not client._consent.owed
+    left = {path.name for path in reported.iterdir()}
+    assert left == {"application", "ledger.sqlite", "lock", "secret"}
+
+
+def test_nothing_is_deleted_from_a_directory_of_another_user(make_client, reported, monkeypatch):
+    other = os.geteuid() + 1
+    monkeypatch.setattr(os, "geteuid", lambda: other)
+    secret = (reported / "secret").read_bytes()
+    client = make_client()
+    assert client.forget() == 0
+    client.consent = False
+    client.close()
+    assert client._consent.owed
+    assert stored(reported) == 2
+    assert (reported / "secret").read_bytes() == secret

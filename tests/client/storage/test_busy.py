@@ -1,0 +1,107 @@
+"""Another process sits on the directory's lock: nobody waits longer than was promised."""
+
+from __future__ import annotations
+
+import contextlib
+import subprocess
+import sys
+import time
+
+import pytest
+
+from deniable import FlushResult, Outcome, _lifecycle
+from deniable._storage import device
+from deniable._upload import uploader
+from deniable._upload.uploader import _COUNT_SECONDS
+
+SOON_SECONDS = 30.0
+"""Far more than the fractions of a second that are waited for, and half of `PATIENCE_SECONDS`,
+which who waits for the lock waits for."""
+
+SIT = """
+import fcntl, os, sys
+for path in sys.argv[1:]:
+    fcntl.flock(os.open(path, os.O_RDWR), fcntl.LOCK_EX)
+print("sitting", flush=True)
+sys.stdin.read()
+"""
+
+
+@contextlib.contextmanager
+def held(*directories):
+    """The locks of directories are another process's."""
+    paths = [str(directory / "lock") for directory in directories]
+    with subprocess.Popen(
+        [sys.executable, "-c", SIT, *paths], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as process:
+        assert process.stdout.readline() == b"sitting\n"
+        try:
+            yield
+        finally:
+            process.stdin.close()
+            process.wait()
+
+
+@pytest.fixture(autouse=True)
+def _as_it_is(monkeypatch):
+    monkeypatch.setattr(device, "REOPEN_SECONDS", 0.0)
+    monkeypatch.setattr(uploader, "_COUNT_SECONDS", _COUNT_SECONDS)
+
+
+def test_a_flush_ends_in_time_and_does_not_say_what_it_could_not_count(
+    make_client, directory, monkeypatch
+):
+    """Another process has the lock: the flush does not wait for it, and does not say zero."""
+    client = make_client()
+    client.record("theme", "dark")
+    with held(directory):
+        before = time.monotonic()
+        result = client.flush(timeout_seconds=0.1)
+        assert time.monotonic() - before < SOON_SECONDS
+        assert result == FlushResult(sent=0, pending=None, dropped=0)
+        with monkeypatch.context() as patch:
+            patch.setattr(device, "_LOCK_WAIT_SECONDS", 0.1)
+            assert client.status().pending is None
+    assert client.status().pending == 1
+
+
+def test_without_consent_a_flush_does_not_wait_for_the_lock_either(make_client, directory):
+    client = make_client()
+    client.record("theme", "dark")
+    other = make_client(consent=False)
+    with held(directory):
+        before = time.monotonic()
+        assert other.flush(timeout_seconds=0.1).pending is None
+        assert time.monotonic() - before < SOON_SECONDS
+    assert other.flush(timeout_seconds=0.1).pending == 1
+
+
+def test_a_short_wait_in_vain_does_not_put_the_storage_out_of_use(
+    make_client, directory, monkeypatch, clock
+):
+    monkeypatch.setattr(device, "REOPEN_SECONDS", 60.0)
+    client = make_client(clock=clock)
+    client.record("theme", "dark")
+    with held(directory):
+        assert client._uploader.pending(0.0) is None
+    assert client.record("late", value=True) is Outcome.RECORDED
+
+
+def test_clients_that_owe_a_wipe_wait_for_locks_together(make_client, directory, monkeypatch):
+    """Each on its own would be a second for every client."""
+    monkeypatch.setattr(_lifecycle, "STORAGE_SECONDS", 1.5)
+    places = [directory.parent / name for name in "abcdefgh"]
+    clients = [make_client(directory=place) for place in places]
+    for client in clients:
+        client.record("theme", "dark")
+    secrets = [(place / "secret").read_bytes() for place in places]
+    with held(*places):
+        for client in clients:
+            client._consent.withdraw()
+        before = time.monotonic()
+        _lifecycle.close([client._engine for client in clients])
+        assert time.monotonic() - before < 8 * 1.5
+    assert [(place / "secret").read_bytes() for place in places] == secrets
+    for client in clients:
+        client.close()  # what is owed is still done once it can be
+    assert not set(secrets) & {(place / "secret").read_bytes() for place in places}

@@ -1,0 +1,210 @@
+from __future__ import annotations
+
+import random
+from collections import Counter
+from fractions import Fraction
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from deniable._status import Outcome
+from deniable._storage import sqlite
+from deniable._storage.cost import Charge, cost_nano_nats, limit_nano_nats
+from deniable._storage.ledger import Ledger, LedgerError, SecretReplacedError
+
+LIMITS = (4_000_000_000, 10_000_000_000)
+ONE = 1_000_000_000
+
+
+@pytest.fixture
+def ledger(tmp_path):
+    path = tmp_path / "ledger.sqlite"
+    sqlite.create(path)
+    opened = Ledger(path, new=True)
+    yield opened
+    opened.close()
+
+
+def debit(ledger, metric="theme", period=100, epoch=100, cost=ONE, every="day"):
+    return ledger.debit(Charge(metric, every, cost), period, epoch, LIMITS)
+
+
+def test_a_period_is_debited_once(ledger):
+    assert debit(ledger) is Outcome.RECORDED
+    assert debit(ledger) is Outcome.ALREADY_REPORTED
+    assert debit(ledger, period=101, epoch=101) is Outcome.RECORDED
+    assert ledger.spent(101) == (ONE, 2 * ONE)
+
+
+def test_the_day_is_bounded_over_all_metrics(ledger):
+    for name in "abcd":
+        assert debit(ledger, name) is Outcome.RECORDED
+    assert debit(ledger, "e") is Outcome.OVER_BUDGET
+    assert ledger.spent(100) == (4 * ONE, 4 * ONE)
+
+
+def test_what_is_over_budget_leaves_the_period_free(ledger):
+    assert debit(ledger, cost=5 * ONE) is Outcome.OVER_BUDGET
+    assert debit(ledger) is Outcome.RECORDED
+
+
+def test_the_lifetime_is_bounded(ledger):
+    outcomes = [debit(ledger, period=day, epoch=day) for day in range(12)]
+    assert outcomes == [Outcome.RECORDED] * 10 + [Outcome.OVER_BUDGET] * 2
+
+
+def test_a_clock_that_goes_back_frees_neither_period_nor_budget(ledger):
+    for name in "abcd":
+        debit(ledger, name, period=200, epoch=200)
+    assert debit(ledger, "a", period=199, epoch=199) is Outcome.ALREADY_REPORTED
+    assert debit(ledger, "e", period=199, epoch=199) is Outcome.OVER_BUDGET
+    assert ledger.spent(150) == (4 * ONE, 4 * ONE)
+
+
+def test_a_metric_that_becomes_weekly_is_not_locked_out(ledger):
+    assert debit(ledger, period=20_000, epoch=20_000) is Outcome.RECORDED
+    assert debit(ledger, period=2_858, epoch=20_001, every="week") is Outcome.RECORDED
+
+
+def memoized(period, cost=ONE, digest=b"one", total=5 * ONE // 2):
+    return Charge("flag", "day", cost, digest, total), period, period, LIMITS
+
+
+def test_a_memoised_metric_is_charged_up_to_its_total(ledger):
+    for day in range(1, 6):
+        assert ledger.debit(*memoized(day)) is Outcome.RECORDED
+    assert ledger.spent(5) == (0, 5 * ONE // 2)
+
+
+def test_the_last_part_of_a_total_is_charged_exactly(ledger):
+    spent = []
+    for day in range(1, 5):
+        ledger.debit(*memoized(day))
+        spent.append(ledger.spent(day)[0])
+    assert spent == [ONE, ONE, ONE // 2, 0]
+
+
+def test_another_digest_is_charged_from_the_beginning(ledger):
+    for day in range(1, 6):
+        ledger.debit(*memoized(day))
+    ledger.debit(*memoized(6, digest=b"two"))
+    assert ledger.spent(6)[0] == ONE
+
+
+def test_a_total_that_is_paid_lets_a_metric_report_on_an_empty_account(ledger):
+    for day in range(1, 4):
+        ledger.debit(*memoized(day))
+    for day in range(4, 11):
+        debit(ledger, period=day, epoch=day)
+    assert debit(ledger, period=11, epoch=11) is Outcome.OVER_BUDGET
+    assert ledger.debit(*memoized(11)) is Outcome.RECORDED
+
+
+def test_another_secret_makes_the_total_be_paid_again_and_leaves_what_was_spent(ledger):
+    ledger.bind(b"a" * 32)
+    for day in range(1, 6):
+        ledger.debit(*memoized(day))
+    ledger.bind(b"a" * 32)
+    assert ledger.debit(*memoized(6)) is Outcome.RECORDED
+    assert ledger.spent(6) == (0, 5 * ONE // 2)
+    ledger.bind(b"b" * 32)
+    assert ledger.debit(*memoized(6)) is Outcome.ALREADY_REPORTED
+    assert ledger.debit(*memoized(7)) is Outcome.RECORDED
+    assert ledger.spent(7) == (ONE, 7 * ONE // 2)
+
+
+def test_a_ledger_that_was_bound_to_another_secret_says_so(ledger, tmp_path):
+    ledger.bind(b"a" * 32)
+    other = Ledger(tmp_path / "ledger.sqlite", new=False)
+    other.bind(b"b" * 32)
+    other.close()
+    with pytest.raises(SecretReplacedError):
+        debit(ledger)
+
+
+def test_the_secret_is_not_in_the_ledger(ledger, tmp_path):
+    secret = bytes(range(32))
+    ledger.bind(secret)
+    ledger.close()
+    content = b"".join(path.read_bytes() for path in tmp_path.iterdir())
+    assert secret not in content
+    assert secret.hex().encode() not in content
+
+
+def test_enrolling_costs_nothing_and_is_remembered(ledger):
+    theme = ("theme", "day")
+    assert ledger.enrolled(*theme) is None
+    for day in (100, 105, 90):
+        ledger.enrol([theme], [], day)
+        assert ledger.enrolled(*theme) == day
+    assert ledger.spent(100) == (0, 0)
+    ledger.enrol([], [theme], 110)
+    assert ledger.enrolled(*theme) is None
+
+
+def test_a_day_that_is_damaged_is_no_day_until_the_device_is_enrolled_again(ledger):
+    theme = ("theme", "day")
+    ledger.enrol([theme], [], 100)
+    for damage in ("'abc'", "x'00'", "1e300"):
+        ledger._connection.execute(f"UPDATE enrolment SET epoch = {damage}")
+        assert ledger.enrolled(*theme) is None
+    ledger.enrol([theme], [], 101)
+    assert ledger.enrolled(*theme) == 101
+
+
+def test_enrolling_moves_no_mark(ledger):
+    debit(ledger, period=200, epoch=200)
+    ledger.enrol([("theme", "day")], [], 150)
+    assert debit(ledger, period=200, epoch=200) is Outcome.ALREADY_REPORTED
+    assert debit(ledger, period=201, epoch=201) is Outcome.RECORDED
+
+
+def test_a_debit_survives_reopening(ledger, tmp_path):
+    debit(ledger)
+    ledger.close()
+    again = Ledger(tmp_path / "ledger.sqlite", new=False)
+    assert debit(again) is Outcome.ALREADY_REPORTED
+    again.close()
+
+
+def test_an_empty_file_is_no_ledger_of_a_known_device(tmp_path):
+    path = tmp_path / "other.sqlite"
+    sqlite.create(path)
+    with pytest.raises(LedgerError):
+        Ledger(path, new=False)
+
+
+@given(st.floats(min_value=0.01, max_value=8.0))
+def test_a_cost_is_the_epsilon_rounded_up(epsilon):
+    assert 0 <= Fraction(cost_nano_nats(epsilon), 10**9) - Fraction(epsilon) < Fraction(1, 10**9)
+
+
+def test_a_limit_written_in_decimals_admits_exactly_what_it_says():
+    assert limit_nano_nats(0.3) == 3 * 100_000_000
+
+
+def test_what_a_ledger_remembers_of_its_file_changes_no_outcome(tmp_path):
+    paths = [tmp_path / name for name in ("shared", "alone")]
+    for path in paths:
+        sqlite.create(path)
+    first, alone = (Ledger(path, new=True) for path in paths)
+    second = Ledger(paths[0], new=False)
+    draw = random.Random(20)
+    outcomes = Counter()
+    for number in range(2_000):
+        day = number // 20 + draw.randrange(-1, 2)
+        charge = Charge(draw.choice("abcdef"), "day", draw.choice([0, 1, ONE, 3 * ONE]))
+        if draw.random() < 0.2:
+            charge = Charge("flag", "day", ONE, b"one", 5 * ONE // 2)
+        alone._known = None  # it asks its file
+        limits = (4 * ONE, 200 * ONE)
+        expected = alone.debit(charge, day, day, limits)
+        one = draw.choice([first, second])
+        assert one.debit(charge, day, day, limits) is expected
+        assert one.lifetime == alone.lifetime or expected is not Outcome.RECORDED
+        assert one.spent(day) == alone.spent(day)
+        outcomes[expected] += 1
+    assert min(outcomes.values()) > 100
+    for ledger in (first, second, alone):
+        ledger.close()

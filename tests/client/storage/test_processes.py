@@ -1,0 +1,373 @@
+"""What only whole processes show: kills, exits, forks, races, a full disk, what is imported."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from deniable._status import Journal
+from deniable._storage.ledger import Ledger
+from deniable._storage.spool import Spool
+
+# A budget that never runs out, so that a loop can record as often as it likes.
+PLENTY = """
+registry = 1
+application = "flightdeck"
+[budget]
+epsilon_per_day = 16.0
+epsilon_lifetime = 400.0
+[metrics.theme]
+type = "category"
+values = ["light", "dark", "system"]
+epsilon = 0.01
+[metrics.late]
+type = "boolean"
+epsilon = 0.01
+"""
+
+HEAD = """
+import json, os, sys, threading, time
+import deniable
+from deniable import _device, _uploader
+_uploader.MAX_AGE_DAYS = 10**9  # these clocks run through years
+_device._LOCK_WAIT_SECONDS, _uploader._COUNT_SECONDS = 60.0, 30.0  # however busy the machine is
+deniable.Client.flush.__kwdefaults__["timeout_seconds"] = 60.0
+registry, directory, endpoint = sys.argv[1:4]
+class Clock:
+    now = 1.7e9
+    def __call__(self):
+        return self.now
+clock = Clock()
+client = deniable.Client(
+    registry, endpoint=endpoint, key="k", directory=directory, consent=True, clock=clock
+)
+def say(*what):
+    os.write(1, (json.dumps(what) + "\\n").encode())
+"""
+
+
+@pytest.fixture
+def plenty(tmp_path):
+    path = tmp_path / "plenty.toml"
+    path.write_text(PLENTY, encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def command(plenty, directory):
+    def build(code, endpoint="http://127.0.0.1:9"):
+        # Since Python 3.12 a fork beside threads is warned of; here it is what is tested.
+        quiet = ["-W", "ignore:This process:DeprecationWarning"]
+        arguments = [str(plenty), str(directory), endpoint]
+        return [sys.executable, *quiet, "-c", HEAD + code, *arguments]
+
+    return build
+
+
+@pytest.fixture
+def run(command):
+    def finish(code, endpoint="http://127.0.0.1:9"):
+        done = subprocess.run(
+            command(code, endpoint), capture_output=True, text=True, timeout=300, check=True
+        )
+        assert done.stderr == ""
+        return [json.loads(line) for line in done.stdout.splitlines()]
+
+    return finish
+
+
+def stored(directory):
+    """How many reports are in the spool, and how many debits of 0.01 nats in the ledger."""
+    spool = Spool(directory / "spool.sqlite", Journal())
+    ledger = Ledger(directory / "ledger.sqlite", new=False)
+    try:
+        return spool.count(), round(ledger.spent(0)[1] / 1e7)
+    finally:
+        spool.close()
+        ledger.close()
+
+
+RECORD_FOR_EVER = """
+while True:
+    clock.now += 86400
+    if client.record("theme", "dark") == "recorded":
+        os.write(1, b".")
+"""
+
+
+def test_what_was_recorded_survives_being_killed_at_any_moment(command, directory):
+    acknowledged = debits = 0
+    for _ in range(8):
+        process = subprocess.Popen(
+            # The clock goes on where the last process was killed.
+            command(f"clock.now += {debits + 1} * 86400" + RECORD_FOR_EVER),
+            stdout=subprocess.PIPE,
+        )
+        first = process.stdout.read(1)
+        time.sleep(random.uniform(0.0, 0.05))
+        process.send_signal(signal.SIGKILL)
+        acknowledged += len(first + process.stdout.read())
+        process.stdout.close()
+        process.wait()
+        reports, debits = stored(directory)
+        # A kill may come after the commit and before the answer, or between debit and report.
+        assert acknowledged <= reports <= debits
+
+
+def test_a_process_that_ends_at_once_delivers_in_a_later_one(run, collector, directory):
+    run('assert client.record("theme", "dark") == "recorded"; os._exit(0)', collector.endpoint)
+    assert stored(directory) == (1, 1)
+    assert run("say(client.flush().sent)", collector.endpoint) == [[1]]
+    assert len(collector.bodies) == 1
+
+
+def test_a_process_that_is_terminated_right_after_recording_delivers_in_a_later_one(
+    command, run, collector, directory
+):
+    code = 'assert client.record("theme", "dark") == "recorded"; os.kill(os.getpid(), 15)'
+    process = subprocess.run(command(code, collector.endpoint), timeout=300, check=False)
+    assert process.returncode == -signal.SIGTERM
+    assert stored(directory) == (1, 1)
+    assert run("say(client.flush().sent)", collector.endpoint) == [[1]]
+    assert len(collector.bodies) == 1
+
+
+AT_EXIT = """
+import atexit, os, sys
+import deniable
+atexit.register(lambda: os.write(1, client.record("theme", "dark").encode()))
+class Refusing:
+    def send(self, body, timeout_seconds):
+        raise ConnectionRefusedError
+    def close(self):
+        pass
+client = deniable.Client(sys.argv[1], directory=sys.argv[2], transport=Refusing(), consent=True)
+"""
+
+
+def test_what_a_program_does_at_its_exit_is_recorded_if_it_was_registered_after_the_import(
+    plenty, directory
+):
+    """That the client was made later does not matter."""
+    arguments = [sys.executable, "-c", AT_EXIT, plenty, directory]
+    done = subprocess.run(arguments, capture_output=True, timeout=300, check=True)
+    assert (done.stdout, done.stderr) == (b"recorded", b"")
+    assert stored(directory) == (1, 1)
+
+
+def race(command, code):
+    """What eight processes say that start a program at the same moment."""
+    gate, opener = os.pipe()
+    wait = 'say("ready")\nos.read(0, 1)\n'
+    processes = [
+        subprocess.Popen(command(wait + code), stdin=gate, stdout=subprocess.PIPE) for _ in range(8)
+    ]
+    os.close(gate)
+    for process in processes:
+        assert json.loads(process.stdout.readline()) == ["ready"]
+    os.close(opener)
+    lines = []
+    for process in processes:
+        out, _ = process.communicate(timeout=300)
+        lines += [json.loads(line) for line in out.splitlines()]
+    return lines
+
+
+def test_eight_processes_racing_for_a_period_get_exactly_one_report(command, directory):
+    code = 'say(client.record("theme", "dark"), client.record("late", True))'
+    outcomes = [outcome for line in race(command, code) for outcome in line]
+    assert outcomes.count("recorded") == 2
+    assert outcomes.count("already_reported") == 14
+    assert stored(directory) == (2, 2)
+
+
+MEMOIZED = 'epsilon_permanent = 1.0\nrepeat = "memoize"\n'
+FLAGS = "".join(
+    f'[metrics.{name}]\ntype = "boolean"\nepsilon = 0.5\n{MEMOIZED if name < "e" else ""}'
+    for name in "abcdefgh"
+)
+
+
+def test_eight_processes_never_exceed_the_budget_of_a_day_together(plenty, command):
+    budget = PLENTY.partition("[metrics")[0].replace("16.0", "1.5")
+    plenty.write_text(budget + FLAGS, encoding="utf-8")
+    outcomes = race(
+        command,
+        """
+import random
+for name in random.sample("abcdefgh", 8):
+    say(client.record(name, True))
+""",
+    )
+    assert len(outcomes) == 64
+    assert outcomes.count(["recorded"]) == 3
+
+
+@pytest.mark.parametrize(
+    ("names", "limit", "least", "most", "reports"),
+    [
+        ("abcdefgh", "9.8", 9.3e9, 9.8e9, 18),
+        # Four flags of two answers each: once these are paid for, they report on for nothing.
+        ("abcd", "400.0", 7.9e9, 8.0e9, 100),
+    ],
+)
+def test_eight_processes_never_spend_together_what_one_may_not(
+    plenty, command, directory, names, limit, least, most, reports
+):
+    """Days pass in all of them; every debit is a chance to spend the same nat twice."""
+    budget = PLENTY.partition("[metrics")[0].replace("400.0", limit)
+    plenty.write_text(budget + FLAGS, encoding="utf-8")
+    code = f"""
+import random
+for _ in range(60):
+    clock.now += 86400
+    for name in random.sample({names!r}, {len(names)}):
+        if client.record(name, True) == "recorded":
+            say(int(clock.now // 86400), name)
+"""
+    recorded = race(command, code)
+    assert len({tuple(each) for each in recorded}) == len(recorded) >= reports
+    ledger = Ledger(directory / "ledger.sqlite", new=False)
+    _, lifetime = ledger.spent(0)
+    ledger.close()
+    assert least < lifetime <= most
+
+
+def test_forked_children_share_the_ledger_and_draw_their_own_randomness(run, directory):
+    outcomes = run("""
+client.record("theme", "dark")
+for child in range(8):
+    if os.fork() == 0:
+        clock.now += 86400
+        outcomes = client.record("theme", "dark"), client.record("late", True)
+        say(*outcomes, client._randomness.take(16).hex())
+        os._exit(0)
+for child in range(8):
+    os.wait()
+say(client.record("late", True), "", client._randomness.take(16).hex())
+""")
+    assert [each[0] for each in outcomes].count("recorded") == 1
+    assert [each[1] for each in outcomes].count("recorded") == 1
+    assert len({each[2] for each in outcomes}) == 9
+    assert stored(directory) == (3, 3)
+
+
+def test_a_fork_while_other_threads_record_and_upload_hangs_nobody(run, collector):
+    outcomes = run(
+        """
+def work():
+    while True:
+        clock.now += 86400
+        client.record("theme", "dark")
+        time.sleep(0.0005)
+for _ in range(2):
+    threading.Thread(target=work, daemon=True).start()
+for _ in range(15):
+    child = os.fork()
+    if child == 0:
+        clock.now += 1e6
+        say(client.record("late", True), client.flush(timeout_seconds=0.1).pending >= 0)
+        os._exit(0)
+    os.waitpid(child, 0)
+os._exit(0)
+""",
+        collector.endpoint,
+    )
+    assert len(outcomes) == 15
+    assert {each[0] for each in outcomes} <= {"recorded", "already_reported"}
+    assert all(each[1] for each in outcomes)
+
+
+def test_a_child_uploads_with_a_thread_and_a_connection_of_its_own(run, collector):
+    results = run(
+        """
+client.record("theme", "dark")
+say(client.flush().sent)
+if os.fork() == 0:
+    client.record("late", True)
+    say(client.flush().sent)
+    os._exit(0)
+os.wait()
+clock.now += 86400
+client.record("theme", "dark")
+say(client.flush().sent)
+""",
+        collector.endpoint,
+    )
+    assert results == [[1], [1], [1]]
+    assert len(set(collector.ids())) == len(collector.bodies) == 3
+
+
+def test_a_signal_handler_may_record_at_any_moment(run, directory):
+    ((handled, recorded, error),) = run("""
+import signal
+handled = []
+def handle(*_):
+    handled.append(client.record("late", True))
+    signal.setitimer(signal.ITIMER_REAL, 0.001)
+signal.signal(signal.SIGALRM, handle)
+signal.setitimer(signal.ITIMER_REAL, 0.001)
+recorded = 0
+while len(handled) < 200:
+    clock.now += 86400
+    recorded += client.record("theme", "dark") == "recorded"
+signal.setitimer(signal.ITIMER_REAL, 0)
+recorded += handled.count("recorded")
+say(sorted(set(handled)), recorded, client.status().last_error)
+""")
+    assert set(handled) <= {"recorded", "already_reported", "storage_unavailable"}, error
+    reports, debits = stored(directory)
+    assert reports == debits == recorded
+
+
+def test_a_full_disk_never_raises_and_loses_nothing_that_was_recorded(run, directory):
+    ((recorded, refused, after),) = run("""
+import resource
+from deniable import _device
+_device.REOPEN_SECONDS = 0.0
+client.record("theme", "dark")
+resource.setrlimit(resource.RLIMIT_FSIZE, (60_000, resource.RLIM_INFINITY))
+recorded, refused = 1, 0
+for _ in range(400):
+    clock.now += 86400
+    outcome = client.record("theme", "dark")
+    recorded += outcome == "recorded"
+    refused += outcome == "storage_unavailable"
+resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+clock.now += 86400
+say(recorded, refused, client.record("theme", "dark"))
+""")
+    assert recorded + refused == 401
+    assert refused > 0
+    assert after == "recorded"
+    reports, debits = stored(directory)
+    assert recorded + 1 <= reports <= debits
+
+
+def test_importing_and_holding_a_client_loads_nothing_heavy(plenty, directory):
+    code = """
+import sys
+import deniable
+heavy = {"numpy", "flask", "http.client", "ssl", "logging", "asyncio"}
+first = sorted((heavy | {"sqlite3", "typing", "tomllib", "threading"}) & set(sys.modules))
+client = deniable.Client(sys.argv[1], endpoint="https://a.example", key="k", directory=sys.argv[2])
+client.record("theme", "dark")
+second = sorted(heavy & set(sys.modules))
+print(first, second)
+"""
+    done = subprocess.run(
+        [sys.executable, "-S", "-c", code, str(plenty), str(directory)],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)},
+    )
+    assert done.stdout.split("\n")[0] == "[] []"

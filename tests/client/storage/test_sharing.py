@@ -1,0 +1,119 @@
+"""Several users of one directory: who sends a report, and who closes the files."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import sqlite3
+import subprocess
+import sys
+
+import pytest
+
+from deniable import FlushResult
+from deniable._status import Journal
+from deniable._storage.device import Device
+from deniable._storage.ledger import Ledger
+from deniable._upload import delivery
+from tests.client.conftest import NOON
+
+
+@pytest.fixture
+def neighbour():
+    """Another process that lives."""
+    process = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
+    yield process
+    process.kill()
+    process.communicate()
+
+
+@pytest.fixture
+def claimed(make_client, collector, clock, neighbour):
+    """A client whose one report the neighbour is sending."""
+    client = make_client(endpoint=collector.endpoint, clock=clock)
+    client.record("theme", "dark")
+    claim = "UPDATE report SET due = ?, claimant = ?"
+    client._device.use(
+        lambda: client._device.spool._connection.execute(claim, (NOON + 10.0, neighbour.pid))
+    )
+    return client
+
+
+def test_a_flush_leaves_alone_what_another_process_is_sending(claimed, collector):
+    assert claimed.flush() == FlushResult(sent=0, pending=1, dropped=0)
+    assert collector.bodies == []
+
+
+def test_a_flush_takes_what_a_killed_process_was_sending(claimed, neighbour, collector):
+    neighbour.kill()
+    neighbour.wait()
+    assert claimed.flush() == FlushResult(sent=1, pending=0, dropped=0)
+    assert len(collector.bodies) == 1
+
+
+def test_no_claim_outlives_its_time(claimed, clock):
+    clock.now += 10.0
+    assert claimed.flush() == FlushResult(sent=1, pending=0, dropped=0)
+
+
+def test_no_claim_lasts_longer_because_a_clock_was_ahead(claimed, clock):
+    clock.now -= delivery.CLAIM_SECONDS
+    assert claimed.flush() == FlushResult(sent=1, pending=0, dropped=0)
+
+
+def test_what_could_not_be_sent_is_claimed_no_more(make_client, collector):
+    collector.answer = lambda _body: (503, {"Content-Length": "0"})
+    client = make_client(endpoint=collector.endpoint)
+    client.record("theme", "dark")
+    client.flush()
+    (report,) = client._device.use(lambda: client._device.spool.between(0, 99, 99))
+    assert (report.tries, report.claimant) == (1, 0)
+
+
+@pytest.fixture
+def device(directory):
+    used = Device(directory, Journal(), "flightdeck")
+    used.use(lambda: None)
+    return used
+
+
+def test_files_are_closed_under_the_lock_of_the_directory(device, directory, monkeypatch):
+    other = os.open(directory / "lock", os.O_RDWR)
+    held = []
+    close = Ledger.close
+
+    def watched(ledger):
+        try:
+            fcntl.flock(other, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            held.append(False)
+        except BlockingIOError:
+            held.append(True)
+        close(ledger)
+
+    monkeypatch.setattr(Ledger, "close", watched)
+    device.close()
+    device.use(lambda: None)
+    device.suspend()
+    device.resume()
+    os.close(other)
+    assert held == [True, True]
+
+
+def test_closing_ends_even_if_somebody_is_stuck_with_the_lock(device, directory):
+    other = os.open(directory / "lock", os.O_RDWR)
+    fcntl.flock(other, fcntl.LOCK_EX)
+    device.close()
+    os.close(other)
+    device.use(lambda: None)
+
+
+def test_a_fork_does_not_wait_for_the_log_to_be_copied(device, directory):
+    row = (b"i" * 16, b"d" * 32, 20_800, b"noise", 0, 0.0, "{}")
+    device.use(lambda: device.spool.add(*row))
+    device.suspend()
+    device.resume()
+    files = ("ledger.sqlite", "spool.sqlite")
+    assert all((directory / f"{file}-wal").stat().st_size for file in files)
+    spool = sqlite3.connect(directory / "spool.sqlite")
+    assert spool.execute("SELECT count(*) FROM report").fetchone() == (1,)
+    spool.close()

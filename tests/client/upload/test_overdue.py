@@ -1,0 +1,194 @@
+"""Reports whose times came while nobody could send them do not leave together."""
+
+from __future__ import annotations
+
+import pytest
+
+from deniable import Response
+from deniable._upload import delivery
+from tests.client.conftest import DAY
+from tests.waiting import wait_until
+
+HOUR = 3_600
+VALUES = {"theme": "dark", "late": True, "emoji": "x", "city": "Bergen"}
+
+
+class Answering:
+    """Answers with a status that a test sets, and keeps what was sent."""
+
+    def __init__(self):
+        self.status = 204
+        self.bodies = []
+
+    def send(self, body, timeout_seconds):
+        assert timeout_seconds > 0
+        self.bodies.append(body)
+        return Response(self.status)
+
+    def close(self):
+        pass
+
+
+@pytest.fixture
+def transport(monkeypatch):
+    monkeypatch.setattr(delivery, "FIRST_BACKOFF_SECONDS", 0.01)
+    monkeypatch.setattr(delivery, "MAX_BACKOFF_SECONDS", 0.05)
+    return Answering()
+
+
+@pytest.fixture
+def begin(make_client, transport, clock):
+    """Begins a program that uploads in the background; its clock stands still."""
+
+    def begin(**options):
+        options = {"background": True, "clock": clock, "transport": transport, **options}
+        return make_client(endpoint=None, key=None, **options)
+
+    return begin
+
+
+@pytest.fixture
+def off(begin, clock):
+    """A device that was off when its reports were due."""
+    with begin(background=False) as client:
+        for name, value in VALUES.items():
+            assert client.record(name, value) == "recorded"
+    clock.forward(days=2)
+
+
+def waiting(client):
+    return client._device.use(lambda: client._device.spool.between(0, 99, 99))
+
+
+def waits(client, clock):
+    """In how many seconds those that wait are to be sent."""
+    return sorted(report.due - clock.now for report in waiting(client))
+
+
+@pytest.mark.usefixtures("off")
+def test_of_overdue_reports_one_goes_and_the_others_get_another_time(begin, transport, clock):
+    client = begin()
+    wait_until(lambda: client.status().sent == 1)
+    assert len(transport.bodies) == 1
+    left = waits(client, clock)
+    assert len(set(left)) == 3
+    assert left[0] > 0
+    assert left[-1] <= HOUR
+
+
+@pytest.mark.usefixtures("off")
+def test_all_are_given_another_time_in_one_transaction(begin, clock):
+    client = begin(background=False)
+    device, statements = client._device, []
+    device.use(lambda: device.spool._connection.set_trace_callback(statements.append))
+    device.use(client._uploader._due, clock.now, False)
+    begun = statements.index("BEGIN IMMEDIATE")
+    written = [number for number, text in enumerate(statements) if "claimant = -1" in text]
+    assert len(written) == len(VALUES) - 1
+    assert begun < min(written) < max(written) < statements.index("COMMIT")
+
+
+@pytest.mark.usefixtures("off")
+def test_another_process_does_not_send_them_early(begin, transport, clock):
+    with begin() as client:
+        wait_until(lambda: client.status().sent == 1)
+        left = waits(client, clock)
+    with begin() as client:
+        assert client._uploader._round(client._uploader._thread, flushing=False) > 0
+        assert waits(client, clock) == left
+    assert len(transport.bodies) == 1
+
+
+@pytest.mark.usefixtures("off")
+def test_the_bytes_stay_the_same(begin, transport):
+    with begin(background=False) as client:
+        bodies = {report.body() for report in waiting(client)}
+    with begin() as client:
+        wait_until(lambda: client.status().sent == 1)
+        assert {report.body() for report in waiting(client)} | set(transport.bodies) == bodies
+
+
+@pytest.mark.usefixtures("off")
+def test_a_program_that_is_never_there_for_long_loses_nothing(begin, transport, clock):
+    with begin() as client:
+        wait_until(lambda: client.status().sent == 1)
+    clock.forward(days=1)
+    with begin() as client:
+        wait_until(lambda: client.status().pending == 0)
+    assert len(set(transport.bodies)) == len(VALUES)
+
+
+@pytest.mark.usefixtures("off")
+def test_what_could_be_too_old_the_next_time_goes_when_a_program_begins(begin, transport, clock):
+    clock.forward(days=5)
+    with begin() as client:
+        wait_until(lambda: client.status().pending == 0)
+    assert len(set(transport.bodies)) == len(VALUES)
+
+
+@pytest.mark.usefixtures("off")
+def test_a_program_that_slept_does_it_at_every_waking(begin, transport, clock):
+    client = begin()
+    for sent in (1, 2, 3):
+        wait_until(lambda sent=sent: client.status().sent == sent)
+        assert len(transport.bodies) == sent
+        assert waits(client, clock)[0] > 0
+        clock.forward(days=1)
+        client._uploader.wake(0.0)
+
+
+@pytest.mark.usefixtures("off")
+def test_what_waited_for_the_server_to_come_back_does_not_leave_at_once(begin, transport, clock):
+    transport.status = 503
+    client = begin()
+    wait_until(lambda: len(transport.bodies) == 1)
+    transport.status = 204
+    clock.forward(days=1)
+    client._uploader.wake(0.0)
+    wait_until(lambda: client.status().sent == 1)
+    assert len(transport.bodies) == 2
+    assert waits(client, clock)[0] > 0
+
+
+@pytest.mark.usefixtures("off")
+def test_a_shorter_upload_delay_is_kept(begin, clock):
+    client = begin(upload_delay_seconds=60)
+    wait_until(lambda: client.status().sent == 1)
+    assert waits(client, clock)[-1] <= 60
+
+
+@pytest.mark.usefixtures("off")
+def test_without_a_delay_everything_goes(begin, transport):
+    client = begin(upload_delay_seconds=0)
+    wait_until(lambda: client.status().pending == 0)
+    assert len(transport.bodies) == len(VALUES)
+
+
+@pytest.mark.usefixtures("off")
+def test_a_flush_sends_everything(begin):
+    assert begin(background=False).flush().sent == len(VALUES)
+
+
+def test_what_a_clock_that_was_ahead_left_behind_does_not_leave_at_once(begin, transport, clock):
+    clock.forward(days=7_300)
+    with begin(background=False) as client:
+        for name, value in VALUES.items():
+            assert client.record(name, value) == "recorded"
+    clock.now -= 7_300 * DAY
+    client = begin()
+    wait_until(lambda: client.status().sent == 1)
+    assert len(transport.bodies) == 1
+    assert waits(client, clock)[-1] <= HOUR
+
+
+def test_a_clock_that_is_ahead_for_a_moment_makes_nothing_too_old(begin, transport, clock):
+    client = begin(background=False)
+    assert client.record("theme", "dark") == "recorded"
+    clock.forward(days=7_300)
+    assert client.record("late", value=True) == "recorded"
+    transport.status = 503
+    assert client.flush().dropped == 0
+    clock.now -= 7_300 * DAY
+    transport.status = 204
+    assert client.flush().sent == 1  # the other one is of a day that has not come
+    assert client.status().dropped == {}

@@ -1,0 +1,186 @@
+"""A flush sends several reports at a time where the transport allows it, and none twice."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+
+from deniable import FlushResult, HttpTransport, Response, _lifecycle
+from deniable._upload.workers import share
+
+LANES = 4
+REPORTS = 1 + 2 * LANES
+AMPLE_SECONDS = 60.0
+REGISTRY = """
+registry = 1
+application = "flightdeck"
+[budget]
+epsilon_per_day = 4.0
+epsilon_lifetime = 40.0
+""" + "".join(
+    f'[metrics.flag_{number}]\ntype = "boolean"\nepsilon = 0.1\n' for number in range(REPORTS)
+)
+
+
+@pytest.fixture
+def registry(tmp_path):
+    path = tmp_path / "metrics.toml"
+    path.write_text(REGISTRY, encoding="utf-8")
+    return path
+
+
+def record_all(client):
+    for number in range(REPORTS):
+        assert client.record(f"flag_{number}", value=True) == "recorded"
+
+
+class Counting:
+    """A transport that knows how many threads are in it."""
+
+    def __init__(self, status=204):
+        self.status = status
+        self.inside = self.most = self.calls = 0
+        self._lock = threading.Lock()
+
+    def send(self, body, timeout_seconds):  # noqa: ARG002
+        with self._lock:
+            self.calls += 1
+            self.inside += 1
+            self.most = max(self.most, self.inside)
+        self.linger()
+        with self._lock:
+            self.inside -= 1
+        return Response(self.status)
+
+    def linger(self):
+        threading.Event().wait(0.001)  # others get their turn
+
+    def close(self):
+        pass
+
+
+class Meeting(Counting):
+    """After the first report it answers only once as many as it has lanes have come together."""
+
+    lanes = LANES
+
+    def __init__(self):
+        super().__init__()
+        self._together = threading.Barrier(LANES)
+
+    def linger(self):
+        if self.calls > 1:
+            self._together.wait(AMPLE_SECONDS)
+
+
+def test_a_flush_sends_as_many_at_a_time_as_the_transport_allows(make_client):
+    transport = Meeting()
+    client = make_client(transport=transport)
+    record_all(client)
+    assert client.flush(timeout_seconds=AMPLE_SECONDS) == FlushResult(REPORTS, 0, 0)
+    assert (transport.most, transport.calls) == (LANES, REPORTS)
+
+
+def test_a_transport_that_does_not_say_so_is_called_by_one_thread_at_a_time(make_client):
+    transport = Counting()
+    client = make_client(transport=transport)
+    record_all(client)
+    assert client.flush(timeout_seconds=AMPLE_SECONDS) == FlushResult(REPORTS, 0, 0)
+    assert transport.most == 1
+
+
+def test_a_class_derived_from_one_with_lanes_has_to_say_so_itself(make_client):
+    """What it adds may not be made for several threads."""
+
+    class Derived(HttpTransport):
+        pass
+
+    client = make_client(transport=Derived("http://127.0.0.1:9", "write-key"))
+    assert client._uploader._courier.lanes == 1
+    assert make_client()._uploader._courier.lanes == LANES
+
+
+def test_a_server_that_takes_nothing_is_asked_once_in_a_flush(make_client):
+    transport = type("Laned", (Counting,), {"lanes": LANES})(status=503)
+    client = make_client(transport=transport)
+    record_all(client)
+    assert client.flush(timeout_seconds=AMPLE_SECONDS) == FlushResult(0, REPORTS, 0)
+    assert transport.calls == 1
+
+
+@pytest.mark.parametrize("lanes", [None, "4", -1, 0, 1.5, True])
+def test_what_is_no_number_of_lanes_is_one(make_client, lanes):
+    transport = type("Odd", (Counting,), {"lanes": lanes})()
+    client = make_client(transport=transport)
+    record_all(client)
+    assert client.flush(timeout_seconds=AMPLE_SECONDS).sent == REPORTS
+    assert transport.most == 1
+
+
+def test_uploads_at_a_time_have_connections_and_ids_of_their_own(make_client, collector):
+    assert HttpTransport(collector.endpoint, "key").lanes == LANES
+    client = make_client(endpoint=collector.endpoint)
+    record_all(client)
+    assert client.flush(timeout_seconds=AMPLE_SECONDS).sent == REPORTS
+    assert len(collector.connections) == len(set(collector.ids())) == REPORTS
+    assert len(collector.bodies) == REPORTS
+
+
+def test_closing_does_not_wait_again_for_an_exchange_that_a_flush_gave_up(make_client, collector):
+    collector.answer = lambda _body: (204 if collector.release.wait(AMPLE_SECONDS) else 503, {})
+    client = make_client(endpoint=collector.endpoint)
+    client.record("flag_0", value=True)
+    assert client.flush(timeout_seconds=0.05).sent == 0
+    closing = threading.Thread(target=client.close)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_lifecycle, "CLOSE_SECONDS", 2 * AMPLE_SECONDS)
+        client._uploader._courier.began -= 3 * AMPLE_SECONDS  # so old it is
+        closing.start()
+        closing.join(AMPLE_SECONDS / 2)
+        assert not closing.is_alive()
+    collector.release.set()
+
+
+def test_every_piece_is_done_once_and_begun_in_its_order():
+    begun = []
+
+    def do(piece):
+        begun.append(piece)
+        return True
+
+    share(iter(range(200)), do, 1)
+    assert begun == list(range(200))
+    begun.clear()
+    share(iter(range(200)), do, LANES)
+    assert sorted(begun) == list(range(200))
+
+
+def test_nothing_is_begun_after_the_first_says_that_it_is_enough():
+    begun = []
+    share(iter(range(9)), begun.append, LANES)  # it returns None, which is no yes
+    assert begun == [0]
+
+
+def test_an_error_ends_it_and_is_raised():
+    begun = []
+
+    def do(piece):
+        begun.append(piece)
+        if piece == LANES:
+            raise OSError("the disk refuses")
+        return True
+
+    with pytest.raises(OSError, match="the disk refuses"):
+        share(iter(range(10_000_000)), do, LANES)
+    assert len(begun) < 10_000_000
+
+
+def test_where_there_are_no_more_threads_one_does_it_all(monkeypatch):
+    def refuse(_thread):
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threading.Thread, "start", refuse)
+    begun = []
+    share(iter(range(9)), lambda piece: not begun.append(piece), LANES)
+    assert begun == list(range(9))

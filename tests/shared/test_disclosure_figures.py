@@ -1,0 +1,82 @@
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from deniable_shared.disclosure_figures import (
+    bits,
+    devices_to_see,
+    posterior_from_even_odds,
+    visible_share,
+)
+from deniable_shared.mechanisms import (
+    GeneralizedRandomizedResponse,
+    OptimizedUnaryEncoding,
+    RandomizedResponse,
+)
+
+
+def test_three_to_one_is_a_coin_that_lies_a_quarter_of_the_time():
+    assert posterior_from_even_odds(math.log(3)) == pytest.approx(0.75)
+    assert bits(math.log(2)) == pytest.approx(1.0)
+    assert posterior_from_even_odds(0.0) == 0.5
+
+
+@pytest.mark.parametrize("share", [0.01, 0.1])
+def test_so_many_devices_see_the_item_four_times_in_five(share):
+    """20,000 populations: a power of 80% and a size of 5%, each within 2 points."""
+    mechanism = GeneralizedRandomizedResponse.for_epsilon(4, Fraction(1))
+    devices = devices_to_see(mechanism, share)
+    support, generator = mechanism.support, np.random.default_rng(2)
+    holders = round(share * devices)
+    error = math.sqrt(mechanism.variance(0.0, devices))
+
+    def found(own):
+        counts = generator.binomial(own, support.p, 20_000)
+        counts += generator.binomial(devices - own, support.q, 20_000)
+        return (support.share(counts, devices) > 1.6449 * error).mean()
+
+    assert found(holders) == pytest.approx(0.80, abs=0.02)
+    assert found(0) == pytest.approx(0.05, abs=0.02)
+
+
+def test_more_privacy_needs_more_devices():
+    few, many = (
+        devices_to_see(RandomizedResponse.for_epsilon(2, Fraction(epsilon)), 0.01)
+        for epsilon in ("2", "0.5")
+    )
+    assert few < many / 10
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "share", "questions", "devices"),
+    [
+        ("0.5", 0.1, 1, 9_710),
+        ("0.5", 0.01, 1, 969_065),
+        ("1", 0.1, 1, 2_298),
+        ("1", 0.01, 1, 227_894),
+        ("1", 0.01, 1_000, 825_095),
+        ("2", 0.01, 1_000, 162_543),
+        ("4", 0.001, 1, 472_098),
+    ],
+)
+def test_optimal_mechanisms_need_the_devices_of_the_published_table(
+    epsilon, share, questions, devices
+):
+    oue = OptimizedUnaryEncoding.for_epsilon(1_024, Fraction(epsilon))
+    assert devices_to_see(oue, share, questions) == pytest.approx(devices, rel=1e-4)
+
+
+@pytest.mark.parametrize("questions", [1, 50])
+def test_the_visible_share_is_the_smallest_that_so_many_devices_see(questions):
+    oue = OptimizedUnaryEncoding.for_epsilon(50, Fraction(1))
+    share = visible_share(oue, 100_000, questions)
+    assert devices_to_see(oue, share, questions) <= 100_000
+    assert devices_to_see(oue, share * 0.999, questions) > 100_000
+
+
+def test_too_few_devices_see_nothing_at_all():
+    assert visible_share(OptimizedUnaryEncoding.for_epsilon(50, Fraction("0.1")), 10) is None
