@@ -1,1 +1,1 @@
-"""Small programs that embed the client, one for each kind of program; see docs/recipes.md."""
+"""Small programs that embed the client, one of each kind; see docs/client/recipes.md."""

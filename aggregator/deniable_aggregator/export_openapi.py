@@ -1,6 +1,6 @@
 """Prints the OpenAPI document.
 
-``python -m deniable_aggregator.export_openapi > docs/openapi.json``
+``python -m deniable_aggregator.export_openapi > docs/reference/openapi.json``
 """
 
 from __future__ import annotations

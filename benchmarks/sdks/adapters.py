@@ -151,7 +151,7 @@ benchmark:
 
 
 class Deniable:
-    """docs/client.md, with `close` at the end: what was not sent is left to the next run.
+    """docs/client/quickstart.md, with `close`: what was not sent is left to the next run.
 
     Every event is a metric of its own, since a metric reports once a day. Uploads are not delayed;
     by default each one waits a random time.
@@ -212,7 +212,7 @@ mechanism = { name = "cms", rows = 64, buckets = 1024 }
 
 
 class DeniableJob(Deniable):
-    """docs/client.md for the end of a job: `flush`, with half a second to spend, then `close`."""
+    """docs/client/recipes.md, a job worker: `flush`, with half a second to spend, then `close`."""
 
     def close(self) -> None:
         """Sends what can be sent, and ends."""

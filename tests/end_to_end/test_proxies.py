@@ -1,4 +1,4 @@
-"""The reverse proxies of docs/deploy, with the real programs in front of the real server."""
+"""The reverse proxies of docs/operations/deploy: the real programs before the real server."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tests.ports import HOST, free_port
 
 pytestmark = pytest.mark.slow
 
-DEPLOY = Path(__file__).parents[2] / "docs" / "deploy"
+DEPLOY = Path(__file__).parents[2] / "docs" / "operations" / "deploy"
 STALLED = 40
 OVERHEAD = 256
 LARGEST = (8 << 20) - OVERHEAD

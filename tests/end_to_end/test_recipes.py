@@ -132,7 +132,8 @@ def until(question, log, process=None):
 @pytest.mark.parametrize("name", RECIPES)
 def test_the_document_shows_every_recipe_as_it_is(name):
     code = (EXAMPLES / f"{name}.py").read_text("utf-8")
-    shown = re.findall(r"```python\n(.*?)```", (ROOT / "docs/recipes.md").read_text(), re.DOTALL)
+    text = (ROOT / "docs/client/recipes.md").read_text("utf-8")
+    shown = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
     assert code in shown
 
 

@@ -1,4 +1,4 @@
-"""What the application's owners may ask of devices later: less. Never more, see docs/client.md.
+"""What the application's owners may ask of devices later: less. Never more.
 
 The registry pins a public key. A configuration that was signed with its private half can disable,
 thin and slow down; the aggregator only hands it on. There is no code here, and no field in

@@ -13,7 +13,7 @@ from deniable_aggregator.app import EXTENSION
 from deniable_aggregator.export_openapi import text
 from deniable_aggregator.http.problems import CODES
 
-STORED = Path(__file__).parents[3] / "docs" / "openapi.json"
+STORED = Path(__file__).parents[3] / "docs" / "reference" / "openapi.json"
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +35,7 @@ def test_it_is_served_without_a_key_and_valid(app):
 
 def test_the_document_of_the_documentation_is_the_one_that_is_served():
     assert STORED.read_text(encoding="utf-8") == text(), (
-        "python -m deniable_aggregator.export_openapi > docs/openapi.json"
+        "python -m deniable_aggregator.export_openapi > docs/reference/openapi.json"
     )
 
 

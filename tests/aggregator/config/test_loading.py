@@ -21,7 +21,7 @@ from deniable_aggregator.config.redaction import masked
 from deniable_aggregator.config.settings import DEFAULTS, RULES, Settings
 from deniable_shared.errors import ParameterError
 
-DOCS = Path(__file__).parents[3] / "docs"
+DOCS = Path(__file__).parents[3] / "docs" / "reference"
 URL = "postgresql://deniable:hunter2@db.example:5432/telemetry"
 
 
@@ -202,7 +202,7 @@ def test_the_example_says_what_holds_without_it():
 
 def test_the_example_of_the_documentation_is_the_one_that_is_printed():
     assert (DOCS / "deniable.toml").read_text(encoding="utf-8") == example(), (
-        "deniable config example > docs/deniable.toml"
+        "deniable config example > docs/reference/deniable.toml"
     )
 
 

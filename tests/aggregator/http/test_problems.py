@@ -45,7 +45,8 @@ def test_every_code_has_a_title_and_an_error_status():
 
 
 def test_every_code_is_documented_with_its_status():
-    text = (Path(__file__).parents[3] / "docs" / "http-api.md").read_text(encoding="utf-8")
+    document = Path(__file__).parents[3] / "docs" / "reference" / "http-api.md"
+    text = document.read_text(encoding="utf-8")
     found = {
         (code, int(status))
         for codes, status in re.findall(r"(?m)^\| ((?:`\w+`(?:, )?)+) \| (\d{3})\b", text)

@@ -1,4 +1,4 @@
-"""What docs/operations.md and docs/deploy say is there is there."""
+"""What the documents in docs/operations and the files in its deploy name exists."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from deniable_aggregator.http.problems import CODES
 from deniable_aggregator.server.prometheus import Telemetry
 from tests.aggregator.service import serving, upload
 
-DOCS = Path(__file__).parents[3] / "docs"
-OPERATIONS = (DOCS / "operations.md").read_text(encoding="utf-8")
+DOCS = Path(__file__).parents[3] / "docs" / "operations"
+OPERATIONS = (DOCS / "running.md").read_text(encoding="utf-8")
 ALERTS = (DOCS / "deploy" / "alerts.yml").read_text(encoding="utf-8")
 OF_PROMETHEUS = re.compile(r"\b(?:deniable|process)_[a-z_]+\b")
 SUFFIXES = ("_bucket", "_count", "_sum")

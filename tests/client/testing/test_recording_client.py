@@ -291,7 +291,7 @@ def test_without_a_registry_the_fixture_says_how_to_name_one(tmp_path):
 
 
 def test_the_tests_in_the_document_pass(tmp_path):
-    text = (ROOT / "docs/testing.md").read_text("utf-8")
+    text = (ROOT / "docs/client/testing.md").read_text("utf-8")
     registry = tmp_path / "src/flightdeck/metrics.toml"
     registry.parent.mkdir(parents=True)
     registry.write_text(REGISTRY)

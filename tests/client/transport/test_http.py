@@ -292,7 +292,7 @@ def test_a_document_that_is_too_long_or_cut_raises(raw_server, head, body):
 
 
 def test_an_own_transport_as_the_documentation_shows_it(make_client):
-    text = (ROOT / "docs" / "client.md").read_text("utf-8")
+    text = (ROOT / "docs" / "client" / "reference.md").read_text("utf-8")
     (example,) = (
         code for code in re.findall(r"```python\n(.*?)```", text, re.DOTALL) if "Courier" in code
     )
