@@ -56,13 +56,13 @@ MOST_POINTS = 5_000
 PACKAGE = "deniable_aggregator"
 
 SMALL = {
-    "fold.BATCH_ROWS": 3,
-    "fold.BATCH_BYTES": 64,
-    "upkeep.OPEN_PARTS": 2,
-    "upkeep.SLICES": 2,
-    "store.aside.MOVED_ROWS": 2,
-    "store.inbox.FORGET_ROWS": 2,
-    "store.tallies.MERGED_PARTS": 3,
+    "operations.fold.BATCH_ROWS": 3,
+    "operations.fold.BATCH_BYTES": 64,
+    "operations.maintenance.OPEN_PARTS": 2,
+    "operations.maintenance.SLICES": 2,
+    "store.tables.set_aside.MOVED_ROWS": 2,
+    "store.tables.inbox.FORGET_ROWS": 2,
+    "store.tables.tallies.MERGED_PARTS": 3,
 }
 """Everything that goes in steps goes in many of them."""
 
@@ -367,11 +367,14 @@ class World:
         )
         replaced = {
             **SMALL,
-            "writer.GATHER_SECONDS": 0.0,
-            "writer.threading": NO_THREADS,
+            "ingest.group_commit.GATHER_SECONDS": 0.0,
+            "ingest.group_commit.threading": NO_THREADS,
             "store.open_database": self._opened,
-            "store.transfer.open_database": self._opened,
-            **{f"store.{name}.secrets": drawing for name in ("inbox", "batch", "database")},
+            "store.maintenance.transfer.open_database": self._opened,
+            **{
+                f"store.{name}.secrets": drawing
+                for name in ("tables.inbox", "tables.batch", "backends.base")
+            },
         }
         with ExitStack() as stack:
             for name, value in replaced.items():

@@ -52,7 +52,7 @@ def test_a_line_of_json_has_the_day_and_nothing_finer():
 def test_an_exception_shows_its_type_and_place_and_not_its_message(lines):
     text = lines.format(record(failure=failed()))
     assert "ValueError" in text
-    assert "test_logs.py" in text
+    assert "test_log_format.py" in text
     assert SECRET not in text
 
 

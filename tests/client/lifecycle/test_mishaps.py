@@ -131,7 +131,7 @@ def test_a_directory_without_the_right_to_write_never_raises(run):  # noqa: F811
 def test_locks_that_a_thread_holds_at_a_fork_do_not_hang_the_child(run):  # noqa: F811
     """Where others hang for ever, the child is refused until the parent lets go of the files."""
     results = run("""
-_device.REOPEN_SECONDS = 0.0
+device.REOPEN_SECONDS = 0.0
 client.record("theme", "dark")
 inside, leave = threading.Event(), threading.Event()
 def sit():
@@ -142,13 +142,13 @@ thread = threading.Thread(target=client._device.use, args=(sit,))
 thread.start()
 inside.wait()
 (told, tell), (heard, answer) = os.pipe(), os.pipe()
-patience, _device._LOCK_WAIT_SECONDS = _device._LOCK_WAIT_SECONDS, 0.2
+patience, device._LOCK_WAIT_SECONDS = device._LOCK_WAIT_SECONDS, 0.2
 child = os.fork()
 if child == 0:
     say(client.record("late", True))
     os.write(answer, b"x")
     os.read(told, 1)
-    _device._LOCK_WAIT_SECONDS = patience
+    device._LOCK_WAIT_SECONDS = patience
     say(client.record("late", True), client.flush(timeout_seconds=0.1).sent)
     os._exit(0)
 os.read(heard, 1)

@@ -35,9 +35,10 @@ epsilon = 0.01
 HEAD = """
 import json, os, sys, threading, time
 import deniable
-from deniable import _device, _uploader
-_uploader.MAX_AGE_DAYS = 10**9  # these clocks run through years
-_device._LOCK_WAIT_SECONDS, _uploader._COUNT_SECONDS = 60.0, 30.0  # however busy the machine is
+from deniable._storage import device
+from deniable._upload import uploader
+uploader.MAX_AGE_DAYS = 10**9  # these clocks run through years
+device._LOCK_WAIT_SECONDS, uploader._COUNT_SECONDS = 60.0, 30.0  # however busy the machine is
 deniable.Client.flush.__kwdefaults__["timeout_seconds"] = 60.0
 registry, directory, endpoint = sys.argv[1:4]
 class Clock:
@@ -330,8 +331,8 @@ say(sorted(set(handled)), recorded, client.status().last_error)
 def test_a_full_disk_never_raises_and_loses_nothing_that_was_recorded(run, directory):
     ((recorded, refused, after),) = run("""
 import resource
-from deniable import _device
-_device.REOPEN_SECONDS = 0.0
+from deniable._storage import device
+device.REOPEN_SECONDS = 0.0
 client.record("theme", "dark")
 resource.setrlimit(resource.RLIMIT_FSIZE, (60_000, resource.RLIM_INFINITY))
 recorded, refused = 1, 0

@@ -133,8 +133,8 @@ def test_an_exit_waits_for_less_than_a_second():
 PROGRAM = """
 import os, sys
 import deniable
-from deniable import _courier
-_courier.SEND_TIMEOUT_SECONDS = float(sys.argv[5])
+from deniable._upload import delivery
+delivery.SEND_TIMEOUT_SECONDS = float(sys.argv[5])
 client = deniable.Client(
     sys.argv[1], endpoint=sys.argv[3], key="k", directory=sys.argv[2], consent=True,
     upload_delay_seconds=0,
