@@ -28,7 +28,7 @@ from rich.table import Table
 from scipy import stats
 
 from benchmarks.simulation import Case, Mean, Outcome, measure, optimum_of_item
-from deniable_shared import planner
+from deniable_shared import mechanism_choice
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -179,7 +179,7 @@ def peer_figures(lines: Sequence[str]) -> list[dict[str, Any]]:
         figures: dict[str, Any] = json.loads(line)
         if "error" not in figures:
             size, epsilon = figures["size"], figures["epsilon"]
-            best = planner.optimum(size, epsilon)
+            best = mechanism_choice.least_total_error(size, epsilon)
             of_top = optimum_of_item(size, epsilon, figures["top_share"])
             figures["ratio"] = [value / best for value in figures.pop("squared_error")]
             figures["top"] = [value / of_top for value in figures.pop("top_squared_error")]

@@ -19,7 +19,7 @@ from deniable.randomizers import randomizer_for
 from deniable_aggregator.estimation.options import Options
 from deniable_aggregator.estimation.shares import estimate
 from deniable_aggregator.tallies import tally_for
-from deniable_shared import planner
+from deniable_shared import mechanism_choice
 from deniable_shared.spec import Spec
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ def measure(case: Case) -> Outcome:
     uniform = np.full(case.size, 1 / case.size)
     common = np.arange(1, case.size + 1) ** -ZIPF
     common /= common.sum()
-    best = planner.optimum(asked, epsilon)
+    best = mechanism_choice.least_total_error(asked, epsilon)
 
     ratios = []
     runs, devices = case.uniform
@@ -141,7 +141,7 @@ def optimum_of_item(size: int, epsilon: float, share: float) -> float:
 
     An equal part of the optimum's noise, and the sampling of the devices at the item's own share.
     """
-    noise = planner.optimum(size, epsilon) - (1 - 1 / size)
+    noise = mechanism_choice.least_total_error(size, epsilon) - (1 - 1 / size)
     return noise / size + share * (1 - share)
 
 
@@ -157,10 +157,12 @@ def _asked(case: Case) -> int:
 
 def _planned(case: Case) -> Mechanism:
     if case.domain == "known":
-        return planner.oracle_for(case.size, Fraction(case.epsilon))
+        return mechanism_choice.oracle_for(case.size, Fraction(case.epsilon))
     # Rows follow from the devices for a second moment of 0.05; few popular items have a larger one.
     concentrated = max(1.0, 20 / case.size)
-    return planner.sketch_for(Fraction(case.epsilon), math.ceil(case.uniform[1] * concentrated))
+    return mechanism_choice.sketch_for(
+        Fraction(case.epsilon), math.ceil(case.uniform[1] * concentrated)
+    )
 
 
 def _collected(

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Final
 
-from deniable_shared import numbers, planner
+from deniable_shared import mechanism_choice, numbers
 from deniable_shared.errors import ParameterError
 from deniable_shared.exact_bounds import SCALE, ceil_divide
 from deniable_shared.mechanisms import (
@@ -164,10 +164,10 @@ def _oracle(name: str, size: int, epsilon: Fraction, permanent: Fraction | None)
     """The oracle of a category: the one that is named, or the planner's choice."""
     if permanent is not None:
         if name == AUTO:
-            return planner.memoized_oracle_for(size, epsilon, permanent)
+            return mechanism_choice.memoized_oracle_for(size, epsilon, permanent)
         return MEMOIZED_ORACLES[name].for_epsilons(size, epsilon, permanent)
     if name == AUTO:
-        return planner.oracle_for(size, epsilon)
+        return mechanism_choice.oracle_for(size, epsilon)
     return ORACLES[name].for_epsilon(size, epsilon)
 
 
@@ -184,7 +184,7 @@ def _record(
         inner=tuple(
             RandomizedResponse.for_epsilon(2, epsilon)
             if attribute.type == "boolean"
-            else planner.oracle_for(attribute.size, epsilon)
+            else mechanism_choice.oracle_for(attribute.size, epsilon)
             for attribute in attributes
         )
     )
@@ -202,10 +202,10 @@ def _sketch(name: str, epsilon: Fraction, devices: int, options: Fields | None) 
         # Any number would do, but the next power of two costs the same and has fewer collisions.
         raise ParameterError("sketch buckets", "a power of two over ht", buckets)
     if inner is None:
-        planned = planner.sketch_for(epsilon, devices, buckets)
+        planned = mechanism_choice.sketch_for(epsilon, devices, buckets)
     else:
         try:
-            oracle = ORACLES[inner].for_epsilon(buckets or planner.BUCKETS, epsilon)
+            oracle = ORACLES[inner].for_epsilon(buckets or mechanism_choice.BUCKETS, epsilon)
         except ParameterError as error:  # of the size, which a file calls buckets
             raise ParameterError("sketch buckets", error.constraint, error.value) from error
         planned = Sketch(rows=sketch.rows_for(oracle, devices), inner=oracle)
@@ -229,10 +229,10 @@ def _memoized_sketch(
     if name == LOLOHA:
         inner = MemoizedRandomizedResponse.name
         if buckets is None:
-            buckets = planner.local_hashing_buckets(epsilon)
+            buckets = mechanism_choice.local_hashing_buckets(epsilon)
     kind = MEMOIZED_ORACLES[inner or MemoizedUnaryEncoding.name]
     try:
-        oracle = kind.for_epsilons(buckets or planner.BUCKETS, epsilon, permanent)
+        oracle = kind.for_epsilons(buckets or mechanism_choice.BUCKETS, epsilon, permanent)
     except ParameterError as error:
         if not error.name.endswith(" size"):
             raise

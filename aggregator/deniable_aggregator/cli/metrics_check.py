@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from deniable_aggregator.cli.render.output import json_option, print_json
-from deniable_aggregator.planning.candidates import PLACES, family_variance
+from deniable_aggregator.planning.candidates import EXTREME_PLACES, family_variance
 from deniable_shared.disclosure_figures import (
     Z,
     bits,
@@ -214,7 +214,7 @@ def _privacy_and_need(spec: Spec) -> dict[str, Any]:
 
 def _devices_for_mean(mechanism: Mechanism) -> int:
     """Wherever in its range the mean may lie: ends and middle have the extremes of the variance."""
-    return max(devices_for_width(mechanism, place, MEAN_WIDTH) for place in PLACES)
+    return max(devices_for_width(mechanism, place, MEAN_WIDTH) for place in EXTREME_PLACES)
 
 
 def _attributes(spec: Spec) -> str:

@@ -6,13 +6,13 @@ import math
 from typing import TYPE_CHECKING, Final
 
 from deniable_aggregator.planning.candidates import (
-    PLACES,
+    EXTREME_PLACES,
     Candidate,
-    considered,
-    name_of,
-    unit_of,
+    mean_unit,
+    rank_candidates,
+    short_name,
 )
-from deniable_aggregator.planning.feasibility import Refusal, refusal_of
+from deniable_aggregator.planning.feasibility import Refusal, refuse_if_hopeless
 from deniable_aggregator.planning.result import Collection, Plan
 from deniable_shared.disclosure_figures import Z, visible_share
 from deniable_shared.mechanisms import NUMERIC, NumericMechanism
@@ -56,9 +56,9 @@ def plan(
     if questions is None:
         questions = _questions(spec)
     mean = isinstance(mechanism, NumericMechanism)
-    candidates = considered(spec, devices)
+    candidates = rank_candidates(spec, devices)
     chosen = next(candidate for candidate in candidates if candidate.chosen)
-    unit = unit_of(spec)
+    unit = mean_unit(spec)
     return Plan(
         metric=metric,
         devices=devices,
@@ -67,7 +67,7 @@ def plan(
         candidates=candidates,
         half_widths={
             at: Z * unit * math.sqrt(mechanism.variance(at, 1) / devices + chosen.family)
-            for at in (PLACES if mean else SHARES)
+            for at in (EXTREME_PLACES if mean else SHARES)
         },
         visible=None if mean else visible_share(mechanism, devices),
         visible_of_all=None if mean else visible_share(mechanism, devices, questions),
@@ -77,7 +77,7 @@ def plan(
         else max(1, math.ceil(chosen.variance * (Z / width) ** 2)),
         family=chosen.family * devices / chosen.variance if chosen.family else None,
         collection=_collection(metric, days, budget),
-        refusal=refusal_of(mechanism, devices),
+        refusal=refuse_if_hopeless(mechanism, devices),
     )
 
 
@@ -114,6 +114,6 @@ __all__ = [
     "Collection",
     "Plan",
     "Refusal",
-    "name_of",
     "plan",
+    "short_name",
 ]

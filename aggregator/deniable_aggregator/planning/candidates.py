@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Final, TypeVar
 
-from deniable_shared import planner
+from deniable_shared import mechanism_choice
 from deniable_shared.disclosure_figures import Z
 from deniable_shared.mechanisms import (
     ORACLES,
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 AnyMechanism = TypeVar("AnyMechanism", bound=Mechanism)
 
-PLACES: Final = (0.0, 0.5, 1.0)
+EXTREME_PLACES: Final = (0.0, 0.5, 1.0)
 """Where in its range a mean may lie: the ends and the middle have the extremes of its variance."""
 
 _ORACLES: Final = tuple(name for name in ORACLES if name != RandomizedResponse.name)
@@ -59,45 +59,50 @@ class Candidate:
         return Z * math.sqrt(self.variance / devices + self.family)
 
 
-def considered(spec: Spec, devices: int) -> tuple[Candidate, ...]:
+def rank_candidates(spec: Spec, devices: int) -> tuple[Candidate, ...]:
     """The mechanisms that could stand in the place of a metric's own, the best first.
 
     For a domain of k items errors are measured against the least total risk of any mechanism (Ye
     and Barg), for strings against the noise of one of very many items, and for a mean against the
     best of the candidates, each at its worst place in the range.
     """
-    mechanism, unit = spec.mechanism, unit_of(spec)
+    mechanism, unit = spec.mechanism, mean_unit(spec)
     epsilon = Fraction(mechanism.epsilon)
     permanent = mechanism.epsilon_permanent
     found: list[tuple[float, Mechanism]] = [(1.0, mechanism)]
     if isinstance(mechanism, Oracle) and spec.type == "category":
         # The devices are drawn from a population, as the optimum assumes.
-        drawn, best = 1 - 1 / mechanism.size, planner.optimum(mechanism.size, mechanism.epsilon)
+        drawn, best = (
+            1 - 1 / mechanism.size,
+            mechanism_choice.least_total_error(mechanism.size, mechanism.epsilon),
+        )
         others = (
-            planner.candidates(mechanism.size, epsilon, _ORACLES)
+            mechanism_choice.candidate_oracles(mechanism.size, epsilon, _ORACLES)
             if permanent is None
-            else planner.memoized_candidates(mechanism.size, epsilon, Fraction(permanent))
+            else mechanism_choice.memoized_candidate_oracles(
+                mechanism.size, epsilon, Fraction(permanent)
+            )
         )
         found = [
-            ((planner.total_variance(oracle) + drawn) / best, oracle)
-            for oracle in (mechanism, *_unlike(mechanism, others))
+            ((mechanism_choice.total_variance(oracle) + drawn) / best, oracle)
+            for oracle in (mechanism, *_other_kinds(mechanism, others))
         ]
     elif spec.type == "string":
-        best = planner.optimum_for_rare(mechanism.epsilon)
+        best = mechanism_choice.least_error_of_rare_item(mechanism.epsilon)
         inners = (
-            planner.inner_candidates(epsilon, names=_ORACLES)
+            mechanism_choice.inner_candidates(epsilon, names=_ORACLES)
             if permanent is None
-            else planner.memoized_inner_candidates(epsilon, Fraction(permanent))
+            else mechanism_choice.memoized_inner_candidates(epsilon, Fraction(permanent))
         )
         sketches = [Sketch(rows=rows_for(inner, devices), inner=inner) for inner in inners]
         found = [
             (each.variance(0.0, 1) / best, each)
-            for each in (mechanism, *_unlike(mechanism, sketches))
+            for each in (mechanism, *_other_kinds(mechanism, sketches))
         ]
     elif spec.type == "number":
         kinds = MEANS.values() if permanent is None else ()
         means = [kind.for_epsilon(epsilon) for kind in kinds]
-        every = (mechanism, *_unlike(mechanism, means))
+        every = (mechanism, *_other_kinds(mechanism, means))
         best = min(map(worst_variance, every))
         found = [(worst_variance(each) / best, each) for each in every]
     elif isinstance(mechanism, SampledAttribute | SampledCoefficients):
@@ -109,7 +114,7 @@ def considered(spec: Spec, devices: int) -> tuple[Candidate, ...]:
         best = sampled.variance(0.0, 1)
         found = [
             (each.variance(0.0, 1) / best, each)
-            for each in (mechanism, *_unlike(mechanism, rivals))
+            for each in (mechanism, *_other_kinds(mechanism, rivals))
         ]
     found.sort(key=lambda pair: pair[0])
     return tuple(
@@ -124,7 +129,7 @@ def considered(spec: Spec, devices: int) -> tuple[Candidate, ...]:
     )
 
 
-def name_of(mechanism: Mechanism) -> str:
+def short_name(mechanism: Mechanism) -> str:
     """A short name: what a registry file calls it, with a sketch's inner oracle."""
     if isinstance(mechanism, Sketch):
         return f"{mechanism.name} over {mechanism.inner.name}"
@@ -141,17 +146,17 @@ def family_variance(mechanism: Mechanism) -> float:
 def worst_variance(mechanism: Mechanism) -> float:
     """The variance of one report: of a rare item, or of a mean where it is largest."""
     if isinstance(mechanism, NumericMechanism):
-        return max(mechanism.variance(place, 1) for place in PLACES)
+        return max(mechanism.variance(place, 1) for place in EXTREME_PLACES)
     return mechanism.variance(0.0, 1)
 
 
-def unit_of(spec: Spec) -> float:
+def mean_unit(spec: Spec) -> float:
     """The width of a mean's range, in the metric's own unit; 1 for shares."""
     if spec.range is None or not isinstance(spec.mechanism, NumericMechanism):
         return 1.0
     return float(spec.range[1] - spec.range[0])
 
 
-def _unlike(mechanism: Mechanism, others: Iterable[AnyMechanism]) -> list[AnyMechanism]:
+def _other_kinds(mechanism: Mechanism, others: Iterable[AnyMechanism]) -> list[AnyMechanism]:
     """The others that are not of the mechanism's own kind, which stands for itself."""
-    return [each for each in others if name_of(each) != name_of(mechanism)]
+    return [each for each in others if short_name(each) != short_name(mechanism)]

@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Final, cast
 
 from deniable_aggregator.planning.candidates import worst_variance
-from deniable_shared import planner
+from deniable_shared import mechanism_choice
 from deniable_shared.disclosure_figures import Z, devices_to_see
 from deniable_shared.mechanisms import (
     MAX_EPSILON,
@@ -52,7 +52,7 @@ class Refusal:
     epsilon: float | None
 
 
-def refusal_of(mechanism: Mechanism, devices: int) -> Refusal | None:
+def refuse_if_hopeless(mechanism: Mechanism, devices: int) -> Refusal | None:
     """Why a metric is hopeless, and what would do."""
     enough = _enough_devices(mechanism)
     if enough <= devices:
@@ -80,7 +80,7 @@ def _enough_epsilon(mechanism: Mechanism, devices: int) -> float | None:
 
     None if no permitted one is, or if the mechanism has more than one epsilon to change.
     """
-    remade = _remade(mechanism)
+    remade = _at_epsilon(mechanism)
     low, high = math.floor(mechanism.epsilon * _EPSILON_STEPS), MAX_EPSILON * _EPSILON_STEPS
 
     def enough(steps: int) -> bool:
@@ -97,20 +97,20 @@ def _enough_epsilon(mechanism: Mechanism, devices: int) -> float | None:
     return high / _EPSILON_STEPS
 
 
-def _remade(mechanism: Mechanism) -> Callable[[Fraction], Mechanism]:
+def _at_epsilon(mechanism: Mechanism) -> Callable[[Fraction], Mechanism]:
     """What stands in a mechanism's place at another epsilon."""
     if isinstance(mechanism, Sketch):
-        return lambda epsilon: planner.sketch_for(epsilon, 1)
+        return lambda epsilon: mechanism_choice.sketch_for(epsilon, 1)
     if isinstance(mechanism, RandomizedResponse):
         return lambda epsilon: RandomizedResponse.for_epsilon(2, epsilon)
     if isinstance(mechanism, Oracle):
-        return lambda epsilon: planner.oracle_for(mechanism.size, epsilon)
+        return lambda epsilon: mechanism_choice.oracle_for(mechanism.size, epsilon)
     if isinstance(mechanism, SquareWave):
         return lambda epsilon: SquareWave.for_epsilon(mechanism.size, epsilon)
     if isinstance(mechanism, DBitFlip):
         return lambda epsilon: DBitFlip.for_epsilon(mechanism.size, epsilon, mechanism.buckets)
     if isinstance(mechanism, SampledAttribute):
-        oracles = [_remade(oracle) for oracle in mechanism.inner]
+        oracles = [_at_epsilon(oracle) for oracle in mechanism.inner]
         return lambda epsilon: SampledAttribute(
             inner=tuple(cast("Oracle", remade(epsilon)) for remade in oracles)
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from deniable_aggregator.planning.candidates import name_of
+from deniable_aggregator.planning.candidates import short_name
 from deniable_shared.disclosure_figures import LEVEL, posterior_from_even_odds
 from deniable_shared.mechanisms.sketch import FAMILY_TO_NOISE
 
@@ -99,7 +99,7 @@ class Plan:
         across = [low * (high / low) ** (point / (points - 1)) for point in range(points)]
         return [
             {
-                "candidate": name_of(candidate.mechanism),
+                "candidate": short_name(candidate.mechanism),
                 "chosen": candidate.chosen,
                 "devices": devices,
                 "half_width": candidate.half_width(devices),
@@ -122,7 +122,7 @@ class Plan:
             "report_bytes": spec.mechanism.report_bytes,
             "candidates": [
                 {
-                    "name": name_of(candidate.mechanism),
+                    "name": short_name(candidate.mechanism),
                     "title": candidate.mechanism.title,
                     "report_bytes": candidate.mechanism.report_bytes,
                     "variance_over_optimum": candidate.excess,

@@ -9,7 +9,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from deniable_aggregator.cli.render.text_plot import MARKS, WIDTH, log_plot
-from deniable_aggregator.planning import name_of
+from deniable_aggregator.planning import short_name
 from deniable_shared.disclosure_figures import posterior_from_even_odds
 
 if TYPE_CHECKING:
@@ -48,7 +48,10 @@ def _lines(planned: Plan) -> list[tuple[str, str]]:
             ways.append(f"epsilon {refusal.epsilon:g}")
         lines.append(("[red]refused[/red]", f"{refusal.reason}; nearest: {' or '.join(ways)}"))
     lines += [
-        ("mechanism", f"{mechanism.title} ({name_of(mechanism)}); reports of {_bytes(mechanism)}"),
+        (
+            "mechanism",
+            f"{mechanism.title} ({short_name(mechanism)}); reports of {_bytes(mechanism)}",
+        ),
         ("considered", _considered(planned)),
         ("interval", _mean_intervals(planned) if planned.mean else _intervals(planned)),
     ]
@@ -75,7 +78,7 @@ def _considered(planned: Plan) -> str:
     if len(planned.candidates) == 1:
         return "no other"
     parts = [
-        f"{name_of(each.mechanism)} {each.excess:.2f} in {_bytes(each.mechanism)}"
+        f"{short_name(each.mechanism)} {each.excess:.2f} in {_bytes(each.mechanism)}"
         for each in planned.candidates
     ]
     least = planned.metric.spec.type in ("category", "string")
@@ -150,7 +153,9 @@ def plan_plot(planned: Plan) -> str:
         x_label=_short,
         y_label=lambda value: f"±{value:.4g}" if planned.mean else f"±{100 * value:g}%",
     )
-    legend = [f"{mark} {name_of(each.mechanism)}" for mark, each in zip(MARKS, drawn, strict=False)]
+    legend = [
+        f"{mark} {short_name(each.mechanism)}" for mark, each in zip(MARKS, drawn, strict=False)
+    ]
     what = "the mean's" if planned.mean else "a rare item's"
     caption = f"{what} 95% interval over the number of devices: {', '.join(legend)}"
     indent = " " * 10

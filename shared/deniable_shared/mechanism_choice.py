@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 BUCKETS: Final = 1_024
 """Buckets in a row of a sketch, or more: sampled collisions cost less than 1.4% of the noise."""
 
-CONSIDERED: Final = ("grr", "pgr", "ss", "oue", "ht", "rhr")
+PLANNED_ORACLES: Final = ("grr", "pgr", "ss", "oue", "ht", "rhr")
 """The oracles that the planner takes, the simplest to read first. The list is as fixed as the rest.
 
 Left out are sue, which oue beats, and olh, which costs the server a hash per report and item for
@@ -38,14 +38,14 @@ what pgr gives for nothing; a registry may name them.
 
 MAX_ROW_CELLS: Final = MAX_CELLS // MIN_ROWS
 MAX_REPORT_BYTES: Final = 4_096
-TOLERANCE: Final = 1.03
+NEAR_OPTIMAL: Final = 1.03
 """An oracle whose noise is this close to the least is as good; the smallest reports are taken.
 
 Intervals are then at most 1.5% wider than they might be. At epsilon 1 this is what it costs to send
 2 bytes (projective geometry over three elements) instead of a bit per item.
 """
 
-SAME: Final = 1.005
+EQUAL_NOISE: Final = 1.005
 """Oracles of the same size whose noise differs by less than this: the simplest is taken."""
 
 
@@ -58,7 +58,7 @@ def total_variance(oracle: Oracle) -> float:
     return oracle.size * oracle.variance(1 / oracle.size, 1)
 
 
-def optimum(size: int, epsilon: float) -> float:
+def least_total_error(size: int, epsilon: float) -> float:
     """The least total squared error over all items that any mechanism reaches, times the reports.
 
     Asymptotic minimax risk for devices drawn from a population, n E||estimate - share||^2 (Ye and
@@ -83,7 +83,7 @@ def optimum(size: int, epsilon: float) -> float:
     return min(map(risk, near))
 
 
-def optimum_for_rare(epsilon: float) -> float:
+def least_error_of_rare_item(epsilon: float) -> float:
     """What `optimum` becomes for one of very many items: 4 e^eps / (e^eps - 1)^2.
 
     Args:
@@ -92,7 +92,9 @@ def optimum_for_rare(epsilon: float) -> float:
     return 4 * math.exp(epsilon) / math.expm1(epsilon) ** 2
 
 
-def candidates(size: int, epsilon: Fraction, names: Iterable[str] = CONSIDERED) -> list[Oracle]:
+def candidate_oracles(
+    size: int, epsilon: Fraction, names: Iterable[str] = PLANNED_ORACLES
+) -> list[Oracle]:
     """Every oracle that can carry so many items in reports of at most 4 KiB.
 
     Args:
@@ -121,13 +123,15 @@ def oracle_for(size: int, epsilon: Fraction) -> Oracle:
     Raises:
         ParameterError: if no oracle can carry so many items.
     """
-    found = candidates(size, epsilon)
+    found = candidate_oracles(size, epsilon)
     if not found:
         raise ParameterError("values", "few enough for an oracle; use a string metric", size)
-    return _best(found, total_variance)
+    return _choose(found, total_variance)
 
 
-def memoized_candidates(size: int, epsilon: Fraction, epsilon_permanent: Fraction) -> list[Oracle]:
+def memoized_candidate_oracles(
+    size: int, epsilon: Fraction, epsilon_permanent: Fraction
+) -> list[Oracle]:
     """The oracles that can carry so many items and draw reports from a permanent answer.
 
     Left out is what would not be charged in full by adding up epsilons, see
@@ -160,7 +164,7 @@ def memoized_oracle_for(size: int, epsilon: Fraction, epsilon_permanent: Fractio
     It is decided as `oracle_for` decides, by the variance of one report; that depends on epsilon
     alone, so both are what their one-time counterparts are at the same epsilon.
     """
-    return _best(memoized_candidates(size, epsilon, epsilon_permanent), total_variance)
+    return _choose(memoized_candidate_oracles(size, epsilon, epsilon_permanent), total_variance)
 
 
 def local_hashing_buckets(epsilon: Fraction) -> int:
@@ -186,7 +190,7 @@ def memoized_inner_candidates(epsilon: Fraction, epsilon_permanent: Fraction) ->
 
 
 def inner_candidates(
-    epsilon: Fraction, buckets: int | None = None, names: Iterable[str] = CONSIDERED
+    epsilon: Fraction, buckets: int | None = None, names: Iterable[str] = PLANNED_ORACLES
 ) -> list[Oracle]:
     """The oracles that a sketch may have inside: pure, and with rows that a tally can hold.
 
@@ -198,9 +202,15 @@ def inner_candidates(
         buckets: of a row; None for `BUCKETS`, or more where they cost nothing.
         names: see `candidates`.
     """
-    found = [oracle for oracle in candidates(buckets or BUCKETS, epsilon, names) if oracle.pure]
+    found = [
+        oracle for oracle in candidate_oracles(buckets or BUCKETS, epsilon, names) if oracle.pure
+    ]
     if buckets is None:
-        found = [_filled(oracle) for oracle in found if row_cells(oracle) <= MAX_ROW_CELLS]
+        found = [
+            _with_item_for_each_outcome(oracle)
+            for oracle in found
+            if row_cells(oracle) <= MAX_ROW_CELLS
+        ]
     return found
 
 
@@ -212,26 +222,26 @@ def sketch_for(epsilon: Fraction, devices: int, buckets: int | None = None) -> S
         devices: how many are expected; decides the rows, see `rows_for`.
         buckets: of a row; None for `BUCKETS`, or more where they cost nothing.
     """
-    inner = _best(inner_candidates(epsilon, buckets), sketched_variance)
+    inner = _choose(inner_candidates(epsilon, buckets), sketch_variance)
     return Sketch(rows=rows_for(inner, devices), inner=inner)
 
 
-def sketched_variance(inner: Oracle) -> float:
+def sketch_variance(inner: Oracle) -> float:
     """The variance of a rare string for one report: noise and sampled collisions."""
     return Sketch(rows=1, inner=inner).variance(0.0, 1)
 
 
-def _best(found: list[Oracle], variance: Callable[[Oracle], float]) -> Oracle:
+def _choose(found: list[Oracle], variance: Callable[[Oracle], float]) -> Oracle:
     """The first of the best of the smallest of the good."""
-    limit = TOLERANCE * min(map(variance, found))
+    limit = NEAR_OPTIMAL * min(map(variance, found))
     good = [oracle for oracle in found if variance(oracle) <= limit]
     smallest = min(oracle.report_bytes for oracle in good)
     small = [oracle for oracle in good if oracle.report_bytes == smallest]
-    limit = SAME * min(map(variance, small))
+    limit = EQUAL_NOISE * min(map(variance, small))
     return next(oracle for oracle in small if variance(oracle) <= limit)
 
 
-def _filled(oracle: Oracle) -> Oracle:
+def _with_item_for_each_outcome(oracle: Oracle) -> Oracle:
     """The same oracle with an item for every outcome, if that needs no more outcomes."""
     cells = row_cells(oracle)
     if cells == oracle.size:

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import pytest
 
-from deniable_shared import planner
+from deniable_shared import mechanism_choice
 from deniable_shared.errors import ParameterError
 from deniable_shared.mechanisms import (
     ORACLES,
@@ -27,15 +27,15 @@ SIZES = (2, 3, 4, 7, 16, 33, 64, 100, 256, 700, 1_024)
 
 def risk(oracle):
     """Total squared error for devices drawn from a uniform population, times the reports."""
-    return planner.total_variance(oracle) + 1 - 1 / oracle.size
+    return mechanism_choice.total_variance(oracle) + 1 - 1 / oracle.size
 
 
 @pytest.mark.parametrize("epsilon", EPSILONS)
 @pytest.mark.parametrize("size", SIZES)
 def test_no_domain_of_a_category_costs_more_than_the_tolerance(size, epsilon):
-    oracle = planner.oracle_for(size, Fraction(epsilon))
-    best = planner.optimum(size, float(epsilon))
-    assert risk(oracle) / best < planner.TOLERANCE + 1e-6
+    oracle = mechanism_choice.oracle_for(size, Fraction(epsilon))
+    best = mechanism_choice.least_total_error(size, float(epsilon))
+    assert risk(oracle) / best < mechanism_choice.NEAR_OPTIMAL + 1e-6
     assert oracle.report_bytes <= max(2, math.ceil(size / 8))
 
 
@@ -44,8 +44,8 @@ def test_no_domain_of_a_category_costs_more_than_the_tolerance(size, epsilon):
 def test_large_dictionaries_are_near_the_optimum_in_three_bytes(size, epsilon):
     if epsilon == "8":  # e^8 is 2,981: no space of so few points is thin enough
         return
-    oracle = planner.oracle_for(size, Fraction(epsilon))
-    assert risk(oracle) / planner.optimum(size, float(epsilon)) < 1.03
+    oracle = mechanism_choice.oracle_for(size, Fraction(epsilon))
+    assert risk(oracle) / mechanism_choice.least_total_error(size, float(epsilon)) < 1.03
     assert oracle.report_bytes <= 3
 
 
@@ -59,7 +59,9 @@ def test_the_optimum_is_the_least_over_all_sizes_of_subsets():
                 / (size * w * (size - w) * (odds - 1) ** 2)
                 for w in range(1, size)
             )
-            assert planner.optimum(size, epsilon) == pytest.approx(least, rel=1e-12)
+            assert mechanism_choice.least_total_error(size, epsilon) == pytest.approx(
+                least, rel=1e-12
+            )
 
 
 @pytest.mark.parametrize("name", sorted(ORACLES))
@@ -70,62 +72,66 @@ def test_no_oracle_is_better_than_the_optimum(name):
                 oracle = ORACLES[name].for_epsilon(size, Fraction(epsilon))
             except ParameterError:
                 continue
-            assert risk(oracle) > planner.optimum(size, float(epsilon)) * (1 - 1e-6)
+            assert risk(oracle) > mechanism_choice.least_total_error(size, float(epsilon)) * (
+                1 - 1e-6
+            )
 
 
 def test_subset_selection_attains_the_optimum():
     for epsilon in ("0.5", "1", "2", "4"):
         for size in (4, 16, 64, 256, 1_024):
             oracle = SubsetSelection.for_epsilon(size, Fraction(epsilon))
-            assert risk(oracle) == pytest.approx(planner.optimum(size, float(epsilon)), rel=1e-6)
+            assert risk(oracle) == pytest.approx(
+                mechanism_choice.least_total_error(size, float(epsilon)), rel=1e-6
+            )
 
 
 def test_one_of_very_many_items_has_the_noise_of_optimized_unary_encoding():
-    rare = planner.optimum_for_rare(1.0)
+    rare = mechanism_choice.least_error_of_rare_item(1.0)
     assert rare == pytest.approx(4 * math.e / (math.e - 1) ** 2)
-    assert planner.optimum(10**7, 1.0) / 10**7 == pytest.approx(rare, rel=1e-5)
+    assert mechanism_choice.least_total_error(10**7, 1.0) / 10**7 == pytest.approx(rare, rel=1e-5)
 
 
 def test_an_oracle_that_is_added_later_is_not_taken(monkeypatch):
-    before = planner.oracle_for(256, Fraction(1))
+    before = mechanism_choice.oracle_for(256, Fraction(1))
 
     class Better(SubsetSelection):
         name = "better"
         report_bytes = 1
 
-    monkeypatch.setattr(planner, "ORACLES", {**ORACLES, "better": Better})
-    assert planner.oracle_for(256, Fraction(1)) == before
+    monkeypatch.setattr(mechanism_choice, "ORACLES", {**ORACLES, "better": Better})
+    assert mechanism_choice.oracle_for(256, Fraction(1)) == before
 
 
 def test_equally_good_oracles_of_one_size_give_way_to_the_simplest():
-    assert planner.oracle_for(2, Fraction(1)).name == "grr"
-    assert planner.oracle_for(64, Fraction(4)).name == "grr"
+    assert mechanism_choice.oracle_for(2, Fraction(1)).name == "grr"
+    assert mechanism_choice.oracle_for(64, Fraction(4)).name == "grr"
 
 
 def test_what_no_oracle_can_carry_is_refused():
     with pytest.raises(ParameterError, match="use a string metric"):
-        planner.oracle_for(10**9, Fraction(1))
+        mechanism_choice.oracle_for(10**9, Fraction(1))
 
 
 @pytest.mark.parametrize("epsilon", ["0.1", "0.5", "1", "2", "3", "4", "6"])
 def test_a_planned_sketch_is_near_the_optimum_and_its_family_below_a_twentieth(epsilon):
     devices = 200_000
-    planned = planner.sketch_for(Fraction(epsilon), devices)
+    planned = mechanism_choice.sketch_for(Fraction(epsilon), devices)
     noise = planned.variance(0.0, 1)
-    assert noise / planner.optimum_for_rare(float(epsilon)) < 1.03
+    assert noise / mechanism_choice.least_error_of_rare_item(float(epsilon)) < 1.03
     if planned.rows < MAX_CELLS // row_cells(planned.inner):
         assert planned.family_variance(0.05) * devices < 0.0501 * noise
     assert planned.buckets >= 1_024
 
 
 def test_a_row_has_a_bucket_for_every_point_of_its_geometry():
-    planned = planner.sketch_for(Fraction(1), 1_000)
+    planned = mechanism_choice.sketch_for(Fraction(1), 1_000)
     assert planned.inner.name == "pgr"
     assert planned.buckets == planned.inner.outcomes == 1_093
 
 
 def test_chosen_buckets_are_kept():
-    assert planner.sketch_for(Fraction(1), 1_000, 200).buckets == 200
+    assert mechanism_choice.sketch_for(Fraction(1), 1_000, 200).buckets == 200
 
 
 def test_a_sketchs_limit_counts_the_integers_of_its_tally():
@@ -142,8 +148,8 @@ def test_no_choice_asks_the_c_library_which_may_round_differently_elsewhere(monk
     for name in ("exp", "expm1", "log", "log2", "pow", "sqrt"):
         monkeypatch.setattr(math, name, forbidden)
     epsilon = Fraction(3, 2)
-    planner.oracle_for(100, epsilon)
-    planner.sketch_for(epsilon, 10_000)
+    mechanism_choice.oracle_for(100, epsilon)
+    mechanism_choice.sketch_for(epsilon, 10_000)
     for kind in (Piecewise, Hybrid, DiscreteLaplace, OneBitMean):
         kind.for_epsilon(epsilon)
     SquareWave.for_epsilon(32, epsilon)
