@@ -34,7 +34,7 @@ SERVER: Final = "server"
 """What a server does as it was configured to."""
 
 
-class Act(enum.StrEnum):
+class AuditAction(enum.StrEnum):
     """What is recorded. Names are never changed: logs are kept."""
 
     KEY_CREATE = "key.create"
@@ -54,7 +54,7 @@ class Act(enum.StrEnum):
     ASIDE_DISCARD = "set-aside.discard"
 
 
-class Record(NamedTuple):
+class AuditRecord(NamedTuple):
     """What is to be recorded of an act.
 
     Attributes:
@@ -66,18 +66,18 @@ class Record(NamedTuple):
 
     day: int
     actor: str
-    act: Act
+    act: AuditAction
     details: Mapping[str, Any]
 
 
-class Entry(NamedTuple):
+class AuditEntry(NamedTuple):
     """One entry, as it is stored.
 
     Attributes:
         sequence: 1 for the first; no number is left out.
         day: days since 1970-01-01.
         actor: the id of a key, `COMMAND_LINE` or `SERVER`.
-        act: one of `Act`, or of a later version.
+        act: one of `AuditAction`, or of a later version.
         details: JSON, as text.
         hash: over the hash before it and everything above.
     """
@@ -96,7 +96,7 @@ class Entry(NamedTuple):
         return hashlib.sha256(previous + content.encode("ascii")).digest()
 
 
-class Break(NamedTuple):
+class ChainBreak(NamedTuple):
     """Where a chain does not hold.
 
     Attributes:
@@ -108,7 +108,7 @@ class Break(NamedTuple):
     reason: str
 
 
-class Verdict(NamedTuple):
+class ChainCheck(NamedTuple):
     """What the check of a log has found.
 
     Attributes:
@@ -120,29 +120,31 @@ class Verdict(NamedTuple):
 
     entries: int
     head: bytes
-    broken: Break | None
-    kept: int | None
+    broken: ChainBreak | None
+    kept_head_at: int | None
 
 
-def commanded(act: Act, **details: Any) -> Record:
+def record_from_command_line(act: AuditAction, **details: Any) -> AuditRecord:
     """The record of an act at the command line, now."""
-    return Record(epoch_at(time.time()), COMMAND_LINE, act, details)
+    return AuditRecord(epoch_at(time.time()), COMMAND_LINE, act, details)
 
 
-def text_of(details: Mapping[str, Any]) -> str:
+def canonical_json(details: Mapping[str, Any]) -> str:
     """Details as they are stored: the same data, the same text."""
     return json.dumps(details, sort_keys=True, separators=(",", ":"))
 
 
-def following(last: Entry | None, record: Record) -> Entry:
+def next_entry(last: AuditEntry | None, record: AuditRecord) -> AuditEntry:
     """The entry of a record after the last one, or as the first."""
     sequence, previous = (0, GENESIS) if last is None else (last.sequence, last.hash)
-    details = text_of(record.details)
-    entry = Entry(sequence + 1, record.day, record.actor, record.act.value, details, hash=GENESIS)
+    details = canonical_json(record.details)
+    entry = AuditEntry(
+        sequence + 1, record.day, record.actor, record.act.value, details, hash=GENESIS
+    )
     return entry._replace(hash=entry.digest(previous))
 
 
-def verify(entries: Iterable[Entry], kept: bytes | None = None) -> Verdict:
+def verify_chain(entries: Iterable[AuditEntry], kept: bytes | None = None) -> ChainCheck:
     """Checks a log from its first entry to its last, or to where its chain breaks.
 
     Args:
@@ -157,8 +159,8 @@ def verify(entries: Iterable[Entry], kept: bytes | None = None) -> Verdict:
         elif entry.hash != entry.digest(head):
             reason = f"entry {entry.sequence}, or its hash, was changed"
         if reason is not None:
-            return Verdict(sequence, head, Break(sequence + 1, reason), found)
+            return ChainCheck(sequence, head, ChainBreak(sequence + 1, reason), found)
         sequence, head = entry.sequence, entry.hash
         if head == kept:
             found = sequence
-    return Verdict(sequence, head, None, found)
+    return ChainCheck(sequence, head, None, found)

@@ -8,7 +8,7 @@ from typing import Final
 FIRST_DAY: Final = date(1970, 1, 1)
 
 
-def day(epoch: int) -> str:
+def format_day(epoch: int) -> str:
     """A day for people.
 
     Args:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from deniable_aggregator.audit import COMMAND_LINE, Act, Record
+from deniable_aggregator.audit import COMMAND_LINE, AuditAction, AuditRecord
 from deniable_aggregator.catalog import Catalogue
 from deniable_aggregator.operations.fold import Folder
 from deniable_aggregator.security.key_administration import Custodian
@@ -45,7 +45,7 @@ def register(store: Store) -> None:
 def add_key(store: Store, key_id: str) -> None:
     """Adds a write key under an id of the test's choice."""
     key = StoredKey(key_id, bytes(32), "write", "flightdeck", "", TODAY, None)
-    store.keys.add(key, Record(TODAY, COMMAND_LINE, Act.KEY_CREATE, {"key": key_id}))
+    store.keys.add(key, AuditRecord(TODAY, COMMAND_LINE, AuditAction.KEY_CREATE, {"key": key_id}))
 
 
 def custodian(store: Store, day: int = TODAY) -> Custodian:

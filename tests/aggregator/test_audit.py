@@ -11,7 +11,14 @@ from pathlib import Path
 import pytest
 
 from deniable_aggregator import Store
-from deniable_aggregator.audit import COMMAND_LINE, GENESIS, SERVER, Act, Record, verify
+from deniable_aggregator.audit import (
+    COMMAND_LINE,
+    GENESIS,
+    SERVER,
+    AuditAction,
+    AuditRecord,
+    verify_chain,
+)
 from deniable_aggregator.operations.clock import CheckedClock
 from deniable_aggregator.operations.maintenance import Upkeep
 from deniable_aggregator.security.keys import create
@@ -40,7 +47,7 @@ def test_the_chain_is_the_one_that_is_documented(target):
     with contextlib.closing(Store(target)) as store:
         for serial in (1, 2):
             details = {"serial": serial, "application": "é"}
-            assert store.audit.note(Record(TODAY, "cafe", Act.REMOTE_PUBLISH, details))
+            assert store.audit.note(AuditRecord(TODAY, "cafe", AuditAction.REMOTE_PUBLISH, details))
         first, second = store.audit.entries()
     text = r'"{\"application\":\"\\u00e9\",\"serial\":1}"'
     content = f'[1,20000,"cafe","remote.publish",{text}]'
@@ -50,15 +57,15 @@ def test_the_chain_is_the_one_that_is_documented(target):
 
 
 def test_a_log_that_nobody_touched_is_whole(store):
-    verdict = verify(store.audit.entries())
-    assert (verdict.entries, verdict.broken, verdict.kept) == (ENTRIES, None, None)
+    verdict = verify_chain(store.audit.entries())
+    assert (verdict.entries, verdict.broken, verdict.kept_head_at) == (ENTRIES, None, None)
     assert verdict.head == store.audit.last(1)[0].hash
 
 
 def test_an_empty_log_is_whole(target):
     with contextlib.closing(Store(target)) as store:
-        assert verify(store.audit.entries()) == (0, GENESIS, None, None)
-        assert verify(store.audit.entries(), GENESIS).kept == 0
+        assert verify_chain(store.audit.entries()) == (0, GENESIS, None, None)
+        assert verify_chain(store.audit.entries(), GENESIS).kept_head_at == 0
         assert store.audit.last(3) == []
 
 
@@ -75,7 +82,7 @@ def test_an_empty_log_is_whole(target):
 @pytest.mark.parametrize("sequence", [1, 3, ENTRIES])
 def test_a_changed_entry_is_found(store, change, sequence):
     execute(store, f"UPDATE audit SET {change} WHERE sequence = {sequence}")
-    verdict = verify(store.audit.entries())
+    verdict = verify_chain(store.audit.entries())
     assert (verdict.entries, verdict.broken.sequence) == (sequence - 1, sequence)
     assert "was changed" in verdict.broken.reason
 
@@ -86,13 +93,13 @@ def test_a_changed_hash_is_found(store, sequence):
     swapped = "0" * 64 if sequence != 2 else other[0].hex()
     literal = f"x'{swapped}'" if store.path else f"'\\x{swapped}'"
     execute(store, f"UPDATE audit SET hash = {literal} WHERE sequence = {sequence}")
-    assert verify(store.audit.entries()).broken.sequence == sequence
+    assert verify_chain(store.audit.entries()).broken.sequence == sequence
 
 
 @pytest.mark.parametrize("sequence", [1, 3])
 def test_a_removed_entry_is_found(store, sequence):
     execute(store, f"DELETE FROM audit WHERE sequence = {sequence}")
-    broken = verify(store.audit.entries()).broken
+    broken = verify_chain(store.audit.entries()).broken
     assert (broken.sequence, "is missing" in broken.reason) == (sequence, True)
 
 
@@ -100,13 +107,13 @@ def test_a_removed_entry_is_found_even_where_the_others_were_numbered_anew(store
     execute(store, "DELETE FROM audit WHERE sequence = 3")
     for sequence in (4, 5):
         execute(store, f"UPDATE audit SET sequence = {sequence - 1} WHERE sequence = {sequence}")
-    assert verify(store.audit.entries()).broken.sequence == 3
+    assert verify_chain(store.audit.entries()).broken.sequence == 3
 
 
 def test_entries_that_changed_places_are_found(store):
     for old, new in ((2, 99), (3, 2), (99, 3)):
         execute(store, f"UPDATE audit SET sequence = {new} WHERE sequence = {old}")
-    assert verify(store.audit.entries()).broken.sequence == 2
+    assert verify_chain(store.audit.entries()).broken.sequence == 2
 
 
 def test_values_of_a_type_that_this_program_never_writes_are_found(tmp_path):
@@ -116,7 +123,7 @@ def test_values_of_a_type_that_this_program_never_writes_are_found(tmp_path):
             create(store, scope="write", application="a", label="", today=TODAY)
             value = "'text'" if column in {"day", "hash"} else "x'00ff'"
             execute(store, f"UPDATE audit SET {column} = {value}")
-            assert verify(store.audit.entries()).broken.sequence == 1
+            assert verify_chain(store.audit.entries()).broken.sequence == 1
 
 
 def test_nothing_is_done_on_top_of_what_is_no_entry(tmp_path):
@@ -129,19 +136,19 @@ def test_nothing_is_done_on_top_of_what_is_no_entry(tmp_path):
 
 
 def test_a_log_that_was_cut_off_is_told_by_the_head_that_was_kept(store):
-    head = verify(store.audit.entries()).head
+    head = verify_chain(store.audit.entries()).head
     execute(store, f"DELETE FROM audit WHERE sequence > {ENTRIES - 2}")
-    verdict = verify(store.audit.entries(), head)
-    assert (verdict.entries, verdict.broken, verdict.kept) == (ENTRIES - 2, None, None)
+    verdict = verify_chain(store.audit.entries(), head)
+    assert (verdict.entries, verdict.broken, verdict.kept_head_at) == (ENTRIES - 2, None, None)
     create(store, scope="write", application="a", label="", today=TODAY)
-    assert verify(store.audit.entries(), head).kept is None
+    assert verify_chain(store.audit.entries(), head).kept_head_at is None
 
 
 def test_a_head_that_was_kept_is_found_in_a_log_that_has_grown(store):
-    head = verify(store.audit.entries()).head
+    head = verify_chain(store.audit.entries()).head
     create(store, scope="write", application="a", label="", today=TODAY)
-    verdict = verify(store.audit.entries(), head)
-    assert (verdict.kept, verdict.entries) == (ENTRIES, ENTRIES + 1)
+    verdict = verify_chain(store.audit.entries(), head)
+    assert (verdict.kept_head_at, verdict.entries) == (ENTRIES, ENTRIES + 1)
 
 
 def test_an_act_that_cannot_be_recorded_is_not_done(target):
@@ -160,7 +167,7 @@ def test_an_act_that_cannot_be_recorded_is_not_done(target):
         (only,) = store.keys.all()
         assert (only.expires, only.revoked) == (None, None)
         assert store.metrics.all().readable == []
-        assert verify(store.audit.entries()).entries == 1
+        assert verify_chain(store.audit.entries()).entries == 1
 
 
 def test_entries_are_read_from_where_somebody_left_off(store):
@@ -172,7 +179,7 @@ def test_entries_are_read_from_where_somebody_left_off(store):
 def acts(store, act):
     """Who did this, and the details."""
     found = list(store.audit.entries())
-    assert verify(found).broken is None
+    assert verify_chain(found).broken is None
     return [(each.actor, json.loads(each.details)) for each in found if each.act == act]
 
 
@@ -277,20 +284,20 @@ def test_a_server_needs_no_right_to_change_entries(postgresql):
     with contextlib.closing(Store(limited)) as store:
         for _ in range(2):
             create(store, scope="write", application="a", label="", today=TODAY)
-        assert verify(store.audit.entries()).entries == 2
+        assert verify_chain(store.audit.entries()).entries == 2
         for statement in ("UPDATE audit SET day = 0", "DELETE FROM audit"):
             with pytest.raises(StoreUnavailableError, match="permission denied"):
                 execute(store, statement)
 
 
 def test_a_log_moves_with_its_store_and_goes_on(store, target, fresh_target):
-    head = verify(store.audit.entries()).head
+    head = verify_chain(store.audit.entries()).head
     elsewhere = fresh_target()
     copy_store(target, elsewhere, lambda *_: None)
     with contextlib.closing(Store(elsewhere)) as moved:
         create(moved, scope="write", application="a", label="", today=TODAY)
-        verdict = verify(moved.audit.entries(), head)
-    assert (verdict.entries, verdict.broken, verdict.kept) == (ENTRIES + 1, None, ENTRIES)
+        verdict = verify_chain(moved.audit.entries(), head)
+    assert (verdict.entries, verdict.broken, verdict.kept_head_at) == (ENTRIES + 1, None, ENTRIES)
 
 
 def test_the_log_of_a_store_that_was_migrated_begins_with_that(tmp_path):

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 from deniable_aggregator import Store
 from deniable_aggregator.cli import deniable as command
-from deniable_aggregator.dates import day
+from deniable_aggregator.dates import format_day
 from deniable_aggregator.security.keys import create
 from deniable_shared import wire
 from deniable_shared.periods import epoch_at
@@ -59,7 +59,7 @@ def test_a_key_lives_and_ends_on_a_running_server(tmp_path):
         old = post("", scope="write", label="phones")
         old_id = old["key"]["id"]
         assert send(old["token"]) == 204
-        wait_until(lambda: kept(old_id)["last_used"] in {day(today), day(today + 1)})
+        wait_until(lambda: kept(old_id)["last_used"] in {format_day(today), format_day(today + 1)})
         new = post(f"/{old_id}/rotate", overlap_days=0)
         assert [send(old["token"]), send(new["token"])] == [204, 204]
         # On the store, beside the server, which is not told.

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from flask import Blueprint, Response, request
 
-from deniable_aggregator.audit import Act, Record
+from deniable_aggregator.audit import AuditAction, AuditRecord
 from deniable_aggregator.http.authorization import administrator, authenticated
 from deniable_aggregator.http.problems import ProblemError
 from deniable_aggregator.security.keys import SCOPES
@@ -66,7 +66,7 @@ def blueprint(store: Store, keyring: Keyring, clock: Callable[[], float]) -> Blu
             "serial": configuration.serial,
             "sha256": hashlib.sha256(document).hexdigest(),
         }
-        record = Record(epoch_at(clock()), key.id, Act.REMOTE_PUBLISH, details)
+        record = AuditRecord(epoch_at(clock()), key.id, AuditAction.REMOTE_PUBLISH, details)
         store.remote.replace(key.application, document.decode(), check, record)
         return {"application": configuration.application, "serial": configuration.serial}
 

@@ -11,7 +11,7 @@ import click
 from rich.table import Column
 from rich.text import Text
 
-from deniable_aggregator.audit import HASH_BYTES, Entry, Verdict, verify
+from deniable_aggregator.audit import HASH_BYTES, AuditEntry, ChainCheck, verify_chain
 from deniable_aggregator.cli.render.output import (
     UNBROKEN,
     beside,
@@ -22,7 +22,7 @@ from deniable_aggregator.cli.render.output import (
     print_table,
 )
 from deniable_aggregator.cli.support.store_option import store_option
-from deniable_aggregator.dates import day
+from deniable_aggregator.dates import format_day
 from deniable_aggregator.store import Store
 from deniable_aggregator.store.backends.opening import existing
 
@@ -62,7 +62,7 @@ def show(store: str, last: int | None, as_json: bool) -> None:
     print_table(log_table(entries, literal_console().width))
 
 
-def log_table(entries: Sequence[Entry], width: int = UNBROKEN) -> Table:
+def log_table(entries: Sequence[AuditEntry], width: int = UNBROKEN) -> Table:
     """One row per entry. Days and ids are whole; details are broken between words.
 
     Args:
@@ -97,14 +97,14 @@ def verify_log(store: str, head: str | None, as_json: bool) -> None:
     kept = None if head is None else _head(head)
     existing(store)
     with closing(Store(store)) as opened:
-        verdict = verify(opened.audit.entries(), kept)
+        verdict = verify_chain(opened.audit.entries(), kept)
     problem = _problem(verdict, head)
     if as_json:
         _print_verdict(verdict, problem)
     elif problem is None:
         click.echo(f"{verdict.entries:,} entries, each as it was written")
-        if verdict.kept is not None:
-            click.echo(f"the head that was kept is that of entry {verdict.kept:,}")
+        if verdict.kept_head_at is not None:
+            click.echo(f"the head that was kept is that of entry {verdict.kept_head_at:,}")
         click.echo(f"head: {verdict.head.hex()}")
     else:
         raise click.ClickException(problem)
@@ -112,11 +112,11 @@ def verify_log(store: str, head: str | None, as_json: bool) -> None:
         sys.exit(1)
 
 
-def _problem(verdict: Verdict, head: str | None) -> str | None:
+def _problem(verdict: ChainCheck, head: str | None) -> str | None:
     if verdict.broken is not None:
         before = f"The {verdict.entries:,} entries before it are as they were written."
         return f"{verdict.broken.reason}. {before}"
-    if head is not None and verdict.kept is None:
+    if head is not None and verdict.kept_head_at is None:
         return (
             f"no entry has the hash {head}: the log was cut off, or written anew, or the hash is "
             "that of another log"
@@ -124,21 +124,21 @@ def _problem(verdict: Verdict, head: str | None) -> str | None:
     return None
 
 
-def _print_verdict(verdict: Verdict, problem: str | None) -> None:
+def _print_verdict(verdict: ChainCheck, problem: str | None) -> None:
     broken = verdict.broken
     print_json(
         {
             "whole": problem is None,
             "entries": verdict.entries,
             "head": verdict.head.hex(),
-            "kept_head_at": verdict.kept,
+            "kept_head_at": verdict.kept_head_at,
             "broken_at": None if broken is None else broken.sequence,
             "problem": problem,
         }
     )
 
 
-def _details(entry: Entry) -> Any:
+def _details(entry: AuditEntry) -> Any:
     """The details, or the text that somebody put in their place past this program."""
     try:
         return json.loads(entry.details)
@@ -146,13 +146,13 @@ def _details(entry: Entry) -> Any:
         return str(entry.details)
 
 
-def _spaced(entry: Entry) -> str:
+def _spaced(entry: AuditEntry) -> str:
     """The details with spaces, at which a terminal may break them."""
     details = _details(entry)
     return details if isinstance(details, str) else json.dumps(details, ensure_ascii=False)
 
 
-def _described(entry: Entry) -> dict[str, Any]:
+def _described(entry: AuditEntry) -> dict[str, Any]:
     return {
         "sequence": entry.sequence,
         "day": _day(entry),
@@ -163,10 +163,10 @@ def _described(entry: Entry) -> dict[str, Any]:
     }
 
 
-def _day(entry: Entry) -> str:
+def _day(entry: AuditEntry) -> str:
     """The day, or what somebody put in its place past this program: verify is to say so."""
     try:
-        return day(entry.day)
+        return format_day(entry.day)
     except (TypeError, OverflowError):
         return str(entry.day)
 

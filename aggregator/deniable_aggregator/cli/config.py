@@ -30,7 +30,7 @@ def config() -> None:
 @json_option
 def show(loaded: Configuration, as_json: bool) -> None:
     """Prints the settings that deniable serve would have here, without passwords."""
-    found = list(loading.rows(loaded))
+    found = list(loading.setting_rows(loaded))
     if as_json:
         settings = {name: {"value": value, "from": origin} for name, value, origin in found}
         print_json(settings)
@@ -45,4 +45,4 @@ def show(loaded: Configuration, as_json: bool) -> None:
 @config.command()
 def example() -> None:
     """Prints a file with every setting, its default and what it means."""
-    click.echo(loading.example(), nl=False)
+    click.echo(loading.example_file(), nl=False)

@@ -22,7 +22,7 @@ from deniable_aggregator.cli.render.output import (
     print_table,
 )
 from deniable_aggregator.cli.support.store_option import store_option
-from deniable_aggregator.dates import day, parse_day
+from deniable_aggregator.dates import format_day, parse_day
 from deniable_aggregator.security.key_administration import (
     DEFAULT_OVERLAP_DAYS,
     MAX_OVERLAP_DAYS,
@@ -142,7 +142,9 @@ def rotate_key(
         print_json({"key": _described(issued.key), "token": issued.token, "old": _described(old)})
         return
     assert old.expires is not None
-    click.echo(f"key {old.id} is valid until {day(old.expires)}, {_successor(issued)}", err=True)
+    click.echo(
+        f"key {old.id} is valid until {format_day(old.expires)}, {_successor(issued)}", err=True
+    )
     click.echo(_SHOWN_ONCE, err=True)
     click.echo(issued.token)
 
@@ -243,7 +245,7 @@ def _state(key: Mapping[str, Any], width: int) -> str:
 
 def _successor(issued: Issued) -> str:
     key = issued.key
-    end = "without an end" if key.expires is None else f"until {day(key.expires)}"
+    end = "without an end" if key.expires is None else f"until {format_day(key.expires)}"
     return f"its successor {key.id} {end}"
 
 

@@ -12,7 +12,7 @@ from rich.table import Column
 from deniable_aggregator.audit import COMMAND_LINE
 from deniable_aggregator.cli.render.output import close_table, json_option, print_json, print_table
 from deniable_aggregator.cli.support.store_option import store_option
-from deniable_aggregator.dates import day
+from deniable_aggregator.dates import format_day
 from deniable_aggregator.store import Store
 from deniable_aggregator.store.backends.opening import existing
 from deniable_shared.periods import epoch_at
@@ -124,7 +124,7 @@ def _described(pile: Pile) -> dict[str, Any]:
         "name": pile.name,
         "rows": pile.rows,
         "bytes": pile.payload_bytes,
-        "first": day(pile.first),
-        "last": day(pile.last),
+        "first": format_day(pile.first),
+        "last": format_day(pile.last),
         "why": "not registered" if pile.name is None else "not countable",
     }

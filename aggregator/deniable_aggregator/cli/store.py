@@ -16,7 +16,7 @@ from rich.text import Text
 from deniable_aggregator.cli.render.output import json_option, print_json, print_table
 from deniable_aggregator.cli.set_aside import set_aside_group
 from deniable_aggregator.cli.support.store_option import store_option
-from deniable_aggregator.dates import day
+from deniable_aggregator.dates import format_day
 from deniable_aggregator.store.backends.opening import shown
 from deniable_aggregator.store.maintenance.backup import backup, restore
 from deniable_aggregator.store.maintenance.summary import summary
@@ -49,7 +49,7 @@ def info(store: str, as_json: bool) -> None:
     found = summary(store, epoch_at(time.time()))
     days = found["days"]
     if days["first"] is not None:
-        days.update({name: day(days[name]) for name in ("first", "last")})
+        days.update({name: format_day(days[name]) for name in ("first", "last")})
     if as_json:
         print_json(found)
         return

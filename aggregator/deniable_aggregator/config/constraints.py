@@ -10,7 +10,7 @@ NOUNS: Final = {int: "an integer", float: "a number", str: "text that is not emp
 
 
 @dataclass(frozen=True)
-class Rule:
+class Constraint:
     """What a setting means, and what it must be.
 
     Attributes:
@@ -28,16 +28,16 @@ class Rule:
 
     meaning: str
     group: str
-    least: float | None = None
-    above: float | None = None
-    most: float | None = None
+    minimum: float | None = None
+    exclusive_minimum: float | None = None
+    maximum: float | None = None
     choices: tuple[str, ...] = ()
     optional: bool = False
-    form: str = ""
-    words: str = ""
+    pattern: str = ""
+    pattern_in_words: str = ""
     secret: bool = False
 
-    def constraint(self, kind: type) -> str:
+    def in_words(self, kind: type) -> str:
         """What a value must be, in words.
 
         Args:
@@ -45,15 +45,15 @@ class Rule:
         """
         if self.choices:
             return f"one of {', '.join(self.choices)}"
-        if self.words:
-            return self.words
+        if self.pattern_in_words:
+            return self.pattern_in_words
         if kind is str and self.optional:
             return "text"
         noun = NOUNS[kind]
-        if self.least is not None and self.most is not None:
-            return f"{noun} in [{self.least:,}, {self.most:,}]"
-        if self.above is not None:
-            return f"{noun} above {self.above:,} and at most {self.most:,}"
+        if self.minimum is not None and self.maximum is not None:
+            return f"{noun} in [{self.minimum:,}, {self.maximum:,}]"
+        if self.exclusive_minimum is not None:
+            return f"{noun} above {self.exclusive_minimum:,} and at most {self.maximum:,}"
         return noun
 
     def allows(self, kind: type, value: object) -> bool:
@@ -70,12 +70,12 @@ class Rule:
                 return self.optional
             if self.choices:
                 return value in self.choices
-            return not self.form or re.fullmatch(self.form, value) is not None
+            return not self.pattern or re.fullmatch(self.pattern, value) is not None
         if isinstance(value, bool) or not isinstance(value, (int, kind)):
             return False
         assert isinstance(value, (int, float))
         return (
-            (self.least is None or value >= self.least)
-            and (self.above is None or value > self.above)
-            and (self.most is None or value <= self.most)
+            (self.minimum is None or value >= self.minimum)
+            and (self.exclusive_minimum is None or value > self.exclusive_minimum)
+            and (self.maximum is None or value <= self.maximum)
         )

@@ -15,7 +15,14 @@ from difflib import get_close_matches
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final
 
-from deniable_aggregator.config.settings import DEFAULTS, KINDS, RULES, Settings, shown, violations
+from deniable_aggregator.config.settings import (
+    CONSTRAINTS,
+    DEFAULTS,
+    KINDS,
+    Settings,
+    invalid_settings,
+    redacted,
+)
 from deniable_shared.errors import DeniableError
 
 if TYPE_CHECKING:
@@ -25,13 +32,13 @@ if TYPE_CHECKING:
 PREFIX: Final = "DENIABLE_"
 DEFAULT: Final = "default"
 FILE_VARIABLE: Final = f"{PREFIX}CONFIG"
-NEAR: Final = 0.6
+NAME_SIMILARITY: Final = 0.6
 """How alike two names must be, from 0 to 1, for one to be suggested instead of the other."""
 
-MISSPELT: Final = 0.8
+VARIABLE_SIMILARITY: Final = 0.8
 """How alike for a variable, which may be somebody else's, to be taken for a setting misspelt."""
 
-_OF_OTHERS: Final = frozenset({"config", "server", "token"})
+_RESERVED: Final = frozenset({"config", "server", "token"})
 """What other commands read from the environment, and the file's own name."""
 
 _INTEGER: Final = re.compile(r"[+-]?[0-9]+(_[0-9]+)*")
@@ -86,16 +93,16 @@ def load(
     origins = dict.fromkeys(DEFAULTS, DEFAULT)
     for found, origin_of in (
         ({} if file is None else _from_file(file, problems), lambda _: str(file)),
-        (_from_environment(environ, problems), variable),
-        ({name: _parsed(name, text) for name, text in options.items()}, option),
+        (_from_environment(environ, problems), variable_name),
+        ({name: _parse_text(name, text) for name, text in options.items()}, option_name),
     ):
         for name, value in found.items():
             values[name], origins[name] = value, origin_of(name)
-    for name, constraint in violations(values):
-        got = f"got {shown(name, values[name])!r} ({origins[name]})"
+    for name, constraint in invalid_settings(values):
+        got = f"got {redacted(name, values[name])!r} ({origins[name]})"
         problems.append(f"{name} must be {constraint}, {got}")
     problems += [
-        f"{name} must be set: by {option(name)}, {variable(name)} or a file"
+        f"{name} must be set: by {option_name(name)}, {variable_name(name)} or a file"
         for name in required
         if values[name] == ""
     ]
@@ -104,29 +111,32 @@ def load(
     return Configuration(Settings(**values), origins)
 
 
-def option(name: str) -> str:
+def option_name(name: str) -> str:
     """A setting's name on the command line."""
     return f"--{name.replace('_', '-')}"
 
 
-def variable(name: str) -> str:
+def variable_name(name: str) -> str:
     """A setting's name in the environment."""
     return f"{PREFIX}{name.upper()}"
 
 
-def example() -> str:
+def example_file() -> str:
     """A file that sets everything to its default, commented out, with what it means."""
     lines = [
         "# Settings of the aggregator, for deniable serve --config FILE. This file was printed by",
         "# deniable config example; every setting is commented out and shows its default.",
         "# Options come before the environment, the environment before this file.",
     ]
-    for group, rules in groupby(RULES.items(), lambda item: item[1].group):
+    for group, constraints in groupby(CONSTRAINTS.items(), lambda item: item[1].group):
         lines += ["", f"# == {group} =="]
-        for name, rule in rules:
-            about = f"{rule.meaning} {_sentence(rule.constraint(KINDS[name]))}"
+        for name, constraint in constraints:
+            about = f"{constraint.meaning} {_sentence(constraint.in_words(KINDS[name]))}"
             lines += ["", *textwrap.wrap(about, _EXAMPLE_COLUMNS - 2, **_COMMENT)]
-            lines += [f"# {option(name)}, {variable(name)}", f"#{name} = {_toml(DEFAULTS[name])}"]
+            lines += [
+                f"# {option_name(name)}, {variable_name(name)}",
+                f"#{name} = {_toml(DEFAULTS[name])}",
+            ]
     return "\n".join([*lines, ""])
 
 
@@ -144,33 +154,33 @@ def _from_file(file: Path, problems: list[str]) -> dict[str, Any]:
         problems.append(f"{file}: must be a TOML file: {why}")
         return {}
     problems += [
-        f"{name} is not a setting{_suggestion(name, NEAR)} ({file})"
+        f"{name} is not a setting{_suggestion(name, NAME_SIMILARITY)} ({file})"
         for name in document
-        if name not in RULES
+        if name not in CONSTRAINTS
     ]
-    return {name: document[name] for name in RULES if name in document}
+    return {name: document[name] for name in CONSTRAINTS if name in document}
 
 
 def _from_environment(environ: Mapping[str, str], problems: list[str]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for full, text in sorted(environ.items()):
         name = full.removeprefix(PREFIX).lower()
-        if not full.startswith(PREFIX) or not text or name in _OF_OTHERS:
+        if not full.startswith(PREFIX) or not text or name in _RESERVED:
             continue
-        if full == variable(name) and name in RULES:
-            found[name] = _parsed(name, text)
+        if full == variable_name(name) and name in CONSTRAINTS:
+            found[name] = _parse_text(name, text)
         # Others may have variables of this beginning: only what looks misspelt is refused.
-        elif suggestion := _suggestion(name, MISSPELT):
+        elif suggestion := _suggestion(name, VARIABLE_SIMILARITY):
             problems.append(f"{full} is not the name of a setting{suggestion}")
     return found
 
 
 def _suggestion(name: str, cutoff: float) -> str:
-    near = get_close_matches(name.lower().replace("-", "_"), RULES, n=1, cutoff=cutoff)
+    near = get_close_matches(name.lower().replace("-", "_"), CONSTRAINTS, n=1, cutoff=cutoff)
     return f": did you mean {near[0]}?" if near else ""
 
 
-def _parsed(name: str, text: str) -> Any:
+def _parse_text(name: str, text: str) -> Any:
     """Text as a value of its setting's kind, or as it is, which will be refused."""
     kind = KINDS[name]
     if kind is str:
@@ -191,7 +201,7 @@ def _toml(value: object) -> str:
     return f"{value:_}" if isinstance(value, int) else json.dumps(value)
 
 
-def rows(configuration: Configuration) -> Iterator[tuple[str, object, str]]:
+def setting_rows(configuration: Configuration) -> Iterator[tuple[str, object, str]]:
     """Each setting: its name, its value without secrets, and where it comes from."""
     for name, origin in configuration.origins.items():
-        yield name, shown(name, getattr(configuration.settings, name)), origin
+        yield name, redacted(name, getattr(configuration.settings, name)), origin

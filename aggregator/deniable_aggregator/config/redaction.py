@@ -12,7 +12,7 @@ _USER: Final = re.compile(r"[^:/?#]*")
 _SECRET_FIELDS: Final = re.compile(r"([?&;](?:password|passwd|sslpassword|token)=)[^&;#]*", re.I)
 
 
-def masked(value: object) -> object:
+def redact(value: object) -> object:
     """A value without the password that it may hold.
 
     A URL keeps scheme, user, host, port and path, also if its password has signs that should have

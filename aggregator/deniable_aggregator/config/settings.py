@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Final
 
-from deniable_aggregator.config.constraints import Rule
-from deniable_aggregator.config.redaction import masked
+from deniable_aggregator.config.constraints import Constraint
+from deniable_aggregator.config.redaction import redact
 from deniable_shared.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ MAX_SECONDS: Final = 10_000_000
 
 MAX_BYTES: Final = 1 << 40
 
-_RULE: Final = "rule"
+_CONSTRAINT: Final = "constraint"
 
 
 _SERVER: Final = "Where it listens and what it keeps"
@@ -31,8 +31,8 @@ _WATCH: Final = "What operators see"
 
 
 def _setting(default: Any, meaning: str, group: str, **bounds: Any) -> Any:
-    rule = Rule(meaning, group, **bounds)
-    return field(default=default, repr=not rule.secret, metadata={_RULE: rule})
+    constraint = Constraint(meaning, group, **bounds)
+    return field(default=default, repr=not constraint.secret, metadata={_CONSTRAINT: constraint})
 
 
 @dataclass(frozen=True)
@@ -51,8 +51,8 @@ class Settings:
         _SERVER,
         secret=True,
         optional=True,
-        form=r"(?![a-zA-Z0-9+.-]+://)[^\0]+|postgres(ql)?://[^\0]*",
-        words="a path, or a URL that begins with postgresql://",
+        pattern=r"(?![a-zA-Z0-9+.-]+://)[^\0]+|postgres(ql)?://[^\0]*",
+        pattern_in_words="a path, or a URL that begins with postgresql://",
     )
     host: str = _setting(
         "127.0.0.1",
@@ -60,70 +60,70 @@ class Settings:
         "is its business.",
         _SERVER,
     )
-    port: int = _setting(8_787, "The TCP port to listen on.", _SERVER, least=1, most=65_535)
+    port: int = _setting(8_787, "The TCP port to listen on.", _SERVER, minimum=1, maximum=65_535)
     threads: int = _setting(
         8,
         "Questions and acts of administration that are worked on at a time. Uploads need no "
         "threads.",
         _SERVER,
-        least=1,
-        most=512,
+        minimum=1,
+        maximum=512,
     )
     drain_seconds: float = _setting(
         1.0,
         "How long requests are still accepted after the server was told to end and says that it "
         "is not ready, so that a load balancer can notice.",
         _SERVER,
-        least=0,
-        most=3_600,
+        minimum=0,
+        maximum=3_600,
     )
     max_body_bytes: int = _setting(
-        8 << 20, "The largest upload.", _LIMITS, least=4_096, most=MAX_BYTES
+        8 << 20, "The largest upload.", _LIMITS, minimum=4_096, maximum=MAX_BYTES
     )
     header_seconds: float = _setting(
         10.0,
         "How long a client may take to send the headers of a request, and how long a connection "
         "without a request is kept.",
         _LIMITS,
-        least=1,
-        most=60,
+        minimum=1,
+        maximum=60,
     )
     body_seconds: float = _setting(
         10.0,
         "How long a client may take to send a whole body.",
         _LIMITS,
-        above=0,
-        most=MAX_SECONDS,
+        exclusive_minimum=0,
+        maximum=MAX_SECONDS,
     )
     in_flight_bytes: int = _setting(
         64 << 20,
         "Bodies of uploads in memory over all connections, from their first byte until they are "
         "answered, at least max_body_bytes; beyond it the server answers 429.",
         _LIMITS,
-        least=4_096,
-        most=MAX_BYTES,
+        minimum=4_096,
+        maximum=MAX_BYTES,
     )
     queue_uploads: int = _setting(
         512,
         "Uploads that may wait for the next commit; beyond it the server answers 429, so that "
         "nobody waits for more than two commits.",
         _LIMITS,
-        least=1,
-        most=1_000_000,
+        minimum=1,
+        maximum=1_000_000,
     )
     queue_bytes: int = _setting(
         1 << 20,
         "What these may take in memory. One upload of whatever size may always wait.",
         _LIMITS,
-        least=65_536,
-        most=MAX_BYTES,
+        minimum=65_536,
+        maximum=MAX_BYTES,
     )
     queue_seconds: float = _setting(
         5.0,
         "The longest wait for a commit; beyond it the server answers 429.",
         _LIMITS,
-        above=0,
-        most=MAX_SECONDS,
+        exclusive_minimum=0,
+        maximum=MAX_SECONDS,
     )
     rate_limit: str = _setting(
         "",
@@ -131,65 +131,65 @@ class Settings:
         "key is that of all devices with one build of an application, or of a relay.",
         _LIMITS,
         optional=True,
-        form=r"[1-9][0-9]*/(second|minute|hour|day)",
-        words="a number, / and second, minute, hour or day",
+        pattern=r"[1-9][0-9]*/(second|minute|hour|day)",
+        pattern_in_words="a number, / and second, minute, hour or day",
     )
     rate_limit_store: str = _setting(
         "memory://",
         "Where they are counted: memory:// counts in each server for itself, redis://HOST:PORT in "
         "all of them together.",
         _LIMITS,
-        form=r"memory://|rediss?://[^\0]+",
-        words="memory://, or a URL that begins with redis:// or rediss://",
+        pattern=r"memory://|rediss?://[^\0]+",
+        pattern_in_words="memory://, or a URL that begins with redis:// or rediss://",
         secret=True,
     )
     max_candidates: int = _setting(
         5_000_000,
         "The longest candidate list of one question.",
         _LIMITS,
-        least=1,
-        most=MAX_BYTES,
+        minimum=1,
+        maximum=MAX_BYTES,
     )
     max_candidates_bytes: int = _setting(
-        256 << 20, "The largest question.", _LIMITS, least=1, most=MAX_BYTES
+        256 << 20, "The largest question.", _LIMITS, minimum=1, maximum=MAX_BYTES
     )
     accept_days: int = _setting(
         14,
         "Reports of a day are accepted until so many days later. Devices that were offline for "
         "longer lose theirs; hashes of upload ids are kept for exactly as long.",
         _WORK,
-        least=0,
-        most=365,
+        minimum=0,
+        maximum=365,
     )
     retention_days: int = _setting(
         0,
         "Tallies of a day are deleted so many days later, at least accept_days; 0 keeps them for "
         "ever.",
         _WORK,
-        least=0,
-        most=36_500,
+        minimum=0,
+        maximum=36_500,
     )
     fold_seconds: float = _setting(
         10.0,
         "How often waiting reports are counted. A question counts first what is waiting, so this "
         "only decides how large the inbox grows in between.",
         _WORK,
-        above=0,
-        most=MAX_SECONDS,
+        exclusive_minimum=0,
+        maximum=MAX_SECONDS,
     )
     max_fold_lag_seconds: float = _setting(
         900.0,
         "A server that has not counted all that waits for so long is not ready.",
         _WATCH,
-        above=0,
-        most=MAX_SECONDS,
+        exclusive_minimum=0,
+        maximum=MAX_SECONDS,
     )
     min_free_bytes: int = _setting(
         256 << 20,
         "A server with less free space on the disk of its store's file is not ready.",
         _WATCH,
-        least=0,
-        most=MAX_BYTES,
+        minimum=0,
+        maximum=MAX_BYTES,
     )
     log_format: str = _setting(
         "text", "How lines are logged to the error output.", _WATCH, choices=("text", "json")
@@ -207,17 +207,19 @@ class Settings:
         0,
         "The TCP port on which Prometheus is answered at /metrics; 0 answers nowhere.",
         _WATCH,
-        least=0,
-        most=65_535,
+        minimum=0,
+        maximum=65_535,
     )
 
     def __post_init__(self) -> None:
-        values = {name: getattr(self, name) for name in RULES}
-        for name, constraint in violations(values):
-            raise ParameterError(name, constraint, shown(name, values[name]))
+        values = {name: getattr(self, name) for name in CONSTRAINTS}
+        for name, constraint in invalid_settings(values):
+            raise ParameterError(name, constraint, redacted(name, values[name]))
 
 
-RULES: Final[Mapping[str, Rule]] = {each.name: each.metadata[_RULE] for each in fields(Settings)}
+CONSTRAINTS: Final[Mapping[str, Constraint]] = {
+    each.name: each.metadata[_CONSTRAINT] for each in fields(Settings)
+}
 """Every setting in the order of the file."""
 
 DEFAULTS: Final[Mapping[str, Any]] = {each.name: each.default for each in fields(Settings)}
@@ -226,23 +228,23 @@ KINDS: Final[Mapping[str, type]] = {name: type(default) for name, default in DEF
 """Of each setting: int, float or str."""
 
 
-def violations(values: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+def invalid_settings(values: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """Each setting that is not what it must be, and what that is.
 
     Args:
         values: a value for every setting, of whatever type.
     """
     wrong = set()
-    for name, rule in RULES.items():
-        if not rule.allows(KINDS[name], values[name]):
+    for name, constraint in CONSTRAINTS.items():
+        if not constraint.allows(KINDS[name], values[name]):
             wrong.add(name)
-            yield name, rule.constraint(KINDS[name])
+            yield name, constraint.in_words(KINDS[name])
     for name, other in (("in_flight_bytes", "max_body_bytes"), ("retention_days", "accept_days")):
         unlimited = name == "retention_days" and values[name] == 0
         if not wrong & {name, other} and not unlimited and not values[name] >= values[other]:
             yield name, f"at least {other}, which is {values[other]:,}"
 
 
-def shown(name: str, value: object) -> object:
+def redacted(name: str, value: object) -> object:
     """The value of a setting for people: a URL without its password."""
-    return masked(value) if RULES[name].secret else value
+    return redact(value) if CONSTRAINTS[name].secret else value

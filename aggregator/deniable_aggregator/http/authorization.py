@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from flask import request
 
-from deniable_aggregator.dates import day
+from deniable_aggregator.dates import format_day
 from deniable_aggregator.http.problems import ProblemError
 from deniable_aggregator.security.keys import ExpiredKeyError
 
@@ -31,7 +31,7 @@ def authenticated(keyring: Keyring, authorization: str, *scopes: str) -> Key:
     except ExpiredKeyError as error:
         raise ProblemError(
             "expired_key",
-            f"It was valid until {day(error.expired)}. Use the key that took its place; "
+            f"It was valid until {format_day(error.expired)}. Use the key that took its place; "
             "deniable keys create makes one.",
             headers={"WWW-Authenticate": "Bearer"},
         ) from None

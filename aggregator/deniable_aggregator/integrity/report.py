@@ -65,7 +65,7 @@ def warning(examination: Examination) -> str | None:
     failing = examination.failing
     if not failing:
         return None
-    dates = ", ".join(dict.fromkeys(dates_module.day(day.epoch) for day in failing[:3]))
+    dates = ", ".join(dict.fromkeys(dates_module.format_day(day.epoch) for day in failing[:3]))
     more = "" if len(failing) <= 3 else f" and {len(failing) - 3} more"
     keys = sorted({key for day in failing for key in day.stand_out(examination.limit)})
     named = ""
@@ -79,7 +79,7 @@ def warning(examination: Examination) -> str | None:
 
 def _day(day: Day, limit: float) -> dict[str, Any]:
     return {
-        "day": dates_module.day(day.epoch),
+        "day": dates_module.format_day(day.epoch),
         "digest": day.spec.digest.hex(),
         "title": day.spec.mechanism.title,
         "reports": day.reports,

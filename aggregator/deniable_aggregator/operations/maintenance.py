@@ -6,7 +6,7 @@ import logging
 from collections import Counter
 from typing import TYPE_CHECKING, Final
 
-from deniable_aggregator.audit import SERVER, Act, Record
+from deniable_aggregator.audit import SERVER, AuditAction, AuditRecord
 from deniable_aggregator.store import StoreUnavailableError
 
 if TYPE_CHECKING:
@@ -111,7 +111,9 @@ class Upkeep:
         """Puts into the audit log for how long days are open and kept, if that has changed."""
         if not self._retention_noted:
             days = {"accept_days": self._accept_days, "retain_days": self._retain_days}
-            self._store.audit.note(Record(self._today, SERVER, Act.RETENTION_SET, days))
+            self._store.audit.note(
+                AuditRecord(self._today, SERVER, AuditAction.RETENTION_SET, days)
+            )
             self._retention_noted = True
 
     def _note_used(self) -> None:

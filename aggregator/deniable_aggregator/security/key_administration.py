@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from deniable_aggregator.audit import Act, Record
-from deniable_aggregator.dates import day
+from deniable_aggregator.audit import AuditAction, AuditRecord
+from deniable_aggregator.dates import format_day
 from deniable_aggregator.security.keys import Issued, issue, recorded
 from deniable_aggregator.store.tables.keys import Change, StoredKey
 from deniable_shared.errors import DeniableError, ParameterError
@@ -78,7 +78,7 @@ class Custodian:
         issued = issue(
             scope=scope, application=application, label=label, today=self._today, expires=expires
         )
-        self._store.keys.add(issued.key, self._record(Act.KEY_CREATE, issued.key))
+        self._store.keys.add(issued.key, self._record(AuditAction.KEY_CREATE, issued.key))
         return issued
 
     def rotate(
@@ -115,7 +115,7 @@ class Custodian:
                 )
             if expires is None and old.expires is not None:
                 raise ParameterError(
-                    "expires", f"given, as key {old.id} has an end, {day(old.expires)}", None
+                    "expires", f"given, as key {old.id} has an end, {format_day(old.expires)}", None
                 )
             new = issue(
                 scope=old.scope,
@@ -127,8 +127,8 @@ class Custodian:
             made.append(new)
             last = self._today + overlap_days
             end = last if old.expires is None else min(last, old.expires)
-            before = {"predecessor": old.id, "predecessor_expires": day(end)}
-            record = self._record(Act.KEY_ROTATE, new.key, **before)
+            before = {"predecessor": old.id, "predecessor_expires": format_day(end)}
+            record = self._record(AuditAction.KEY_ROTATE, new.key, **before)
             return Change({"expires": end}, record, new.key)
 
         old = self._change(key_id, decide)
@@ -146,7 +146,7 @@ class Custodian:
         def decide(key: StoredKey) -> Change:
             if key.revoked is not None:
                 raise KeyRefusedError(f"key {key.id} is revoked already")
-            return self._changed(Act.KEY_REVOKE, key, revoked=self._today)
+            return self._changed(AuditAction.KEY_REVOKE, key, revoked=self._today)
 
         return self._change(key_id, decide)
 
@@ -168,7 +168,7 @@ class Custodian:
                 )
             if key.excluded is not None:
                 raise KeyRefusedError(f"key {key.id} is excluded already")
-            return self._changed(Act.KEY_EXCLUDE, key, excluded=self._today)
+            return self._changed(AuditAction.KEY_EXCLUDE, key, excluded=self._today)
 
         return self._change(key_id, decide)
 
@@ -184,19 +184,19 @@ class Custodian:
         def decide(key: StoredKey) -> Change:
             if key.excluded is None:
                 raise KeyRefusedError(f"key {key.id} is not excluded")
-            return self._changed(Act.KEY_INCLUDE, key, excluded=None)
+            return self._changed(AuditAction.KEY_INCLUDE, key, excluded=None)
 
         return self._change(key_id, decide)
 
     def _reaches(self, key: StoredKey) -> bool:
         return self._application in {None, key.application}
 
-    def _record(self, act: Act, key: StoredKey, **more: Any) -> Record:
-        return Record(self._today, self._actor, act, {**recorded(key), **more})
+    def _record(self, act: AuditAction, key: StoredKey, **more: Any) -> AuditRecord:
+        return AuditRecord(self._today, self._actor, act, {**recorded(key), **more})
 
-    def _changed(self, act: Act, key: StoredKey, **values: int | None) -> Change:
+    def _changed(self, act: AuditAction, key: StoredKey, **values: int | None) -> Change:
         details = {"key": key.id, "application": key.application}
-        return Change(values, Record(self._today, self._actor, act, details))
+        return Change(values, AuditRecord(self._today, self._actor, act, details))
 
     def _change(self, key_id: str, decide: Callable[[StoredKey], Change]) -> StoredKey:
         def reached(key: StoredKey) -> Change:
@@ -226,7 +226,10 @@ def described(key: StoredKey, today: int) -> dict[str, Any]:
         "scope": key.scope,
         "label": key.label,
         "valid": valid(key, today),
-        **{name: None if (when := getattr(key, name)) is None else day(when) for name in days},
+        **{
+            name: None if (when := getattr(key, name)) is None else format_day(when)
+            for name in days
+        },
     }
 
 

@@ -15,8 +15,8 @@ import threading
 import time
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, get_args
 
-from deniable_aggregator.audit import COMMAND_LINE, Act, Record
-from deniable_aggregator.dates import day
+from deniable_aggregator.audit import COMMAND_LINE, AuditAction, AuditRecord
+from deniable_aggregator.dates import format_day
 from deniable_aggregator.store import Store, StoredKey
 from deniable_shared.errors import DeniableError, ParameterError
 from deniable_shared.periods import epoch_at
@@ -74,7 +74,7 @@ class ExpiredKeyError(DeniableError):
     """
 
     def __init__(self, expired: int) -> None:
-        super().__init__(f"the key was valid until {day(expired)}")
+        super().__init__(f"the key was valid until {format_day(expired)}")
         self.expired = expired
 
 
@@ -101,8 +101,8 @@ def issue(
     if not (len(label) <= MAX_LABEL and label.isprintable()):
         raise ParameterError("label", f"at most {MAX_LABEL} printable characters", label)
     if expires is not None and not today <= expires <= today + MAX_DAYS:
-        constraint = f"between {day(today)} and {day(today + MAX_DAYS)}"
-        raise ParameterError("expires", constraint, day(expires))
+        constraint = f"between {format_day(today)} and {format_day(today + MAX_DAYS)}"
+        raise ParameterError("expires", constraint, format_day(expires))
     key_id = secrets.token_hex(ID_BYTES)
     token = f"deniable_{scope}_{key_id}_{secrets.token_urlsafe(SECRET_BYTES)}"
     key = StoredKey(key_id, _hash(token), scope, application, label, today, None, expires)
@@ -120,7 +120,7 @@ def create(store: Store, *, scope: str, application: str, label: str, today: int
         StoreUnavailableError: if the store cannot be written.
     """
     issued = issue(scope=scope, application=application, label=label, today=today)
-    record = Record(today, COMMAND_LINE, Act.KEY_CREATE, recorded(issued.key))
+    record = AuditRecord(today, COMMAND_LINE, AuditAction.KEY_CREATE, recorded(issued.key))
     store.keys.add(issued.key, record)
     return issued.token
 
@@ -131,7 +131,7 @@ def recorded(key: StoredKey) -> dict[str, Any]:
         "key": key.id,
         "application": key.application,
         "scope": key.scope,
-        "expires": None if key.expires is None else day(key.expires),
+        "expires": None if key.expires is None else format_day(key.expires),
     }
 
 

@@ -22,7 +22,7 @@ from granian.log import LogLevels
 from granian.server import MPServer
 
 from deniable_aggregator.app import EXTENSION, create_app
-from deniable_aggregator.config.settings import shown
+from deniable_aggregator.config.settings import redacted
 from deniable_aggregator.ingest.rate_limit import RateLimiter
 from deniable_aggregator.server import log_format
 from deniable_aggregator.server.prometheus import Telemetry
@@ -176,7 +176,7 @@ def _worker(parent: int, settings: Settings) -> Application:
     gc.freeze()
     # Said here and not before: the store is open, and the port is bound by the parent.
     where = f"[{settings.host}]" if ":" in settings.host else settings.host
-    log.info("serving %s on http://%s:%d", shown("store", settings.store), where, settings.port)
+    log.info("serving %s on http://%s:%d", redacted("store", settings.store), where, settings.port)
     return application
 
 

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from deniable_aggregator.api.admin_routes import MAX_REQUEST_BYTES
-from deniable_aggregator.dates import day
+from deniable_aggregator.dates import format_day
 from tests.aggregator.service import TODAY, bearer, problem, upload
 from tests.aggregator.stored import custodian
 
@@ -33,7 +33,7 @@ def created(service, **fields):
 
 
 def test_a_key_is_made_used_and_listed(service):
-    answer = post(service, scope="write", label="relays", expires=day(TODAY + 90))
+    answer = post(service, scope="write", label="relays", expires=format_day(TODAY + 90))
     assert (answer.status_code, answer.headers["Cache-Control"]) == (201, "no-store")
     made = answer.get_json()
     assert made["key"] == {
@@ -42,8 +42,8 @@ def test_a_key_is_made_used_and_listed(service):
         "scope": "write",
         "label": "relays",
         "valid": True,
-        "created": day(TODAY),
-        "expires": day(TODAY + 90),
+        "created": format_day(TODAY),
+        "expires": format_day(TODAY + 90),
         "last_used": None,
         "revoked": None,
         "excluded": None,
@@ -61,11 +61,16 @@ def test_a_token_is_told_once(service):
 
 def test_a_key_is_rotated(service):
     old = created(service, label="phones")
-    answer = post(service, f"/{old['key']['id']}/rotate", overlap_days=7, expires=day(TODAY + 99))
+    answer = post(
+        service, f"/{old['key']['id']}/rotate", overlap_days=7, expires=format_day(TODAY + 99)
+    )
     assert (answer.status_code, answer.headers["Cache-Control"]) == (201, "no-store")
     rotated = answer.get_json()
-    assert rotated["old"] == {**old["key"], "expires": day(TODAY + 7)}
-    assert (rotated["key"]["label"], rotated["key"]["expires"]) == ("phones", day(TODAY + 99))
+    assert rotated["old"] == {**old["key"], "expires": format_day(TODAY + 7)}
+    assert (rotated["key"]["label"], rotated["key"]["expires"]) == (
+        "phones",
+        format_day(TODAY + 99),
+    )
     for token in (old["token"], rotated["token"]):
         assert service.send(upload(), key=token).status_code == 204
 
@@ -73,13 +78,13 @@ def test_a_key_is_rotated(service):
 def test_a_rotation_needs_no_body(service):
     old = created(service)
     rotated = post(service, f"/{old['key']['id']}/rotate").get_json()
-    assert (rotated["old"]["expires"], rotated["key"]["expires"]) == (day(TODAY + 30), None)
+    assert (rotated["old"]["expires"], rotated["key"]["expires"]) == (format_day(TODAY + 30), None)
 
 
 def test_a_key_is_revoked(service):
     made = created(service)
     revoked = post(service, f"/{made['key']['id']}/revoke").get_json()["key"]
-    assert (revoked["valid"], revoked["revoked"]) == (False, day(TODAY))
+    assert (revoked["valid"], revoked["revoked"]) == (False, format_day(TODAY))
     problem(service.send(upload(), key=made["token"]), 401, "unknown_key")
     assert listed(service)[made["key"]["id"]] == revoked
     problem(post(service, f"/{made['key']['id']}/revoke"), 409, "key_refused")
@@ -99,7 +104,7 @@ def test_an_excluded_keys_reports_are_left_out_of_answers_which_say_so(service):
     assert poisoned["reports"] == 80
 
     excluded = post(service, f"/{made['key']['id']}/exclude").get_json()["key"]
-    assert (excluded["valid"], excluded["excluded"]) == (True, day(TODAY))
+    assert (excluded["valid"], excluded["excluded"]) == (True, format_day(TODAY))
     service.send(upload(b"\x02" * 5), key=made["token"])
     assert estimate(service).get_json() == {**before, "excluded_reports": 55}
 
@@ -116,7 +121,7 @@ def test_where_all_reports_are_left_out_the_problem_says_so(service):
     refused = problem(estimate(service), 404, "no_reports")
     assert refused["excluded_reports"] == 5
     assert "5 reports are left out" in refused["detail"]
-    other_days = problem(estimate(service, f"?since={day(TODAY)}"), 404, "no_reports")
+    other_days = problem(estimate(service, f"?since={format_day(TODAY)}"), 404, "no_reports")
     assert other_days["excluded_reports"] == 0
 
 
@@ -185,7 +190,7 @@ def test_a_malformed_request_makes_no_key(service, fields):
         {"overlap_days": True},
         {"overlap_days": 10**30},
         {"scope": "admin"},
-        {"expires": day(TODAY - 1)},
+        {"expires": format_day(TODAY - 1)},
     ],
 )
 def test_a_malformed_rotation_changes_nothing(service, fields):

@@ -10,7 +10,7 @@ from datetime import date, timedelta
 import pytest
 
 from deniable_aggregator import Store
-from deniable_aggregator.audit import COMMAND_LINE, Act, Record
+from deniable_aggregator.audit import COMMAND_LINE, AuditAction, AuditRecord
 from deniable_aggregator.catalog import Catalogue
 from deniable_aggregator.integrity import examiner as examiner_module
 from deniable_aggregator.integrity.examiner import Examiner
@@ -65,7 +65,9 @@ def test_several_servers_may_register_the_same_new_metrics_at_once(servers):
 
 def test_several_servers_may_publish_the_first_remote_configuration_at_once(servers):
     def publish(store, application):
-        record = Record(TODAY, COMMAND_LINE, Act.REMOTE_PUBLISH, {"application": application})
+        record = AuditRecord(
+            TODAY, COMMAND_LINE, AuditAction.REMOTE_PUBLISH, {"application": application}
+        )
         store.remote.replace(application, "{}", lambda _: None, record)
 
     for number in range(ROUNDS):

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 from deniable_aggregator import Store
 from deniable_aggregator.cli import deniable
-from deniable_aggregator.dates import day
+from deniable_aggregator.dates import format_day
 from deniable_aggregator.security.keys import Keyring
 from deniable_shared.periods import epoch_at
 from tests.aggregator.stored import execute
@@ -38,7 +38,7 @@ def done(run):
 
 
 def in_days(days):
-    return day(epoch_at(time.time()) + days)
+    return format_day(epoch_at(time.time()) + days)
 
 
 COMMANDS = ["create", "list", "rotate", "revoke", "exclude", "include"]

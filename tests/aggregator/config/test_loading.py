@@ -11,14 +11,14 @@ from click.testing import CliRunner
 from deniable_aggregator.cli import deniable
 from deniable_aggregator.config.loading import (
     ConfigurationError,
-    example,
+    example_file,
     load,
-    option,
-    rows,
-    variable,
+    option_name,
+    setting_rows,
+    variable_name,
 )
-from deniable_aggregator.config.redaction import masked
-from deniable_aggregator.config.settings import DEFAULTS, RULES, Settings
+from deniable_aggregator.config.redaction import redact
+from deniable_aggregator.config.settings import CONSTRAINTS, DEFAULTS, Settings
 from deniable_shared.errors import ParameterError
 
 DOCS = Path(__file__).parents[3] / "docs" / "reference"
@@ -55,7 +55,7 @@ def test_an_option_comes_before_a_variable_and_a_variable_before_the_file(file):
     path = file("accept_days = 1\nfold_seconds = 1\nport = 1\n")
     environ = {"DENIABLE_ACCEPT_DAYS": "2", "DENIABLE_FOLD_SECONDS": "2.5"}
     found = load({"accept_days": "3"}, environ, path)
-    values = {name: (value, origin) for name, value, origin in rows(found)}
+    values = {name: (value, origin) for name, value, origin in setting_rows(found)}
     assert values["accept_days"] == (3, "--accept-days")
     assert values["fold_seconds"] == (2.5, "DENIABLE_FOLD_SECONDS")
     assert values["port"] == (1, str(path))
@@ -132,8 +132,8 @@ def test_a_misspelt_variable_is_told_and_those_of_others_are_not_ours():
     ],
 )
 def test_a_password_is_masked_and_the_rest_is_not(secret, shown):
-    assert str(masked(secret)).startswith(str(shown))
-    assert "pw" not in str(masked(secret))
+    assert str(redact(secret)).startswith(str(shown))
+    assert "pw" not in str(redact(secret))
 
 
 def test_no_password_is_in_any_output(file):
@@ -193,23 +193,23 @@ def test_problems_are_lines_without_a_traceback():
 
 def test_the_example_says_what_holds_without_it():
     text = run("example").output
-    assert text == example()
+    assert text == example_file()
     assert tomllib.loads(text) == {}
     assert tomllib.loads(re.sub(r"(?m)^#(?=[a-z])", "", text)) == dict(DEFAULTS)
-    for name in RULES:
-        assert f"# {option(name)}, {variable(name)}\n#{name} = " in text
+    for name in CONSTRAINTS:
+        assert f"# {option_name(name)}, {variable_name(name)}\n#{name} = " in text
 
 
 def test_the_example_of_the_documentation_is_the_one_that_is_printed():
-    assert (DOCS / "deniable.toml").read_text(encoding="utf-8") == example(), (
+    assert (DOCS / "deniable.toml").read_text(encoding="utf-8") == example_file(), (
         "deniable config example > docs/reference/deniable.toml"
     )
 
 
 def test_serve_has_an_option_for_every_setting():
     text = CliRunner().invoke(deniable, ["serve", "--help"]).output
-    for name in RULES:
-        assert option(name) in text
+    for name in CONSTRAINTS:
+        assert option_name(name) in text
 
 
 def test_serve_says_what_is_wrong_before_it_does_anything():

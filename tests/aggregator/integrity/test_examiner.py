@@ -112,7 +112,7 @@ def test_a_poisoned_key_is_seen_excluded_and_included_again(fleet):
 def test_a_series_and_a_change_say_what_the_days_that_they_are_about_look_like(fleet):
     service, tokens = fleet
     send(service, tokens[0], "screen", bytes(2) * 50, TODAY + 1)
-    before, after = (dates.day(TODAY + ahead) for ahead in (0, 1))
+    before, after = (dates.format_day(TODAY + ahead) for ahead in (0, 1))
     series = service.ask(f"{PATH}/series").get_json()
     assert series["health"] == service.ask(f"{PATH}/estimate").get_json()["health"]
     assert "stands out" in series["health"]["warning"]

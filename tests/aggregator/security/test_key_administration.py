@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from deniable_aggregator import Store
-from deniable_aggregator.audit import COMMAND_LINE, verify
+from deniable_aggregator.audit import COMMAND_LINE, verify_chain
 from deniable_aggregator.security.key_administration import (
     Custodian,
     KeyRefusedError,
@@ -38,7 +38,7 @@ def create(store, scope="write", **fields):
 def entries(store):
     """Acts and details of the audit log."""
     found = list(store.audit.entries())
-    assert verify(found).broken is None
+    assert verify_chain(found).broken is None
     return [(entry.act, json.loads(entry.details)) for entry in found]
 
 
@@ -219,7 +219,7 @@ def test_two_who_act_at_once_keep_one_chain(target):
 
         with ThreadPoolExecutor(count) as pool:
             list(pool.map(work, stores))
-        verdict = verify(stores[0].audit.entries())
+        verdict = verify_chain(stores[0].audit.entries())
         assert (verdict.entries, verdict.broken) == (2 * each * count, None)
         made = [details["key"] for _, details in entries(stores[0])]
         assert sorted(made) == sorted(key.id for key in stores[0].keys.all())

@@ -5,7 +5,7 @@ import contextlib
 import pytest
 
 from deniable_aggregator import Store
-from deniable_aggregator.dates import day
+from deniable_aggregator.dates import format_day
 from deniable_aggregator.security.keys import (
     CACHE_SECONDS,
     MOST_LOOKS,
@@ -108,7 +108,7 @@ def test_a_key_is_valid_to_the_end_of_its_last_day(store, clock):
         assert keyring.verify(issued.token).id == issued.key.id
         monotonic.forget()
     clock.epoch = TODAY + 2
-    with pytest.raises(ExpiredKeyError, match=f"until {day(TODAY + 1)}"):
+    with pytest.raises(ExpiredKeyError, match=f"until {format_day(TODAY + 1)}"):
         keyring.verify(issued.token)
 
 
@@ -134,7 +134,7 @@ def test_an_expired_key_is_told_to_its_holder(service):
     assert service.send(upload(), key=used.token).status_code == 204
     service.clock.epoch += 1
     refused = service.send(upload(), key=unused.token)
-    assert day(TODAY) in problem(refused, 401, "expired_key")["detail"]
+    assert format_day(TODAY) in problem(refused, 401, "expired_key")["detail"]
     assert service.status()["since_start"]["refused_without_key"] == 1
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from deniable_aggregator.api.readiness import OK
-from deniable_aggregator.config.settings import RULES
+from deniable_aggregator.config.settings import CONSTRAINTS
 from deniable_aggregator.http.problems import CODES
 from deniable_aggregator.server.prometheus import Telemetry
 from tests.aggregator.service import serving, upload
@@ -71,7 +71,7 @@ def test_every_check_of_readiness_is_explained(told):
 
 
 def test_settings_and_codes_that_are_named_exist():
-    known = set(RULES) | set(CODES) | set(OF_PROMETHEUS.findall(OPERATIONS))
+    known = set(CONSTRAINTS) | set(CODES) | set(OF_PROMETHEUS.findall(OPERATIONS))
     others = {"log_statement", "log_connections", "log_parameter_max_length_on_error"}
     others |= {"rate_limit", "max_wal_size"}
     named = set(re.findall(r"`([a-z]+(?:_[a-z]+)+)`", OPERATIONS))

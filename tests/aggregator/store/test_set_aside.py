@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from deniable_aggregator import Store
-from deniable_aggregator.audit import COMMAND_LINE, verify
+from deniable_aggregator.audit import COMMAND_LINE, verify_chain
 from deniable_aggregator.cli import deniable
 from deniable_aggregator.store import StoreUnavailableError
 from deniable_aggregator.store.tables import set_aside
@@ -86,7 +86,7 @@ def test_rows_are_put_back_once_and_counted(store, at):
     entry = list(store.audit.entries())[-1]
     assert (entry.actor, entry.act) == (COMMAND_LINE, "set-aside.retry")
     assert json.loads(entry.details) == {"digest": THEME.hex(), "rows": 3}
-    assert verify(store.audit.entries()).broken is None
+    assert verify_chain(store.audit.entries()).broken is None
 
 
 def test_what_was_accepted_counts_though_its_day_is_closed_now(store):

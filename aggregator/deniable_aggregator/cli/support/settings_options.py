@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from deniable_aggregator.config import loading
-from deniable_aggregator.config.settings import DEFAULTS, KINDS, RULES
+from deniable_aggregator.config.settings import CONSTRAINTS, DEFAULTS, KINDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,18 +28,18 @@ def settings_options(*required: str) -> Callable[[Callable[..., Any]], Callable[
     def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(command)
         def wrapped(config: Path | None, **rest: Any) -> Any:
-            given = {name: rest.pop(name) for name in RULES}
+            given = {name: rest.pop(name) for name in CONSTRAINTS}
             options = {name: text for name, text in given.items() if text is not None}
             loaded = loading.load(options, os.environ, config, required=required)
             return command(loaded=loaded, **rest)
 
         added: Callable[..., Any] = wrapped
-        for name, rule in reversed(list(RULES.items())):
+        for name, constraint in reversed(list(CONSTRAINTS.items())):
             added = click.option(
-                loading.option(name),
+                loading.option_name(name),
                 name,
-                metavar="|".join(rule.choices) or _METAVARS[KINDS[name]],
-                help=f"{rule.meaning}{_default(name)}",
+                metavar="|".join(constraint.choices) or _METAVARS[KINDS[name]],
+                help=f"{constraint.meaning}{_default(name)}",
             )(added)
         return click.option(
             "--config",

@@ -11,7 +11,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from deniable_aggregator.audit import Act, commanded
+from deniable_aggregator.audit import AuditAction, record_from_command_line
 from deniable_aggregator.store.backends.creation import revision_of
 from deniable_aggregator.store.backends.opening import existing, open_database
 from deniable_aggregator.store.backends.urls import is_url, parse
@@ -66,7 +66,7 @@ def backup(target: str | Path, file: Path, progress: Callable[[int, int], None])
             else:
                 _copy(Path(target), part, progress)
         if revisions == [REVISION]:
-            append_if_possible(database, commanded(Act.STORE_BACKUP))
+            append_if_possible(database, record_from_command_line(AuditAction.STORE_BACKUP))
 
 
 def restore(file: Path, target: str | Path, progress: Callable[[int, int], None]) -> None:
@@ -127,7 +127,7 @@ def _restored(connection: Connection, name: str) -> None:
     if found is None:
         raise StoreRefusedError(f"{name}: is empty, and not a backup of a store")
     if found == REVISION:
-        append(connection, commanded(Act.STORE_RESTORE))
+        append(connection, record_from_command_line(AuditAction.STORE_RESTORE))
 
 
 def _empty(connection: Connection, name: str) -> None:

@@ -10,7 +10,7 @@ from alembic.config import Config
 from alembic.script import ScriptDirectory
 from sqlalchemy import insert
 
-from deniable_aggregator.audit import Act, commanded
+from deniable_aggregator.audit import AuditAction, record_from_command_line
 from deniable_aggregator.store.backends.creation import FIRST_REVISION, newer, revision_of
 from deniable_aggregator.store.backends.opening import existing, open_database
 from deniable_aggregator.store.errors import StoreRefusedError
@@ -71,7 +71,10 @@ def upgrade(connection: Connection, name: str) -> str:
         connection.execute(insert(revision).values(version_num=FIRST_REVISION))
     run_revisions(connection)
     if found != REVISION:
-        append(connection, commanded(Act.STORE_MIGRATE, **{"from": found, "to": REVISION}))
+        append(
+            connection,
+            record_from_command_line(AuditAction.STORE_MIGRATE, **{"from": found, "to": REVISION}),
+        )
     return found
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from sqlalchemy import LargeBinary, func, insert, select
 
-from deniable_aggregator.audit import Act, commanded
+from deniable_aggregator.audit import AuditAction, record_from_command_line
 from deniable_aggregator.store.backends.opening import existing, open_database
 from deniable_aggregator.store.errors import StoreRefusedError
 from deniable_aggregator.store.maintenance.atomic_file import whole_file
@@ -45,7 +45,7 @@ def export_store(target: str | Path, file: Path, progress: Callable[[int, int], 
     with whole_file(file) as part:
         rows = copy_store(target, part, progress)
     with closing(open_database(target)) as database:
-        append_if_possible(database, commanded(Act.STORE_EXPORT, rows=rows))
+        append_if_possible(database, record_from_command_line(AuditAction.STORE_EXPORT, rows=rows))
     return rows
 
 
@@ -65,14 +65,14 @@ def import_store(file: Path, target: str | Path, progress: Callable[[int, int], 
         StoreUnavailableError: if one of them fails; then nothing was copied.
     """
     existing(file)
-    return copy_store(file, target, progress, Act.STORE_IMPORT)
+    return copy_store(file, target, progress, AuditAction.STORE_IMPORT)
 
 
 def copy_store(
     source: str | Path,
     target: str | Path,
     progress: Callable[[int, int], None],
-    act: Act | None = None,
+    act: AuditAction | None = None,
 ) -> int:
     """Copies everything into an empty store: the counts, the keys, what waits, and what is known.
 
@@ -111,7 +111,7 @@ def copy_store(
                         progress(done, total)
                 _compare(reading, writing, tables)
                 if act is not None:
-                    append(writing, commanded(act, rows=done))
+                    append(writing, record_from_command_line(act, rows=done))
         finally:
             destination.close()
     finally:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from sqlalchemy import insert, select, type_coerce
 from sqlalchemy.types import NullType
 
-from deniable_aggregator.audit import Entry, Record, following, text_of
+from deniable_aggregator.audit import AuditEntry, AuditRecord, canonical_json, next_entry
 from deniable_aggregator.store.errors import StoreUnavailableError
 from deniable_aggregator.store.schema import audit
 
@@ -35,15 +35,15 @@ class Audit:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def entries(self, after: int = 0) -> Iterator[Entry]:
+    def entries(self, after: int = 0) -> Iterator[AuditEntry]:
         """The entries whose sequence is above a number, by sequence, one at a time."""
         query = _entries().where(audit.c.sequence > after).order_by(audit.c.sequence)
         query = query.execution_options(yield_per=FETCHED_ROWS)
         with self._database.read() as connection, connection.execute(query) as found:
             for row in found:
-                yield Entry(*row)
+                yield AuditEntry(*row)
 
-    def last(self, entries: int) -> list[Entry]:
+    def last(self, entries: int) -> list[AuditEntry]:
         """The last entries, by sequence.
 
         Args:
@@ -51,9 +51,9 @@ class Audit:
         """
         query = _entries().order_by(audit.c.sequence.desc()).limit(entries)
         with self._database.read() as connection:
-            return [Entry(*row) for row in connection.execute(query)][::-1]
+            return [AuditEntry(*row) for row in connection.execute(query)][::-1]
 
-    def note(self, record: Record) -> bool:
+    def note(self, record: AuditRecord) -> bool:
         """Records a state, such as a setting, unless it is what the last entry of its act says.
 
         Returns:
@@ -63,7 +63,7 @@ class Audit:
         query = query.order_by(audit.c.sequence.desc()).limit(1)
         with self._database.read() as connection:
             found = connection.execute(query).scalar_one_or_none()
-        if found == text_of(record.details):
+        if found == canonical_json(record.details):
             return False
         with self._database.write() as connection:
             append(connection, record)
@@ -81,7 +81,7 @@ def alone(connection: Connection) -> None:
         connection.exec_driver_sql(_ALONE)
 
 
-def append(connection: Connection, record: Record) -> None:
+def append(connection: Connection, record: AuditRecord) -> None:
     """Records an act in its own transaction: both are there in the end, or neither.
 
     Args:
@@ -94,13 +94,13 @@ def append(connection: Connection, record: Record) -> None:
     """
     alone(connection)
     row = connection.execute(_entries().order_by(audit.c.sequence.desc()).limit(1)).one_or_none()
-    last = None if row is None else Entry(*row)
+    last = None if row is None else AuditEntry(*row)
     if last is not None and not isinstance(last.hash, bytes):
         raise StoreUnavailableError("the audit log is damaged; see deniable audit-log verify")
-    connection.execute(insert(audit).values(following(last, record)._asdict()))
+    connection.execute(insert(audit).values(next_entry(last, record)._asdict()))
 
 
-def append_if_possible(database: Database, record: Record) -> None:
+def append_if_possible(database: Database, record: AuditRecord) -> None:
     """Records that a store was copied, which those may do too who may only read it."""
     try:
         with database.write() as connection:
@@ -111,5 +111,5 @@ def append_if_possible(database: Database, record: Record) -> None:
 
 def _entries() -> Select[Any]:
     # The hash as it is: what somebody put there past this program is to be found, not to fail on.
-    columns = (audit.c[name] for name in Entry._fields if name != "hash")
+    columns = (audit.c[name] for name in AuditEntry._fields if name != "hash")
     return select(*columns, type_coerce(audit.c.hash, NullType()).label("hash"))

@@ -12,7 +12,7 @@ from deniable_aggregator.store.tables.audit import append
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
 
-    from deniable_aggregator.audit import Record
+    from deniable_aggregator.audit import AuditRecord
     from deniable_aggregator.store.backends.base import Database
 
 
@@ -54,7 +54,7 @@ class Change(NamedTuple):
     """
 
     values: Mapping[str, int | None]
-    record: Record
+    record: AuditRecord
     successor: StoredKey | None = None
 
 
@@ -64,7 +64,7 @@ class Keys:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def add(self, key: StoredKey, record: Record) -> None:
+    def add(self, key: StoredKey, record: AuditRecord) -> None:
         """Adds a key, and an entry to the audit log."""
         with self._database.write() as connection:
             connection.execute(insert(keys).values(**key._asdict()))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sqlalchemy import insert, select, update
 
-from deniable_aggregator.audit import COMMAND_LINE, Act, Record
+from deniable_aggregator.audit import COMMAND_LINE, AuditAction, AuditRecord
 from deniable_aggregator.store.schema import metrics
 from deniable_aggregator.store.tables.audit import alone, append
 from deniable_shared.spec import Spec
@@ -128,7 +128,9 @@ class Metrics:
                 )
                 new.append(spec)
             if touched:
-                record = Record(today, actor, Act.METRICS_REGISTER, {"metrics": touched})
+                record = AuditRecord(
+                    today, actor, AuditAction.METRICS_REGISTER, {"metrics": touched}
+                )
                 append(connection, record)
         return new
 

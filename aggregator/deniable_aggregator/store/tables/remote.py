@@ -12,7 +12,7 @@ from deniable_aggregator.store.tables.audit import alone, append
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from deniable_aggregator.audit import Record
+    from deniable_aggregator.audit import AuditRecord
     from deniable_aggregator.store.backends.base import Database
 
 
@@ -29,7 +29,7 @@ class RemoteDocuments:
             return connection.execute(query).scalar_one_or_none()
 
     def replace(
-        self, application: str, document: str, check: Callable[[str], None], record: Record
+        self, application: str, document: str, check: Callable[[str], None], record: AuditRecord
     ) -> None:
         """Puts a document in the place of the one that is there, and says so in the audit log.
 

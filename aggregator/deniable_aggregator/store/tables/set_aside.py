@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from sqlalchemy import delete, func, insert, select
 
-from deniable_aggregator.audit import Act, Record
+from deniable_aggregator.audit import AuditAction, AuditRecord
 from deniable_aggregator.store.chunks import steps
 from deniable_aggregator.store.schema import inbox, metrics, set_aside
 from deniable_aggregator.store.tables.audit import alone, append
@@ -87,7 +87,7 @@ class Aside:
         Raises:
             StoreUnavailableError: if the store failed; every row is in one of the two places.
         """
-        return self._settle(digest, Record(day, actor, Act.ASIDE_RETRY, {}), back=True)
+        return self._settle(digest, AuditRecord(day, actor, AuditAction.ASIDE_RETRY, {}), back=True)
 
     def discard(self, digest: bytes, *, day: int, actor: str) -> int:
         """Deletes the rows of a spec, for good.
@@ -103,9 +103,11 @@ class Aside:
         Raises:
             StoreUnavailableError: if the store failed; what was not deleted is still there.
         """
-        return self._settle(digest, Record(day, actor, Act.ASIDE_DISCARD, {}), back=False)
+        return self._settle(
+            digest, AuditRecord(day, actor, AuditAction.ASIDE_DISCARD, {}), back=False
+        )
 
-    def _settle(self, digest: bytes, record: Record, *, back: bool) -> int:
+    def _settle(self, digest: bytes, record: AuditRecord, *, back: bool) -> int:
         # Those of now: what a server sets aside again meanwhile is for the next time.
         query = select(set_aside.c.id).where(set_aside.c.digest == digest)
         with self._database.read() as connection:
