@@ -18,7 +18,7 @@ PARALLEL := -n auto --maxprocesses 8 --dist worksteal
 export OMP_NUM_THREADS := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast postgresql check serve bench bench-accuracy bench-sdk soak clean
+.PHONY: help demo test-fast test test-slow test-all postgresql check serve bench bench-accuracy bench-sdk soak clean
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' Makefile
@@ -26,11 +26,17 @@ help: ## print this list
 demo: $(VENV)/.demo ## run the whole road on real data; KEEP=1 leaves the server running
 	@$(BIN)/python -m demo $(if $(KEEP),--keep)
 
-test: $(VENV)/.test ## run every test, slow ones included
-	@$(BIN)/python -m pytest $(PARALLEL)
+test-fast: $(VENV)/.test ## run the tests that start no process: under a minute
+	@$(BIN)/python -m pytest $(PARALLEL) -m "not service and not slow"
 
-test-fast: $(VENV)/.test ## run the tests that take seconds
+test: $(VENV)/.test ## run those and the tests of servers and processes: six minutes
 	@$(BIN)/python -m pytest $(PARALLEL) -m "not slow"
+
+test-slow: $(VENV)/.test ## run the slow tests alone; SMALL=1 is their small form, as CI runs it
+	@$(if $(SMALL),DENIABLE_SMALL_TESTS=1 )$(BIN)/python -m pytest $(PARALLEL) -m slow
+
+test-all: $(VENV)/.test ## run every test, slow ones included: 25 minutes
+	@$(BIN)/python -m pytest $(PARALLEL)
 
 postgresql: ## install PostgreSQL's server, which some tests need, on Debian or Ubuntu
 	@.ci/postgresql

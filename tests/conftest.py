@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -10,7 +12,6 @@ from hypothesis import HealthCheck, settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     from tests.postgresql import Postgresql
 
@@ -19,6 +20,40 @@ settings.register_profile(
     "deniable", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.load_profile("deniable")
+
+END_TO_END = Path(__file__).parent / "end_to_end"
+STARTS_A_PROCESS = {"os.fork", "os.forkpty", "os.posix_spawn", "subprocess.Popen"}
+"""Audit events of the standard library."""
+
+_fast_tests: list[str] = []
+"""The test that runs now, if it is neither marked ``service`` nor ``slow``."""
+
+
+def _refuse_processes(event: str, _: object) -> None:
+    if _fast_tests and event in STARTS_A_PROCESS:
+        raise RuntimeError(f"{_fast_tests[0]} starts a process: mark it with pytest.mark.service")
+
+
+sys.addaudithook(_refuse_processes)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Marks as ``service`` the tests of the running server, and those that need PostgreSQL's."""
+    for item in items:
+        if END_TO_END in item.path.parents or "postgresql" in getattr(item, "fixturenames", ()):
+            item.add_marker("service")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
+    """Lets no test start a process that is not marked for it, so that `make test-fast` is fast."""
+    if not any(item.iter_markers("service")) and not any(item.iter_markers("slow")):
+        _fast_tests.append(item.nodeid)
+    try:
+        return (yield)
+    finally:
+        _fast_tests.clear()
 
 
 @pytest.fixture(scope="session")

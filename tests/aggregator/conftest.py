@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
+@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.service)])
 def fresh_target(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[], str | Path]:
     """Makes places for stores: paths, or URLs of empty schemas of a real server."""
     if request.param == "postgresql":
