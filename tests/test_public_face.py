@@ -71,6 +71,7 @@ def test_an_unknown_name_is_an_attribute_error():
         import_module("deniable").enable  # noqa: B018  the access is the test
 
 
+@pytest.mark.service
 @pytest.mark.parametrize("heavy", ["numpy", "scipy", "flask", "sqlalchemy", "deniable_aggregator"])
 def test_importing_the_client_loads_nothing_heavy(heavy):
     code = f"import sys, deniable; deniable.Client; print({heavy!r} in sys.modules)"
@@ -84,6 +85,7 @@ def test_the_client_is_built_on_the_standard_library_mmh3_and_msgpack():
         assert imported(path) <= allowed | plugin, path
 
 
+@pytest.mark.service
 def test_nothing_in_the_client_leads_to_what_is_for_tests():
     code = (
         "import sys, deniable\n"

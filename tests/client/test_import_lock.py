@@ -7,6 +7,8 @@ import sys
 
 import pytest
 
+pytestmark = pytest.mark.service
+
 AMPLE_SECONDS = 60
 PROGRAM = """
 import importlib.abc, os, signal, sys, threading, time

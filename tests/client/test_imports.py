@@ -7,6 +7,8 @@ import sys
 
 import pytest
 
+pytestmark = pytest.mark.service
+
 LATER = {
     "decimal",
     "deniable_shared.mechanisms",

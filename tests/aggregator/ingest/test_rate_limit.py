@@ -94,6 +94,7 @@ def redis(tmp_path):
         process.wait()
 
 
+@pytest.mark.service
 def test_several_servers_share_a_counter(redis):
     one, other = (RateLimiter("5/day", redis) for _ in range(2))
     assert one.remote

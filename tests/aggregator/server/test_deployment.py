@@ -53,6 +53,7 @@ def test_operators_are_told_what_to_do_about_every_alert():
     assert set(told) == set(re.findall(r"alert: (\w+)", ALERTS))
 
 
+@pytest.mark.service
 @pytest.mark.skipif(shutil.which("promtool") is None, reason="promtool is not installed")
 def test_every_alert_fires_where_everything_is_wrong(tmp_path):
     wrong = Path(__file__).with_name("alerts_test.yml").read_text(encoding="utf-8")

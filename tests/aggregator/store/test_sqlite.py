@@ -46,6 +46,7 @@ def test_a_store_is_found_where_it_was_when_the_program_changes_its_directory(
         assert store.levels().inbox_rows == 0
 
 
+@pytest.mark.service
 def test_two_stores_of_a_process_lose_nothing_when_another_process_leaves(tmp_path):
     path = tmp_path / "store.db"
     # Leaves like every process that closes a store: as the last one, it would delete the log.

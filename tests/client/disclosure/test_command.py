@@ -82,6 +82,7 @@ def test_help_explains_the_probabilities(capsys):
     assert "deniable show --directory" in text
 
 
+@pytest.mark.service
 @pytest.mark.usefixtures("used")
 def test_a_terminal_without_block_characters_gets_plain_bars(directory):
     script = "from deniable_shared.command import main; main()"
@@ -94,6 +95,7 @@ def test_a_terminal_without_block_characters_gets_plain_bars(directory):
     assert b"  for life  ##..................  4.00 of 40\n" in shown.stdout
 
 
+@pytest.mark.service
 @pytest.mark.usefixtures("used")
 def test_a_reader_that_has_seen_enough_is_no_trouble(directory):
     script = "from deniable_shared.command import main; main()"

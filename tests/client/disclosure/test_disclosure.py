@@ -227,6 +227,7 @@ def test_a_client_goes_on_while_others_look(make_client, directory, clock):
     assert client.status().pending == 31 == client.disclosure().pending
 
 
+@pytest.mark.service
 @pytest.mark.usefixtures("used")
 def test_locks_that_this_process_holds_survive_a_look(directory, clock):
     """SQLite's locks belong to the process: closing a file by other means would release them."""
@@ -314,6 +315,7 @@ def test_after_opting_out_nothing_is_left_but_what_was_spent(used):
     )
 
 
+@pytest.mark.service
 def test_the_reports_of_a_killed_process_are_shown(registry, directory):
     """Its log and index stand there as the kill left them."""
     script = (
@@ -334,6 +336,7 @@ def test_the_reports_of_a_killed_process_are_shown(registry, directory):
     assert sorted(path.name for path in directory.iterdir()) == names
 
 
+@pytest.mark.service
 def test_the_import_of_the_client_does_not_pay_for_any_of_this():
     script = (
         "import sys, deniable\n"

@@ -262,6 +262,7 @@ os.kill(os.getpid(), signal.SIGKILL)
 """
 
 
+@pytest.mark.service
 def test_what_is_recorded_after_interruptions_survives_a_kill(run, directory):
     number, acknowledged = run(KILLED, expected=-9)
     assert number > 40
@@ -296,6 +297,7 @@ print(number)
 """
 
 
+@pytest.mark.service
 def test_the_hooks_of_a_fork_can_be_interrupted_at_any_instant(run):
     (number,) = run(FORKS)
     assert number > 5
@@ -320,6 +322,7 @@ print(number)
 """
 
 
+@pytest.mark.service
 def test_a_fork_in_the_middle_of_recording_reports_nothing_twice(run, directory):
     (number,) = run(FORKING)
     assert number > 40
@@ -347,6 +350,7 @@ print(int(record() != "recorded"))
 """
 
 
+@pytest.mark.service
 def test_a_fork_that_python_was_not_told_of_shares_no_randomness(run, directory):
     """A library in C may fork on its own."""
     assert run(BARE_FORK) == [0, 0]
@@ -373,6 +377,7 @@ print(os.waitpid(child, 0)[1])
 """
 
 
+@pytest.mark.service
 def test_a_child_that_alone_was_told_of_the_fork_uses_no_file_of_its_parent(run):
     """uWSGI forks in this way."""
     assert run(HALF_A_FORK) == [0]

@@ -52,6 +52,7 @@ def assert_the_lock_is_free(directory):
     subprocess.run([sys.executable, "-c", TRY_THE_LOCK, directory / "lock"], check=True)
 
 
+@pytest.mark.service
 @pytest.mark.parametrize("operation", [fcntl.LOCK_UN, fcntl.LOCK_EX | fcntl.LOCK_NB])
 def test_an_interruption_around_the_lock_keeps_nobody_out(
     client, clock, directory, monkeypatch, operation
@@ -67,6 +68,7 @@ def test_an_interruption_around_the_lock_keeps_nobody_out(
     assert client.record("theme", "dark") is Outcome.RECORDED
 
 
+@pytest.mark.service
 def test_an_interruption_while_the_files_are_opened_keeps_nobody_out(
     client, clock, directory, monkeypatch
 ):

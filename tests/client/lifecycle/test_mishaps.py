@@ -124,10 +124,12 @@ client.close()
 """
 
 
+@pytest.mark.service
 def test_a_directory_without_the_right_to_write_never_raises(run):  # noqa: F811
     assert run(READ_ONLY) == [["storage_unavailable", None, 0]]
 
 
+@pytest.mark.service
 def test_locks_that_a_thread_holds_at_a_fork_do_not_hang_the_child(run):  # noqa: F811
     """Where others hang for ever, the child is refused until the parent lets go of the files."""
     results = run("""
@@ -176,6 +178,7 @@ say([str(outcome) for pair in outcomes for outcome in pair], left)
 """
 
 
+@pytest.mark.service
 def test_workers_forked_from_a_loaded_client_lose_nothing(run, collector, directory):  # noqa: F811
     ((outcomes, left),) = run(PRELOAD, collector.endpoint)
     assert set(outcomes) <= {"recorded", "already_reported"}

@@ -14,6 +14,8 @@ from deniable._storage import device
 from deniable._upload import uploader
 from deniable._upload.uploader import _COUNT_SECONDS
 
+pytestmark = pytest.mark.service
+
 SOON_SECONDS = 30.0
 """Far more than the fractions of a second that are waited for, and half of `PATIENCE_SECONDS`,
 which who waits for the lock waits for."""

@@ -168,6 +168,7 @@ def elsewhere(path, statement):
     return done.stdout.strip()
 
 
+@pytest.mark.service
 def test_two_clients_of_a_process_lose_nothing_when_another_process_leaves(make_client, directory):
     one, two = make_client(), make_client()
     assert one.record("theme", "dark") == "recorded"

@@ -16,6 +16,8 @@ from deniable._status import Journal
 from deniable._storage.ledger import Ledger
 from deniable._storage.spool import Spool
 
+pytestmark = pytest.mark.service
+
 # A budget that never runs out, so that a loop can record as often as it likes.
 PLENTY = """
 registry = 1

@@ -39,11 +39,13 @@ def claimed(make_client, collector, clock, neighbour):
     return client
 
 
+@pytest.mark.service
 def test_a_flush_leaves_alone_what_another_process_is_sending(claimed, collector):
     assert claimed.flush() == FlushResult(sent=0, pending=1, dropped=0)
     assert collector.bodies == []
 
 
+@pytest.mark.service
 def test_a_flush_takes_what_a_killed_process_was_sending(claimed, neighbour, collector):
     neighbour.kill()
     neighbour.wait()
@@ -51,11 +53,13 @@ def test_a_flush_takes_what_a_killed_process_was_sending(claimed, neighbour, col
     assert len(collector.bodies) == 1
 
 
+@pytest.mark.service
 def test_no_claim_outlives_its_time(claimed, clock):
     clock.now += 10.0
     assert claimed.flush() == FlushResult(sent=1, pending=0, dropped=0)
 
 
+@pytest.mark.service
 def test_no_claim_lasts_longer_because_a_clock_was_ahead(claimed, clock):
     clock.now -= delivery.CLAIM_SECONDS
     assert claimed.flush() == FlushResult(sent=1, pending=0, dropped=0)

@@ -272,11 +272,13 @@ def test_two(deniable_recorder):
 """
 
 
+@pytest.mark.service
 def test_the_fixture_is_new_for_each_test(tmp_path):
     settings = "deniable_registry = metrics.toml"
     assert "2 passed" in in_pytest(tmp_path, TWO_TESTS, settings=settings)
 
 
+@pytest.mark.service
 @pytest.mark.parametrize("arguments", ["'metrics.toml'", "path='metrics.toml'"])
 def test_a_marker_names_another_registry(tmp_path, arguments):
     mark = f"pytestmark = pytest.mark.deniable_registry({arguments})"
@@ -284,12 +286,14 @@ def test_a_marker_names_another_registry(tmp_path, arguments):
     assert "2 passed" in in_pytest(tmp_path, code, settings="deniable_registry = missing.toml")
 
 
+@pytest.mark.service
 def test_without_a_registry_the_fixture_says_how_to_name_one(tmp_path):
     output = in_pytest(tmp_path, TWO_TESTS)
     assert "2 errors" in output
     assert "set deniable_registry = metrics.toml" in output
 
 
+@pytest.mark.service
 def test_the_tests_in_the_document_pass(tmp_path):
     text = (ROOT / "docs/client/testing.md").read_text("utf-8")
     registry = tmp_path / "src/flightdeck/metrics.toml"
@@ -300,6 +304,7 @@ def test_the_tests_in_the_document_pass(tmp_path):
     assert "3 passed" in in_pytest(tmp_path, code, settings=settings.replace('"', ""))
 
 
+@pytest.mark.service
 def test_the_plugin_alone_imports_no_client(tmp_path):
     code = """
 import sys

@@ -147,6 +147,7 @@ os.write(1, b"end of main")
 """
 
 
+@pytest.mark.service
 @pytest.mark.parametrize("state", ["down", *STATES])
 @pytest.mark.parametrize("last", ["flush", "record"])
 def test_a_process_exits_at_once_and_loses_nothing(
