@@ -20,7 +20,7 @@ from flask import Flask
 from granian.constants import Interfaces
 
 from deniable_aggregator import Settings, Store
-from deniable_aggregator.security.keys import create
+from deniable_aggregator.security.keys import create_key
 from deniable_aggregator.server.runner import serve, server
 from deniable_shared import registry, wire
 from deniable_shared.periods import epoch_at
@@ -175,7 +175,7 @@ def prepare(store: str) -> Tokens:
     with closing(Store(store)) as opened:
         opened.metrics.register(registry.parse(REGISTRY).metrics.values(), today)
         write, read = (
-            create(opened, scope=scope, application=APPLICATION, label="", today=today)
+            create_key(opened, scope=scope, application=APPLICATION, label="", today=today)
             for scope in ("write", "read")
         )
     return Tokens(write, read)

@@ -240,11 +240,11 @@ def _at_rest(store: str) -> dict[str, int]:
     """What is left in the store."""
     spec = registry.parse(REGISTRY).metrics["theme"].spec
     with contextlib.closing(Store(store)) as opened:
-        days = len(opened.tallies.by_epoch(spec.digest, 0, 10**6))
+        days = len(opened.tallies.reports_by_day(spec.digest, 0, 10**6))
         return {
             "days_with_tallies": days,
-            "rows_waiting": opened.levels().inbox_rows,
-            "rows_set_aside": opened.levels().set_aside_rows,
+            "rows_waiting": opened.usage().inbox_rows,
+            "rows_set_aside": opened.usage().set_aside_rows,
         }
 
 

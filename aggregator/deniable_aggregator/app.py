@@ -22,13 +22,13 @@ from deniable_aggregator.catalog import Catalogue
 from deniable_aggregator.config.settings import Settings
 from deniable_aggregator.http import problems
 from deniable_aggregator.ingest import receiver, wsgi
-from deniable_aggregator.ingest.group_commit import Writer
+from deniable_aggregator.ingest.group_commit import GroupCommitWriter
 from deniable_aggregator.ingest.rate_limit import RateLimiter
-from deniable_aggregator.operations.background import Background
-from deniable_aggregator.operations.clock import CheckedClock
-from deniable_aggregator.operations.fold import Folder
-from deniable_aggregator.operations.maintenance import Upkeep
-from deniable_aggregator.security.keys import Keyring
+from deniable_aggregator.operations.background import BackgroundWorker
+from deniable_aggregator.operations.clock import GuardedClock
+from deniable_aggregator.operations.fold import InboxFold
+from deniable_aggregator.operations.maintenance import Maintenance
+from deniable_aggregator.security.keys import KeyVerifier
 from deniable_aggregator.store import Store
 
 if TYPE_CHECKING:
@@ -38,16 +38,16 @@ if TYPE_CHECKING:
 EXTENSION: Final = "deniable"
 
 
-class Running:
+class Aggregator:
     """What a running application consists of; found in ``app.extensions["deniable"]``.
 
     Attributes:
         store: the store.
-        folder: counts what is pending: ``folder.fold(seconds=...)``.
-        upkeep: closes days, and whatever else a store needs.
+        inbox_fold: counts what is pending: ``inbox_fold.fold(seconds=...)``.
+        maintenance: closes days, and whatever else a store needs.
         writer: makes uploads durable.
-        keyring: verifies tokens.
-        limiter: how often a key may send.
+        verifier: verifies tokens.
+        rate_limiter: how often a key may send.
         ingest: checks and counts uploads.
         health: whether the server should be given work.
     """
@@ -56,24 +56,24 @@ class Running:
         self,
         *,
         store: Store,
-        folder: Folder,
-        upkeep: Upkeep,
-        writer: Writer,
-        background: Background,
-        keyring: Keyring,
-        limiter: RateLimiter,
-        ingest: receiver.Ingest,
+        inbox_fold: InboxFold,
+        maintenance: Maintenance,
+        writer: GroupCommitWriter,
+        background: BackgroundWorker,
+        verifier: KeyVerifier,
+        rate_limiter: RateLimiter,
+        ingest: receiver.UploadReceiver,
         health: readiness.Health,
         owned: bool,
     ) -> None:
         self.store = store
-        self.folder = folder
-        self.upkeep = upkeep
+        self.inbox_fold = inbox_fold
+        self.maintenance = maintenance
         self.writer = writer
-        self.keyring = keyring
-        self.limiter = limiter
-        self.ingest = ingest
-        self.health = health
+        self.key_verifier = verifier
+        self.rate_limiter = rate_limiter
+        self.receiver = ingest
+        self.readiness = health
         self._background = background
         self._owned = owned
 
@@ -110,22 +110,22 @@ def create_app(
     settings = Settings() if settings is None else settings
     owned = not isinstance(store, Store)
     opened = store if isinstance(store, Store) else Store(store)
-    keyring = Keyring(opened, clock=clock)
-    checked = CheckedClock(opened, clock, monotonic)
+    verifier = KeyVerifier(opened, clock=clock)
+    checked = GuardedClock(opened, clock, monotonic)
     catalogue = Catalogue(opened)
-    folder = Folder(opened, catalogue)
-    writer = Writer(
+    inbox_fold = InboxFold(opened, catalogue)
+    writer = GroupCommitWriter(
         opened,
         queue_uploads=settings.queue_uploads,
         queue_bytes=settings.queue_bytes,
         queue_seconds=settings.queue_seconds,
     )
-    limiter = RateLimiter(settings.rate_limit, settings.rate_limit_store)
-    receiving = receiver.Ingest(
-        keyring=keyring,
+    rate_limiter = RateLimiter(settings.rate_limit, settings.rate_limit_store)
+    receiving = receiver.UploadReceiver(
+        verifier=verifier,
         catalogue=catalogue,
         writer=writer,
-        limiter=limiter,
+        rate_limiter=rate_limiter,
         settings=settings,
         clock=clock,
         days_ahead=checked.days_ahead,
@@ -133,23 +133,23 @@ def create_app(
     answering = query_service.Reading(
         store=opened,
         catalogue=catalogue,
-        folder=folder,
+        inbox_fold=inbox_fold,
         ingest=receiving,
         settings=settings,
         clock=clock,
     )
-    upkeep = Upkeep(
+    maintenance = Maintenance(
         opened,
         accept_days=settings.accept_days,
         retain_days=settings.retention_days or None,
         clock=checked,
-        keyring=keyring,
+        verifier=verifier,
     )
-    background = Background(folder, upkeep, fold_seconds=settings.fold_seconds)
+    background = BackgroundWorker(inbox_fold, maintenance, fold_seconds=settings.fold_seconds)
 
     watching = readiness.Health(
         store=opened,
-        lag_seconds=folder.lag_seconds,
+        lag_seconds=inbox_fold.lag_seconds,
         settings=settings,
         days_ahead=checked.days_ahead,
     )
@@ -160,22 +160,22 @@ def create_app(
     provider.sort_keys = False  # an answer reads in its own order
     app.json = provider
     problems.install(app)
-    wsgi.install(app, wsgi.Uploads(receiving, max_body_bytes=settings.max_body_bytes))
-    app.register_blueprint(estimate_routes.blueprint(answering, keyring, settings))
-    app.register_blueprint(trend_routes.blueprint(answering, keyring, settings))
-    app.register_blueprint(poisoning.blueprint(answering, keyring))
-    app.register_blueprint(admin_routes.blueprint(opened, catalogue, keyring, clock))
-    app.register_blueprint(remote_configuration.blueprint(opened, keyring, clock))
+    wsgi.install(app, wsgi.UploadEndpoint(receiving, max_body_bytes=settings.max_body_bytes))
+    app.register_blueprint(estimate_routes.blueprint(answering, verifier, settings))
+    app.register_blueprint(trend_routes.blueprint(answering, verifier, settings))
+    app.register_blueprint(poisoning.blueprint(answering, verifier))
+    app.register_blueprint(admin_routes.blueprint(opened, catalogue, verifier, clock))
+    app.register_blueprint(remote_configuration.blueprint(opened, verifier, clock))
     app.register_blueprint(readiness.blueprint(watching))
     openapi.install(app)
-    app.extensions[EXTENSION] = Running(
+    app.extensions[EXTENSION] = Aggregator(
         store=opened,
-        folder=folder,
-        upkeep=upkeep,
+        inbox_fold=inbox_fold,
+        maintenance=maintenance,
         writer=writer,
         background=background,
-        keyring=keyring,
-        limiter=limiter,
+        verifier=verifier,
+        rate_limiter=rate_limiter,
         ingest=receiving,
         health=watching,
         owned=owned,

@@ -14,7 +14,7 @@ from deniable_shared import __version__
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from deniable_aggregator.store import Registration, Store, Unreadable
+    from deniable_aggregator.store import Registration, Store, UnreadableMetric
     from deniable_shared.registry import Metric
     from deniable_shared.spec import Spec
 
@@ -54,7 +54,7 @@ class Catalogue:
         self._monotonic = monotonic
         self._lock = threading.Lock()
         self._entries: Mapping[bytes, Entry] = {}
-        self._unreadable: Mapping[bytes, Unreadable] = {}
+        self._unreadable: Mapping[bytes, UnreadableMetric] = {}
         self._read_at = monotonic()
         self.read()
 
@@ -77,7 +77,7 @@ class Catalogue:
         self.read()
         return [e for e in self._entries.values() if e.spec.application == application]
 
-    def unreadable(self) -> Mapping[bytes, Unreadable]:
+    def unreadable(self) -> Mapping[bytes, UnreadableMetric]:
         """The metrics that only a later version of this program can count, by digest."""
         return self._unreadable
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from deniable_aggregator import Settings, Store, create_app
 from deniable_aggregator.app import EXTENSION
-from deniable_aggregator.security.keys import create
+from deniable_aggregator.security.keys import create_key
 from deniable_shared import registry, wire
 from deniable_shared.periods import SECONDS_PER_EPOCH
 
@@ -92,7 +92,7 @@ class Service:
         self.write, self.read, self.admin = (self.key(s) for s in ("write", "read", "admin"))
 
     def key(self, scope: str, application: str = APPLICATION) -> str:
-        return create(self.store, scope=scope, application=application, label="", today=TODAY)
+        return create_key(self.store, scope=scope, application=application, label="", today=TODAY)
 
     def register(self, text: str = REGISTRY) -> TestResponse:
         return self.http.post("/v1/metrics", data=text.encode(), headers=bearer(self.admin))
@@ -121,7 +121,7 @@ class Service:
 
     def counts(self, metric: str = "theme") -> list[int]:
         """What was counted of a metric, after counting what waits."""
-        self.running.folder.fold(seconds=60)
+        self.running.inbox_fold.fold(seconds=60)
         spec = SPECS[metric]
         cells = {"theme": 3, "late": 2}.get(metric, 4 * 17)
         return self.store.tallies.total(spec.digest, cells, 0, 10**6).cells.tolist()

@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 from deniable_aggregator.audit import COMMAND_LINE, AuditAction, AuditRecord
 from deniable_aggregator.catalog import Catalogue
-from deniable_aggregator.operations.fold import Folder
-from deniable_aggregator.security.key_administration import Custodian
+from deniable_aggregator.operations.fold import InboxFold
+from deniable_aggregator.security.key_administration import KeyAdministrator
 from deniable_aggregator.store import StoredKey
 from deniable_shared import registry, wire
 from tests.aggregator.service import REGISTRY, SPECS, TODAY, upload
 
 if TYPE_CHECKING:
     from deniable_aggregator import Store
-    from deniable_aggregator.store import Outcome, Row
+    from deniable_aggregator.store import InboxRow, Outcome
 
 THEME = SPECS["theme"].digest
 CELLS = 3
@@ -31,7 +31,7 @@ def append(store: Store, uploads: list[wire.Upload], key: str = KEY) -> list[Out
     return store.inbox.append(uploads, [key] * len(uploads))
 
 
-def waiting(store: Store) -> list[Row]:
+def waiting(store: Store) -> list[InboxRow]:
     """Rows of the inbox."""
     with store.inbox.claim(max_bytes=1_000_000, max_rows=1_000) as batch:
         return batch.rows
@@ -48,14 +48,14 @@ def add_key(store: Store, key_id: str) -> None:
     store.keys.add(key, AuditRecord(TODAY, COMMAND_LINE, AuditAction.KEY_CREATE, {"key": key_id}))
 
 
-def custodian(store: Store, day: int = TODAY) -> Custodian:
+def custodian(store: Store, day: int = TODAY) -> KeyAdministrator:
     """Somebody at the command line."""
-    return Custodian(store, actor=COMMAND_LINE, today=day)
+    return KeyAdministrator(store, actor=COMMAND_LINE, today=day)
 
 
 def fold(store: Store) -> None:
     """Counts what waits."""
-    Folder(store, Catalogue(store)).fold(seconds=60)
+    InboxFold(store, Catalogue(store)).fold(seconds=60)
 
 
 def counted(store: Store, epoch: int = TODAY) -> list[int]:

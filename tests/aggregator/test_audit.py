@@ -19,9 +19,9 @@ from deniable_aggregator.audit import (
     AuditRecord,
     verify_chain,
 )
-from deniable_aggregator.operations.clock import CheckedClock
-from deniable_aggregator.operations.maintenance import Upkeep
-from deniable_aggregator.security.keys import create
+from deniable_aggregator.operations.clock import GuardedClock
+from deniable_aggregator.operations.maintenance import Maintenance
+from deniable_aggregator.security.keys import create_key
 from deniable_aggregator.store import Outcome, StoreUnavailableError
 from deniable_aggregator.store.maintenance.migration import migrate
 from deniable_aggregator.store.maintenance.transfer import copy_store
@@ -38,7 +38,7 @@ def store(target):
     """A store with five entries in its log."""
     with contextlib.closing(Store(target)) as opened:
         for day in range(ENTRIES):
-            create(opened, scope="write", application="a", label="", today=TODAY + day)
+            create_key(opened, scope="write", application="a", label="", today=TODAY + day)
         yield opened
 
 
@@ -47,7 +47,9 @@ def test_the_chain_is_the_one_that_is_documented(target):
     with contextlib.closing(Store(target)) as store:
         for serial in (1, 2):
             details = {"serial": serial, "application": "é"}
-            assert store.audit.note(AuditRecord(TODAY, "cafe", AuditAction.REMOTE_PUBLISH, details))
+            assert store.audit.record_if_changed(
+                AuditRecord(TODAY, "cafe", AuditAction.REMOTE_PUBLISH, details)
+            )
         first, second = store.audit.entries()
     text = r'"{\"application\":\"\\u00e9\",\"serial\":1}"'
     content = f'[1,20000,"cafe","remote.publish",{text}]'
@@ -120,7 +122,7 @@ def test_values_of_a_type_that_this_program_never_writes_are_found(tmp_path):
     """SQLite takes any value in any column."""
     for column in ("day", "actor", "act", "details", "hash"):
         with contextlib.closing(Store(tmp_path / f"{column}.db")) as store:
-            create(store, scope="write", application="a", label="", today=TODAY)
+            create_key(store, scope="write", application="a", label="", today=TODAY)
             value = "'text'" if column in {"day", "hash"} else "x'00ff'"
             execute(store, f"UPDATE audit SET {column} = {value}")
             assert verify_chain(store.audit.entries()).broken.sequence == 1
@@ -128,10 +130,10 @@ def test_values_of_a_type_that_this_program_never_writes_are_found(tmp_path):
 
 def test_nothing_is_done_on_top_of_what_is_no_entry(tmp_path):
     with contextlib.closing(Store(tmp_path / "store.db")) as store:
-        create(store, scope="write", application="a", label="", today=TODAY)
+        create_key(store, scope="write", application="a", label="", today=TODAY)
         execute(store, "UPDATE audit SET hash = 'text'")
         with pytest.raises(StoreUnavailableError, match="audit log is damaged"):
-            create(store, scope="write", application="a", label="", today=TODAY)
+            create_key(store, scope="write", application="a", label="", today=TODAY)
         assert len(store.keys.all()) == 1
 
 
@@ -140,23 +142,23 @@ def test_a_log_that_was_cut_off_is_told_by_the_head_that_was_kept(store):
     execute(store, f"DELETE FROM audit WHERE sequence > {ENTRIES - 2}")
     verdict = verify_chain(store.audit.entries(), head)
     assert (verdict.entries, verdict.broken, verdict.kept_head_at) == (ENTRIES - 2, None, None)
-    create(store, scope="write", application="a", label="", today=TODAY)
+    create_key(store, scope="write", application="a", label="", today=TODAY)
     assert verify_chain(store.audit.entries(), head).kept_head_at is None
 
 
 def test_a_head_that_was_kept_is_found_in_a_log_that_has_grown(store):
     head = verify_chain(store.audit.entries()).head
-    create(store, scope="write", application="a", label="", today=TODAY)
+    create_key(store, scope="write", application="a", label="", today=TODAY)
     verdict = verify_chain(store.audit.entries(), head)
     assert (verdict.kept_head_at, verdict.entries) == (ENTRIES, ENTRIES + 1)
 
 
 def test_an_act_that_cannot_be_recorded_is_not_done(target):
     with contextlib.closing(Store(target)) as store:
-        key = create(store, scope="write", application="a", label="", today=TODAY)
+        key = create_key(store, scope="write", application="a", label="", today=TODAY)
         execute(store, "ALTER TABLE audit RENAME TO elsewhere")
         for act in (
-            lambda: create(store, scope="write", application="a", label="", today=TODAY),
+            lambda: create_key(store, scope="write", application="a", label="", today=TODAY),
             lambda: custodian(store).rotate(key.split("_")[2]),
             lambda: custodian(store).revoke(key.split("_")[2]),
             lambda: register(store),
@@ -232,10 +234,12 @@ def test_what_is_refused_is_not_recorded(service):
 def test_a_change_of_retention_is_recorded_once(target):
     with contextlib.closing(Store(target)) as store:
         for accept_days, retain_days in ((3, None), (3, None), (3, 90), (3, None)):
-            clock = CheckedClock(store, Clock())
-            tending = Upkeep(store, accept_days=accept_days, retain_days=retain_days, clock=clock)
-            tending.tend()
-            tending.tend()
+            clock = GuardedClock(store, Clock())
+            tending = Maintenance(
+                store, accept_days=accept_days, retain_days=retain_days, clock=clock
+            )
+            tending.run()
+            tending.run()
         assert acts(store, "retention.set") == [
             (SERVER, {"accept_days": 3, "retain_days": days}) for days in (None, 90, None)
         ]
@@ -244,22 +248,26 @@ def test_a_change_of_retention_is_recorded_once(target):
 def test_days_are_closed_whatever_somebody_put_into_the_log(target):
     with contextlib.closing(Store(target)) as store:
         clock = Clock()
-        Upkeep(store, accept_days=3, clock=CheckedClock(store, clock)).tend()
+        Maintenance(store, accept_days=3, clock=GuardedClock(store, clock)).run()
         execute(store, "UPDATE audit SET details = 'no JSON'")
         upload = decoded()
         append(store, [upload])
-        tending = Upkeep(store, accept_days=3, clock=CheckedClock(store, clock, monotonic=clock))
+        tending = Maintenance(
+            store, accept_days=3, clock=GuardedClock(store, clock, monotonic=clock)
+        )
         clock.epoch += 4
-        tending.tend()
+        tending.run()
         assert append(store, [upload]) == [Outcome.CLOSED]
         assert [entry.act for entry in store.audit.entries()] == ["retention.set"] * 2
 
 
 def test_a_server_writes_down_which_keys_were_used(service):
     service.ask("/v1/status")
-    clock = CheckedClock(service.store, service.clock)
-    tending = Upkeep(service.store, accept_days=14, clock=clock, keyring=service.running.keyring)
-    tending.tend()
+    clock = GuardedClock(service.store, service.clock)
+    tending = Maintenance(
+        service.store, accept_days=14, clock=clock, verifier=service.running.key_verifier
+    )
+    tending.run()
     used = {key.id: key.last_used for key in service.store.keys.all()}
     assert used[id_of(service.read)] == TODAY
     assert used[id_of(service.write)] is None
@@ -283,7 +291,7 @@ def test_a_server_needs_no_right_to_change_entries(postgresql):
     limited = target.replace("deniable:", "serving:").replace(postgresql.password, "open")
     with contextlib.closing(Store(limited)) as store:
         for _ in range(2):
-            create(store, scope="write", application="a", label="", today=TODAY)
+            create_key(store, scope="write", application="a", label="", today=TODAY)
         assert verify_chain(store.audit.entries()).entries == 2
         for statement in ("UPDATE audit SET day = 0", "DELETE FROM audit"):
             with pytest.raises(StoreUnavailableError, match="permission denied"):
@@ -295,7 +303,7 @@ def test_a_log_moves_with_its_store_and_goes_on(store, target, fresh_target):
     elsewhere = fresh_target()
     copy_store(target, elsewhere, lambda *_: None)
     with contextlib.closing(Store(elsewhere)) as moved:
-        create(moved, scope="write", application="a", label="", today=TODAY)
+        create_key(moved, scope="write", application="a", label="", today=TODAY)
         verdict = verify_chain(moved.audit.entries(), head)
     assert (verdict.entries, verdict.broken, verdict.kept_head_at) == (ENTRIES + 1, None, ENTRIES)
 

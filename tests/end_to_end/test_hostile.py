@@ -10,7 +10,7 @@ import time
 import pytest
 
 from deniable_aggregator import Store
-from deniable_aggregator.security.keys import create
+from deniable_aggregator.security.keys import create_key
 from deniable_shared import registry, wire
 from deniable_shared.periods import epoch_at
 from tests.end_to_end.connections import exchange, head
@@ -28,7 +28,7 @@ def served(tmp_path_factory):
     today = epoch_at(time.time())
     with contextlib.closing(Store(path)) as store:
         store.metrics.register(registry.parse(REGISTRY).metrics.values(), today)
-        token = create(store, scope="write", application="flightdeck", label="", today=today)
+        token = create_key(store, scope="write", application="flightdeck", label="", today=today)
     with running(path, "--header-seconds", "1", "--max-body-bytes", "65536") as server:
         yield server.port, token
 

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from deniable_aggregator import Store
 from deniable_aggregator.cli import deniable as command
 from deniable_aggregator.dates import format_day
-from deniable_aggregator.security.keys import create
+from deniable_aggregator.security.keys import create_key
 from deniable_shared import wire
 from deniable_shared.periods import epoch_at
 from tests.aggregator.service import SPECS, bearer
@@ -33,7 +33,7 @@ def test_a_key_lives_and_ends_on_a_running_server(tmp_path):
     today = epoch_at(time.time())
     with contextlib.closing(Store(target)) as store:
         register(store)
-        admin = create(store, scope="admin", application="flightdeck", label="", today=today)
+        admin = create_key(store, scope="admin", application="flightdeck", label="", today=today)
 
     with (
         running(target, "--fold-seconds", "0.2") as server,

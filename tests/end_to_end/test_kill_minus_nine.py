@@ -13,7 +13,7 @@ from collections import Counter
 import pytest
 
 from deniable_aggregator import Store
-from deniable_aggregator.security.keys import create
+from deniable_aggregator.security.keys import create_key
 from deniable_shared import registry, wire
 from deniable_shared.periods import epoch_at
 from tests.end_to_end.asking import PATIENCE_SECONDS
@@ -125,7 +125,7 @@ def kill_again_and_again(target, output, database=None):
     with contextlib.closing(Store(target)) as store:
         store.metrics.register(METRICS.values(), epoch)
         token, reader = (
-            create(store, scope=scope, application="flightdeck", label="", today=epoch)
+            create_key(store, scope=scope, application="flightdeck", label="", today=epoch)
             for scope in ("write", "read")
         )
     stop = threading.Event()

@@ -18,7 +18,7 @@ import httpx
 import pytest
 
 from deniable_aggregator import Store
-from deniable_aggregator.security.keys import create
+from deniable_aggregator.security.keys import create_key
 from deniable_shared import registry, wire
 from deniable_shared.periods import epoch_at
 from tests.end_to_end import asking
@@ -46,7 +46,7 @@ def tokens(path):
     with contextlib.closing(Store(path)) as store:
         store.metrics.register(registry.parse(REGISTRY).metrics.values(), today)
         return {
-            scope: create(store, scope=scope, application="flightdeck", label="", today=today)
+            scope: create_key(store, scope=scope, application="flightdeck", label="", today=today)
             for scope in ("write", "read")
         }
 

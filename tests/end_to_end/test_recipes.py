@@ -18,7 +18,7 @@ import pytest
 
 import deniable
 from deniable_aggregator import Store
-from deniable_aggregator.security.keys import create
+from deniable_aggregator.security.keys import create_key
 from deniable_shared import registry
 from deniable_shared.periods import epoch_at
 from tests.end_to_end import asking
@@ -63,7 +63,7 @@ def aggregator(tmp_path):
     with contextlib.closing(Store(path)) as store:
         store.metrics.register(REGISTRY.metrics.values(), today)
         tokens = [
-            create(store, scope=scope, application="flightdeck", label="", today=today)
+            create_key(store, scope=scope, application="flightdeck", label="", today=today)
             for scope in ("write", "read")
         ]
     with running(path) as server:

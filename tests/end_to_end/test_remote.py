@@ -12,7 +12,7 @@ from click.testing import CliRunner
 import deniable
 from deniable_aggregator import Store
 from deniable_aggregator.cli import deniable as command
-from deniable_aggregator.security.keys import create
+from deniable_aggregator.security.keys import create_key
 from deniable_shared import registry
 from deniable_shared.periods import epoch_at
 from tests.end_to_end.asking import PATIENCE_SECONDS
@@ -54,7 +54,7 @@ def test_a_metric_is_switched_off_from_afar(tmp_path, key):
     with contextlib.closing(Store(tmp_path / "store.db")) as store:
         store.metrics.register(parsed.metrics.values(), today)
         write, admin = (
-            create(store, scope=scope, application="flightdeck", label="", today=today)
+            create_key(store, scope=scope, application="flightdeck", label="", today=today)
             for scope in ("write", "admin")
         )
     document = tmp_path / "remote.json"

@@ -14,7 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from deniable_aggregator import Store
-from deniable_aggregator.security.keys import create
+from deniable_aggregator.security.keys import create_key
 from deniable_shared import registry, wire
 from deniable_shared.periods import epoch_at
 from tests.end_to_end import asking
@@ -39,7 +39,7 @@ def test_an_upload_sent_twice_at_the_same_moment_is_counted_once(target, tmp_pat
     with contextlib.closing(Store(target)) as store:
         store.metrics.register(registry.parse(REGISTRY).metrics.values(), today)
         write, read = (
-            create(store, scope=scope, application="flightdeck", label="", today=today)
+            create_key(store, scope=scope, application="flightdeck", label="", today=today)
             for scope in ("write", "read")
         )
     with contextlib.ExitStack() as stack:

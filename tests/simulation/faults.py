@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from sqlalchemy import event
 
-from deniable_aggregator.store.backends.base import Appending, Database
+from deniable_aggregator.store.backends.base import Database, IngestTransaction
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
     from sqlalchemy import Connection
 
-    from deniable_aggregator.store.backends.base import Answer, Name, Row
+    from deniable_aggregator.store.backends.base import InboxRow, Result, UploadName
 
 Reached: TypeAlias = "Callable[[str, bool], None]"
 """Called at every point with its name, and whether it lies outside of all transactions."""
@@ -77,10 +77,10 @@ class PointedDatabase(Database):
             yield connection
         self._reached("after reading", True)
 
-    def ingest(self, work: Callable[[Appending], Answer]) -> Answer:
+    def ingest(self, work: Callable[[IngestTransaction], Result]) -> Result:
         """As the real one."""
 
-        def pointed(step: Appending) -> Answer:
+        def pointed(step: IngestTransaction) -> Result:
             self._reached("within ingest", False)
             answer = work(_PointedAppending(step, self._reached))
             self._reached("before commit of ingest", False)
@@ -102,21 +102,21 @@ class PointedDatabase(Database):
         self._inner.close()
 
 
-class _PointedAppending(Appending):
-    def __init__(self, inner: Appending, reached: Reached) -> None:
+class _PointedAppending(IngestTransaction):
+    def __init__(self, inner: IngestTransaction, reached: Reached) -> None:
         self._inner = inner
         self._reached = reached
 
-    def keys(self, wanted: Collection[int]) -> Mapping[int, bytes | None]:
-        found = self._inner.keys(wanted)
+    def epoch_keys(self, wanted: Collection[int]) -> Mapping[int, bytes | None]:
+        found = self._inner.epoch_keys(wanted)
         self._reached("after the days' keys", False)
         return found
 
-    def remember(self, names: Sequence[Name]) -> set[Name]:
-        fresh = self._inner.remember(names)
+    def remember_uploads(self, names: Sequence[UploadName]) -> set[UploadName]:
+        fresh = self._inner.remember_uploads(names)
         self._reached("after remembering", False)
         return fresh
 
-    def append(self, rows: Sequence[Row]) -> None:
-        self._inner.append(rows)
+    def append_rows(self, rows: Sequence[InboxRow]) -> None:
+        self._inner.append_rows(rows)
         self._reached("after appending", False)

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 PACKAGE = "deniable_aggregator"
 
-_take, _add_part = batch.take, batch.add_part
-_append, _portions = inbox._append, transfer._portions
+_take, _add_part = batch.delete_rows, batch.add_part
+_append, _portions = inbox._append, transfer._row_chunks
 
 
 def nothing_is_remembered(_: Any, names: Any) -> Any:
@@ -40,23 +40,23 @@ def rows_that_are_gone_are_counted(connection: Any, ids: Any) -> int:
 
 
 def answered_before_the_commit(writer: Any) -> None:
-    while group := writer._gather():
+    while group := writer._next_group():
         told = defaultdict(list)
         for pending in group:
-            pending.settle(Outcome.STORED)
-            told[pending.tell].append(pending)
+            pending.set_outcome(Outcome.STORED)
+            told[pending.on_done].append(pending)
         for tell, pendings in told.items():
             tell(pendings)
         writer._commit(group)
 
 
 def closed_days_open_again(step: Any, uploads: Any, key_ids: Any) -> Any:
-    keys = step.keys
+    keys = step.epoch_keys
 
     def reopened(wanted: Any) -> Any:
         return {day: key or bytes(base.EPOCH_KEY_BYTES) for day, key in keys(wanted).items()}
 
-    step.keys = reopened
+    step.epoch_keys = reopened
     return _append(step, uploads, key_ids)
 
 
@@ -80,21 +80,21 @@ def remembered_in_a_transaction_of_its_own(waiting: Any, uploads: Any, key_ids: 
     outcomes = []
 
     def remember(step: Any) -> None:
-        step.append = lambda rows: outcomes.append(rows)
+        step.append_rows = lambda rows: outcomes.append(rows)
         outcomes.extend(_append(step, uploads, key_ids))
 
     waiting._database.ingest(remember)
     rows = [each for each in outcomes if isinstance(each, list)]
     for each in rows:
-        waiting._database.ingest(lambda step, each=each: step.append(each))
+        waiting._database.ingest(lambda step, each=each: step.append_rows(each))
     return [each for each in outcomes if not isinstance(each, list)]
 
 
 def counted_before_it_is_taken(claimed: Any, where: Any, counted: Any, rows: Any) -> bool:
-    with claimed._writing() as connection:
+    with claimed._transaction() as connection:
         batch.add_part(connection, where, counted)
-    with claimed._writing() as connection:
-        batch.take(connection, [row.id for row in rows])
+    with claimed._transaction() as connection:
+        batch.delete_rows(connection, [row.id for row in rows])
     return True
 
 
@@ -106,8 +106,8 @@ def a_day_too_many_is_forgotten(sums: Any, before: int, **_: Any) -> int:
 
 
 def rows_set_aside_are_lost(claimed: Any, rows: Any) -> None:
-    with claimed._writing() as connection:
-        batch.take(connection, [row.id for row in rows])
+    with claimed._transaction() as connection:
+        batch.delete_rows(connection, [row.id for row in rows])
 
 
 def rows_put_back_stay(connection: Any, ids: Any, **_: Any) -> int:
@@ -137,23 +137,23 @@ def any_clock_is_believed(*_: Any) -> int:
 DEFECTS: dict[str, tuple[str, Callable[..., Any], int]] = {
     defect.__name__: (where, defect, seed)
     for where, defect, seed in (
-        ("store.backends.sqlite._Appending.remember", nothing_is_remembered, 1),
-        ("store.tables.batch.take", rows_stay, 0),
-        ("store.tables.batch.take", rows_that_are_gone_are_counted, 16),
+        ("store.backends.sqlite._SqliteIngest.remember_uploads", nothing_is_remembered, 1),
+        ("store.tables.batch.delete_rows", rows_stay, 0),
+        ("store.tables.batch.delete_rows", rows_that_are_gone_are_counted, 16),
         ("store.tables.tallies.add_part", parts_are_added_twice, 0),
-        ("ingest.group_commit.Writer._run", answered_before_the_commit, 0),
+        ("ingest.group_commit.GroupCommitWriter._run", answered_before_the_commit, 0),
         ("store.tables.inbox._append", closed_days_open_again, 25),
         ("store.tables.inbox.Inbox.close_epochs", hashes_go_before_the_key, 52),
         ("store.tables.inbox.Inbox.close_epochs", days_are_deleted_where_they_are_closed, 52),
         ("store.tables.inbox.Inbox.append", remembered_in_a_transaction_of_its_own, 7),
-        ("store.tables.batch.Batch.count", counted_before_it_is_taken, 3),
-        ("store.tables.tallies.Tallies.forget", a_day_too_many_is_forgotten, 0),
+        ("store.tables.batch.Batch.move_to_tally", counted_before_it_is_taken, 3),
+        ("store.tables.tallies.Tallies.delete_before", a_day_too_many_is_forgotten, 0),
         ("store.tables.batch.Batch.set_aside", rows_set_aside_are_lost, 0),
-        ("store.tables.set_aside._taken", rows_put_back_stay, 0),
-        ("store.tables.set_aside._taken", rows_put_back_are_lost, 0),
-        ("store.maintenance.transfer._portions", ids_do_not_move, 0),
+        ("store.tables.set_aside._remove_rows", rows_put_back_stay, 0),
+        ("store.tables.set_aside._remove_rows", rows_put_back_are_lost, 0),
+        ("store.maintenance.transfer._row_chunks", ids_do_not_move, 0),
         ("store.tables.tallies._not_excluded", excluded_keys_are_in_answers, 0),
-        ("operations.clock.CheckedClock._ahead", any_clock_is_believed, 8),
+        ("operations.clock.GuardedClock._ahead", any_clock_is_believed, 8),
     )
 }
 """By name: what takes the place of what, and a seed that finds it."""

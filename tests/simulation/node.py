@@ -10,13 +10,17 @@ from unittest import mock
 from deniable_aggregator import Settings, Store
 from deniable_aggregator.catalog import Catalogue
 from deniable_aggregator.http.problems import ProblemError
-from deniable_aggregator.ingest.group_commit import OverloadedError, Pending, Writer
+from deniable_aggregator.ingest.group_commit import (
+    GroupCommitWriter,
+    OverloadedError,
+    PendingUpload,
+)
 from deniable_aggregator.ingest.rate_limit import RateLimiter
-from deniable_aggregator.ingest.receiver import Ingest
-from deniable_aggregator.operations.clock import CONFIRM_SECONDS, CheckedClock
-from deniable_aggregator.operations.fold import Folder
-from deniable_aggregator.operations.maintenance import Upkeep
-from deniable_aggregator.security.keys import Keyring
+from deniable_aggregator.ingest.receiver import UploadReceiver
+from deniable_aggregator.operations.clock import CONFIRM_SECONDS, GuardedClock
+from deniable_aggregator.operations.fold import InboxFold
+from deniable_aggregator.operations.maintenance import Maintenance
+from deniable_aggregator.security.keys import KeyVerifier
 from deniable_aggregator.store import Outcome
 from deniable_shared import registry, wire
 from deniable_shared.periods import SECONDS_PER_EPOCH
@@ -114,25 +118,25 @@ class Node:
         """Opens the store, as a server does when it starts."""
         store = self.store = Store(self._target)
         catalogue = Catalogue(store, monotonic=lambda: 0.0)
-        self.folder = Folder(store, catalogue)
-        self.checked = CheckedClock(
+        self.inbox_fold = InboxFold(store, catalogue)
+        self.checked = GuardedClock(
             store, self.clock, monotonic=lambda: self._day() * float(SECONDS_PER_EPOCH)
         )
         self._unopposed = store.inbox.newest_day() is None
-        self.upkeep = Upkeep(
+        self.maintenance = Maintenance(
             store, accept_days=ACCEPT_DAYS, retain_days=RETAIN_DAYS, clock=self.checked
         )
-        self.writer = Writer(
+        self.writer = GroupCommitWriter(
             store,
             queue_uploads=SETTINGS.queue_uploads,
             queue_bytes=SETTINGS.queue_bytes,
             queue_seconds=SETTINGS.queue_seconds,
         )
-        self._ingest = Ingest(
-            keyring=Keyring(store, clock=self.clock),
+        self._ingest = UploadReceiver(
+            verifier=KeyVerifier(store, clock=self.clock),
             catalogue=catalogue,
             writer=self.writer,
-            limiter=RateLimiter("", "memory://"),
+            rate_limiter=RateLimiter("", "memory://"),
             settings=SETTINGS,
             clock=self.clock,
             days_ahead=self.checked.days_ahead,
@@ -163,7 +167,7 @@ class Node:
         try:
             upload = self._ingest.decode(wire.encode(sent.upload))
             self._ingest.check(APPLICATION, upload)
-            self.writer.submit(Pending(upload, sent.key, self._tell, sent))
+            self.writer.submit(PendingUpload(upload, sent.key, self._tell, sent))
         except ProblemError as problem:
             if problem.code == "epoch_closed":
                 oldest_open = self.believable() - ACCEPT_DAYS
@@ -181,9 +185,9 @@ class Node:
             return
         writer, group = self.writer, self._waiting
         self._waiting = []
-        rounds = iter((writer._gather(), []))
+        rounds = iter((writer._next_group(), []))
         try:
-            with mock.patch.object(writer, "_gather", side_effect=rounds):
+            with mock.patch.object(writer, "_next_group", side_effect=rounds):
                 writer._run()
         finally:
             for sent in group:
@@ -191,16 +195,16 @@ class Node:
                     self._model.heard(sent, UNHEARD)
             self._told.clear()
 
-    def _tell(self, pendings: Sequence[Pending]) -> None:
+    def _tell(self, pendings: Sequence[PendingUpload]) -> None:
         if self.dead:
             return
         for pending in pendings:
-            self._told.append(pending.ticket)
-            self._model.heard(pending.ticket, self._answer(pending))
+            self._told.append(pending.context)
+            self._model.heard(pending.context, self._answer(pending))
 
-    def _answer(self, pending: Pending) -> str:
+    def _answer(self, pending: PendingUpload) -> str:
         try:
-            return _ANSWERS[self._ingest.settled(pending.outcome)]
+            return _ANSWERS[self._ingest.outcome_or_problem(pending.outcome)]
         except ProblemError as problem:
             if problem.code == "epoch_closed":
                 return CLOSED
@@ -209,7 +213,7 @@ class Node:
 
     def fold(self) -> None:
         """Counts all that waits."""
-        self.folder.fold(seconds=FOLD_SECONDS)
+        self.inbox_fold.fold(seconds=FOLD_SECONDS)
 
     def tend(self) -> None:
         """Does what a store needs now and then."""
@@ -217,7 +221,7 @@ class Node:
         self._model.closing_before = max(self._model.closing_before, oldest_open)
         forgotten = min(self.believable() - RETAIN_DAYS, oldest_open)
         self._model.forgotten_before = max(self._model.forgotten_before, forgotten)
-        self.upkeep.tend()
+        self.maintenance.run()
 
     def die(self) -> None:
         """Ends it now, without any goodbye."""

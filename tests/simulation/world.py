@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from unittest import mock
 
 from deniable_aggregator.audit import COMMAND_LINE
-from deniable_aggregator.security.key_administration import Custodian
+from deniable_aggregator.security.key_administration import KeyAdministrator
 from deniable_aggregator.store import StoreUnavailableError
 from deniable_aggregator.store.backends.opening import open_database
 from deniable_aggregator.store.maintenance.transfer import export_store, import_store
@@ -47,7 +47,7 @@ KEYS = ("build", "relay")
 DAYS = (*range(-ACCEPT_DAYS - 1, 2), -1, 0, 0, 0, 0)
 """Of which days reports are, from today's point of view: today's mostly, so that they meet."""
 
-FORGETTING = Tallies.forget.__kwdefaults__
+FORGETTING = Tallies.delete_before.__kwdefaults__
 POISON = 256 - ITEMS
 MOST_SERVERS = 3
 MOST_POINTS = 5_000
@@ -214,12 +214,12 @@ class World:
     def _exclude(self, node: Node, drawn: random.Random) -> None:
         """An administrator leaves out a key, or takes it back, and puts back what was set aside."""
         key = drawn.choice(KEYS)
-        custodian = Custodian(node.store, actor=COMMAND_LINE, today=node.today())
+        custodian = KeyAdministrator(node.store, actor=COMMAND_LINE, today=node.today())
         excluded = key in self.model.excluded
         (custodian.include if excluded else custodian.exclude)(key)
         self.model.excluded ^= {key}
-        for pile in node.store.aside.piles():
-            node.store.aside.retry(pile.digest, day=node.today(), actor=COMMAND_LINE)
+        for pile in node.store.set_aside.groups():
+            node.store.set_aside.retry(pile.digest, day=node.today(), actor=COMMAND_LINE)
 
     def _poison(self, node: Node, drawn: random.Random) -> None:
         number = sum(sent.poison for sent in self.model.sent)
@@ -356,7 +356,7 @@ class World:
         node = self._opening = Node(name, target, lambda: self._day, skew, self.model)
         node.start()
         # Done once by every server, and of no interest here.
-        node.upkeep._note_retention()
+        node.maintenance._record_retention()
         self._nodes.append(node)
 
     @contextmanager
@@ -367,13 +367,13 @@ class World:
         )
         replaced = {
             **SMALL,
-            "ingest.group_commit.GATHER_SECONDS": 0.0,
+            "ingest.group_commit.GROUP_WINDOW_SECONDS": 0.0,
             "ingest.group_commit.threading": NO_THREADS,
             "store.open_database": self._opened,
             "store.maintenance.transfer.open_database": self._opened,
             **{
-                f"store.{name}.secrets": drawing
-                for name in ("tables.inbox", "tables.batch", "backends.base")
+                f"store.{module}.secrets": drawing
+                for module in ("tables.inbox", "tables.batch", "backends.base")
             },
         }
         with ExitStack() as stack:

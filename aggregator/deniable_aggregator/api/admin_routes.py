@@ -12,10 +12,10 @@ from deniable_aggregator.http.authorization import administrator
 from deniable_aggregator.http.problems import ProblemError
 from deniable_aggregator.security.key_administration import (
     DEFAULT_OVERLAP_DAYS,
-    Custodian,
-    KeyRefusedError,
+    KeyAdministrator,
+    KeyStateError,
     NoSuchKeyError,
-    described,
+    key_as_json,
 )
 from deniable_shared import registry
 from deniable_shared.errors import ParameterError, RegistryError
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from deniable_aggregator.catalog import Catalogue
-    from deniable_aggregator.security.keys import Issued, Keyring
+    from deniable_aggregator.security.keys import IssuedKey, KeyVerifier
     from deniable_aggregator.store import Store, StoredKey
 
 MAX_REGISTRY_BYTES: Final = 1 << 20
@@ -44,21 +44,25 @@ class Administration:
     Args:
         store: the store.
         catalogue: the registered metrics.
-        keyring: verifies tokens.
+        verifier: verifies tokens.
         clock: seconds since 1970; only its day is used.
     """
 
     def __init__(
-        self, store: Store, catalogue: Catalogue, keyring: Keyring, clock: Callable[[], float]
+        self,
+        store: Store,
+        catalogue: Catalogue,
+        verifier: KeyVerifier,
+        clock: Callable[[], float],
     ) -> None:
         self._store = store
         self._catalogue = catalogue
-        self._keyring = keyring
+        self._verifier = verifier
         self._clock = clock
 
     def register(self) -> dict[str, Any]:
         """``POST /v1/metrics``."""
-        key = administrator(self._keyring)
+        key = administrator(self._verifier)
         request.max_content_length = MAX_REGISTRY_BYTES
         try:
             parsed = registry.parse(request.get_data(cache=False).decode())
@@ -123,7 +127,7 @@ class Administration:
             rotated = custodian.rotate(key_id, overlap_days=overlap_days, expires=expires)
         except ParameterError as error:
             raise _malformed(error) from None
-        except (NoSuchKeyError, KeyRefusedError) as error:
+        except (NoSuchKeyError, KeyStateError) as error:
             raise _refused(error) from None
         return self._issued(rotated.issued, old=self._described(rotated.old))
 
@@ -138,34 +142,34 @@ class Administration:
         }
         try:
             key = acts[action](key_id)
-        except (NoSuchKeyError, KeyRefusedError) as error:
+        except (NoSuchKeyError, KeyStateError) as error:
             raise _refused(error) from None
         return {"key": self._described(key)}
 
-    def _custodian(self) -> tuple[str, Custodian]:
-        key = administrator(self._keyring)
-        custodian = Custodian(
+    def _custodian(self) -> tuple[str, KeyAdministrator]:
+        key = administrator(self._verifier)
+        custodian = KeyAdministrator(
             self._store, actor=key.id, today=self._today(), application=key.application
         )
         return key.application, custodian
 
-    def _issued(self, issued: Issued, **more: Any) -> Answer:
+    def _issued(self, issued: IssuedKey, **more: Any) -> Answer:
         answer = {"key": self._described(issued.key), "token": issued.token, **more}
         return answer, 201, {"Cache-Control": "no-store"}  # nobody keeps a token by accident
 
     def _described(self, key: StoredKey) -> dict[str, Any]:
-        return described(key, self._today())
+        return key_as_json(key, self._today())
 
     def _today(self) -> int:
         return epoch_at(self._clock())
 
 
 def blueprint(
-    store: Store, catalogue: Catalogue, keyring: Keyring, clock: Callable[[], float]
+    store: Store, catalogue: Catalogue, verifier: KeyVerifier, clock: Callable[[], float]
 ) -> Blueprint:
     """The routes."""
     routes = Blueprint("administration", __name__)
-    administration = Administration(store, catalogue, keyring, clock)
+    administration = Administration(store, catalogue, verifier, clock)
     post = {"methods": ["POST"]}
     routes.add_url_rule("/v1/metrics", view_func=administration.register, **post)
     routes.add_url_rule("/v1/keys", view_func=administration.keys)
@@ -217,6 +221,6 @@ def _malformed(error: ParameterError) -> ProblemError:
     return ProblemError("malformed_request", f"{error}.")
 
 
-def _refused(error: NoSuchKeyError | KeyRefusedError) -> ProblemError:
+def _refused(error: NoSuchKeyError | KeyStateError) -> ProblemError:
     code = "no_such_key" if isinstance(error, NoSuchKeyError) else "key_refused"
     return ProblemError(code, f"{error}.")

@@ -14,21 +14,21 @@ from deniable_aggregator.http.problems import ProblemError
 if TYPE_CHECKING:
     from deniable_aggregator.api.query_service import Reading
     from deniable_aggregator.config.settings import Settings
-    from deniable_aggregator.security.keys import Keyring
+    from deniable_aggregator.security.keys import KeyVerifier
 
 
-def blueprint(reading: Reading, keyring: Keyring, settings: Settings) -> Blueprint:
+def blueprint(reading: Reading, verifier: KeyVerifier, settings: Settings) -> Blueprint:
     """The routes."""
     routes = Blueprint("reading", __name__)
 
     def metrics() -> dict[str, Any]:
-        return reading.metrics(reader(keyring).application)
+        return reading.metrics(reader(verifier).application)
 
     def status() -> dict[str, Any]:
-        return reading.status(reader(keyring).application)
+        return reading.status(reader(verifier).application)
 
     def estimate(name: str) -> dict[str, Any]:
-        key = reader(keyring)
+        key = reader(verifier)
         parameters.only(
             "since",
             "until",

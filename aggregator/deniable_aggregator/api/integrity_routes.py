@@ -14,15 +14,15 @@ from deniable_aggregator.http.problems import ProblemError
 
 if TYPE_CHECKING:
     from deniable_aggregator.api.query_service import Reading
-    from deniable_aggregator.security.keys import Keyring
+    from deniable_aggregator.security.keys import KeyVerifier
 
 
-def blueprint(reading: Reading, keyring: Keyring) -> Blueprint:
+def blueprint(reading: Reading, verifier: KeyVerifier) -> Blueprint:
     """The route."""
     routes = Blueprint("poisoning", __name__)
 
     def health(name: str) -> dict[str, Any]:
-        key = reader(keyring)
+        key = reader(verifier)
         parameters.only("since", "until")
         since, until = parameters.day("since"), parameters.day("until")
         if since is not None and until is not None and since > until:

@@ -12,7 +12,7 @@ from deniable_aggregator.estimation.inputs import Gathered, gather
 from deniable_aggregator.estimation.options import Asked
 from deniable_aggregator.http.outdated import outdated
 from deniable_aggregator.http.problems import ProblemError
-from deniable_aggregator.ingest.receiver import UNKNOWN
+from deniable_aggregator.ingest.receiver import NO_APPLICATION
 from deniable_aggregator.integrity import report as poisoning
 from deniable_aggregator.integrity.examiner import Examiner
 from deniable_aggregator.integrity.slice_medians import add_medians
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from deniable_aggregator.catalog import Catalogue, Entry
     from deniable_aggregator.config.settings import Settings
     from deniable_aggregator.estimation.options import Options
-    from deniable_aggregator.ingest.receiver import Ingest
-    from deniable_aggregator.operations.fold import Folder
+    from deniable_aggregator.ingest.receiver import UploadReceiver
+    from deniable_aggregator.operations.fold import InboxFold
     from deniable_aggregator.statistics.reconstruction import Reconstruction
     from deniable_aggregator.store import Store
 
@@ -52,7 +52,7 @@ class Reading:
     Args:
         store: the store.
         catalogue: the registered metrics.
-        folder: counts what is pending before an answer.
+        inbox_fold: counts what is pending before an answer.
         ingest: knows what was accepted and refused.
         settings: limits.
         clock: seconds since 1970.
@@ -63,14 +63,14 @@ class Reading:
         *,
         store: Store,
         catalogue: Catalogue,
-        folder: Folder,
-        ingest: Ingest,
+        inbox_fold: InboxFold,
+        ingest: UploadReceiver,
         settings: Settings,
         clock: Callable[[], float],
     ) -> None:
         self._store = store
         self._catalogue = catalogue
-        self._folder = folder
+        self._inbox_fold = inbox_fold
         self._ingest = ingest
         self._settings = settings
         self._clock = clock
@@ -101,7 +101,7 @@ class Reading:
         entries = self._catalogue.of(application)
         digests = [entry.spec.digest for entry in entries]
         backlog = self._store.inbox.backlog(digests)
-        counts = dict(self._ingest.counts(application))
+        counts = dict(self._ingest.outcome_counts(application))
         return {
             "application": application,
             "today": _day(epoch_at(self._clock())),
@@ -110,7 +110,7 @@ class Reading:
                 "accepted": counts.pop("accepted", 0),
                 "duplicate": counts.pop("duplicate", 0),
                 "refused": dict(sorted(counts.items())),
-                "refused_without_key": sum(self._ingest.counts(UNKNOWN).values()),
+                "refused_without_key": sum(self._ingest.outcome_counts(NO_APPLICATION).values()),
             },
             "inbox": {
                 "rows": sum(each.rows for each in backlog),
@@ -203,7 +203,7 @@ class Reading:
         if not entries:
             raise ProblemError("unknown_metric", "GET /v1/metrics lists the metrics of this key.")
         try:
-            self._folder.fold(seconds=FOLD_SECONDS)
+            self._inbox_fold.fold(seconds=FOLD_SECONDS)
         except StoreUnavailableError as error:
             # A full disk stops counting, not reading: the answer says what is pending.
             log.error("not everything was counted before an answer: %s", error)
@@ -219,7 +219,7 @@ class Reading:
         found = {
             epoch
             for entry in entries
-            for epoch in self._store.tallies.by_epoch(entry.spec.digest, first, last)
+            for epoch in self._store.tallies.reports_by_day(entry.spec.digest, first, last)
         }
         return [FIRST_DAY + timedelta(epoch) for epoch in sorted(found)]
 
@@ -230,7 +230,7 @@ class Reading:
     def excluded(self, entries: Sequence[Entry], since: date, until: date) -> int:
         """How many reports of a metric's forms are left out: their keys are excluded."""
         digests = [entry.spec.digest for entry in entries]
-        return self._store.tallies.excluded(digests, _epoch(since), _epoch(until))
+        return self._store.tallies.excluded_reports(digests, _epoch(since), _epoch(until))
 
     def require_reports(self, name: str, gathered: Gathered) -> None:
         """Refuses to say anything about days without reports.

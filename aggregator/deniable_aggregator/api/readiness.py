@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from flask import Blueprint
 
 from deniable_aggregator.http.problems import RETRY_SECONDS, ProblemError
-from deniable_aggregator.operations.probe import Lookout, SilentError
+from deniable_aggregator.operations.probe import ProbeTimeoutError, SharedProbe
 from deniable_aggregator.store import StoreMovedError, StoreRefusedError, StoreUnavailableError
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ class Health:
         self._settings = settings
         self.days_ahead = days_ahead
         self._found: Mapping[str, str] = {}
-        self._lookout = Lookout(self._check, "deniable-looking", monotonic)
+        self._lookout = SharedProbe(self._check, "deniable-looking", monotonic)
 
     def checks(self, patience_seconds: float | None = None) -> Mapping[str, str]:
         """Each thing that was looked at: ``ok``, or what is wrong; at most a second old.
@@ -72,9 +72,9 @@ class Health:
         """
         patience = PATIENCE_SECONDS if patience_seconds is None else patience_seconds
         try:
-            found = self._lookout.ask(patience_seconds=patience, fresh_seconds=CACHE_SECONDS)
+            found = self._lookout.result(timeout_seconds=patience, max_age_seconds=CACHE_SECONDS)
             self._found = found
-        except SilentError as error:
+        except ProbeTimeoutError as error:
             log.error("the store does not answer")
             found = {**self._found, "database": str(error)}
         return {"draining": "the server was told to end" if self.draining else OK, **found}
@@ -91,7 +91,7 @@ class Health:
     def _database(self) -> str:
         try:
             # A write transaction like any other, though it finds nothing to change.
-            self._store.keys.used((), 0)
+            self._store.keys.mark_used((), 0)
         except StoreMovedError as error:
             return str(error)
         except StoreUnavailableError:

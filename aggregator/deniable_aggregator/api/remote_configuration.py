@@ -22,18 +22,18 @@ from deniable_shared.remote import MAX_DOCUMENT_BYTES, PATH, RemoteConfiguration
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from deniable_aggregator.security.keys import Keyring
+    from deniable_aggregator.security.keys import KeyVerifier
     from deniable_aggregator.store import Store
 
 MEDIA_TYPE: Final = "application/json"
 
 
-def blueprint(store: Store, keyring: Keyring, clock: Callable[[], float]) -> Blueprint:
+def blueprint(store: Store, verifier: KeyVerifier, clock: Callable[[], float]) -> Blueprint:
     """The routes."""
     routes = Blueprint("remote", __name__)
 
     def hand_out() -> Response:
-        key = authenticated(keyring, request.headers.get("Authorization", ""), *SCOPES)
+        key = authenticated(verifier, request.headers.get("Authorization", ""), *SCOPES)
         document = store.remote.find(key.application)
         if document is None:
             raise ProblemError(
@@ -43,7 +43,7 @@ def blueprint(store: Store, keyring: Keyring, clock: Callable[[], float]) -> Blu
         return Response(document, content_type=MEDIA_TYPE)
 
     def publish() -> dict[str, Any]:
-        key = administrator(keyring)
+        key = administrator(verifier)
         request.max_content_length = MAX_DOCUMENT_BYTES
         document = request.get_data(cache=False)
         configuration = _read(document)

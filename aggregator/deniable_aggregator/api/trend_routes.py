@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from deniable_aggregator.catalog import Entry
     from deniable_aggregator.config.settings import Settings
     from deniable_aggregator.estimation.combination import About
-    from deniable_aggregator.security.keys import Keyring
+    from deniable_aggregator.security.keys import KeyVerifier
     from deniable_aggregator.statistics.intervals import Correction, Interval
     from deniable_aggregator.trends.series import By
 
@@ -36,12 +36,12 @@ _ITEM: Final = "item"
 _WANTED: Final = 'Send JSON: {"candidates": ["...", ...]}, and no item in the query.'
 
 
-def blueprint(reading: Reading, keyring: Keyring, settings: Settings) -> Blueprint:
+def blueprint(reading: Reading, verifier: KeyVerifier, settings: Settings) -> Blueprint:
     """The routes."""
     routes = Blueprint("trends", __name__)
 
     def series_of(name: str) -> dict[str, Any]:
-        key = reader(keyring)
+        key = reader(verifier)
         parameters.only("by", "since", "until", "about", "interval", "top", several=_ITEM)
         asked, top = _asked(settings), parameters.top()
         since, until = parameters.day("since"), parameters.day("until")
@@ -76,7 +76,7 @@ def blueprint(reading: Reading, keyring: Keyring, settings: Settings) -> Bluepri
         }
 
     def change_between(name: str) -> dict[str, Any]:
-        key = reader(keyring)
+        key = reader(verifier)
         parameters.only("before", "after", "about", "interval", "correction", "top", several=_ITEM)
         asked, top = _asked(settings), parameters.top()
         before, after = _span("before"), _span("after")

@@ -24,7 +24,7 @@ from deniable_aggregator.cli.render.output import (
 from deniable_aggregator.cli.support.store_option import store_option
 from deniable_aggregator.dates import format_day
 from deniable_aggregator.store import Store
-from deniable_aggregator.store.backends.opening import existing
+from deniable_aggregator.store.backends.opening import require_existing
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -53,7 +53,7 @@ def show(store: str, last: int | None, as_json: bool) -> None:
     The actor is the id of a key, see deniable keys list, or "command line" for somebody on the
     store itself.
     """
-    existing(store)
+    require_existing(store)
     with closing(Store(store)) as opened:
         entries = list(opened.audit.entries()) if last is None else opened.audit.last(last)
     if as_json:
@@ -95,7 +95,7 @@ def verify_log(store: str, head: str | None, as_json: bool) -> None:
     give it with --head the next time. The status is 1 if the log is not what it was.
     """
     kept = None if head is None else _head(head)
-    existing(store)
+    require_existing(store)
     with closing(Store(store)) as opened:
         verdict = verify_chain(opened.audit.entries(), kept)
     problem = _problem(verdict, head)

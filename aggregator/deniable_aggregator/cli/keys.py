@@ -26,12 +26,12 @@ from deniable_aggregator.dates import format_day, parse_day
 from deniable_aggregator.security.key_administration import (
     DEFAULT_OVERLAP_DAYS,
     MAX_OVERLAP_DAYS,
-    Custodian,
-    described,
+    KeyAdministrator,
+    key_as_json,
 )
 from deniable_aggregator.security.keys import SCOPES
 from deniable_aggregator.store import Store
-from deniable_aggregator.store.backends.opening import existing
+from deniable_aggregator.store.backends.opening import require_existing
 from deniable_shared.periods import epoch_at
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
     from rich.table import Table
 
-    from deniable_aggregator.security.keys import Issued
+    from deniable_aggregator.security.keys import IssuedKey
     from deniable_aggregator.store import StoredKey
 
 _SHOWN_ONCE = "This token is shown once and kept nowhere:"
@@ -218,13 +218,13 @@ def keys_table(keys: Sequence[Mapping[str, Any]], width: int = UNBROKEN) -> Tabl
 @contextmanager
 def _custodian(
     store: str, *, application: str | None = None, new: bool = False
-) -> Iterator[Custodian]:
+) -> Iterator[KeyAdministrator]:
     """Somebody at the command line, who may do everything."""
     if not new:
-        existing(store)
+        require_existing(store)
     opened = Store(store)
     try:
-        yield Custodian(opened, actor=COMMAND_LINE, today=_today(), application=application)
+        yield KeyAdministrator(opened, actor=COMMAND_LINE, today=_today(), application=application)
     finally:
         opened.close()
 
@@ -243,7 +243,7 @@ def _state(key: Mapping[str, Any], width: int) -> str:
     return comma.join(space.join(filter(None, state)) for state in states)
 
 
-def _successor(issued: Issued) -> str:
+def _successor(issued: IssuedKey) -> str:
     key = issued.key
     end = "without an end" if key.expires is None else f"until {format_day(key.expires)}"
     return f"its successor {key.id} {end}"
@@ -257,7 +257,7 @@ def _tell(key: StoredKey, as_json: bool, words: str) -> None:
 
 
 def _described(key: StoredKey) -> dict[str, Any]:
-    return described(key, _today())
+    return key_as_json(key, _today())
 
 
 def _today() -> int:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from deniable_aggregator.cli.support.settings_options import settings_options
-from deniable_aggregator.server.log_format import dictconfig
+from deniable_aggregator.server.log_format import logging_config
 from deniable_aggregator.server.runner import serve as run
 
 if TYPE_CHECKING:
@@ -28,5 +28,5 @@ def serve(loaded: Configuration) -> None:
     holds, deniable config example prints such a file.
     """
     settings = loaded.settings
-    dictConfig(dictconfig(settings.log_format, settings.log_level))
+    dictConfig(logging_config(settings.log_format, settings.log_level))
     run(settings)

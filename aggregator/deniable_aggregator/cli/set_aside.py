@@ -14,14 +14,14 @@ from deniable_aggregator.cli.render.output import close_table, json_option, prin
 from deniable_aggregator.cli.support.store_option import store_option
 from deniable_aggregator.dates import format_day
 from deniable_aggregator.store import Store
-from deniable_aggregator.store.backends.opening import existing
+from deniable_aggregator.store.backends.opening import require_existing
 from deniable_shared.periods import epoch_at
 from deniable_shared.wire import DIGEST_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from deniable_aggregator.store import Aside, Pile
+    from deniable_aggregator.store import SetAsideGroup, SetAsideRows
 
 
 def _digest(_: click.Context, __: click.Parameter, text: str | None) -> bytes | None:
@@ -54,7 +54,7 @@ def set_aside_group() -> None:
 def list_set_aside(store: str, as_json: bool) -> None:
     """Shows what was set aside: of which metrics and days, how much, and why."""
     with _aside(store) as aside:
-        piles = [_described(pile) for pile in aside.piles()]
+        piles = [_described(pile) for pile in aside.groups()]
     if as_json:
         print_json({"set_aside": piles})
         return
@@ -97,12 +97,12 @@ def _settle(
     store: str,
     digest: bytes | None,
     what: str,
-    act: Callable[[Aside], Callable[..., int]],
+    act: Callable[[SetAsideRows], Callable[..., int]],
     as_json: bool,
 ) -> None:
     today = epoch_at(time.time())
     with _aside(store) as aside:
-        chosen = [pile.digest for pile in aside.piles() if digest in {None, pile.digest}]
+        chosen = [pile.digest for pile in aside.groups() if digest in {None, pile.digest}]
         rows = sum(act(aside)(each, day=today, actor=COMMAND_LINE) for each in chosen)
     if as_json:
         print_json({"done": what, "rows": rows})
@@ -111,13 +111,13 @@ def _settle(
 
 
 @contextmanager
-def _aside(store: str) -> Iterator[Aside]:
-    existing(store)
+def _aside(store: str) -> Iterator[SetAsideRows]:
+    require_existing(store)
     with closing(Store(store)) as opened:
-        yield opened.aside
+        yield opened.set_aside
 
 
-def _described(pile: Pile) -> dict[str, Any]:
+def _described(pile: SetAsideGroup) -> dict[str, Any]:
     return {
         "digest": pile.digest.hex(),
         "application": pile.application,

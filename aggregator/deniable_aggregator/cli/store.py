@@ -17,7 +17,7 @@ from deniable_aggregator.cli.render.output import json_option, print_json, print
 from deniable_aggregator.cli.set_aside import set_aside_group
 from deniable_aggregator.cli.support.store_option import store_option
 from deniable_aggregator.dates import format_day
-from deniable_aggregator.store.backends.opening import shown
+from deniable_aggregator.store.backends.opening import display_name
 from deniable_aggregator.store.maintenance.backup import backup, restore
 from deniable_aggregator.store.maintenance.summary import summary
 from deniable_aggregator.store.maintenance.transfer import export_store, import_store
@@ -82,11 +82,11 @@ def migrate_store(store: str, as_json: bool) -> None:
 
     done = migrate(store)
     if as_json:
-        print_json({"store": shown(store), **done._asdict()})
+        print_json({"store": display_name(store), **done._asdict()})
     elif done.before == done.after:
-        click.echo(f"{shown(store)} has the newest schema, {done.after}, already")
+        click.echo(f"{display_name(store)} has the newest schema, {done.after}, already")
     else:
-        click.echo(f"migrated {shown(store)} from schema {done.before} to {done.after}")
+        click.echo(f"migrated {display_name(store)} from schema {done.before} to {done.after}")
 
 
 @store_group.command("backup", short_help="Copies the store into FILE while the server runs.")
@@ -166,8 +166,13 @@ def _progress(label: str) -> Iterator[Callable[[int, int], None]]:
 
 def _tell(as_json: bool, what: str, target: str, file: Path, **more: Any) -> None:
     if as_json:
-        done = {"store": shown(target), "file": str(file), "bytes": file.stat().st_size, **more}
+        done = {
+            "store": display_name(target),
+            "file": str(file),
+            "bytes": file.stat().st_size,
+            **more,
+        }
         print_json({"done": what, **done})
         return
     words = "from" if what in {"restored", "imported"} else "to"
-    click.echo(f"{what} {shown(target)} {words} {file}")
+    click.echo(f"{what} {display_name(target)} {words} {file}")

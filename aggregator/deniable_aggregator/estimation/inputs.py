@@ -58,7 +58,7 @@ def gather(store: Store, entries: Sequence[Entry], since: int, until: int) -> Ga
         sum_ = store.tallies.total(spec.digest, entry.tally.cells, since, until)
         if sum_.reports:
             tallies.append((spec, sum_.cells))
-            epochs = store.tallies.by_epoch(spec.digest, since, until)
+            epochs = store.tallies.reports_by_day(spec.digest, since, until)
             periods[spec.digest] = by_period(spec, epochs)
     digests = [entry.spec.digest for entry in entries]
-    return Gathered(tallies, periods, store.tallies.excluded(digests, since, until))
+    return Gathered(tallies, periods, store.tallies.excluded_reports(digests, since, until))

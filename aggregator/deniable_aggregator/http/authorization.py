@@ -11,14 +11,14 @@ from deniable_aggregator.http.problems import ProblemError
 from deniable_aggregator.security.keys import ExpiredKeyError
 
 if TYPE_CHECKING:
-    from deniable_aggregator.security.keys import Key, Keyring
+    from deniable_aggregator.security.keys import Key, KeyVerifier
 
 
-def authenticated(keyring: Keyring, authorization: str, *scopes: str) -> Key:
+def authenticated(verifier: KeyVerifier, authorization: str, *scopes: str) -> Key:
     """The key of a request, if it has one of these scopes.
 
     Args:
-        keyring: verifies tokens.
+        verifier: verifies tokens.
         authorization: the header of that name.
         scopes: what the key must allow: one of these.
 
@@ -27,7 +27,7 @@ def authenticated(keyring: Keyring, authorization: str, *scopes: str) -> Key:
     """
     kind, _, token = authorization.partition(" ")
     try:
-        key = keyring.verify(token.strip()) if kind.lower() == "bearer" else None
+        key = verifier.verify(token.strip()) if kind.lower() == "bearer" else None
     except ExpiredKeyError as error:
         raise ProblemError(
             "expired_key",
@@ -54,11 +54,11 @@ def unknown_key() -> ProblemError:
     )
 
 
-def reader(keyring: Keyring) -> Key:
+def reader(verifier: KeyVerifier) -> Key:
     """The key of Flask's current request, which must allow reading."""
-    return authenticated(keyring, request.headers.get("Authorization", ""), "read", "admin")
+    return authenticated(verifier, request.headers.get("Authorization", ""), "read", "admin")
 
 
-def administrator(keyring: Keyring) -> Key:
+def administrator(verifier: KeyVerifier) -> Key:
     """The key of Flask's current request, which must allow administration."""
-    return authenticated(keyring, request.headers.get("Authorization", ""), "admin")
+    return authenticated(verifier, request.headers.get("Authorization", ""), "admin")

@@ -8,13 +8,13 @@ from deniable_aggregator.catalog import OUTDATED
 from deniable_aggregator.http.problems import ProblemError
 
 if TYPE_CHECKING:
-    from deniable_aggregator.store import Unreadable
+    from deniable_aggregator.store import UnreadableMetric
 
 
 RETRY_SECONDS: Final = 60
 
 
-def outdated(metric: Unreadable) -> ProblemError:
+def outdated(metric: UnreadableMetric) -> ProblemError:
     """The problem of a metric that this server cannot count, though another one may."""
     return ProblemError(
         "server_outdated",

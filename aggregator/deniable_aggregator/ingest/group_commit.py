@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
     from deniable_shared.wire import Upload
 
-GATHER_SECONDS: Final = 0.003
+GROUP_WINDOW_SECONDS: Final = 0.003
 """How long the first upload of a group waits for others, at most."""
 
-MOST_AWAITED: Final = 64
+MAX_AWAITED_UPLOADS: Final = 64
 """A larger group is not waited for: what a commit costs is shared by enough of them."""
 
 UPLOAD_OVERHEAD_BYTES: Final = 1_024
@@ -34,7 +34,7 @@ class OverloadedError(Exception):
     """The queue is full, or the disk did not answer in time. Sending again is always safe."""
 
 
-class Load(NamedTuple):
+class QueueLoad(NamedTuple):
     """What waits.
 
     Attributes:
@@ -46,39 +46,39 @@ class Load(NamedTuple):
     queued_bytes: int
 
 
-class Pending:
+class PendingUpload:
     """An upload on its way to the disk.
 
     Args:
         upload: the upload.
         key_id: the id of the write key that it came with.
-        tell: called once it is known what became of this upload, and of others with the same
-            `tell` at once; from the writer's thread.
+        on_done: called once it is known what became of this upload, and of others with the same
+            `on_done` at once; from the writer's thread.
         ticket: whatever the caller wants to find again.
 
     Attributes:
         abandoned: set by a caller who waits no longer; it is not written, if that is not too late.
     """
 
-    __slots__ = ("_outcome", "abandoned", "key_id", "size", "tell", "ticket", "upload")
+    __slots__ = ("_outcome", "abandoned", "context", "key_id", "on_done", "size", "upload")
 
     def __init__(
         self,
         upload: Upload,
         key_id: str,
-        tell: Callable[[Sequence[Pending]], object],
-        ticket: Any = None,
+        on_done: Callable[[Sequence[PendingUpload]], object],
+        context: Any = None,
     ) -> None:
         self.upload = upload
         self.key_id = key_id
-        self.tell = tell
-        self.ticket = ticket
+        self.on_done = on_done
+        self.context = context
         self.size = UPLOAD_OVERHEAD_BYTES + sum(len(part.payload) for part in upload.parts)
         self.abandoned = False
         self._outcome: Outcome | None = None
 
     def outcome(self) -> Outcome:
-        """What became of it, once `tell` was called.
+        """What became of it, once `on_done` was called.
 
         Raises:
             StoreUnavailableError: if the store failed; nothing was stored.
@@ -87,12 +87,12 @@ class Pending:
             raise StoreUnavailableError("the commit failed")
         return self._outcome
 
-    def settle(self, outcome: Outcome) -> None:
+    def set_outcome(self, outcome: Outcome) -> None:
         """Notes what became of it."""
         self._outcome = outcome
 
 
-class Writer:
+class GroupCommitWriter:
     """One thread that commits whatever has come together.
 
     A commit takes all that waits, and so little may wait that nobody waits for more than the
@@ -119,13 +119,13 @@ class Writer:
         self, store: Store, *, queue_uploads: int, queue_bytes: int, queue_seconds: float
     ) -> None:
         self._store = store
-        self._most_uploads = queue_uploads
-        self._most_bytes = queue_bytes
-        self._seconds = queue_seconds
-        self._change = threading.Condition(threading.Lock())
-        self._queue: list[Pending] = []
-        self._size = 0
-        self._awaited = 1
+        self._max_uploads = queue_uploads
+        self._max_bytes = queue_bytes
+        self._wait_seconds = queue_seconds
+        self._changed = threading.Condition(threading.Lock())
+        self._queue: list[PendingUpload] = []
+        self._queued_bytes = 0
+        self._awaited_uploads = 1
         self._closed = False
         self.commit_seconds = Histogram(SECONDS)
         self.commit_uploads = Histogram(SIZES)
@@ -133,22 +133,22 @@ class Writer:
         self._thread = threading.Thread(target=self._run, name="deniable-writer", daemon=True)
         self._thread.start()
 
-    def submit(self, pending: Pending) -> None:
+    def submit(self, pending: PendingUpload) -> None:
         """Hands an upload over without waiting for it.
 
         Raises:
             OverloadedError: if the queue is full.
             StoreUnavailableError: if the writer is closed.
         """
-        with self._change:
+        with self._changed:
             if self._closed:
                 raise StoreUnavailableError("the server is shutting down")
             if not self.has_room(pending.size):
                 raise OverloadedError
-            self._size += pending.size
+            self._queued_bytes += pending.size
             self._queue.append(pending)
-            if len(self._queue) in (1, self._awaited):
-                self._change.notify()
+            if len(self._queue) in (1, self._awaited_uploads):
+                self._changed.notify()
 
     def has_room(self, size: int) -> bool:
         """Whether an upload of this size would be taken now; a moment later it may not be.
@@ -158,7 +158,7 @@ class Writer:
         """
         waiting = len(self._queue)
         return not waiting or (
-            waiting < self._most_uploads and self._size + size <= self._most_bytes
+            waiting < self._max_uploads and self._queued_bytes + size <= self._max_bytes
         )
 
     def write(self, upload: Upload, key_id: str) -> Outcome:
@@ -176,46 +176,47 @@ class Writer:
         # Held until the outcome is known: the cheapest way to wait for another thread.
         done = threading.Lock()
         done.acquire()
-        pending = Pending(upload, key_id, lambda _: done.release())
+        pending = PendingUpload(upload, key_id, lambda _: done.release())
         self.submit(pending)
-        if not done.acquire(timeout=self._seconds):
+        if not done.acquire(timeout=self._wait_seconds):
             pending.abandoned = True
             raise OverloadedError
         return pending.outcome()
 
-    def load(self) -> Load:
+    def load(self) -> QueueLoad:
         """What waits for the next commit."""
-        with self._change:
-            return Load(len(self._queue), self._size)
+        with self._changed:
+            return QueueLoad(len(self._queue), self._queued_bytes)
 
     def close(self) -> None:
         """Commits what is waiting and ends the thread."""
-        with self._change:
+        with self._changed:
             self._closed = True
-            self._change.notify()
+            self._changed.notify()
         self._thread.join(CLOSE_SECONDS)
 
     def _run(self) -> None:
-        while group := self._gather():
+        while group := self._next_group():
             self._commit([pending for pending in group if not pending.abandoned])
             told = defaultdict(list)
             for pending in group:
-                told[pending.tell].append(pending)
-            for tell, pendings in told.items():
-                tell(pendings)
+                told[pending.on_done].append(pending)
+            for on_done, pendings in told.items():
+                on_done(pendings)
 
-    def _gather(self) -> list[Pending]:
+    def _next_group(self) -> list[PendingUpload]:
         """The uploads of the next commit; none when the writer is closed and all are written."""
-        with self._change:
-            self._change.wait_for(lambda: self._queue or self._closed)
-            self._change.wait_for(
-                lambda: len(self._queue) >= self._awaited or self._closed, GATHER_SECONDS
+        with self._changed:
+            self._changed.wait_for(lambda: self._queue or self._closed)
+            self._changed.wait_for(
+                lambda: len(self._queue) >= self._awaited_uploads or self._closed,
+                GROUP_WINDOW_SECONDS,
             )
-            group, self._queue, self._size = self._queue, [], 0
-            self._awaited = max(1, min(len(group), MOST_AWAITED))
+            group, self._queue, self._queued_bytes = self._queue, [], 0
+            self._awaited_uploads = max(1, min(len(group), MAX_AWAITED_UPLOADS))
         return group
 
-    def _commit(self, group: list[Pending]) -> None:
+    def _commit(self, group: list[PendingUpload]) -> None:
         if not group:
             return
         start = time.monotonic()
@@ -232,6 +233,6 @@ class Writer:
             log.error("a group of %d uploads failed: %s", len(group), type(error).__name__)
             return
         for pending, outcome in zip(group, outcomes, strict=True):
-            pending.settle(outcome)
-        self.commit_seconds.note(time.monotonic() - start)
-        self.commit_uploads.note(len(group))
+            pending.set_outcome(outcome)
+        self.commit_seconds.observe(time.monotonic() - start)
+        self.commit_uploads.observe(len(group))

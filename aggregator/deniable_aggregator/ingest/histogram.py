@@ -26,14 +26,14 @@ class Histogram:
         self._sum = 0.0
         self._lock = threading.Lock()
 
-    def note(self, value: float) -> None:
+    def observe(self, value: float) -> None:
         """Counts a value."""
         place = bisect_left(self.bounds, value)
         with self._lock:
             self._counts[place] += 1
             self._sum += value
 
-    def read(self) -> tuple[list[int], float]:
+    def snapshot(self) -> tuple[list[int], float]:
         """How many values were within each bound and the one before it, then above all; the sum."""
         with self._lock:
             return list(self._counts), self._sum

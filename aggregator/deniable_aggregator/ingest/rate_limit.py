@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from limits import RateLimitItem
 
 MEMORY: Final = "memory://"
-COMPLAINT_SECONDS: Final = 60.0
+LOG_INTERVAL_SECONDS: Final = 60.0
 """A counter that cannot be reached is mentioned this often."""
 
 log = logging.getLogger("deniable_aggregator")
@@ -35,17 +35,17 @@ class RateLimiter:
     """
 
     def __init__(self, rate: str, store: str = MEMORY) -> None:
-        self.remote = bool(rate) and store != MEMORY
-        self._complained = -math.inf
-        self._item: RateLimitItem | None = None
+        self.is_remote = bool(rate) and store != MEMORY
+        self._last_logged = -math.inf
+        self._limit: RateLimitItem | None = None
         if not rate:
             return
         # Only here, as most servers limit at their proxy, and this takes a while to import.
         from limits.storage import storage_from_string
         from limits.strategies import SlidingWindowCounterRateLimiter
 
-        self._item = _parsed(rate)
-        self._window = SlidingWindowCounterRateLimiter(_opened(storage_from_string, store))
+        self._limit = _parse_rate(rate)
+        self._window = SlidingWindowCounterRateLimiter(_open_storage(storage_from_string, store))
 
     def hit(self, key_id: str) -> None:
         """Counts one upload of a key.
@@ -53,26 +53,26 @@ class RateLimiter:
         Raises:
             ProblemError: ``rate_limited``, if it is one too many; then it does not count.
         """
-        if self._item is None:
+        if self._limit is None:
             return
         try:
-            if self._window.hit(self._item, key_id):
+            if self._window.hit(self._limit, key_id):
                 return
-            reset = self._window.get_window_stats(self._item, key_id).reset_time
+            reset = self._window.get_window_stats(self._limit, key_id).reset_time
         except Exception as error:  # noqa: BLE001  whatever the counter's driver raises
-            self._complain(error)
+            self._log_failure(error)
             return
         seconds = max(1, math.ceil(reset - time.time()))
         raise ProblemError(
             "rate_limited",
-            f"This key may send {self._item}. Send the same bytes again later.",
+            f"This key may send {self._limit}. Send the same bytes again later.",
             headers={"Retry-After": str(seconds)},
         )
 
-    def _complain(self, error: Exception) -> None:
+    def _log_failure(self, error: Exception) -> None:
         now = time.monotonic()
-        if now - self._complained >= COMPLAINT_SECONDS:
-            self._complained = now
+        if now - self._last_logged >= LOG_INTERVAL_SECONDS:
+            self._last_logged = now
             log.error("rates are not limited, their counter fails: %s", type(error).__name__)
 
 
@@ -83,10 +83,10 @@ def check_rate(rate: str) -> None:
         ParameterError: if a rate cannot be read.
     """
     if rate:
-        _parsed(rate)
+        _parse_rate(rate)
 
 
-def _parsed(rate: str) -> RateLimitItem:
+def _parse_rate(rate: str) -> RateLimitItem:
     from limits import parse
 
     try:
@@ -95,7 +95,7 @@ def _parsed(rate: str) -> RateLimitItem:
         raise ParameterError("rate_limit", "a rate like 10000/minute", rate) from None
 
 
-def _opened(open_storage: Any, store: str) -> Any:
+def _open_storage(open_storage: Any, store: str) -> Any:
     options = {} if store == MEMORY else {"socket_timeout": 1.0, "socket_connect_timeout": 1.0}
     try:
         return open_storage(store, **options)

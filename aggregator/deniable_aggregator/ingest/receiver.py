@@ -24,32 +24,32 @@ if TYPE_CHECKING:
 
     from deniable_aggregator.catalog import Catalogue
     from deniable_aggregator.config.settings import Settings
-    from deniable_aggregator.ingest.group_commit import Writer
+    from deniable_aggregator.ingest.group_commit import GroupCommitWriter
     from deniable_aggregator.ingest.rate_limit import RateLimiter
-    from deniable_aggregator.security.keys import Key, Keyring
+    from deniable_aggregator.security.keys import Key, KeyVerifier
 
 PATH: Final = "/v1/reports"
 FUTURE_DAYS: Final = 1
 """A device's clock may be a day ahead."""
 
-DOUBT_SECONDS: Final = 600
+CLOCK_RETRY_SECONDS: Final = 600
 
-COUNTED: Final = {Outcome.STORED: "accepted", Outcome.DUPLICATE: "duplicate"}
+OUTCOME_NAMES: Final = {Outcome.STORED: "accepted", Outcome.DUPLICATE: "duplicate"}
 
-UNKNOWN: Final = ""
+NO_APPLICATION: Final = ""
 """Refusals of requests without a valid key belong to no application."""
 
 
-class Ingest:
+class UploadReceiver:
     """Checks uploads, hands them to the writer, and counts what became of them.
 
     The counts are of this process since it started; they name reasons, never senders.
 
     Args:
-        keyring: verifies write keys.
+        verifier: verifies write keys.
         catalogue: the registered metrics.
         writer: makes uploads durable.
-        limiter: how often a key may send.
+        rate_limiter: how often a key may send.
         settings: limits.
         clock: seconds since 1970.
         days_ahead: by how many days the clock is ahead of what is believed.
@@ -61,18 +61,18 @@ class Ingest:
     def __init__(
         self,
         *,
-        keyring: Keyring,
+        verifier: KeyVerifier,
         catalogue: Catalogue,
-        writer: Writer,
-        limiter: RateLimiter,
+        writer: GroupCommitWriter,
+        rate_limiter: RateLimiter,
         settings: Settings,
         clock: Callable[[], float],
         days_ahead: Callable[[], int] = lambda: 0,
     ) -> None:
-        self._keyring = keyring
+        self._verifier = verifier
         self._catalogue = catalogue
         self._writer = writer
-        self._limiter = limiter
+        self._rate_limiter = rate_limiter
         self._settings = settings
         self._clock = clock
         self._days_ahead = days_ahead
@@ -80,26 +80,26 @@ class Ingest:
         self._counts: Counter[tuple[str, str]] = Counter()
         self.seconds = Histogram(SECONDS)
 
-    def counts(self, application: str) -> Mapping[str, int]:
+    def outcome_counts(self, application: str) -> Mapping[str, int]:
         """How many uploads of an application were accepted, duplicates, or refused, by code."""
         with self._lock:
             return {what: n for (whose, what), n in self._counts.items() if whose == application}
 
-    def all_counts(self) -> Mapping[tuple[str, str], int]:
+    def all_outcome_counts(self) -> Mapping[tuple[str, str], int]:
         """The same for all applications, each count by application and what became of uploads."""
         with self._lock:
             return dict(self._counts)
 
-    def remembered(self, authorization: str) -> Key | None:
+    def cached_key(self, authorization: str) -> Key | None:
         """The key of a request, if it is a write key that is known without asking the store."""
         kind, _, token = authorization.partition(" ")
-        key = self._keyring.remembered(token.strip()) if kind.lower() == "bearer" else None
+        key = self._verifier.cached(token.strip()) if kind.lower() == "bearer" else None
         return key if key is not None and key.scope == "write" else None
 
-    def unknown(self, authorization: str) -> bool:
+    def lacks_valid_key(self, authorization: str) -> bool:
         """Whether a request has no valid key, if that is known without asking the store."""
         kind, _, token = authorization.partition(" ")
-        return kind.lower() != "bearer" or self._keyring.unknown(token.strip())
+        return kind.lower() != "bearer" or self._verifier.is_surely_unknown(token.strip())
 
     def authenticate(self, authorization: str) -> Key:
         """The write key of a request.
@@ -108,9 +108,9 @@ class Ingest:
             ProblemError: ``unknown_key`` or ``wrong_scope``.
             StoreUnavailableError: if the store cannot be asked.
         """
-        return authenticated(self._keyring, authorization, "write")
+        return authenticated(self._verifier, authorization, "write")
 
-    def admit(
+    def check_headers(
         self, key: Key, *, content_type: str, content_encoding: str, length: int | None
     ) -> None:
         """Whether the body of a request may be read.
@@ -124,7 +124,7 @@ class Ingest:
         Raises:
             ProblemError: if the upload is refused whatever its body is.
         """
-        self._limiter.hit(key.id)
+        self._rate_limiter.hit(key.id)
         if content_encoding:
             raise ProblemError(
                 "unsupported_media_type",
@@ -148,7 +148,7 @@ class Ingest:
         except WireError as error:
             raise _malformed(error) from None
 
-    def knows(self, upload: wire.Upload) -> bool:
+    def metrics_are_cached(self, upload: wire.Upload) -> bool:
         """Whether an upload can be checked without asking the store for its metrics."""
         return all(self._catalogue.holds(part.digest) for part in upload.parts)
 
@@ -183,7 +183,7 @@ class Ingest:
                     "epoch_future", "Check the device's clock, and send this again on that day."
                 )
             if epoch < today - self._settings.accept_days:
-                raise _doubted() if self._days_ahead() else self._closed()
+                raise _clock_in_doubt() if self._days_ahead() else self._closed()
 
     def store(self, upload: wire.Upload, key: Key) -> Outcome:
         """Stores an upload that was checked; durable, or known to be, when this returns.
@@ -191,9 +191,9 @@ class Ingest:
         Raises:
             ProblemError: if it was not stored.
         """
-        return self.settled(lambda: self._writer.write(upload, key.id))
+        return self.outcome_or_problem(lambda: self._writer.write(upload, key.id))
 
-    def settled(self, outcome: Callable[[], Outcome]) -> Outcome:
+    def outcome_or_problem(self, outcome: Callable[[], Outcome]) -> Outcome:
         """What became of an upload.
 
         Args:
@@ -205,12 +205,12 @@ class Ingest:
         try:
             found = outcome()
         except (OverloadedError, StoreUnavailableError) as error:
-            raise self.unstored(error) from None
+            raise self.storage_problem(error) from None
         if found is Outcome.CLOSED:
             raise self._closed()
         return found
 
-    def unstored(self, error: Exception) -> ProblemError:
+    def storage_problem(self, error: Exception) -> ProblemError:
         """The problem of an upload that the writer did not take, or could not store."""
         return overloaded() if isinstance(error, OverloadedError) else unavailable()
 
@@ -227,18 +227,18 @@ class Ingest:
             "epoch_closed", f"Drop it: reports are accepted for {days} days.", accept_days=days
         )
 
-    def count(self, application: str, what: str) -> None:
+    def record_outcome(self, application: str, what: str) -> None:
         """Counts an upload under what became of it: accepted, duplicate or a problem's code."""
         with self._lock:
             self._counts[application, what] += 1
 
 
-def _doubted() -> ProblemError:
+def _clock_in_doubt() -> ProblemError:
     # A device drops what is refused as too old, and this clock may be wrong.
     return ProblemError(
         "clock_doubted",
         "Send the same bytes again later. The operator finds the reason at /readyz.",
-        headers={"Retry-After": str(DOUBT_SECONDS)},
+        headers={"Retry-After": str(CLOCK_RETRY_SECONDS)},
     )
 
 

@@ -8,7 +8,7 @@ from flask import request
 
 from deniable_aggregator.http import problems
 from deniable_aggregator.http.problems import ProblemError, cut_off
-from deniable_aggregator.ingest.receiver import COUNTED, PATH, UNKNOWN
+from deniable_aggregator.ingest.receiver import NO_APPLICATION, OUTCOME_NAMES, PATH
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
     from flask import Flask
 
-    from deniable_aggregator.ingest.receiver import Ingest
+    from deniable_aggregator.ingest.receiver import UploadReceiver
 
 
-class Uploads:
+class UploadEndpoint:
     """A WSGI application that takes uploads, whatever the path.
 
     Args:
@@ -27,7 +27,7 @@ class Uploads:
         max_body_bytes: a longer body is refused.
     """
 
-    def __init__(self, ingest: Ingest, *, max_body_bytes: int) -> None:
+    def __init__(self, ingest: UploadReceiver, *, max_body_bytes: int) -> None:
         self._ingest = ingest
         self._max_body_bytes = max_body_bytes
 
@@ -46,15 +46,15 @@ class Uploads:
         Raises:
             ProblemError: if the upload is refused; it was counted and nothing was stored.
         """
-        taking, whose = self._ingest, UNKNOWN
+        taking, whose = self._ingest, NO_APPLICATION
         try:
             key = taking.authenticate(environ.get("HTTP_AUTHORIZATION", ""))
             whose = key.application
-            taking.admit(
+            taking.check_headers(
                 key,
                 content_type=environ.get("CONTENT_TYPE", ""),
                 content_encoding=environ.get("HTTP_CONTENT_ENCODING", ""),
-                length=_announced(environ),
+                length=_content_length(environ),
             )
             body = read_body(environ, self._max_body_bytes)
             if body is None:
@@ -63,12 +63,12 @@ class Uploads:
             taking.check(whose, upload)
             outcome = taking.store(upload, key)
         except ProblemError as problem:
-            taking.count(whose, problem.code)
+            taking.record_outcome(whose, problem.code)
             raise
-        taking.count(whose, COUNTED[outcome])
+        taking.record_outcome(whose, OUTCOME_NAMES[outcome])
 
 
-def install(app: Flask, uploads: Uploads) -> None:
+def install(app: Flask, uploads: UploadEndpoint) -> None:
     """Adds the route, and the shortcut to it.
 
     Flask's routing, context and response take longer than checking and storing a small upload, so
@@ -97,7 +97,7 @@ def read_body(environ: WSGIEnvironment, limit: int) -> bytes | None:
     Raises:
         ProblemError: ``body_cut_off``, if the body ends before its announced end.
     """
-    length = _announced(environ)
+    length = _content_length(environ)
     if length is None and not environ.get("wsgi.input_terminated"):
         length = 0
     if length is not None and length > limit:
@@ -114,6 +114,6 @@ def read_body(environ: WSGIEnvironment, limit: int) -> bytes | None:
     return b"".join(chunks)
 
 
-def _announced(environ: WSGIEnvironment) -> int | None:
+def _content_length(environ: WSGIEnvironment) -> int | None:
     announced = environ.get("CONTENT_LENGTH") or ""
     return int(announced) if announced.isdecimal() else None

@@ -133,7 +133,7 @@ class Examiner:
         """
         wanted: list[tuple[int, Entry, Mapping[str, int]]] = []
         for entry in entries:
-            slices = self._store.tallies.by_slice(entry.spec.digest, since, until)
+            slices = self._store.tallies.reports_by_day_and_key(entry.spec.digest, since, until)
             wanted += ((epoch, entry, keys) for epoch, keys in slices.items())
         wanted.sort(key=lambda each: (-each[0], each[1].spec.digest))
         days: list[Day] = []

@@ -79,7 +79,7 @@ def add_medians(
     counted = [
         (entry, reports)
         for entry in entries
-        for keys in store.tallies.by_slice(entry.spec.digest, since, until).values()
+        for keys in store.tallies.reports_by_day_and_key(entry.spec.digest, since, until).values()
         for reports in keys.values()
         if reports >= ENOUGH_REPORTS
     ]

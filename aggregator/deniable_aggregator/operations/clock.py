@@ -22,7 +22,7 @@ CONFIRM_SECONDS: Final = 3 * SECONDS_PER_EPOCH
 log = logging.getLogger("deniable_aggregator")
 
 
-class CheckedClock:
+class GuardedClock:
     """Says on which day closing and deleting may act.
 
     Two things tell whether the system's clock is right: that time passes at the same pace for a

@@ -7,11 +7,11 @@ import threading
 import time
 from typing import TYPE_CHECKING, Final
 
-from deniable_aggregator.store import Store, Sum
+from deniable_aggregator.store import Store, TallyTotal
 
 if TYPE_CHECKING:
     from deniable_aggregator.catalog import Catalogue
-    from deniable_aggregator.store import Batch, Row, TallyKey
+    from deniable_aggregator.store import Batch, InboxRow, TallyKey
     from deniable_aggregator.tallies import Tally
 
 BATCH_BYTES: Final = 16 << 20
@@ -21,7 +21,7 @@ BATCH_ROWS: Final = 20_000
 log = logging.getLogger("deniable_aggregator")
 
 
-class Folder:
+class InboxFold:
     """Counts what is in the inbox.
 
     A row is deleted in the transaction that adds what it amounts to. So any number of folders may
@@ -40,13 +40,13 @@ class Folder:
         self._catalogue = catalogue
         # Two threads of this process would only do the same work twice.
         self._lock = threading.Lock()
-        self._caught_up = time.monotonic()
-        self.folded = 0
-        self.failed = 0
+        self._caught_up_at = time.monotonic()
+        self.folded_reports = 0
+        self.failures = 0
 
     def lag_seconds(self) -> float:
         """How long ago all that waited was counted, or found to be in another server's hands."""
-        return time.monotonic() - self._caught_up
+        return time.monotonic() - self._caught_up_at
 
     def fold(self, *, seconds: float) -> None:
         """Counts what is waiting.
@@ -65,7 +65,7 @@ class Folder:
             while full and time.monotonic() < deadline:
                 full = self._fold_batch()
             if not full:
-                self._caught_up = time.monotonic()
+                self._caught_up_at = time.monotonic()
         finally:
             self._lock.release()
 
@@ -82,7 +82,7 @@ class Folder:
                 self._fold_group(batch, where, rows)
             return len(batch.rows) == BATCH_ROWS or size >= BATCH_BYTES
 
-    def _fold_group(self, batch: Batch, where: TallyKey, rows: list[Row]) -> None:
+    def _fold_group(self, batch: Batch, where: TallyKey, rows: list[InboxRow]) -> None:
         entry = self._catalogue.find(where.digest)
         if entry is None:
             # Another server may have registered it, and accepted its reports, a moment ago.
@@ -93,20 +93,22 @@ class Folder:
         if entry is None:
             _set_aside(batch, rows, "their metric is not registered")
             return
-        counted = _count(entry.tally, rows)
+        counted = _sum_rows(entry.tally, rows)
         if counted is None:
-            counted, rows = _count_singly(batch, entry.tally, rows)
+            counted, rows = _sum_one_by_one(batch, entry.tally, rows)
         if counted is not None:
-            done = batch.count(where, counted, rows)
-            self.folded += counted.reports if done else 0
+            done = batch.move_to_tally(where, counted, rows)
+            self.folded_reports += counted.reports if done else 0
 
 
-def _count_singly(batch: Batch, tally: Tally, rows: list[Row]) -> tuple[Sum | None, list[Row]]:
+def _sum_one_by_one(
+    batch: Batch, tally: Tally, rows: list[InboxRow]
+) -> tuple[TallyTotal | None, list[InboxRow]]:
     """What the rows that can be counted amount to, and which they are; the others are set aside."""
-    total: Sum | None = None
+    total: TallyTotal | None = None
     good, bad = [], []
     for row in rows:
-        counted = _count(tally, [row])
+        counted = _sum_rows(tally, [row])
         if counted is None:
             bad.append(row)
             continue
@@ -114,19 +116,19 @@ def _count_singly(batch: Batch, tally: Tally, rows: list[Row]) -> tuple[Sum | No
         if total is None:
             total = counted
         else:
-            total = Sum(total.reports + counted.reports, total.cells + counted.cells)
+            total = TallyTotal(total.reports + counted.reports, total.cells + counted.cells)
     if bad:
         _set_aside(batch, bad, "they cannot be counted")
     return total, good
 
 
-def _set_aside(batch: Batch, rows: list[Row], reason: str) -> None:
+def _set_aside(batch: Batch, rows: list[InboxRow], reason: str) -> None:
     words = "%d inbox rows were set aside: %s; see deniable store set-aside list"
     log.error(words, len(rows), reason)
     batch.set_aside(rows)
 
 
-def _count(tally: Tally, rows: list[Row]) -> Sum | None:
+def _sum_rows(tally: Tally, rows: list[InboxRow]) -> TallyTotal | None:
     """What rows amount to, or None if one of them cannot be counted.
 
     Ingest has checked every report, so this happens through damage or a defect, or where there is
@@ -137,4 +139,4 @@ def _count(tally: Tally, rows: list[Row]) -> Sum | None:
     except Exception as error:  # noqa: BLE001  see above
         log.error("counting failed: %s", type(error).__name__)
         return None
-    return Sum(reports, cells)
+    return TallyTotal(reports, cells)

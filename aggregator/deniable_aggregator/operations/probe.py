@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-Found = TypeVar("Found")
+Result = TypeVar("Result")
 
 
-class SilentError(Exception):
+class ProbeTimeoutError(Exception):
     """The look that is under way has not ended.
 
     Args:
@@ -24,7 +24,7 @@ class SilentError(Exception):
         super().__init__(f"no answer for {seconds:,.0f} seconds")
 
 
-class Lookout(Generic[Found]):
+class SharedProbe(Generic[Result]):
     """One look at a time in a thread of its own, which all who ask wait for together.
 
     A store that hangs so keeps one thread, however many ask, and nobody for long. The thread is a
@@ -38,44 +38,44 @@ class Lookout(Generic[Found]):
 
     def __init__(
         self,
-        look: Callable[[], Found],
+        check: Callable[[], Result],
         name: str,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._look = look
+        self._check = check
         self._name = name
         self._monotonic = monotonic
         self._lock = threading.Lock()
-        self._answer: Future[Found] | None = None
-        self._began = 0.0
+        self._future: Future[Result] | None = None
+        self._started = 0.0
 
-    def ask(self, *, patience_seconds: float, fresh_seconds: float = 0.0) -> Found:
+    def result(self, *, timeout_seconds: float, max_age_seconds: float = 0.0) -> Result:
         """What is found now, or was a moment ago.
 
         Args:
-            patience_seconds: how long a look may take, since it began.
-            fresh_seconds: how old a look may be.
+            timeout_seconds: how long a look may take, since it began.
+            max_age_seconds: how old a look may be.
 
         Raises:
-            SilentError: if it takes longer.
+            ProbeTimeoutError: if it takes longer.
             Exception: what the look has raised.
         """
         with self._lock:
             now = self._monotonic()
-            answer, began = self._answer, self._began
-            if answer is None or (answer.done() and now - began >= fresh_seconds):
+            answer, began = self._future, self._started
+            if answer is None or (answer.done() and now - began >= max_age_seconds):
                 answer, began = Future(), now
-                self._begin(answer)
-                self._answer, self._began = answer, began
+                self._start(answer)
+                self._future, self._started = answer, began
         try:
-            return answer.result(max(0.0, began + patience_seconds - now))
+            return answer.result(max(0.0, began + timeout_seconds - now))
         except TimeoutError:
-            raise SilentError(self._monotonic() - began) from None
+            raise ProbeTimeoutError(self._monotonic() - began) from None
 
-    def _begin(self, answer: Future[Found]) -> None:
+    def _start(self, answer: Future[Result]) -> None:
         def find() -> None:
             try:
-                answer.set_result(self._look())
+                answer.set_result(self._check())
             except BaseException as error:  # noqa: BLE001  it is for whoever asks
                 answer.set_exception(error)
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from deniable_aggregator.audit import AuditAction, AuditRecord
 from deniable_aggregator.dates import format_day
-from deniable_aggregator.security.keys import Issued, issue, recorded
-from deniable_aggregator.store.tables.keys import Change, StoredKey
+from deniable_aggregator.security.keys import IssuedKey, audit_details, issue_key
+from deniable_aggregator.store.tables.keys import KeyChange, StoredKey
 from deniable_shared.errors import DeniableError, ParameterError
 
 if TYPE_CHECKING:
@@ -26,11 +26,11 @@ class NoSuchKeyError(DeniableError):
     """There is no key with this id, or it belongs to another application."""
 
 
-class KeyRefusedError(DeniableError):
+class KeyStateError(DeniableError):
     """What was asked for cannot be done with this key as it is."""
 
 
-class Rotated(NamedTuple):
+class KeyRotation(NamedTuple):
     """A key and the one that takes its place.
 
     Attributes:
@@ -38,11 +38,11 @@ class Rotated(NamedTuple):
         old: the old one, with the day on which it ends.
     """
 
-    issued: Issued
+    issued: IssuedKey
     old: StoredKey
 
 
-class Custodian:
+class KeyAdministrator:
     """Looks after keys on somebody's behalf. Every change is in the audit log.
 
     Args:
@@ -62,12 +62,12 @@ class Custodian:
 
     def all(self) -> list[StoredKey]:
         """All keys, those of the past too, by application, scope and id."""
-        return [key for key in self._store.keys.all() if self._reaches(key)]
+        return [key for key in self._store.keys.all() if self._may_manage(key)]
 
     def create(
         self, *, scope: str, application: str, label: str = "", expires: int | None = None
-    ) -> Issued:
-        """Makes a key; see `keys.issue` for the arguments.
+    ) -> IssuedKey:
+        """Makes a key; see `keys.issue_key` for the arguments.
 
         Raises:
             ParameterError: if an argument breaks its constraint.
@@ -75,10 +75,10 @@ class Custodian:
         """
         if self._application not in {None, application}:
             raise ParameterError("application", self._application or "", application)
-        issued = issue(
+        issued = issue_key(
             scope=scope, application=application, label=label, today=self._today, expires=expires
         )
-        self._store.keys.add(issued.key, self._record(AuditAction.KEY_CREATE, issued.key))
+        self._store.keys.add(issued.key, self._audit_record(AuditAction.KEY_CREATE, issued.key))
         return issued
 
     def rotate(
@@ -87,7 +87,7 @@ class Custodian:
         *,
         overlap_days: int = DEFAULT_OVERLAP_DAYS,
         expires: int | None = None,
-    ) -> Rotated:
+    ) -> KeyRotation:
         """Makes a key of the same scope, application and label; the old one ends after a while.
 
         Args:
@@ -101,23 +101,23 @@ class Custodian:
         Raises:
             ParameterError: if an argument breaks its constraint.
             NoSuchKeyError: if there is no such key.
-            KeyRefusedError: if the key is revoked or has expired.
+            KeyStateError: if the key is revoked or has expired.
             StoreUnavailableError: if the store cannot be written.
         """
         if not 0 <= overlap_days <= MAX_OVERLAP_DAYS:
             raise ParameterError("overlap_days", f"in [0, {MAX_OVERLAP_DAYS}]", overlap_days)
-        made: list[Issued] = []
+        made: list[IssuedKey] = []
 
-        def decide(old: StoredKey) -> Change:
-            if not valid(old, self._today):
-                raise KeyRefusedError(
+        def decide(old: StoredKey) -> KeyChange:
+            if not is_valid(old, self._today):
+                raise KeyStateError(
                     f"key {old.id} is not valid any more, so nothing can overlap; create a new one"
                 )
             if expires is None and old.expires is not None:
                 raise ParameterError(
                     "expires", f"given, as key {old.id} has an end, {format_day(old.expires)}", None
                 )
-            new = issue(
+            new = issue_key(
                 scope=old.scope,
                 application=old.application,
                 label=old.label,
@@ -128,25 +128,25 @@ class Custodian:
             last = self._today + overlap_days
             end = last if old.expires is None else min(last, old.expires)
             before = {"predecessor": old.id, "predecessor_expires": format_day(end)}
-            record = self._record(AuditAction.KEY_ROTATE, new.key, **before)
-            return Change({"expires": end}, record, new.key)
+            record = self._audit_record(AuditAction.KEY_ROTATE, new.key, **before)
+            return KeyChange({"expires": end}, record, new.key)
 
         old = self._change(key_id, decide)
-        return Rotated(made[-1], old)
+        return KeyRotation(made[-1], old)
 
     def revoke(self, key_id: str) -> StoredKey:
         """Ends a key, for good. Running servers refuse it within two seconds.
 
         Raises:
             NoSuchKeyError: if there is no such key.
-            KeyRefusedError: if it is revoked already.
+            KeyStateError: if it is revoked already.
             StoreUnavailableError: if the store cannot be written.
         """
 
-        def decide(key: StoredKey) -> Change:
+        def decide(key: StoredKey) -> KeyChange:
             if key.revoked is not None:
-                raise KeyRefusedError(f"key {key.id} is revoked already")
-            return self._changed(AuditAction.KEY_REVOKE, key, revoked=self._today)
+                raise KeyStateError(f"key {key.id} is revoked already")
+            return self._key_change(AuditAction.KEY_REVOKE, key, revoked=self._today)
 
         return self._change(key_id, decide)
 
@@ -157,18 +157,18 @@ class Custodian:
 
         Raises:
             NoSuchKeyError: if there is no such key.
-            KeyRefusedError: if it brings no reports, or is excluded already.
+            KeyStateError: if it brings no reports, or is excluded already.
             StoreUnavailableError: if the store cannot be written.
         """
 
-        def decide(key: StoredKey) -> Change:
+        def decide(key: StoredKey) -> KeyChange:
             if key.scope != "write":
-                raise KeyRefusedError(
+                raise KeyStateError(
                     f"key {key.id} has scope {key.scope}, and only write keys bring reports"
                 )
             if key.excluded is not None:
-                raise KeyRefusedError(f"key {key.id} is excluded already")
-            return self._changed(AuditAction.KEY_EXCLUDE, key, excluded=self._today)
+                raise KeyStateError(f"key {key.id} is excluded already")
+            return self._key_change(AuditAction.KEY_EXCLUDE, key, excluded=self._today)
 
         return self._change(key_id, decide)
 
@@ -177,31 +177,31 @@ class Custodian:
 
         Raises:
             NoSuchKeyError: if there is no such key.
-            KeyRefusedError: if it is not excluded.
+            KeyStateError: if it is not excluded.
             StoreUnavailableError: if the store cannot be written.
         """
 
-        def decide(key: StoredKey) -> Change:
+        def decide(key: StoredKey) -> KeyChange:
             if key.excluded is None:
-                raise KeyRefusedError(f"key {key.id} is not excluded")
-            return self._changed(AuditAction.KEY_INCLUDE, key, excluded=None)
+                raise KeyStateError(f"key {key.id} is not excluded")
+            return self._key_change(AuditAction.KEY_INCLUDE, key, excluded=None)
 
         return self._change(key_id, decide)
 
-    def _reaches(self, key: StoredKey) -> bool:
+    def _may_manage(self, key: StoredKey) -> bool:
         return self._application in {None, key.application}
 
-    def _record(self, act: AuditAction, key: StoredKey, **more: Any) -> AuditRecord:
-        return AuditRecord(self._today, self._actor, act, {**recorded(key), **more})
+    def _audit_record(self, act: AuditAction, key: StoredKey, **more: Any) -> AuditRecord:
+        return AuditRecord(self._today, self._actor, act, {**audit_details(key), **more})
 
-    def _changed(self, act: AuditAction, key: StoredKey, **values: int | None) -> Change:
+    def _key_change(self, act: AuditAction, key: StoredKey, **values: int | None) -> KeyChange:
         details = {"key": key.id, "application": key.application}
-        return Change(values, AuditRecord(self._today, self._actor, act, details))
+        return KeyChange(values, AuditRecord(self._today, self._actor, act, details))
 
-    def _change(self, key_id: str, decide: Callable[[StoredKey], Change]) -> StoredKey:
-        def reached(key: StoredKey) -> Change:
+    def _change(self, key_id: str, decide: Callable[[StoredKey], KeyChange]) -> StoredKey:
+        def reached(key: StoredKey) -> KeyChange:
             # As if it did not exist: other applications' keys are nobody's business.
-            if not self._reaches(key):
+            if not self._may_manage(key):
                 raise _no_such_key(key_id)
             return decide(key)
 
@@ -212,12 +212,12 @@ class Custodian:
         return changed
 
 
-def valid(key: StoredKey, today: int) -> bool:
+def is_valid(key: StoredKey, today: int) -> bool:
     """Whether a key is accepted on a day, as far as is known now."""
     return key.revoked is None and (key.expires is None or key.expires >= today)
 
 
-def described(key: StoredKey, today: int) -> dict[str, Any]:
+def key_as_json(key: StoredKey, today: int) -> dict[str, Any]:
     """A key for people and programs, as JSON data: everything but its hash."""
     days = ("created", "expires", "last_used", "revoked", "excluded")
     return {
@@ -225,7 +225,7 @@ def described(key: StoredKey, today: int) -> dict[str, Any]:
         "application": key.application,
         "scope": key.scope,
         "label": key.label,
-        "valid": valid(key, today),
+        "valid": is_valid(key, today),
         **{
             name: None if (when := getattr(key, name)) is None else format_day(when)
             for name in days

@@ -35,8 +35,8 @@ CACHE_SECONDS: Final = 2.0
 """A verified key is believed for this long: a revocation takes effect within two seconds."""
 
 CACHED_KEYS: Final = 1_000
-MOST_LOOKS: Final = 20
-LOOKS_PER_SECOND: Final = 10.0
+LOOKUP_BURST: Final = 20
+LOOKUPS_PER_SECOND: Final = 10.0
 """An id that is new to a server makes it read those of all keys, so often at most: a flood of
 made-up tokens costs the store next to nothing, and a key that was just made is known at once."""
 
@@ -54,7 +54,7 @@ class Key(NamedTuple):
     application: str
 
 
-class Issued(NamedTuple):
+class IssuedKey(NamedTuple):
     """A new key.
 
     Attributes:
@@ -78,9 +78,9 @@ class ExpiredKeyError(DeniableError):
         self.expired = expired
 
 
-def issue(
+def issue_key(
     *, scope: str, application: str, label: str, today: int, expires: int | None = None
-) -> Issued:
+) -> IssuedKey:
     """Draws a key; nothing is stored.
 
     Args:
@@ -106,11 +106,11 @@ def issue(
     key_id = secrets.token_hex(ID_BYTES)
     token = f"deniable_{scope}_{key_id}_{secrets.token_urlsafe(SECRET_BYTES)}"
     key = StoredKey(key_id, _hash(token), scope, application, label, today, None, expires)
-    return Issued(token, key)
+    return IssuedKey(token, key)
 
 
-def create(store: Store, *, scope: str, application: str, label: str, today: int) -> str:
-    """Makes a key without an end; see `issue` for the arguments, `Custodian` for all else.
+def create_key(store: Store, *, scope: str, application: str, label: str, today: int) -> str:
+    """Makes a key that never expires; see `issue_key` for the arguments.
 
     Returns:
         The token. It is not stored: this is the only time that anyone sees it.
@@ -119,13 +119,13 @@ def create(store: Store, *, scope: str, application: str, label: str, today: int
         ParameterError: if an argument breaks its constraint.
         StoreUnavailableError: if the store cannot be written.
     """
-    issued = issue(scope=scope, application=application, label=label, today=today)
-    record = AuditRecord(today, COMMAND_LINE, AuditAction.KEY_CREATE, recorded(issued.key))
+    issued = issue_key(scope=scope, application=application, label=label, today=today)
+    record = AuditRecord(today, COMMAND_LINE, AuditAction.KEY_CREATE, audit_details(issued.key))
     store.keys.add(issued.key, record)
     return issued.token
 
 
-def recorded(key: StoredKey) -> dict[str, Any]:
+def audit_details(key: StoredKey) -> dict[str, Any]:
     """What the audit log says of a key that is made."""
     return {
         "key": key.id,
@@ -135,7 +135,7 @@ def recorded(key: StoredKey) -> dict[str, Any]:
     }
 
 
-class Keyring:
+class KeyVerifier:
     """Verifies tokens; remembers keys for two seconds, so that ingest reads no store.
 
     Args:
@@ -158,23 +158,23 @@ class Keyring:
         self._valid: dict[bytes, tuple[Key, float]] = {}
         self._stored: dict[str, tuple[StoredKey, float]] = {}
         self._ids: Collection[str] = frozenset()
-        self._looks_left = float(MOST_LOOKS)
-        self._looked = -math.inf
-        self._looking = threading.Lock()
+        self._lookup_budget = float(LOOKUP_BURST)
+        self._last_lookup = -math.inf
+        self._lookup_lock = threading.Lock()
         self._lock = threading.Lock()
         self._used: dict[str, int] = {}
 
-    def remembered(self, token: str) -> Key | None:
+    def cached(self, token: str) -> Key | None:
         """The key of a token that was verified a moment ago; never asks the store."""
         found = self._valid.get(_hash(token))
         return found[0] if found is not None and self._monotonic() < found[1] else None
 
-    def unknown(self, token: str) -> bool:
+    def is_surely_unknown(self, token: str) -> bool:
         """Whether a token is known to be none; never asks the store."""
         form = _TOKEN.fullmatch(token)
         if form is None:
             return True
-        return form[2] not in self._ids and self._looks(self._monotonic()) < 1
+        return form[2] not in self._ids and self._lookups_left(self._monotonic()) < 1
 
     def verify(self, token: str) -> Key | None:
         """The key of a token, or None if there is no such key or it was revoked.
@@ -189,7 +189,7 @@ class Keyring:
         if remembered is not None and now < remembered[1]:
             return remembered[0]
         form = _TOKEN.fullmatch(token)
-        found = None if form is None else self._find(form[2], now)
+        found = None if form is None else self._find_stored(form[2], now)
         if found is None or not hmac.compare_digest(found[0].hash, presented):
             return None
         stored, until = found
@@ -208,16 +208,16 @@ class Keyring:
         self._valid[presented] = (key, until)
         return key
 
-    def _find(self, key_id: str, now: float) -> tuple[StoredKey, float] | None:
+    def _find_stored(self, key_id: str, now: float) -> tuple[StoredKey, float] | None:
         """A key as it was at most two seconds ago, and until when that is believed."""
         found = self._stored.get(key_id)
         if found is not None and now < found[1]:
             return found
-        with self._looking:
-            if key_id not in self._ids and (looks := self._looks(now)) >= 1:
+        with self._lookup_lock:
+            if key_id not in self._ids and (looks := self._lookups_left(now)) >= 1:
                 self._ids = self._store.keys.ids()
                 # Only now: a store that cannot be read makes no token one that is known to be none.
-                self._looks_left, self._looked = looks - 1, now
+                self._lookup_budget, self._last_lookup = looks - 1, now
         stored = self._store.keys.find(key_id) if key_id in self._ids else None
         if stored is None:
             return None
@@ -226,11 +226,13 @@ class Keyring:
         self._stored[key_id] = stored, now + CACHE_SECONDS
         return stored, now + CACHE_SECONDS
 
-    def _looks(self, now: float) -> float:
+    def _lookups_left(self, now: float) -> float:
         """How often the ids of all keys may be read now."""
-        return min(MOST_LOOKS, self._looks_left + (now - self._looked) * LOOKS_PER_SECOND)
+        return min(
+            LOOKUP_BURST, self._lookup_budget + (now - self._last_lookup) * LOOKUPS_PER_SECOND
+        )
 
-    def note_used(self) -> None:
+    def write_last_used(self) -> None:
         """Writes down which keys were used, by the day: once a day for each, away from requests.
 
         Raises:
@@ -240,7 +242,7 @@ class Keyring:
             used = dict(self._used)
         for today in set(used.values()):
             ids = [key_id for key_id, when in used.items() if when == today]
-            self._store.keys.used(ids, today)
+            self._store.keys.mark_used(ids, today)
         with self._lock:
             for key_id, when in used.items():
                 if self._used.get(key_id) == when:

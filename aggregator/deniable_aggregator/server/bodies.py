@@ -22,7 +22,7 @@ DISCARDED_LIMITS: Final = 4
 """So many times the limit may a body be long whose sender is heard out after it was refused."""
 
 
-class Budget:
+class MemoryBudget:
     """Memory that the bodies of all connections share. Belongs to one event loop.
 
     What counts of large bodies is what has arrived, not what was announced: announcing costs
@@ -44,7 +44,7 @@ class Budget:
         return self.used + size <= self._limit
 
 
-class Body:
+class RequestBody:
     """The body of one request, in memory from its first byte until it is released.
 
     Args:
@@ -53,7 +53,7 @@ class Body:
 
     __slots__ = ("_begun", "_budget", "_size")
 
-    def __init__(self, budget: Budget) -> None:
+    def __init__(self, budget: MemoryBudget) -> None:
         self._begun = False
         self._budget = budget
         self._size = 0

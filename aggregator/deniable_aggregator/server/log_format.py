@@ -30,7 +30,7 @@ FOREIGN_LEVEL: Final = "WARNING"
 INTERVAL_SECONDS: Final = 60.0
 
 
-def dictconfig(format_: str, level: str) -> dict[str, Any]:
+def logging_config(format_: str, level: str) -> dict[str, Any]:
     """What `logging.config.dictConfig` makes of these settings; it replaces granian's own.
 
     Args:
@@ -41,8 +41,8 @@ def dictconfig(format_: str, level: str) -> dict[str, Any]:
     return {
         "version": 1,
         "disable_existing_loggers": False,
-        "formatters": {"lines": {"()": TextLines if format_ == "text" else JsonLines}},
-        "filters": {"storms": {"()": Storms}},
+        "formatters": {"lines": {"()": TextFormatter if format_ == "text" else JsonFormatter}},
+        "filters": {"storms": {"()": RepeatFilter}},
         "handlers": {
             "lines": {
                 "class": "logging.StreamHandler",
@@ -61,7 +61,7 @@ def dictconfig(format_: str, level: str) -> dict[str, Any]:
     }
 
 
-class Storms(logging.Filter):
+class RepeatFilter(logging.Filter):
     """Lets each kind of warning through once an interval, with how many were left out before it.
 
     A store that is away fails every commit, and thousands of lines say no more than one.
@@ -93,7 +93,7 @@ class Storms(logging.Filter):
         return True
 
 
-class TextLines(logging.Formatter):
+class TextFormatter(logging.Formatter):
     """``deniable: MESSAGE``, with the level in between where it is not "info"."""
 
     def format(self, record: logging.LogRecord) -> str:
@@ -102,7 +102,7 @@ class TextLines(logging.Formatter):
         return f"deniable: {level}{_message(record)}{_left_out(record)}{_exception(record)}"
 
 
-class JsonLines(logging.Formatter):
+class JsonFormatter(logging.Formatter):
     """One JSON object in each line: ``day``, ``level``, ``logger``, ``message``.
 
     Args:

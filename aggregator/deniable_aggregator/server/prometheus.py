@@ -21,9 +21,9 @@ from prometheus_client.core import (
 )
 
 from deniable_aggregator.api.readiness import OK
-from deniable_aggregator.operations.probe import Lookout, SilentError
+from deniable_aggregator.operations.probe import ProbeTimeoutError, SharedProbe
 from deniable_aggregator.server.log_format import OURS
-from deniable_aggregator.server.prometheus_endpoint import Exposition
+from deniable_aggregator.server.prometheus_endpoint import MetricsEndpoint
 from deniable_aggregator.store import StoreUnavailableError
 from deniable_shared import __version__
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from prometheus_client.core import Metric
 
-    from deniable_aggregator.app import Running
+    from deniable_aggregator.app import Aggregator
     from deniable_aggregator.ingest.histogram import Histogram
 
 PREFIX: Final = "deniable"
@@ -43,7 +43,7 @@ PATIENCE_SECONDS: Final = 1.0
 log = logging.getLogger(OURS)
 
 
-class Telemetry:
+class PrometheusCollector:
     """Reads everything at the moment it is asked.
 
     Args:
@@ -51,14 +51,16 @@ class Telemetry:
         in_flight_bytes: how much memory the bodies of uploads take now.
     """
 
-    def __init__(self, running: Running, *, in_flight_bytes: Callable[[], int] = lambda: 0) -> None:
+    def __init__(
+        self, running: Aggregator, *, in_flight_bytes: Callable[[], int] = lambda: 0
+    ) -> None:
         self._running = running
         self._in_flight_bytes = in_flight_bytes
         self._registry = CollectorRegistry(auto_describe=False)
         self._registry.register(self)
         self._process = ProcessCollector(registry=None)
-        self._levels = Lookout(lambda: running.store.levels(), "deniable-levels")
-        self._exposition: Exposition | None = None
+        self._levels = SharedProbe(lambda: running.store.usage(), "deniable-levels")
+        self._exposition: MetricsEndpoint | None = None
 
     def text(self) -> str:
         """What is answered, in Prometheus' text format."""
@@ -67,7 +69,7 @@ class Telemetry:
     def listen(self, host: str, port: int) -> None:
         """Answers on a port, in a thread, until `close`; does without if that is not possible."""
         try:
-            self._exposition = Exposition(host, port, self._registry)
+            self._exposition = MetricsEndpoint(host, port, self._registry)
         except OSError as error:
             # Counting goes on: what people watch must not stop what they watch.
             log.error("Prometheus cannot be answered on %s:%d: %s", host, port, error.strerror)
@@ -89,7 +91,7 @@ class Telemetry:
         yield from self._health()
         try:
             yield from self._store()
-        except (StoreUnavailableError, SilentError):
+        except (StoreUnavailableError, ProbeTimeoutError):
             return  # deniable_ready says so
 
     def _ingest(self) -> Iterator[Metric]:
@@ -99,13 +101,13 @@ class Telemetry:
             "application where the key is not valid.",
             labels=("application", "outcome"),
         )
-        for (application, outcome), number in self._running.ingest.all_counts().items():
+        for (application, outcome), number in self._running.receiver.all_outcome_counts().items():
             uploads.add_metric((application, outcome), number)
         yield uploads
         yield _histogram(
             "upload_seconds",
             "From an upload's headers to its answer, refused ones included.",
-            self._running.ingest.seconds,
+            self._running.receiver.seconds,
         )
         yield _gauge("in_flight_bytes", "Bodies of uploads in memory now.", self._in_flight_bytes())
 
@@ -121,14 +123,16 @@ class Telemetry:
         )
 
     def _fold(self) -> Iterator[Metric]:
-        folder = self._running.folder
+        fold = self._running.inbox_fold
         yield CounterMetricFamily(
-            f"{PREFIX}_reports_folded", "Reports counted by this process.", folder.folded
+            f"{PREFIX}_reports_folded",
+            "Reports counted by this process.",
+            fold.folded_reports,
         )
         yield _gauge(
             "fold_lag_seconds",
             "How long ago this process found nothing left to count.",
-            folder.lag_seconds(),
+            fold.lag_seconds(),
         )
 
     def _background(self) -> Iterator[Metric]:
@@ -138,25 +142,28 @@ class Telemetry:
             labels=("work",),
         )
         running = self._running
-        for work, number in {"fold": running.folder.failed, **running.upkeep.failed}.items():
+        for work, number in {
+            "fold": running.inbox_fold.failures,
+            **running.maintenance.failures,
+        }.items():
             failed.add_metric((work,), number)
         yield failed
         yield _gauge(
             "clock_ahead_days",
             "By how many days the clock is ahead of the newest report, while it is in doubt.",
-            running.health.days_ahead(),
+            running.readiness.days_ahead(),
         )
 
     def _health(self) -> Iterator[Metric]:
         ready = GaugeMetricFamily(
             f"{PREFIX}_ready", "1 for each check of /readyz that passes.", labels=("check",)
         )
-        for check, said in self._running.health.checks(PATIENCE_SECONDS).items():
+        for check, said in self._running.readiness.checks(PATIENCE_SECONDS).items():
             ready.add_metric((check,), said == OK)
         yield ready
 
     def _store(self) -> Iterator[Metric]:
-        levels = self._levels.ask(patience_seconds=PATIENCE_SECONDS)
+        levels = self._levels.result(timeout_seconds=PATIENCE_SECONDS)
         yield _gauge("inbox_rows", "Rows that wait to be counted.", levels.inbox_rows)
         yield _gauge("inbox_bytes", "Bytes of reports in them.", levels.inbox_bytes)
         yield _gauge(
@@ -172,7 +179,7 @@ def _gauge(name: str, about: str, value: float) -> Metric:
 
 
 def _histogram(name: str, about: str, noted: Histogram) -> Metric:
-    counts, total = noted.read()
+    counts, total = noted.snapshot()
     bounds = [*map(str, noted.bounds), "+Inf"]
     buckets = list(zip(bounds, accumulate(counts), strict=True))
     return HistogramMetricFamily(f"{PREFIX}_{name}", about, buckets=buckets, sum_value=total)

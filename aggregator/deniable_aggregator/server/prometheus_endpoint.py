@@ -20,7 +20,7 @@ NAME: Final = "deniable"
 """What the header Server says, in place of the versions of Python and its library."""
 
 
-class Exposition:
+class MetricsEndpoint:
     """Answers ``GET /metrics`` on a port, in a thread, until `close`.
 
     Args:

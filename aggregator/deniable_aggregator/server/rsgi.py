@@ -21,12 +21,12 @@ from deniable_aggregator.http import problems
 from deniable_aggregator.http.authorization import authenticated, unknown_key
 from deniable_aggregator.http.problems import ProblemError
 from deniable_aggregator.ingest import receiver
-from deniable_aggregator.ingest.group_commit import OverloadedError, Pending
+from deniable_aggregator.ingest.group_commit import OverloadedError, PendingUpload
 from deniable_aggregator.security.keys import SCOPES
 from deniable_aggregator.server import wsgi_bridge
-from deniable_aggregator.server.bodies import WHOLE_BYTES, Body, Budget
+from deniable_aggregator.server.bodies import WHOLE_BYTES, MemoryBudget, RequestBody
 from deniable_aggregator.server.deadlines import Deadlines
-from deniable_aggregator.server.thread_pool import Pool
+from deniable_aggregator.server.thread_pool import BoundedThreadPool
 from deniable_aggregator.store import StoreUnavailableError
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from granian._granian import RSGIHTTPProtocol as HTTPProtocol
     from granian.rsgi import Scope
 
-    from deniable_aggregator.app import Running
+    from deniable_aggregator.app import Aggregator
     from deniable_aggregator.config.settings import Settings
     from deniable_aggregator.security.keys import Key
     from deniable_aggregator.store import Outcome
@@ -56,7 +56,7 @@ QUESTION_PATIENCE: Final = 6
 """So many times as long may the body of a question take: lists of candidates are long."""
 
 
-class Application:
+class RsgiApplication:
     """The RSGI application.
 
     Args:
@@ -75,28 +75,32 @@ class Application:
         *,
         started: Callable[[asyncio.AbstractEventLoop], None] = lambda _: None,
     ) -> None:
-        running: Running = app.extensions[EXTENSION]
+        running: Aggregator = app.extensions[EXTENSION]
         self._wsgi = app.wsgi_app
         self._running = running
-        self._ingest = running.ingest
+        self._ingest = running.receiver
         self._writer = running.writer
         self._settings = settings
         self._started = started
-        self._limiter_waits = running.limiter.remote
-        self.bodies = Budget(settings.in_flight_bytes)
-        self._questions = Budget(max(settings.in_flight_bytes, settings.max_candidates_bytes))
+        self._limiter_waits = running.rate_limiter.is_remote
+        self.bodies = MemoryBudget(settings.in_flight_bytes)
+        self._questions = MemoryBudget(max(settings.in_flight_bytes, settings.max_candidates_bytes))
         self._reading = Deadlines(settings.body_seconds)
         self._asking = Deadlines(settings.body_seconds * QUESTION_PATIENCE)
         self._committing = Deadlines(settings.queue_seconds)
         # Of its own, so that it is answered while everything else is busy or waits for the store.
-        self._health = Pool("deniable-health", threads=HEALTH_THREADS, waiting=SMALL_WAITING)
-        self._small = Pool(
+        self._health = BoundedThreadPool(
+            "deniable-health", threads=HEALTH_THREADS, waiting=SMALL_WAITING
+        )
+        self._small = BoundedThreadPool(
             "deniable-small",
             threads=SMALL_THREADS,
             waiting=SMALL_WAITING,
             seconds=settings.queue_seconds,
         )
-        self._pool = Pool("deniable", threads=settings.threads, waiting=WAITING_QUESTIONS)
+        self._pool = BoundedThreadPool(
+            "deniable", threads=settings.threads, waiting=WAITING_QUESTIONS
+        )
 
     def __rsgi_init__(self, loop: asyncio.AbstractEventLoop) -> None:
         """Called by the web server before its event loop runs."""
@@ -113,48 +117,48 @@ class Application:
         if scope.path == receiver.PATH and scope.method == "POST":
             await self._upload(scope.headers, protocol)
         else:
-            await self._other(scope, protocol)
+            await self._answer_through_flask(scope, protocol)
 
     async def _upload(self, headers: Headers, protocol: HTTPProtocol) -> None:
         start = time.monotonic()
-        body = Body(self.bodies)
+        body = RequestBody(self.bodies)
         too_large = False
         try:
-            await self._take(headers, body, protocol)
+            await self._receive(headers, body, protocol)
         except Exception as error:  # noqa: BLE001  every failure has its problem document
-            _refuse(protocol, error)
+            _respond_problem(protocol, error)
             too_large = isinstance(error, ProblemError) and error.code == "upload_too_large"
         else:
             protocol.response_empty(204, [])
         finally:
             body.release()
-            self._ingest.seconds.note(time.monotonic() - start)
+            self._ingest.seconds.observe(time.monotonic() - start)
         if too_large:
             await body.discard(
                 protocol,
-                length=_announced(headers),
+                length=_content_length(headers),
                 limit=self._settings.max_body_bytes,
                 seconds=self._settings.body_seconds,
             )
 
-    async def _take(self, headers: Headers, body: Body, protocol: HTTPProtocol) -> None:
-        """As `wsgi.Uploads.receive`, but nothing waits in the event loop."""
-        taking, whose = self._ingest, receiver.UNKNOWN
+    async def _receive(self, headers: Headers, body: RequestBody, protocol: HTTPProtocol) -> None:
+        """As `wsgi.UploadEndpoint.receive`, but nothing waits in the event loop."""
+        taking, whose = self._ingest, receiver.NO_APPLICATION
         try:
             authorization = headers.get("authorization", "")
-            key = taking.remembered(authorization)
+            key = taking.cached_key(authorization)
             if key is None:
-                if taking.unknown(authorization):
+                if taking.lacks_valid_key(authorization):
                     raise unknown_key()
                 key = await self._small.run(taking.authenticate, authorization)
             whose = key.application
-            length = _announced(headers)
+            length = _content_length(headers)
             if self._limiter_waits:
-                await self._small.run(self._admit, key, headers, length)
+                await self._small.run(self._check_headers, key, headers, length)
             else:
-                self._admit(key, headers, length)
+                self._check_headers(key, headers, length)
             if length is None or length > WHOLE_BYTES:
-                self._spare_work(length or 0)
+                self._require_queue_room(length or 0)
             data = await body.read(
                 protocol,
                 length=length,
@@ -163,21 +167,21 @@ class Application:
             )
             if data is None:
                 raise taking.too_large()
-            self._spare_work(len(data))
+            self._require_queue_room(len(data))
             try:
-                upload = await self._checked(whose, data)
+                upload = await self._decode_and_check(whose, data)
             except ProblemError as problem:
                 # The web server does not tell a chunked body's end from its being cut off.
                 if length is None and problem.code == "malformed_upload":
                     raise problems.cut_off() from None
                 raise
-            outcome = await self._durable(upload, key)
+            outcome = await self._store(upload, key)
         except ProblemError as problem:
-            taking.count(whose, problem.code)
+            taking.record_outcome(whose, problem.code)
             raise
-        taking.count(whose, receiver.COUNTED[outcome])
+        taking.record_outcome(whose, receiver.OUTCOME_NAMES[outcome])
 
-    def _spare_work(self, size: int) -> None:
+    def _require_queue_room(self, size: int) -> None:
         """Refuses what the writer would refuse, before any work is put into it.
 
         The body of a large upload need not even come. A small one has come already, and a client
@@ -186,71 +190,74 @@ class Application:
         if not self._writer.has_room(size):
             raise problems.overloaded()
 
-    def _admit(self, key: Key, headers: Headers, length: int | None) -> None:
-        self._ingest.admit(
+    def _check_headers(self, key: Key, headers: Headers, length: int | None) -> None:
+        self._ingest.check_headers(
             key,
             content_type=headers.get("content-type", ""),
             content_encoding=headers.get("content-encoding", ""),
             length=length,
         )
 
-    async def _checked(self, application: str, data: bytes) -> Upload:
+    async def _decode_and_check(self, application: str, data: bytes) -> Upload:
         taking = self._ingest
         if len(data) > LARGE_BYTES:
-            return await self._small.run(self._decoded_and_checked, application, data)
+            return await self._small.run(self._decode_and_check_in_thread, application, data)
         upload = taking.decode(data)
-        if taking.knows(upload):
+        if taking.metrics_are_cached(upload):
             taking.check(application, upload)
         else:
             await self._small.run(taking.check, application, upload)
         return upload
 
-    def _decoded_and_checked(self, application: str, data: bytes) -> Upload:
+    def _decode_and_check_in_thread(self, application: str, data: bytes) -> Upload:
         upload = self._ingest.decode(data)
         self._ingest.check(application, upload)
         return upload
 
-    async def _durable(self, upload: Upload, key: Key) -> Outcome:
+    async def _store(self, upload: Upload, key: Key) -> Outcome:
         loop = asyncio.get_running_loop()
         told: asyncio.Future[None] = loop.create_future()
-        pending = Pending(upload, key.id, _tell, (loop, told))
+        pending = PendingUpload(upload, key.id, _notify_loop, (loop, told))
         try:
             self._writer.submit(pending)
         except (OverloadedError, StoreUnavailableError) as error:
-            raise self._ingest.unstored(error) from None
-        deadline = self._committing.begin(partial(_give_up, told))
+            raise self._ingest.storage_problem(error) from None
+        deadline = self._committing.begin(partial(_time_out, told))
         try:
             await told
         finally:
             pending.abandoned = deadline.over = True
-        return self._ingest.settled(pending.outcome)
+        return self._ingest.outcome_or_problem(pending.outcome)
 
-    async def _other(self, scope: Scope, protocol: HTTPProtocol) -> None:
+    async def _answer_through_flask(self, scope: Scope, protocol: HTTPProtocol) -> None:
         path, headers = scope.path, scope.headers
         pool = self._health if path in HEALTH else self._pool
         limit, scopes = self._settings.max_body_bytes, SCOPES
         if path.endswith(QUESTIONS):
             # Long, and so not for the keys that ship with applications.
             limit, scopes = self._settings.max_candidates_bytes, ASKING
-        body = Body(self._questions)
+        body = RequestBody(self._questions)
         try:
             data = b""
-            length = _announced(headers)
+            length = _content_length(headers)
             if length != 0:
                 # Nobody without a key makes this server read.
-                keyring, authorization = self._running.keyring, headers.get("authorization", "")
-                await self._small.run(authenticated, keyring, authorization, *scopes)
-                data = await self._question(body, protocol, length, limit)
-            answer = await pool.run(wsgi_bridge.call, self._wsgi, scope, data)
+                verifier, authorization = (
+                    self._running.key_verifier,
+                    headers.get("authorization", ""),
+                )
+                await self._small.run(authenticated, verifier, authorization, *scopes)
+                data = await self._question_body(body, protocol, length, limit)
+            answer = await pool.run(wsgi_bridge.call_wsgi, self._wsgi, scope, data)
         except Exception as error:  # noqa: BLE001  every failure has its problem document
-            _refuse(protocol, error)
+            _respond_problem(protocol, error)
         else:
             protocol.response_bytes(answer.status, answer.headers, answer.body)
         finally:
             body.release()
 
-    async def _question(
-        self, body: Body, protocol: HTTPProtocol, length: int | None, limit: int
+    async def _question_body(
+        self, body: RequestBody, protocol: HTTPProtocol, length: int | None, limit: int
     ) -> bytes:
         too_large = ProblemError("upload_too_large", f"Send at most {limit} bytes.")
         if length is not None and length > limit:
@@ -261,7 +268,7 @@ class Application:
         return data
 
 
-def _announced(headers: Headers) -> int | None:
+def _content_length(headers: Headers) -> int | None:
     """The length of a request's body; None if it will show."""
     announced = headers.get("content-length", "")
     if announced.isdecimal():
@@ -269,26 +276,26 @@ def _announced(headers: Headers) -> int | None:
     return None if "transfer-encoding" in headers else 0
 
 
-def _tell(pendings: Sequence[Pending]) -> None:
+def _notify_loop(pendings: Sequence[PendingUpload]) -> None:
     """Called in the writer's thread, once for all uploads of a commit."""
-    loop, _ = pendings[0].ticket
+    loop, _ = pendings[0].context
     with suppress(RuntimeError):  # the loop has ended, and with it all who waited
-        loop.call_soon_threadsafe(_settle, pendings)
+        loop.call_soon_threadsafe(_wake_requests, pendings)
 
 
-def _settle(pendings: Sequence[Pending]) -> None:
+def _wake_requests(pendings: Sequence[PendingUpload]) -> None:
     for pending in pendings:
-        _, told = pending.ticket
+        _, told = pending.context
         if not told.done():
             told.set_result(None)
 
 
-def _give_up(told: asyncio.Future[None]) -> None:
+def _time_out(told: asyncio.Future[None]) -> None:
     if not told.done():
         told.set_exception(problems.overloaded())
 
 
-def _refuse(protocol: HTTPProtocol, error: Exception) -> None:
+def _respond_problem(protocol: HTTPProtocol, error: Exception) -> None:
     if isinstance(error, ProblemError):  # without Flask's own, as a busy server does this often
         headers = [("content-type", problems.MEDIA_TYPE), *error.headers.items()]
         protocol.response_bytes(error.status, headers, error.body())

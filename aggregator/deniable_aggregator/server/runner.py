@@ -25,10 +25,10 @@ from deniable_aggregator.app import EXTENSION, create_app
 from deniable_aggregator.config.settings import redacted
 from deniable_aggregator.ingest.rate_limit import RateLimiter
 from deniable_aggregator.server import log_format
-from deniable_aggregator.server.prometheus import Telemetry
-from deniable_aggregator.server.rsgi import Application
+from deniable_aggregator.server.prometheus import PrometheusCollector
+from deniable_aggregator.server.rsgi import RsgiApplication
 from deniable_aggregator.store import Store, StoreError, StoreUnavailableError
-from deniable_aggregator.store.backends.opening import existing
+from deniable_aggregator.store.backends.opening import require_existing
 from deniable_aggregator.store.backends.urls import is_url
 from deniable_shared.errors import DeniableError
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     import asyncio
     from collections.abc import Callable
 
-    from deniable_aggregator.app import Running
+    from deniable_aggregator.app import Aggregator
     from deniable_aggregator.config.settings import Settings
 
 CONNECTIONS: Final = 1_024
@@ -78,9 +78,9 @@ def serve(settings: Settings) -> None:
         ParameterError: if uploads cannot be counted where `rate_limit_store` says.
         ServingError: if another program listens at this address.
     """
-    _await_port(settings.host, settings.port)
+    _wait_for_port(settings.host, settings.port)
     if settings.metrics_port:
-        _await_port(settings.metrics_host, settings.metrics_port)
+        _wait_for_port(settings.metrics_host, settings.metrics_port)
     # Opened here first, so that a store that cannot be used is told once and clearly, and not by
     # a worker that is started again and again.
     Store(settings.store).close()
@@ -88,10 +88,10 @@ def serve(settings: Settings) -> None:
     # The worker counts on one core beside ingest: threads of a BLAS would only fight for it.
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     loader: Callable[[], Any] = partial(_worker, os.getpid(), settings)
-    _go_on(settings, loader)
+    _serve_with_restarts(settings, loader)
 
 
-def _go_on(settings: Settings, loader: Callable[[], Any]) -> None:
+def _serve_with_restarts(settings: Settings, loader: Callable[[], Any]) -> None:
     """Serves until a signal ends it, where the web server gives up.
 
     It does when a worker dies twice within seconds, which may have its reason in something that
@@ -116,21 +116,21 @@ def _go_on(settings: Settings, loader: Callable[[], Any]) -> None:
         if web.interrupt_signal or (web.main_loop_interrupt.wait(pause) and web.interrupt_signal):
             return
         pause = min(2 * pause, LONGEST_PAUSE_SECONDS)
-        _await_port(settings.host, settings.port)
-        _refuse(settings.store)
+        _wait_for_port(settings.host, settings.port)
+        _reject_unusable_store(settings.store)
         # A database that hangs keeps this waiting for seconds, in which a signal may come.
         if web.interrupt_signal:
             return
 
 
-def _refuse(store: str) -> None:
+def _reject_unusable_store(store: str) -> None:
     """Refuses a store that will not be one that this version can work with by waiting for it."""
     with suppress(StoreUnavailableError):
         if is_url(store) or Path(store).exists():
             Store(store).close()
 
 
-def _await_port(host: str, port: int) -> None:
+def _wait_for_port(host: str, port: int) -> None:
     """Waits until nobody listens at an address.
 
     Granian would share a port with whatever else the same user runs there, each getting a part of
@@ -155,20 +155,22 @@ def _family(host: str) -> socket.AddressFamily:
     return socket.AF_INET6 if ":" in host else socket.AF_INET
 
 
-def _worker(parent: int, settings: Settings) -> Application:
+def _worker(parent: int, settings: Settings) -> RsgiApplication:
     """The application in a worker process, which ends when its parent is gone."""
-    threading.Thread(target=_end_with, args=(parent,), name="deniable-parent", daemon=True).start()
+    threading.Thread(
+        target=_exit_with_parent, args=(parent,), name="deniable-parent", daemon=True
+    ).start()
     try:
         # The parent has made it if need be. Another one would hide that the first is lost.
-        existing(settings.store)
+        require_existing(settings.store)
         app = create_app(store=settings.store, settings=settings)
     except StoreError as error:
         log.error("the store cannot be opened: %s", error)
         raise SystemExit(1) from None
-    running: Running = app.extensions[EXTENSION]
-    application = Application(app, settings, started=partial(_drain_first, running, settings))
+    running: Aggregator = app.extensions[EXTENSION]
+    application = RsgiApplication(app, settings, started=partial(_install_drain, running, settings))
     if settings.metrics_port:
-        telemetry = Telemetry(running, in_flight_bytes=lambda: application.bodies.used)
+        telemetry = PrometheusCollector(running, in_flight_bytes=lambda: application.bodies.used)
         telemetry.listen(settings.metrics_host, settings.metrics_port)
     # What was imported and set up stays until the end. Looking through it for garbage again and
     # again was measured at a seventh of all that an upload costs.
@@ -180,20 +182,22 @@ def _worker(parent: int, settings: Settings) -> Application:
     return application
 
 
-def _drain_first(running: Running, settings: Settings, loop: asyncio.AbstractEventLoop) -> None:
+def _install_drain(
+    running: Aggregator, settings: Settings, loop: asyncio.AbstractEventLoop
+) -> None:
     """Makes SIGTERM say first that the server is not ready, and end it a while later."""
 
     def drain() -> None:
-        if running.health.draining:  # one signal may come to all processes, and again to each
+        if running.readiness.draining:  # one signal may come to all processes, and again to each
             return
-        running.health.draining = True
+        running.readiness.draining = True
         # The web server has a handler for this one too, which stops accepting.
         loop.call_later(settings.drain_seconds, os.kill, os.getpid(), signal.SIGINT)
 
     loop.add_signal_handler(signal.SIGTERM, drain)
 
 
-def _end_with(parent: int) -> None:
+def _exit_with_parent(parent: int) -> None:
     while os.getppid() == parent:
         time.sleep(POLL_SECONDS)
     os.kill(os.getpid(), signal.SIGINT)
@@ -225,7 +229,7 @@ def server(settings: Settings, interface: Interfaces) -> MPServer:
         ),
         websockets=False,
         log_level=LogLevels.error,
-        log_dictconfig=log_format.dictconfig(settings.log_format, settings.log_level),
+        log_dictconfig=log_format.logging_config(settings.log_format, settings.log_level),
         log_access=False,  # an access log is a list of addresses and times
         respawn_failed_workers=True,
         respawn_interval=RESPAWN_SECONDS,

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 Answer = TypeVar("Answer")
 
 
-class GivenUpError(Exception):
+class WorkAbandonedError(Exception):
     """Nobody waits for this work any longer."""
 
 
@@ -28,11 +28,11 @@ class _Task(Generic[Answer]):
     def __call__(self) -> Answer:
         work = self.work
         if work is None:
-            raise GivenUpError
+            raise WorkAbandonedError
         return work()
 
 
-class Pool:
+class BoundedThreadPool:
     """Some threads. Belongs to one event loop.
 
     Args:

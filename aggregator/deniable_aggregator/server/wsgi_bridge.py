@@ -32,7 +32,7 @@ class Response(NamedTuple):
     body: bytes
 
 
-def call(app: WSGIApplication, scope: Scope, body: bytes) -> Response:
+def call_wsgi(app: WSGIApplication, scope: Scope, body: bytes) -> Response:
     """Lets a WSGI application answer a request.
 
     Args:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from deniable_aggregator.store.backends.base import Row
-from deniable_aggregator.store.backends.creation import check
+from deniable_aggregator.store.backends.base import InboxRow
+from deniable_aggregator.store.backends.creation import check_revision
 from deniable_aggregator.store.backends.opening import open_database
 from deniable_aggregator.store.backends.urls import is_url
 from deniable_aggregator.store.errors import (
@@ -14,15 +14,20 @@ from deniable_aggregator.store.errors import (
     StoreRefusedError,
     StoreUnavailableError,
 )
-from deniable_aggregator.store.tables.audit import Audit
-from deniable_aggregator.store.tables.batch import Batch, Sum, TallyKey
+from deniable_aggregator.store.tables.audit import AuditLog
+from deniable_aggregator.store.tables.batch import Batch, TallyKey, TallyTotal
 from deniable_aggregator.store.tables.inbox import Backlog, Inbox, Outcome
 from deniable_aggregator.store.tables.keys import Keys, StoredKey
-from deniable_aggregator.store.tables.metrics import Metrics, Registered, Registration, Unreadable
+from deniable_aggregator.store.tables.metrics import (
+    Metrics,
+    RegisteredMetrics,
+    Registration,
+    UnreadableMetric,
+)
 from deniable_aggregator.store.tables.remote import RemoteDocuments
-from deniable_aggregator.store.tables.set_aside import Aside, Pile
+from deniable_aggregator.store.tables.set_aside import SetAsideGroup, SetAsideRows
 from deniable_aggregator.store.tables.tallies import Slice, Tallies
-from deniable_aggregator.store.tables.usage import Levels, levels
+from deniable_aggregator.store.tables.usage import StoreUsage, store_usage
 
 
 class Store:
@@ -55,12 +60,12 @@ class Store:
         self.name = self._database.name
         self.path = None if is_url(target) else Path(target).absolute()
         self.inbox = Inbox(self._database)
-        self.aside = Aside(self._database)
+        self.set_aside = SetAsideRows(self._database)
         self.tallies = Tallies(self._database)
         self.metrics = Metrics(self._database)
         self.keys = Keys(self._database)
         self.remote = RemoteDocuments(self._database)
-        self.audit = Audit(self._database)
+        self.audit = AuditLog(self._database)
 
     def __repr__(self) -> str:
         return f"Store({self.name!r})"
@@ -74,15 +79,15 @@ class Store:
         """
         with self._database.look_up() as connection:
             # Readiness tells this to anybody: neither a path nor the name of a host.
-            check(connection, "the store")
+            check_revision(connection, "the store")
 
-    def levels(self) -> Levels:
+    def usage(self) -> StoreUsage:
         """How full the store is.
 
         Raises:
             StoreUnavailableError: if it cannot be read.
         """
-        return levels(self._database)
+        return store_usage(self._database)
 
     def close(self) -> None:
         """Closes the store; everything acknowledged is in it already."""
@@ -90,29 +95,29 @@ class Store:
 
 
 __all__ = [
-    "Aside",
-    "Audit",
+    "AuditLog",
     "Backlog",
     "Batch",
     "Inbox",
+    "InboxRow",
     "Keys",
-    "Levels",
     "Metrics",
     "Outcome",
-    "Pile",
-    "Registered",
+    "RegisteredMetrics",
     "Registration",
     "RemoteDocuments",
-    "Row",
+    "SetAsideGroup",
+    "SetAsideRows",
     "Slice",
     "Store",
     "StoreError",
     "StoreMovedError",
     "StoreRefusedError",
     "StoreUnavailableError",
+    "StoreUsage",
     "StoredKey",
-    "Sum",
     "Tallies",
     "TallyKey",
-    "Unreadable",
+    "TallyTotal",
+    "UnreadableMetric",
 ]

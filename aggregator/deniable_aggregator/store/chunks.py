@@ -8,14 +8,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 
-STEP_ROWS: Final = 1_000
+CHUNK_ROWS: Final = 1_000
 """So many row ids go into one statement."""
 
 
 Item = TypeVar("Item")
 
 
-def steps(items: Sequence[Item]) -> Iterator[Sequence[Item]]:
+def in_chunks(items: Sequence[Item]) -> Iterator[Sequence[Item]]:
     """Ids, or whatever rows are told by, in portions of what fits into one statement."""
-    for start in range(0, len(items), STEP_ROWS):
-        yield items[start : start + STEP_ROWS]
+    for start in range(0, len(items), CHUNK_ROWS):
+        yield items[start : start + CHUNK_ROWS]

@@ -235,8 +235,8 @@ def test_only_the_four_acts_are_there(service):
 def test_an_administrator_who_revokes_their_own_key_is_out(service):
     own = service.key("admin")
     assert post(service, f"/{own.split('_')[2]}/revoke", own).status_code == 200
-    service.running.keyring._valid.clear()
-    service.running.keyring._stored.clear()
+    service.running.key_verifier._valid.clear()
+    service.running.key_verifier._stored.clear()
     problem(post(service, "", own, scope="read"), 401, "unknown_key")
 
 

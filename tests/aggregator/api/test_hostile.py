@@ -14,7 +14,12 @@ from deniable_aggregator.audit import COMMAND_LINE, AuditAction, AuditRecord
 from deniable_aggregator.catalog import Catalogue
 from deniable_aggregator.integrity import examiner as examiner_module
 from deniable_aggregator.integrity.examiner import Examiner
-from deniable_aggregator.security.keys import LOOKS_PER_SECOND, MOST_LOOKS, Keyring, create
+from deniable_aggregator.security.keys import (
+    LOOKUP_BURST,
+    LOOKUPS_PER_SECOND,
+    KeyVerifier,
+    create_key,
+)
 from deniable_aggregator.store import StoreUnavailableError
 from deniable_aggregator.store.backends.sqlite import READERS
 from deniable_shared import registry
@@ -95,41 +100,41 @@ def made_up(number):
 
 def test_a_flood_of_made_up_tokens_is_refused_without_asking_the_store(target):
     store = Store(target)
-    keyring = Keyring(store, monotonic=lambda: 0.0)
-    token = create(store, scope="write", application="flightdeck", label="", today=TODAY)
-    assert all(keyring.verify(made_up(number)) is None for number in range(MOST_LOOKS))
+    verifier = KeyVerifier(store, monotonic=lambda: 0.0)
+    token = create_key(store, scope="write", application="flightdeck", label="", today=TODAY)
+    assert all(verifier.verify(made_up(number)) is None for number in range(LOOKUP_BURST))
     store.close()
-    assert all(keyring.verify(made_up(number)) is None for number in range(100))
-    assert keyring.unknown(made_up(0))
-    assert not keyring.unknown(token)
+    assert all(verifier.verify(made_up(number)) is None for number in range(100))
+    assert verifier.is_surely_unknown(made_up(0))
+    assert not verifier.is_surely_unknown(token)
     with pytest.raises(StoreUnavailableError):
-        keyring.verify(token)
+        verifier.verify(token)
 
 
 def test_a_flood_of_a_known_keys_id_or_of_ended_tokens_is_refused_without_asking_the_store(target):
     store = Store(target)
-    keyring = Keyring(store, monotonic=lambda: 0.0)
-    token = create(store, scope="write", application="flightdeck", label="", today=TODAY)
+    verifier = KeyVerifier(store, monotonic=lambda: 0.0)
+    token = create_key(store, scope="write", application="flightdeck", label="", today=TODAY)
     key_id = token.split("_")[2]
     custodian(store).revoke(key_id)
-    assert keyring.verify(token) is None
+    assert verifier.verify(token) is None
     store.close()
-    assert keyring.verify(token) is None
-    assert keyring.verify(made_up(int(key_id, 16))) is None
+    assert verifier.verify(token) is None
+    assert verifier.verify(made_up(int(key_id, 16))) is None
 
 
 def test_a_new_key_is_known_soon_also_during_a_flood(target):
     store = Store(target)
     now = [0.0]
-    keyring = Keyring(store, monotonic=lambda: now[0])
-    for number in range(MOST_LOOKS // 2):
-        token = create(store, scope="write", application="flightdeck", label="", today=TODAY)
-        assert keyring.verify(token) is not None
-        assert keyring.verify(made_up(number)) is None
-    token = create(store, scope="write", application="flightdeck", label="", today=TODAY)
-    now[0] += 1 / LOOKS_PER_SECOND
-    assert not keyring.unknown(token)
-    assert keyring.verify(token) is not None
+    verifier = KeyVerifier(store, monotonic=lambda: now[0])
+    for number in range(LOOKUP_BURST // 2):
+        token = create_key(store, scope="write", application="flightdeck", label="", today=TODAY)
+        assert verifier.verify(token) is not None
+        assert verifier.verify(made_up(number)) is None
+    token = create_key(store, scope="write", application="flightdeck", label="", today=TODAY)
+    now[0] += 1 / LOOKUPS_PER_SECOND
+    assert not verifier.is_surely_unknown(token)
+    assert verifier.verify(token) is not None
     store.close()
 
 
@@ -137,11 +142,11 @@ def test_keys_and_metrics_are_found_while_analysts_read_as_much_as_they_may(targ
     """Ingest asks for them, and must not wait for answers that read gigabytes."""
     store = Store(target)
     register(store)
-    token = create(store, scope="write", application="flightdeck", label="", today=TODAY)
+    token = create_key(store, scope="write", application="flightdeck", label="", today=TODAY)
     with contextlib.ExitStack() as reading:
         for _ in range(READERS):
             reading.enter_context(store._database.read())
-        assert Keyring(store).verify(token) is not None
+        assert KeyVerifier(store).verify(token) is not None
         assert len(Catalogue(store).of("flightdeck")) == 3
         store.check_schema()
     store.close()
@@ -168,7 +173,7 @@ def test_readiness_tells_nobody_where_the_store_is(service):
 
 def test_what_there_is_no_memory_for_at_once_is_counted_one_by_one(service, monkeypatch):
     """And what there is none for alone stops nothing else."""
-    tally = service.running.folder._catalogue.find(THEME).tally
+    tally = service.running.inbox_fold._catalogue.find(THEME).tally
     fold = tally.fold
 
     def of_little_memory(payload):
@@ -180,7 +185,7 @@ def test_what_there_is_no_memory_for_at_once_is_counted_one_by_one(service, monk
     for payload in (b"\x01", b"\x02", b"\x01\x01", b"\x01"):
         service.send(upload(payload))
     service.send(upload(b"\x01", metric="late"))
-    service.running.folder.fold(seconds=60)
+    service.running.inbox_fold.fold(seconds=60)
     assert service.counts() == [0, 2, 1]
     assert service.counts("late") == [0, 1]
     assert service.status()["inbox"]["rows_set_aside"] == 1

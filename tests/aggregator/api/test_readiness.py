@@ -35,7 +35,7 @@ def test_a_server_is_alive_and_ready(service):
 
 
 def test_a_server_that_was_told_to_end_is_alive_and_not_ready(service):
-    service.running.health.draining = True
+    service.running.readiness.draining = True
     assert set(not_ready(service)) == {"draining"}
     assert service.http.get("/healthz").status_code == 200
 
@@ -59,10 +59,10 @@ def test_a_disk_that_is_nearly_full_is_told(tmp_path):
 
 def test_reports_that_wait_for_long_are_told(tmp_path, monkeypatch):
     with serving(tmp_path / "store.db", fold_seconds=1_000, max_fold_lag_seconds=5) as service:
-        moved = service.running.folder._caught_up - 1_006
-        monkeypatch.setattr(service.running.folder, "_caught_up", moved)
+        moved = service.running.inbox_fold._caught_up_at - 1_006
+        monkeypatch.setattr(service.running.inbox_fold, "_caught_up_at", moved)
         assert "waited to be counted" in not_ready(service)["fold"]
-        service.running.folder.fold(seconds=60)
+        service.running.inbox_fold.fold(seconds=60)
         assert service.http.get("/readyz").status_code == 200
 
 

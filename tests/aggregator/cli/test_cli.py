@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 from deniable_aggregator import Store
 from deniable_aggregator.cli import deniable
-from deniable_aggregator.security.keys import Keyring
+from deniable_aggregator.security.keys import KeyVerifier
 from tests.aggregator.service import REGISTRY, serving, upload
 
 
@@ -87,7 +87,7 @@ def test_a_key_is_made_listed_and_revoked(run, tmp_path):
     token = made.stdout.strip()
     assert "shown once" in made.stderr
     with contextlib.closing(Store(tmp_path / "store.db")) as store:
-        key = Keyring(store).verify(token)
+        key = KeyVerifier(store).verify(token)
     assert key.scope == "write"
     listed = run("keys", "list")
     for word in (key.id, "write", "flightdeck", "phones"):
@@ -95,7 +95,7 @@ def test_a_key_is_made_listed_and_revoked(run, tmp_path):
     assert token not in listed.stdout
     assert run("keys", "revoke", key.id).exit_code == 0
     with contextlib.closing(Store(tmp_path / "store.db")) as store:
-        assert Keyring(store).verify(token) is None
+        assert KeyVerifier(store).verify(token) is None
     again = run("keys", "revoke", key.id)
     assert again.exit_code == 1
     assert "revoked already" in again.stderr

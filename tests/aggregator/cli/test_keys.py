@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from deniable_aggregator import Store
 from deniable_aggregator.cli import deniable
 from deniable_aggregator.dates import format_day
-from deniable_aggregator.security.keys import Keyring
+from deniable_aggregator.security.keys import KeyVerifier
 from deniable_shared.periods import epoch_at
 from tests.aggregator.stored import execute
 
@@ -114,11 +114,11 @@ def test_a_token_is_alone_on_the_output(run, target):
     made = run("keys", "create", *KEY)
     assert "shown once" in made.stderr
     with contextlib.closing(Store(target)) as store:
-        key = Keyring(store).verify(made.stdout.strip())
+        key = KeyVerifier(store).verify(made.stdout.strip())
     rotated = run("keys", "rotate", key.id)
     assert f"key {key.id} is valid until {in_days(30)}" in rotated.stderr
     with contextlib.closing(Store(target)) as store:
-        assert Keyring(store).verify(rotated.stdout.strip()).id != key.id
+        assert KeyVerifier(store).verify(rotated.stdout.strip()).id != key.id
 
 
 @pytest.mark.parametrize(

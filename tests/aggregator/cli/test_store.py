@@ -15,7 +15,7 @@ from sqlalchemy import insert
 from deniable_aggregator import Store
 from deniable_aggregator.audit import COMMAND_LINE
 from deniable_aggregator.cli import deniable
-from deniable_aggregator.security.keys import Keyring, create
+from deniable_aggregator.security.keys import KeyVerifier, create_key
 from deniable_aggregator.store import Outcome
 from deniable_aggregator.store.maintenance.backup import backup, restore
 from deniable_aggregator.store.schema import audit, remote
@@ -58,7 +58,7 @@ def filled(target):
     """A store with something in every table, and uploads of which it knows."""
     with contextlib.closing(Store(target)) as store:
         register(store)
-        token = create(store, scope="write", application="flightdeck", label="é", today=TODAY)
+        token = create_key(store, scope="write", application="flightdeck", label="é", today=TODAY)
         known = [decoded(b"\x00\x01"), decoded(b"\x02", epoch=TODAY - 1)]
         append(store, [*known, decoded(b"\x00", epoch=TODAY - 30)], "build")
         fold(store)
@@ -102,7 +102,7 @@ def check(target, token, known):
             (TODAY, "build"),
             (TODAY, "relay"),
         ]
-        assert Keyring(store).verify(token) is not None
+        assert KeyVerifier(store).verify(token) is not None
         assert append(store, known) == [Outcome.DUPLICATE] * 3
         assert append(store, [decoded(epoch=TODAY - 30)]) == [Outcome.CLOSED]
         fold(store)

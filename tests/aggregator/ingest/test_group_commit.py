@@ -6,7 +6,11 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from deniable_aggregator.config.settings import Settings
-from deniable_aggregator.ingest.group_commit import OverloadedError, Pending, Writer
+from deniable_aggregator.ingest.group_commit import (
+    GroupCommitWriter,
+    OverloadedError,
+    PendingUpload,
+)
 from deniable_aggregator.store import Outcome, StoreUnavailableError
 from deniable_shared import wire
 from deniable_shared.errors import ParameterError
@@ -43,7 +47,7 @@ def one():
 
 
 def test_uploads_that_come_during_a_commit_share_the_next_one(slow):
-    writer = Writer(slow, queue_uploads=99, queue_bytes=1 << 20, queue_seconds=30)
+    writer = GroupCommitWriter(slow, queue_uploads=99, queue_bytes=1 << 20, queue_seconds=30)
     with ThreadPoolExecutor(21) as pool:
         first = pool.submit(writer.write, one(), "cafe")
         assert slow.began.wait(120)
@@ -57,7 +61,9 @@ def test_uploads_that_come_during_a_commit_share_the_next_one(slow):
 
 @pytest.mark.parametrize("limits", [(1, 1 << 20), (99, 1_024 + 1)])
 def test_a_full_queue_refuses_at_once(slow, limits):
-    writer = Writer(slow, queue_uploads=limits[0], queue_bytes=limits[1], queue_seconds=30)
+    writer = GroupCommitWriter(
+        slow, queue_uploads=limits[0], queue_bytes=limits[1], queue_seconds=30
+    )
     with ThreadPoolExecutor(2) as pool:
         first = pool.submit(writer.write, one(), "cafe")
         assert slow.began.wait(120)
@@ -72,14 +78,14 @@ def test_a_full_queue_refuses_at_once(slow, limits):
 
 
 def test_one_upload_may_wait_whatever_its_size(slow):
-    writer = Writer(slow, queue_uploads=1, queue_bytes=1, queue_seconds=30)
+    writer = GroupCommitWriter(slow, queue_uploads=1, queue_bytes=1, queue_seconds=30)
     slow.go.set()
     assert writer.write(one(), "cafe") is Outcome.STORED
     writer.close()
 
 
 def test_uploads_of_one_commit_are_told_at_once(slow):
-    writer = Writer(slow, queue_uploads=99, queue_bytes=1 << 20, queue_seconds=30)
+    writer = GroupCommitWriter(slow, queue_uploads=99, queue_bytes=1 << 20, queue_seconds=30)
     told, done = [], threading.Event()
 
     def tell(pendings):
@@ -87,7 +93,7 @@ def test_uploads_of_one_commit_are_told_at_once(slow):
         if sum(told) == 6:
             done.set()
 
-    pendings = [Pending(one(), "cafe", tell) for _ in range(6)]
+    pendings = [PendingUpload(one(), "cafe", tell) for _ in range(6)]
     writer.submit(pendings[0])
     assert slow.began.wait(120)
     for pending in pendings[1:]:
@@ -100,7 +106,7 @@ def test_uploads_of_one_commit_are_told_at_once(slow):
 
 
 def test_nobody_waits_longer_than_the_limit_and_the_abandoned_are_not_written(slow):
-    writer = Writer(slow, queue_uploads=99, queue_bytes=1 << 20, queue_seconds=0.01)
+    writer = GroupCommitWriter(slow, queue_uploads=99, queue_bytes=1 << 20, queue_seconds=0.01)
     with pytest.raises(OverloadedError):
         writer.write(one(), "cafe")
     assert slow.began.wait(120)
@@ -112,7 +118,7 @@ def test_nobody_waits_longer_than_the_limit_and_the_abandoned_are_not_written(sl
 
 
 def test_closing_writes_what_waits_and_then_refuses(slow):
-    writer = Writer(slow, queue_uploads=99, queue_bytes=1 << 20, queue_seconds=30)
+    writer = GroupCommitWriter(slow, queue_uploads=99, queue_bytes=1 << 20, queue_seconds=30)
     with ThreadPoolExecutor(1) as pool:
         waiting = pool.submit(writer.write, one(), "cafe")
         assert slow.began.wait(120)
@@ -124,7 +130,7 @@ def test_closing_writes_what_waits_and_then_refuses(slow):
 
 
 def test_a_failed_commit_fails_its_uploads_and_not_the_next_ones(slow, monkeypatch):
-    writer = Writer(slow, queue_uploads=99, queue_bytes=1 << 20, queue_seconds=30)
+    writer = GroupCommitWriter(slow, queue_uploads=99, queue_bytes=1 << 20, queue_seconds=30)
     slow.go.set()
     for failure in (StoreUnavailableError("full"), RuntimeError("a defect")):
 

@@ -97,5 +97,5 @@ def redis(tmp_path):
 @pytest.mark.service
 def test_several_servers_share_a_counter(redis):
     one, other = (RateLimiter("5/day", redis) for _ in range(2))
-    assert one.remote
+    assert one.is_remote
     assert allowed(one, "cafe", 3) + allowed(other, "cafe", 9) == 5

@@ -197,10 +197,10 @@ def test_the_oldest_days_are_left_out_where_the_work_would_be_too_much(fleet):
     service, tokens = fleet
     for epoch in range(TODAY - 3, TODAY):
         send(service, tokens[0], "screen", bytes([0b01000000, 0]), epoch)
-    service.running.folder.fold(seconds=60)
+    service.running.inbox_fold.fold(seconds=60)
     (entry,) = [
         each
-        for each in service.running.ingest._catalogue.of("flightdeck")
+        for each in service.running.receiver._catalogue.of("flightdeck")
         if each.spec.name == "screen"
     ]
     examiner = Examiner(service.store)

@@ -8,9 +8,9 @@ import pytest
 
 from deniable_aggregator import Settings, Store
 from deniable_aggregator.api import readiness
-from deniable_aggregator.operations.clock import CONFIRM_SECONDS, JUMP_DAYS, CheckedClock
-from deniable_aggregator.operations.maintenance import Upkeep
-from deniable_aggregator.server.prometheus import Telemetry
+from deniable_aggregator.operations.clock import CONFIRM_SECONDS, JUMP_DAYS, GuardedClock
+from deniable_aggregator.operations.maintenance import Maintenance
+from deniable_aggregator.server.prometheus import PrometheusCollector
 from deniable_aggregator.store import Outcome
 from deniable_shared.periods import SECONDS_PER_EPOCH
 from tests.aggregator.service import NEVER_SECONDS, TODAY, Clock, Service, problem, upload
@@ -40,13 +40,13 @@ class Server:
     def __init__(self, store, day=TODAY):
         self.store = store
         self.clock, self.passing = Clock(day), Passing()
-        self.checked = CheckedClock(store, self.clock, self.passing)
-        self.upkeep = Upkeep(
+        self.checked = GuardedClock(store, self.clock, self.passing)
+        self.maintenance = Maintenance(
             store, accept_days=ACCEPT_DAYS, retain_days=RETAIN_DAYS, clock=self.checked
         )
 
     def tend(self):
-        self.upkeep.tend()
+        self.maintenance.run()
         return self.store.tallies.reports([THEME]).get(THEME, 0)
 
     def takes(self, day=TODAY):
@@ -78,7 +78,7 @@ def test_a_clock_that_is_set_far_ahead_closes_and_deletes_nothing(store):
 
 def test_a_clock_that_jumps_while_it_is_looked_at_is_not_believed(store):
     readings = iter((TODAY, TODAY))  # when the server starts, and at the beginning of a look
-    clock = CheckedClock(
+    clock = GuardedClock(
         store, lambda: float(next(readings, TODAY + FAR) * SECONDS_PER_EPOCH), Passing()
     )
     assert clock.day() == TODAY
@@ -188,12 +188,12 @@ def test_an_operator_is_told_and_reports_are_not_kept_away(jumped, caplog):
     ready = jumped.http.get("/readyz")
     assert ready.status_code == 200
     assert f"{FAR:,} days ahead" in ready.get_json()["checks"]["clock"]
-    told = Telemetry(jumped.running).text()
+    told = PrometheusCollector(jumped.running).text()
     assert f"deniable_clock_ahead_days {FAR}.0" in told
     assert 'deniable_ready{check="clock"} 0.0' in told
     for _ in range(3):
-        jumped.running.upkeep.tend()
+        jumped.running.maintenance.run()
     assert caplog.text.count(f"{FAR} days ahead of the newest report") == 1
     assert jumped.send(upload(b"\x01", epoch=TODAY + FAR)).status_code == 204
-    jumped.running.upkeep.tend()
+    jumped.running.maintenance.run()
     assert jumped.http.get("/readyz").get_json()["checks"]["clock"] == "ok"

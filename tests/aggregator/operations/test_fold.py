@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from deniable_aggregator import Store
 from deniable_aggregator.catalog import Catalogue
 from deniable_aggregator.operations import fold
-from deniable_aggregator.store import StoreUnavailableError, Sum, TallyKey
+from deniable_aggregator.store import StoreUnavailableError, TallyKey, TallyTotal
 from deniable_shared import registry, wire
 from tests.aggregator.service import REGISTRY, SPECS, TODAY, serving, upload
 from tests.aggregator.stored import rows
@@ -25,7 +25,7 @@ KEY = "cafe"
 def opened(target):
     with contextlib.closing(Store(target)) as store:
         store.metrics.register(registry.parse(REGISTRY).metrics.values(), TODAY)
-        yield store, fold.Folder(store, Catalogue(store))
+        yield store, fold.InboxFold(store, Catalogue(store))
 
 
 def send(store, payload, epoch=TODAY):
@@ -90,8 +90,8 @@ def test_rows_that_two_processes_want_to_count_are_counted_once(target):
         with store.inbox.claim(max_bytes=100, max_rows=1) as batch:
             other_folder.fold(seconds=60)
             # Either the row was locked, and is this one's to count, or it is gone.
-            mine = Sum(1, np.array([0, 1, 0]))
-            was_mine = batch.count(TallyKey(THEME, TODAY, KEY), mine, batch.rows)
+            mine = TallyTotal(1, np.array([0, 1, 0]))
+            was_mine = batch.move_to_tally(TallyKey(THEME, TODAY, KEY), mine, batch.rows)
         assert counted(store) == [0, 2, 0]
         assert was_mine == store._database.locks_rows
         folder.fold(seconds=60)
@@ -121,7 +121,7 @@ def test_a_metric_that_another_server_registered_a_moment_ago_is_counted(target)
         catalogue = Catalogue(store, monotonic=lambda: 0.0)
         store.metrics.register(registry.parse(REGISTRY).metrics.values(), TODAY)
         send(store, b"\x02")
-        fold.Folder(store, catalogue).fold(seconds=60)
+        fold.InboxFold(store, catalogue).fold(seconds=60)
         assert counted(store) == [0, 0, 1]
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from deniable_aggregator import Store
 from deniable_aggregator.catalog import Catalogue
-from deniable_aggregator.operations.fold import Folder
+from deniable_aggregator.operations.fold import InboxFold
 from tests.aggregator.service import SPECS, problem, serving, upload
 from tests.aggregator.stored import THEME, append, counted, decoded, execute, register, rows
 
@@ -55,13 +55,13 @@ def test_its_rows_stay_for_the_server_that_can_count_them(service, monkeypatch):
         append(service.store, [decoded(b"\x01", metric="late")])
     append(service.store, [decoded(b"\x01")])
     assert service.counts() == [0, 1, 0]
-    assert service.store.aside.piles() == []
+    assert service.store.set_aside.groups() == []
     assert rows(service.store, "SELECT count(*) FROM inbox") == [(3,)]
 
 
 def test_a_metric_that_is_registered_by_a_later_server_while_this_one_counts_is_left(target):
     with contextlib.closing(Store(target)) as store:
-        folder = Folder(store, Catalogue(store, monotonic=lambda: 0.0))
+        folder = InboxFold(store, Catalogue(store, monotonic=lambda: 0.0))
         register(store)
         replace_spec(store, LATE, "{}")
         append(store, [decoded(b"\x01", metric="late"), decoded(b"\x02")])

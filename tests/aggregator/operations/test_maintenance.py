@@ -5,8 +5,8 @@ import contextlib
 import pytest
 
 from deniable_aggregator import Store
-from deniable_aggregator.operations.clock import CheckedClock
-from deniable_aggregator.operations.maintenance import OPEN_PARTS, Upkeep
+from deniable_aggregator.operations.clock import GuardedClock
+from deniable_aggregator.operations.maintenance import OPEN_PARTS, Maintenance
 from deniable_aggregator.store import Outcome, StoreUnavailableError
 from tests.aggregator.service import TODAY, Clock
 from tests.aggregator.stored import THEME, append, counted, decoded, fold, register, rows
@@ -26,9 +26,9 @@ def clock():
     return Clock()
 
 
-def upkeep(store, clock, retain_days=None):
-    checked = CheckedClock(store, clock, monotonic=clock)
-    return Upkeep(store, accept_days=ACCEPT_DAYS, retain_days=retain_days, clock=checked)
+def maintenance(store, clock, retain_days=None):
+    checked = GuardedClock(store, clock, monotonic=clock)
+    return Maintenance(store, accept_days=ACCEPT_DAYS, retain_days=retain_days, clock=checked)
 
 
 def parts(store):
@@ -38,21 +38,21 @@ def parts(store):
 def test_a_day_is_closed_when_it_is_too_old_and_stays_closed(store, clock):
     upload = decoded(b"\x01")
     append(store, [upload])
-    tending = upkeep(store, clock)
+    tending = maintenance(store, clock)
     clock.epoch = TODAY + ACCEPT_DAYS
-    tending.tend()
+    tending.run()
     assert append(store, [upload]) == [Outcome.DUPLICATE]
     clock.epoch += 1
-    tending.tend()
+    tending.run()
     assert rows(store, "SELECT count(*) FROM seen") == [(0,)]
     clock.epoch = TODAY
-    upkeep(store, clock).tend()
+    maintenance(store, clock).run()
     assert append(store, [upload]) == [Outcome.CLOSED]
 
 
 def test_a_closing_that_failed_is_done_again(store, clock, monkeypatch):
     append(store, [decoded(b"\x01")])
-    tending = upkeep(store, clock)
+    tending = maintenance(store, clock)
     clock.epoch += ACCEPT_DAYS + 1
 
     def fail():
@@ -61,24 +61,24 @@ def test_a_closing_that_failed_is_done_again(store, clock, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(store._database, "purge", fail)
         with pytest.raises(StoreUnavailableError):
-            tending.tend()
+            tending.run()
     called = []
     monkeypatch.setattr(store._database, "purge", lambda: called.append(True))
-    tending.tend()
-    tending.tend()
+    tending.run()
+    tending.run()
     assert called == [True]
 
 
 def test_parts_of_open_days_are_put_together_when_there_are_many(store, clock):
-    tending = upkeep(store, clock)
+    tending = maintenance(store, clock)
     for _ in range(OPEN_PARTS - 1):
         append(store, [decoded(b"\x01")])
         fold(store)
-    tending.tend()
+    tending.run()
     assert parts(store) == OPEN_PARTS - 1
     append(store, [decoded(b"\x01")])
     fold(store)
-    tending.tend()
+    tending.run()
     assert parts(store) == 1
     assert counted(store) == [0, OPEN_PARTS, 0]
 
@@ -87,9 +87,9 @@ def test_a_closed_day_is_one_part(store, clock):
     for _ in range(3):
         append(store, [decoded(b"\x02")])
         fold(store)
-    tending = upkeep(store, clock)
+    tending = maintenance(store, clock)
     clock.epoch += ACCEPT_DAYS + 1
-    tending.tend()
+    tending.run()
     assert parts(store) == 1
     assert counted(store) == [0, 0, 3]
 
@@ -100,7 +100,7 @@ def test_tallies_are_kept_for_as_long_as_configured_and_never_shorter_than_open(
 ):
     append(store, [decoded(b"\x01", epoch=TODAY - day) for day in range(20)])
     fold(store)
-    upkeep(store, clock, retain_days).tend()
+    maintenance(store, clock, retain_days).run()
     kept = {None: 20, 10: 11, 0: ACCEPT_DAYS + 1}[retain_days]
     assert store.tallies.reports([THEME]) == {THEME: kept}
 
@@ -109,11 +109,11 @@ def test_upkeep_stops_when_it_is_told_to(store, clock):
     for _ in range(3):
         append(store, [decoded(b"\x02")])
         fold(store)
-    tending = upkeep(store, clock, retain_days=0)
+    tending = maintenance(store, clock, retain_days=0)
     clock.epoch += ACCEPT_DAYS + 1
-    tending.tend(stopped=lambda: True)
+    tending.run(stopped=lambda: True)
     assert parts(store) == 3
-    tending.tend()
+    tending.run()
     assert parts(store) == 0
 
 
@@ -121,7 +121,7 @@ def test_what_fails_keeps_no_other_duty_from_being_done(store, clock, monkeypatc
     for _ in range(3):
         append(store, [decoded(b"\x02"), decoded(b"\x02", epoch=TODAY - 1)])
         fold(store)
-    tending = upkeep(store, clock, retain_days=ACCEPT_DAYS + 1)
+    tending = maintenance(store, clock, retain_days=ACCEPT_DAYS + 1)
     clock.epoch += ACCEPT_DAYS + 1
 
     def fail(*_):
@@ -130,10 +130,10 @@ def test_what_fails_keeps_no_other_duty_from_being_done(store, clock, monkeypatc
     with monkeypatch.context() as patch:
         patch.setattr(store.inbox, "close_epochs", fail)
         with pytest.raises(StoreUnavailableError):
-            tending.tend()
+            tending.run()
     assert parts(store) == 1
     assert store.tallies.reports([THEME]) == {THEME: 3}
-    assert (tending.failed["close"], tending.failed["compact"]) == (1, 0)
+    assert (tending.failures["close"], tending.failures["compact"]) == (1, 0)
     assert "closing days will be tried again: somebody reads" in caplog.text
-    tending.tend()
+    tending.run()
     assert append(store, [decoded()]) == [Outcome.CLOSED]

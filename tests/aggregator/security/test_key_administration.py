@@ -11,12 +11,12 @@ import pytest
 from deniable_aggregator import Store
 from deniable_aggregator.audit import COMMAND_LINE, verify_chain
 from deniable_aggregator.security.key_administration import (
-    Custodian,
-    KeyRefusedError,
+    KeyAdministrator,
+    KeyStateError,
     NoSuchKeyError,
-    described,
+    key_as_json,
 )
-from deniable_aggregator.security.keys import MAX_DAYS, Keyring
+from deniable_aggregator.security.keys import MAX_DAYS, KeyVerifier
 from deniable_shared.errors import ParameterError
 from tests.aggregator.service import TODAY, Clock
 from tests.aggregator.stored import custodian
@@ -50,13 +50,13 @@ def test_both_keys_are_valid_while_they_overlap(store):
     assert new.key[2:6] == old.key[2:6]
     assert (rotated.old.expires, new.key.expires) == (TODAY + 30, None)
     clock = Clock(TODAY + 30)
-    keyring = Keyring(store, clock=clock)
-    assert {keyring.verify(each.token).id for each in (old, new)} == {old.key.id, new.key.id}
+    verifier = KeyVerifier(store, clock=clock)
+    assert {verifier.verify(each.token).id for each in (old, new)} == {old.key.id, new.key.id}
     clock.epoch += 1
-    keyring = Keyring(store, clock=clock)
+    verifier = KeyVerifier(store, clock=clock)
     with pytest.raises(Exception, match="was valid until"):
-        keyring.verify(old.token)
-    assert keyring.verify(new.token).id == new.key.id
+        verifier.verify(old.token)
+    assert verifier.verify(new.token).id == new.key.id
 
 
 def test_rotating_never_lengthens_the_life_of_the_old_key(store):
@@ -77,7 +77,7 @@ def test_a_key_that_is_not_valid_is_not_rotated(store):
     custodian(store).revoke(revoked.key.id)
     before = entries(store)
     for key, today in ((revoked.key, TODAY), (expired.key, TODAY + 1)):
-        with pytest.raises(KeyRefusedError, match="not valid any more"):
+        with pytest.raises(KeyStateError, match="not valid any more"):
             custodian(store, today).rotate(key.id)
     assert len(store.keys.all()) == 2
     assert entries(store) == before
@@ -100,13 +100,13 @@ def test_no_key_ends_before_it_begins_or_after_a_century(store, expires):
 def test_what_is_done_already_is_refused_and_not_recorded(store):
     key = create(store).key
     acts = custodian(store)
-    with pytest.raises(KeyRefusedError, match="not excluded"):
+    with pytest.raises(KeyStateError, match="not excluded"):
         acts.include(key.id)
     acts.exclude(key.id)
-    with pytest.raises(KeyRefusedError, match="excluded already"):
+    with pytest.raises(KeyStateError, match="excluded already"):
         acts.exclude(key.id)
     acts.revoke(key.id)
-    with pytest.raises(KeyRefusedError, match="revoked already"):
+    with pytest.raises(KeyStateError, match="revoked already"):
         acts.revoke(key.id)
     acts.include(key.id)
     kinds = [act for act, _ in entries(store)]
@@ -117,7 +117,7 @@ def test_what_is_done_already_is_refused_and_not_recorded(store):
 @pytest.mark.parametrize("scope", ["read", "admin"])
 def test_only_keys_that_bring_reports_are_excluded(store, scope):
     key = create(store, scope).key
-    with pytest.raises(KeyRefusedError, match="only write keys bring reports"):
+    with pytest.raises(KeyStateError, match="only write keys bring reports"):
         custodian(store).exclude(key.id)
 
 
@@ -131,7 +131,7 @@ def test_an_unknown_key_is_told(store, act):
 @pytest.mark.parametrize("act", ["rotate", "revoke", "exclude", "include"])
 def test_another_applications_key_is_as_good_as_unknown(store, act):
     key = create(store).key
-    stranger = Custodian(store, actor=OTHER, today=TODAY, application="another")
+    stranger = KeyAdministrator(store, actor=OTHER, today=TODAY, application="another")
     assert stranger.all() == []
     with pytest.raises(NoSuchKeyError) as told:
         getattr(stranger, act)(key.id)
@@ -142,7 +142,7 @@ def test_another_applications_key_is_as_good_as_unknown(store, act):
 
 
 def test_nobody_makes_keys_for_an_application_that_is_not_theirs(store):
-    mine = Custodian(store, actor=OTHER, today=TODAY, application="another")
+    mine = KeyAdministrator(store, actor=OTHER, today=TODAY, application="another")
     with pytest.raises(ParameterError, match=r"^application must be another"):
         mine.create(scope="write", application="flightdeck")
     assert store.keys.all() == []
@@ -150,7 +150,7 @@ def test_nobody_makes_keys_for_an_application_that_is_not_theirs(store):
 
 def test_every_act_is_recorded_with_its_day_and_who_did_it(store):
     key = create(store, expires=TODAY + 9).key
-    theirs = Custodian(store, actor="cafe", today=TODAY + 1, application="flightdeck")
+    theirs = KeyAdministrator(store, actor="cafe", today=TODAY + 1, application="flightdeck")
     new = theirs.rotate(key.id, overlap_days=2, expires=TODAY + 8).issued.key
     theirs.exclude(new.id)
     found = list(store.audit.entries())
@@ -181,7 +181,7 @@ def test_neither_token_nor_hash_nor_label_is_told_again(store):
     new = custodian(store).rotate(old.key.id).issued
     custodian(store).revoke(new.key.id)
     told = repr(list(store.audit.entries())) + json.dumps(
-        [described(key, TODAY) | {"label": ""} for key in custodian(store).all()]
+        [key_as_json(key, TODAY) | {"label": ""} for key in custodian(store).all()]
     )
     for issued in (old, new):
         secret, hash_ = issued.token[-43:], issued.key.hash
@@ -191,9 +191,9 @@ def test_neither_token_nor_hash_nor_label_is_told_again(store):
 
 def test_a_description_says_whether_a_key_is_valid_on_that_day(store):
     key = create(store, expires=TODAY + 1).key
-    assert [described(key, TODAY + days)["valid"] for days in (0, 1, 2)] == [True, True, False]
+    assert [key_as_json(key, TODAY + days)["valid"] for days in (0, 1, 2)] == [True, True, False]
     revoked = custodian(store).revoke(key.id)
-    assert described(revoked, TODAY) == {
+    assert key_as_json(revoked, TODAY) == {
         "id": key.id,
         "application": "flightdeck",
         "scope": "write",
@@ -235,7 +235,7 @@ def test_of_two_who_revoke_one_key_one_is_refused(target):
             for key_id in keys:
                 try:
                     custodian(store).revoke(key_id)
-                except KeyRefusedError:
+                except KeyStateError:
                     refused += 1
             return refused
 

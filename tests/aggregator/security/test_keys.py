@@ -8,10 +8,10 @@ from deniable_aggregator import Store
 from deniable_aggregator.dates import format_day
 from deniable_aggregator.security.keys import (
     CACHE_SECONDS,
-    MOST_LOOKS,
+    LOOKUP_BURST,
     ExpiredKeyError,
-    Keyring,
-    create,
+    KeyVerifier,
+    create_key,
 )
 from deniable_aggregator.store import StoreUnavailableError
 from deniable_shared.errors import ParameterError
@@ -40,33 +40,33 @@ class Monotonic:
         return self.now
 
     def forget(self):
-        """Lets all that a keyring remembers become too old."""
+        """Lets all that a verifier remembers become too old."""
         self.now += CACHE_SECONDS
 
 
 def make(store, scope="write", application="flightdeck", label=""):
-    return create(store, scope=scope, application=application, label=label, today=TODAY)
+    return create_key(store, scope=scope, application=application, label=label, today=TODAY)
 
 
 def test_a_token_is_verified_by_scope_and_application(store):
-    key = Keyring(store).verify(make(store, "read"))
+    key = KeyVerifier(store).verify(make(store, "read"))
     assert key is not None
     assert (key.scope, key.application) == ("read", "flightdeck")
 
 
 def test_every_change_of_a_token_makes_it_invalid(store):
     token = make(store)
-    keyring = Keyring(store)
-    assert keyring.verify(token) is not None
+    verifier = KeyVerifier(store)
+    assert verifier.verify(token) is not None
     for index in range(len(token)):
         other = "A" if token[index] != "A" else "B"
-        assert keyring.verify(token[:index] + other + token[index + 1 :]) is None
+        assert verifier.verify(token[:index] + other + token[index + 1 :]) is None
     for wrong in ("", token + "A", token[:-1], token.upper(), "é" * 72, "\udce9"):
-        assert keyring.verify(wrong) is None
+        assert verifier.verify(wrong) is None
 
 
 def test_a_scope_cannot_be_claimed_by_rewriting_the_token(store):
-    assert Keyring(store).verify(make(store).replace("write", "admin")) is None
+    assert KeyVerifier(store).verify(make(store).replace("write", "admin")) is None
 
 
 def test_tokens_are_not_stored(tmp_path):
@@ -82,15 +82,15 @@ def test_no_key_exists_before_one_is_made(store):
 
 def test_a_revoked_key_is_refused_within_seconds_even_where_it_was_remembered(store):
     monotonic = Monotonic()
-    keyring = Keyring(store, monotonic=monotonic)
+    verifier = KeyVerifier(store, monotonic=monotonic)
     token = make(store)
-    key = keyring.verify(token)
+    key = verifier.verify(token)
     custodian(store).revoke(key.id)
-    assert keyring.verify(token) == key
+    assert verifier.verify(token) == key
     monotonic.forget()
-    assert keyring.verify(token) is None
+    assert verifier.verify(token) is None
     monotonic.now = 0.0
-    assert keyring.verify(token) is None
+    assert verifier.verify(token) is None
 
 
 def test_a_revoked_key_cannot_send(service):
@@ -103,27 +103,27 @@ def test_a_revoked_key_cannot_send(service):
 def test_a_key_is_valid_to_the_end_of_its_last_day(store, clock):
     issued = custodian(store).create(scope="read", application="a", expires=TODAY + 1)
     monotonic = Monotonic()
-    keyring = Keyring(store, monotonic=monotonic, clock=clock)
+    verifier = KeyVerifier(store, monotonic=monotonic, clock=clock)
     for clock.epoch in (TODAY, TODAY + 1):
-        assert keyring.verify(issued.token).id == issued.key.id
+        assert verifier.verify(issued.token).id == issued.key.id
         monotonic.forget()
     clock.epoch = TODAY + 2
     with pytest.raises(ExpiredKeyError, match=f"until {format_day(TODAY + 1)}"):
-        keyring.verify(issued.token)
+        verifier.verify(issued.token)
 
 
 def test_only_who_has_the_token_learns_that_a_key_has_expired(store, clock):
     issued = custodian(store).create(scope="read", application="a", expires=TODAY)
-    keyring = Keyring(store, clock=clock)
+    verifier = KeyVerifier(store, clock=clock)
     clock.epoch = TODAY + 1
-    assert keyring.verify(issued.token[:-1] + ("A" if issued.token[-1] != "A" else "B")) is None
+    assert verifier.verify(issued.token[:-1] + ("A" if issued.token[-1] != "A" else "B")) is None
 
 
 def test_a_key_that_is_revoked_and_has_expired_is_unknown(store, clock):
     issued = custodian(store).create(scope="read", application="a", expires=TODAY)
     custodian(store).revoke(issued.key.id)
     clock.epoch = TODAY + 1
-    assert Keyring(store, clock=clock).verify(issued.token) is None
+    assert KeyVerifier(store, clock=clock).verify(issued.token) is None
 
 
 def test_an_expired_key_is_told_to_its_holder(service):
@@ -143,15 +143,15 @@ def test_the_day_of_use_is_written_down_once_for_each_key_and_day(store, clock):
     token = make(store)
     unused = make(store)
     monotonic = Monotonic()
-    keyring = Keyring(store, monotonic=monotonic, clock=clock)
+    verifier = KeyVerifier(store, monotonic=monotonic, clock=clock)
     writes = []
-    used = store.keys.used
-    store.keys.used = lambda *arguments: (writes.append(arguments), used(*arguments))
+    used = store.keys.mark_used
+    store.keys.mark_used = lambda *arguments: (writes.append(arguments), used(*arguments))
     for clock.epoch in (TODAY, TODAY + 1):
         for _ in range(3):
-            key = keyring.verify(token)
-            assert keyring.verify(token) == key
-            keyring.note_used()
+            key = verifier.verify(token)
+            assert verifier.verify(token) == key
+            verifier.write_last_used()
             monotonic.forget()
         assert store.keys.find(key.id).last_used == clock.epoch
     assert writes == [([key.id], TODAY), ([key.id], TODAY + 1)]
@@ -160,18 +160,18 @@ def test_the_day_of_use_is_written_down_once_for_each_key_and_day(store, clock):
 
 def test_verifying_writes_nothing(store, clock):
     token = make(store)
-    Keyring(store, clock=clock).verify(token)
+    KeyVerifier(store, clock=clock).verify(token)
     assert rows(store, "SELECT last_used FROM keys") == [(None,)]
 
 
 def test_a_use_that_could_not_be_written_down_is_not_forgotten(store, clock):
-    keyring = Keyring(store, clock=clock)
-    key = keyring.verify(make(store))
+    verifier = KeyVerifier(store, clock=clock)
+    key = verifier.verify(make(store))
     execute(store, "ALTER TABLE keys RENAME TO elsewhere")
     with pytest.raises(Exception, match="keys"):
-        keyring.note_used()
+        verifier.write_last_used()
     execute(store, "ALTER TABLE elsewhere RENAME TO keys")
-    keyring.note_used()
+    verifier.write_last_used()
     assert store.keys.find(key.id).last_used == TODAY
 
 
@@ -196,14 +196,14 @@ def test_a_key_with_a_bad_field_is_not_made(store, field, value):
 def test_a_store_that_cannot_be_read_makes_no_key_unknown(store, monkeypatch):
     token = make(store)
     monotonic = Monotonic()
-    keyring = Keyring(store, monotonic)
+    verifier = KeyVerifier(store, monotonic)
     with monkeypatch.context() as away:
         away.setattr(type(store.keys), "ids", refuse)
-        for _ in range(2 * MOST_LOOKS):
+        for _ in range(2 * LOOKUP_BURST):
             with pytest.raises(StoreUnavailableError):
-                keyring.verify(token)
-            assert not keyring.unknown(token)
-    assert keyring.verify(token) is not None
+                verifier.verify(token)
+            assert not verifier.is_surely_unknown(token)
+    assert verifier.verify(token) is not None
 
 
 def refuse(_):

@@ -12,7 +12,7 @@ import pytest
 from deniable_aggregator.api.readiness import OK
 from deniable_aggregator.config.settings import CONSTRAINTS
 from deniable_aggregator.http.problems import CODES
-from deniable_aggregator.server.prometheus import Telemetry
+from deniable_aggregator.server.prometheus import PrometheusCollector
 from tests.aggregator.service import serving, upload
 
 DOCS = Path(__file__).parents[3] / "docs" / "operations"
@@ -29,7 +29,7 @@ def told(tmp_path_factory):
         service.register()
         service.send(upload())
         checks = service.http.get("/readyz").get_json()["checks"]
-        text = Telemetry(service.running).text()
+        text = PrometheusCollector(service.running).text()
     names = set(re.findall(r"(?m)^([a-z_]+)[{ ]", text))
     return {name.removesuffix(end) for name in names for end in ("", *SUFFIXES)}, checks
 

@@ -10,10 +10,10 @@ import pytest
 from deniable_aggregator.server.log_format import (
     INTERVAL_SECONDS,
     OURS,
-    JsonLines,
-    Storms,
-    TextLines,
-    dictconfig,
+    JsonFormatter,
+    RepeatFilter,
+    TextFormatter,
+    logging_config,
 )
 from tests.aggregator.service import Clock
 
@@ -32,13 +32,13 @@ def failed():
 
 
 def test_a_line_for_people_says_who_speaks_and_how_bad_it_is():
-    lines = TextLines()
+    lines = TextFormatter()
     assert lines.format(record()) == "deniable: error: 3 rows"
     assert lines.format(record(level=logging.INFO)) == "deniable: 3 rows"
 
 
 def test_a_line_of_json_has_the_day_and_nothing_finer():
-    line = JsonLines(clock=Clock(20_000)).format(record(message="a\nb", args=()))
+    line = JsonFormatter(clock=Clock(20_000)).format(record(message="a\nb", args=()))
     assert json.loads(line) == {
         "day": "2024-10-04",
         "level": "error",
@@ -48,7 +48,7 @@ def test_a_line_of_json_has_the_day_and_nothing_finer():
     assert "\n" not in line
 
 
-@pytest.mark.parametrize("lines", [TextLines(), JsonLines()])
+@pytest.mark.parametrize("lines", [TextFormatter(), JsonFormatter()])
 def test_an_exception_shows_its_type_and_place_and_not_its_message(lines):
     text = lines.format(record(failure=failed()))
     assert "ValueError" in text
@@ -56,7 +56,7 @@ def test_an_exception_shows_its_type_and_place_and_not_its_message(lines):
     assert SECRET not in text
 
 
-@pytest.mark.parametrize("lines", [TextLines(), JsonLines()])
+@pytest.mark.parametrize("lines", [TextFormatter(), JsonFormatter()])
 def test_what_a_library_quotes_is_not_repeated(lines):
     for message, args in ((f"request from {SECRET}", ()), ("request from %s", (SECRET,))):
         text = lines.format(record("asyncio", message=message, args=args))
@@ -71,7 +71,7 @@ def configured(capsys):
     before = [(logging.getLogger(name), dict(vars(logging.getLogger(name)))) for name in names]
 
     def configure(format_, level):
-        logging.config.dictConfig(dictconfig(format_, level))
+        logging.config.dictConfig(logging_config(format_, level))
         return capsys
 
     yield configure
@@ -100,11 +100,11 @@ def test_less_important_lines_are_left_out(configured, level, printed):
 
 def test_a_storm_of_one_warning_is_one_line_an_interval_with_their_number():
     now = [0.0]
-    storms = Storms(lambda: now[0])
+    storms = RepeatFilter(lambda: now[0])
 
     def printed(**options):
         each = record(**options)
-        return TextLines().format(each) if storms.filter(each) else None
+        return TextFormatter().format(each) if storms.filter(each) else None
 
     assert printed(args=(1,)) == "deniable: error: 1 rows"
     for number in range(2, 1_000):
@@ -118,19 +118,19 @@ def test_a_storm_of_one_warning_is_one_line_an_interval_with_their_number():
 
 
 def test_failures_of_two_kinds_at_one_place_are_both_told():
-    storms = Storms(lambda: 0.0)
+    storms = RepeatFilter(lambda: 0.0)
     for kind in ("MemoryError", "ValueError"):
         assert storms.filter(record(message="counting failed: %s", args=(kind,)))
         assert not storms.filter(record(message="counting failed: %s", args=(kind,)))
 
 
 def test_what_is_no_warning_is_never_left_out():
-    storms = Storms(lambda: 0.0)
+    storms = RepeatFilter(lambda: 0.0)
     assert all(storms.filter(record(level=logging.INFO)) for _ in range(3))
 
 
 def test_what_a_library_makes_up_takes_no_memory():
-    storms = Storms(lambda: 0.0)
+    storms = RepeatFilter(lambda: 0.0)
     for number in range(100):
         storms.filter(record("library", message=f"request {number}", args=(str(number),)))
     assert len(storms._said) == 1

@@ -10,7 +10,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from deniable_aggregator.ingest.histogram import Histogram
-from deniable_aggregator.server.prometheus import Telemetry
+from deniable_aggregator.server.prometheus import PrometheusCollector
 from deniable_aggregator.store import StoreUnavailableError
 from tests.aggregator.service import upload
 from tests.ports import free_port
@@ -19,7 +19,7 @@ from tests.waiting import wait_until
 
 @pytest.fixture
 def telemetry(service):
-    made = Telemetry(service.running, in_flight_bytes=lambda: 7)
+    made = PrometheusCollector(service.running, in_flight_bytes=lambda: 7)
     yield made
     made.close()
 
@@ -67,8 +67,8 @@ def test_a_store_that_fails_is_shown_and_the_rest_is_there(service, telemetry, m
         raise StoreUnavailableError("gone")
 
     monkeypatch.setattr(service.store.inbox, "append", fail)
-    monkeypatch.setattr(service.store, "levels", fail)
-    monkeypatch.setattr(service.store.keys, "used", fail)
+    monkeypatch.setattr(service.store, "usage", fail)
+    monkeypatch.setattr(service.store.keys, "mark_used", fail)
     assert service.send(upload()).status_code == 503
     found = values(telemetry.text())
     assert found["deniable_ready", "database"] == 0
@@ -81,8 +81,8 @@ def test_a_store_that_fails_is_shown_and_the_rest_is_there(service, telemetry, m
 def test_what_is_known_without_the_store_does_not_wait_for_it(service, telemetry, monkeypatch):
     go = threading.Event()
     monkeypatch.setattr("deniable_aggregator.server.prometheus.PATIENCE_SECONDS", 0.1)
-    monkeypatch.setattr(service.store.keys, "used", lambda *_: go.wait(120))
-    monkeypatch.setattr(service.store, "levels", lambda: go.wait(120))
+    monkeypatch.setattr(service.store.keys, "mark_used", lambda *_: go.wait(120))
+    monkeypatch.setattr(service.store, "usage", lambda: go.wait(120))
     try:
         assert service.send(upload()).status_code == 204
         found = values(telemetry.text())
@@ -161,5 +161,5 @@ def test_a_taken_port_is_told_and_nothing_else_happens(telemetry, caplog):
 def test_a_histogram_counts_each_value_once():
     histogram = Histogram((1.0, 2.0))
     for value in (0.5, 1.0, 1.5, 9.0):
-        histogram.note(value)
-    assert histogram.read() == ([2, 1, 1], 12.0)
+        histogram.observe(value)
+    assert histogram.snapshot() == ([2, 1, 1], 12.0)

@@ -32,7 +32,7 @@ def test_a_signal_that_comes_while_the_store_is_looked_at_ends_the_server(monkey
         served[0].interrupt_signal = True
 
     monkeypatch.setattr(runner, "server", server)
-    monkeypatch.setattr(runner, "_refuse", signalled)
+    monkeypatch.setattr(runner, "_reject_unusable_store", signalled)
     monkeypatch.setattr(runner, "FIRST_PAUSE_SECONDS", 0.0)
-    runner._go_on(Settings(port=free_port()), lambda: None)
+    runner._serve_with_restarts(Settings(port=free_port()), lambda: None)
     assert served

@@ -6,7 +6,7 @@ import threading
 import pytest
 
 from deniable_aggregator.http.problems import ProblemError
-from deniable_aggregator.server.thread_pool import Pool
+from deniable_aggregator.server.thread_pool import BoundedThreadPool
 
 
 async def code(work):
@@ -20,7 +20,7 @@ def test_nobody_waits_longer_than_the_pool_was_made_for():
     go, done = threading.Event(), []
 
     async def main():
-        pool = Pool("test", threads=1, waiting=2, seconds=0.1)
+        pool = BoundedThreadPool("test", threads=1, waiting=2, seconds=0.1)
         hung, late = pool.run(go.wait, 120), pool.run(done.append, "late")
         assert await asyncio.gather(code(hung), code(late)) == ["overloaded"] * 2
         assert await code(pool.run(done.append, "third")) == "overloaded"
@@ -39,7 +39,7 @@ def test_nobody_waits_longer_than_the_pool_was_made_for():
 
 def test_answers_and_errors_come_back():
     async def main():
-        pool = Pool("test", threads=1, waiting=1, seconds=120)
+        pool = BoundedThreadPool("test", threads=1, waiting=1, seconds=120)
         assert await pool.run(sum, (1, 2)) == 3
         with pytest.raises(ZeroDivisionError):
             await pool.run(divmod, 1, 0)

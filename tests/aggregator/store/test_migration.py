@@ -12,7 +12,7 @@ from alembic.migration import MigrationContext
 from sqlalchemy import inspect
 
 from deniable_aggregator import Store
-from deniable_aggregator.security.keys import Keyring
+from deniable_aggregator.security.keys import KeyVerifier
 from deniable_aggregator.store import Outcome, StoreRefusedError
 from deniable_aggregator.store.backends.opening import open_database
 from deniable_aggregator.store.maintenance.migration import MIGRATIONS, migrate, run_revisions
@@ -75,7 +75,7 @@ def test_an_earlier_store_keeps_its_counts_and_its_refusals(earlier):
 def test_an_earlier_stores_keys_and_metrics_still_hold(earlier):
     migrate(earlier)
     with contextlib.closing(Store(earlier)) as store:
-        key = Keyring(store).verify("deniable_write_0123456789ab_" + "A" * 43)
+        key = KeyVerifier(store).verify("deniable_write_0123456789ab_" + "A" * 43)
         assert (key.scope, key.application) == ("write", "flightdeck")
         (read,) = (key for key in store.keys.all() if key.scope == "read")
         assert (read.revoked, read.expires, read.excluded) == (TODAY - 5, None, None)

@@ -144,7 +144,7 @@ def test_a_connection_that_is_lost_during_the_commit_acknowledges_once(store, mo
         outcomes = real(self, work)
         if not lost:
             lost.append(outcomes)
-            with self._begun(self._ingesting) as connection:
+            with self._transaction(self._ingesting) as connection:
                 connection.exec_driver_sql("SELECT pg_terminate_backend(pg_backend_pid())")
         return outcomes
 
@@ -196,7 +196,7 @@ def test_closing_a_day_waits_for_what_is_being_accepted_into_it(store, target, m
         monkeypatch.setattr(other._database, "purge", lambda: None)
 
         def accepting(step):
-            assert step.keys({TODAY})[TODAY] is not None
+            assert step.epoch_keys({TODAY})[TODAY] is not None
             closing = pool.submit(other.inbox.close_epochs, TODAY + 1)
             with pytest.raises(TimeoutError):
                 closing.result(0.2)

@@ -82,7 +82,7 @@ def test_rows_are_put_back_once_and_counted(store, at):
     assert counted(store, TODAY - 1) == [0, 0, 1]
     slices = [each.key for each in store.tallies.slices(THEME, 3, TODAY, TODAY)]
     assert slices == ["cafe", "relay"]
-    assert store.aside.piles() == []
+    assert store.set_aside.groups() == []
     entry = list(store.audit.entries())[-1]
     assert (entry.actor, entry.act) == (COMMAND_LINE, "set-aside.retry")
     assert json.loads(entry.details) == {"digest": THEME.hex(), "rows": 3}
@@ -91,7 +91,7 @@ def test_rows_are_put_back_once_and_counted(store, at):
 
 def test_what_was_accepted_counts_though_its_day_is_closed_now(store):
     store.inbox.close_epochs(TODAY + 1)
-    assert store.aside.retry(THEME, **NOBODY) == 3
+    assert store.set_aside.retry(THEME, **NOBODY) == 3
     fold(store)
     assert counted(store) == [0, 2, 1]
     assert rows(store, "SELECT count(*) FROM epochs WHERE key IS NOT NULL") == [(0,)]
@@ -100,10 +100,10 @@ def test_what_was_accepted_counts_though_its_day_is_closed_now(store):
 def test_what_still_cannot_be_counted_is_set_aside_again(store):
     append(store, [decoded(b"\x09")])
     fold(store)
-    assert store.aside.retry(THEME, **NOBODY) == 4
+    assert store.set_aside.retry(THEME, **NOBODY) == 4
     fold(store)
     assert counted(store) == [0, 2, 1]
-    (pile,) = store.aside.piles()
+    (pile,) = store.set_aside.groups()
     assert pile.rows == 1
 
 
@@ -113,7 +113,7 @@ def test_only_what_is_named_is_deleted_and_for_good(store, at):
     assert at("discard", "--digest", "nonsense").exit_code == 2
     assert "0 rows" in at("discard", "--digest", "ff" * 32).stdout
     assert "3 rows" in at("discard", "--digest", THEME.hex()).stdout
-    assert store.aside.piles() == []
+    assert store.set_aside.groups() == []
     fold(store)
     assert counted(store) == [0, 0, 0]
     assert list(store.audit.entries())[-1].act == "set-aside.discard"
@@ -134,10 +134,10 @@ def test_a_retry_that_is_cut_off_loses_and_repeats_nothing(store, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(set_aside, "append", fail)
         with pytest.raises(StoreUnavailableError):
-            store.aside.retry(THEME, **NOBODY)
+            store.set_aside.retry(THEME, **NOBODY)
     fold(store)
     assert sum(counted(store)) + sum(counted(store, TODAY - 1)) in {1, 2}
-    assert store.aside.retry(THEME, **NOBODY) == 2
+    assert store.set_aside.retry(THEME, **NOBODY) == 2
     fold(store)
     assert counted(store) == [0, 2, 1]
     assert counted(store, TODAY - 1) == [0, 0, 1]

@@ -43,7 +43,7 @@ def test_a_store_is_found_where_it_was_when_the_program_changes_its_directory(
         monkeypatch.chdir("/")
         append(store, [decoded()])
         fold(store)
-        assert store.levels().inbox_rows == 0
+        assert store.usage().inbox_rows == 0
 
 
 @pytest.mark.service

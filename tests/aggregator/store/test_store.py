@@ -13,8 +13,8 @@ from deniable_aggregator.store import (
     Outcome,
     StoreRefusedError,
     StoreUnavailableError,
-    Sum,
     TallyKey,
+    TallyTotal,
 )
 from deniable_aggregator.store.schema import REVISION
 from deniable_shared import wire
@@ -162,19 +162,19 @@ def test_an_excluded_key_is_left_out_until_it_is_included(target):
         assert counted(store) == [1, 1, 0]
         assert store.tallies.reports([THEME]) == {THEME: 2}
         assert {each.key for each in store.tallies.slices(THEME, CELLS, 0, TODAY)} == {"", "good"}
-        assert store.tallies.excluded([THEME], TODAY, TODAY) == 2
-        assert store.tallies.excluded([THEME], 0, TODAY - 1) == 0
+        assert store.tallies.excluded_reports([THEME], TODAY, TODAY) == 2
+        assert store.tallies.excluded_reports([THEME], 0, TODAY - 1) == 0
         custodian(store).include("poisoned")
         assert counted(store) == [3, 1, 0]
-        assert store.tallies.excluded([THEME], 0, TODAY) == 0
+        assert store.tallies.excluded_reports([THEME], 0, TODAY) == 0
 
 
 def test_the_last_day_of_a_keys_use_is_noted(target):
     with contextlib.closing(Store(target)) as store:
         for name in ("one", "two"):
             add_key(store, name)
-        store.keys.used(["one"], TODAY)
-        store.keys.used(["one"], TODAY - 1)
+        store.keys.mark_used(["one"], TODAY)
+        store.keys.mark_used(["one"], TODAY - 1)
         assert [key.last_used for key in store.keys.all()] == [TODAY, None]
 
 
@@ -213,7 +213,7 @@ def test_parts_that_hold_less_stay_apart_and_are_zero_beyond_their_end(target):
         for cells in ([1, 0, 2], [0, 1, 0], [1, 1, 1, 7], [0, 0, 0, 1]):
             append(store, [decoded(b"\x00")])
             with store.inbox.claim(max_bytes=100, max_rows=10) as batch:
-                assert batch.count(where, Sum(1, np.array(cells)), batch.rows)
+                assert batch.move_to_tally(where, TallyTotal(1, np.array(cells)), batch.rows)
         for _ in range(2):
             assert store.tallies.total(THEME, 4, 0, TODAY).cells.tolist() == [2, 2, 3, 8]
             assert counted(store) == [2, 2, 3]
@@ -241,7 +241,7 @@ def test_old_tallies_are_forgotten_in_steps_and_no_others(target):
         append(store, [decoded(b"\x09", epoch=TODAY - 5)])  # cannot be counted
         fold(store)
         assert store.inbox.count_set_aside([THEME]) == 1
-        assert [store.tallies.forget(TODAY - 1, most=3) for _ in range(3)] == [3, 1, 0]
+        assert [store.tallies.delete_before(TODAY - 1, most=3) for _ in range(3)] == [3, 1, 0]
         assert store.inbox.count_set_aside([THEME]) == 0
         days = [each.epoch for each in store.tallies.slices(THEME, CELLS, 0, TODAY)]
         assert days == [TODAY - 1, TODAY]

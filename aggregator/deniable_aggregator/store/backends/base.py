@@ -14,13 +14,13 @@ if TYPE_CHECKING:
 
 EPOCH_KEY_BYTES: Final = 32
 
-Answer = TypeVar("Answer")
+Result = TypeVar("Result")
 
-Name = tuple[int, bytes]
+UploadName = tuple[int, bytes]
 """Under which epoch and hash an upload is remembered."""
 
 
-class Row(NamedTuple):
+class InboxRow(NamedTuple):
     """One row of the inbox: reports of one spec, day and key from the uploads of one commit."""
 
     id: int
@@ -30,18 +30,18 @@ class Row(NamedTuple):
     payload: bytes
 
 
-class Appending(ABC):
+class IngestTransaction(ABC):
     """What ingest does within one transaction, in the database's fastest way."""
 
     @abstractmethod
-    def keys(self, wanted: Collection[int]) -> Mapping[int, bytes | None]:
+    def epoch_keys(self, wanted: Collection[int]) -> Mapping[int, bytes | None]:
         """The keys of epochs: made for the new ones, None for the closed ones.
 
         None of them is closed by anybody before the transaction ends.
         """
 
     @abstractmethod
-    def remember(self, names: Sequence[Name]) -> set[Name]:
+    def remember_uploads(self, names: Sequence[UploadName]) -> set[UploadName]:
         """Remembers uploads, and says which of them were not remembered before.
 
         Args:
@@ -50,7 +50,7 @@ class Appending(ABC):
         """
 
     @abstractmethod
-    def append(self, rows: Sequence[Row]) -> None:
+    def append_rows(self, rows: Sequence[InboxRow]) -> None:
         """Adds rows to the inbox."""
 
 
@@ -91,7 +91,7 @@ class Database(ABC):
         return self.read()
 
     @abstractmethod
-    def ingest(self, work: Callable[[Appending], Answer]) -> Answer:
+    def ingest(self, work: Callable[[IngestTransaction], Result]) -> Result:
         """Does the work of ingest in one transaction, which is durable when this returns.
 
         Args:

@@ -30,10 +30,10 @@ def create_or_check(connection: Connection, name: str) -> None:
     if revision_of(connection, name) is None:
         metadata.create_all(connection)
         connection.execute(insert(revision).values(version_num=REVISION))
-    check(connection, name)
+    check_revision(connection, name)
 
 
-def check(connection: Connection, name: str) -> None:
+def check_revision(connection: Connection, name: str) -> None:
     """Checks the revision of a store.
 
     Args:
@@ -50,10 +50,10 @@ def check(connection: Connection, name: str) -> None:
             f"server, back the store up, and run: deniable store migrate --store {name}"
         )
     if found != REVISION:
-        raise newer(name, found)
+        raise newer_schema_error(name, found)
 
 
-def newer(name: str, found: str) -> StoreRefusedError:
+def newer_schema_error(name: str, found: str) -> StoreRefusedError:
     """The refusal of a store of a later version."""
     return StoreRefusedError(
         f"{name}: has schema {found}, this program works with {REVISION}. "

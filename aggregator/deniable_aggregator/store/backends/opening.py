@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from deniable_aggregator.store.backends.creation import create_or_check
 from deniable_aggregator.store.backends.postgresql import PostgresqlDatabase
 from deniable_aggregator.store.backends.sqlite import SqliteDatabase
-from deniable_aggregator.store.backends.urls import is_url, masked, parse
+from deniable_aggregator.store.backends.urls import is_url, parse_url, without_password
 from deniable_aggregator.store.errors import StoreRefusedError
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def open_database(
     return SqliteDatabase(Path(target), prepare)
 
 
-def existing(target: str | Path) -> None:
+def require_existing(target: str | Path) -> None:
     """Refuses the path of a file that is not there, which opening would create.
 
     Raises:
@@ -50,6 +50,6 @@ def existing(target: str | Path) -> None:
         raise StoreRefusedError(f"there is no store {target}")
 
 
-def shown(target: str | Path) -> str:
+def display_name(target: str | Path) -> str:
     """The name of a store for people: a path, or a URL without its password."""
-    return masked(parse(str(target))) if is_url(target) else str(target)
+    return without_password(parse_url(str(target))) if is_url(target) else str(target)

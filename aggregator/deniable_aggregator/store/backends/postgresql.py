@@ -9,8 +9,8 @@ from sqlalchemy import create_engine, event
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
-from deniable_aggregator.store.backends.base import Appending, Database, new_epoch_key
-from deniable_aggregator.store.backends.urls import masked, parse
+from deniable_aggregator.store.backends.base import Database, IngestTransaction, new_epoch_key
+from deniable_aggregator.store.backends.urls import parse_url, without_password
 from deniable_aggregator.store.errors import StoreRefusedError, StoreUnavailableError
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from sqlalchemy import URL, Connection, Engine
     from sqlalchemy.engine import ExceptionContext
 
-    from deniable_aggregator.store.backends.base import Answer, Name, Row
+    from deniable_aggregator.store.backends.base import InboxRow, Result, UploadName
 
 CONNECTIONS: Final = 4
 """Of each kind: ingest, other writing, reading, looking up."""
@@ -69,9 +69,9 @@ class PostgresqlDatabase(Database):
     locks_rows = True
 
     def __init__(self, url: str, prepare: Callable[[Connection, str], None]) -> None:
-        parsed = parse(url)
+        parsed = parse_url(url)
         self.url = parsed
-        self.name = masked(parsed)
+        self.name = without_password(parsed)
         self._ingesting = _engine(parsed, isolation_level="READ COMMITTED")
         self._writing = _engine(parsed, isolation_level="READ COMMITTED", pool_pre_ping=True)
         self._reading, self._lookups = (
@@ -102,7 +102,7 @@ class PostgresqlDatabase(Database):
         Raises:
             StoreUnavailableError: if the transaction could not be begun, carried out or committed.
         """
-        with self._begun(self._writing) as connection:
+        with self._transaction(self._writing) as connection:
             yield connection
 
     @contextmanager
@@ -112,7 +112,7 @@ class PostgresqlDatabase(Database):
         Raises:
             StoreUnavailableError: if the database cannot be read.
         """
-        with self._begun(self._reading) as connection:
+        with self._transaction(self._reading) as connection:
             yield connection
 
     @contextmanager
@@ -122,10 +122,10 @@ class PostgresqlDatabase(Database):
         Raises:
             StoreUnavailableError: if the database cannot be read.
         """
-        with self._begun(self._lookups) as connection:
+        with self._transaction(self._lookups) as connection:
             yield connection
 
-    def ingest(self, work: Callable[[Appending], Answer]) -> Answer:
+    def ingest(self, work: Callable[[IngestTransaction], Result]) -> Result:
         """Does the work of ingest in one transaction.
 
         A deadlock, or a connection that turns out to be lost, is no reason to refuse: the work is
@@ -151,7 +151,7 @@ class PostgresqlDatabase(Database):
             StoreUnavailableError: if somebody, such as a running dump, reads the table, or if the
                 role does not own it; try later.
         """
-        with self._available(), self._writing.connect() as connection:
+        with self._translate_errors(), self._writing.connect() as connection:
             vacuuming = connection.execution_options(isolation_level="AUTOCOMMIT")
             # Whoever waits for this lock makes ingest wait behind it.
             vacuuming.exec_driver_sql(f"SET lock_timeout = {PURGE_PATIENCE_MS}")
@@ -174,17 +174,17 @@ class PostgresqlDatabase(Database):
         for engine in (self._ingesting, self._writing, self._reading, self._lookups):
             engine.dispose()
 
-    def _ingest(self, work: Callable[[Appending], Answer]) -> Answer:
-        with self._begun(self._ingesting) as connection:
-            return work(_Appending(connection))
+    def _ingest(self, work: Callable[[IngestTransaction], Result]) -> Result:
+        with self._transaction(self._ingesting) as connection:
+            return work(_PostgresqlIngest(connection))
 
     @contextmanager
-    def _begun(self, engine: Engine) -> Iterator[Connection]:
-        with self._available(), engine.begin() as connection:
+    def _transaction(self, engine: Engine) -> Iterator[Connection]:
+        with self._translate_errors(), engine.begin() as connection:
             yield connection
 
     @contextmanager
-    def _available(self) -> Iterator[None]:
+    def _translate_errors(self) -> Iterator[None]:
         if self._closed:
             raise StoreUnavailableError("the store is closed")
         try:
@@ -199,11 +199,11 @@ class _TransientError(StoreUnavailableError):
     """The same transaction may well succeed at once."""
 
 
-class _Appending(Appending):
+class _PostgresqlIngest(IngestTransaction):
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
 
-    def keys(self, wanted: Collection[int]) -> Mapping[int, bytes | None]:
+    def epoch_keys(self, wanted: Collection[int]) -> Mapping[int, bytes | None]:
         found = self._locked_keys(wanted)
         missing = sorted(wanted - found.keys())
         if missing:
@@ -218,12 +218,12 @@ class _Appending(Appending):
         found = self._connection.exec_driver_sql(_KEYS, (sorted(wanted),))
         return {epoch: key for epoch, key in found}  # noqa: C416  rows are not pairs to mypy
 
-    def remember(self, names: Sequence[Name]) -> set[Name]:
+    def remember_uploads(self, names: Sequence[UploadName]) -> set[UploadName]:
         epochs, hashes = zip(*names, strict=True)
         fresh = self._connection.exec_driver_sql(_REMEMBER, (list(epochs), list(hashes)))
         return {(epoch, hash_) for epoch, hash_ in fresh}
 
-    def append(self, rows: Sequence[Row]) -> None:
+    def append_rows(self, rows: Sequence[InboxRow]) -> None:
         columns = tuple(list(column) for column in zip(*rows, strict=True))
         self._connection.exec_driver_sql(_APPEND, columns)
 

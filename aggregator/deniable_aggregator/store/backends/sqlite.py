@@ -13,9 +13,9 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from sqlalchemy.pool import QueuePool, StaticPool
 
-from deniable_aggregator.store.backends.base import Appending, Database, new_epoch_key
-from deniable_aggregator.store.backends.sqlite_files import Files
-from deniable_aggregator.store.chunks import steps
+from deniable_aggregator.store.backends.base import Database, IngestTransaction, new_epoch_key
+from deniable_aggregator.store.backends.sqlite_files import StoreFiles
+from deniable_aggregator.store.chunks import in_chunks
 from deniable_aggregator.store.errors import StoreRefusedError, StoreUnavailableError
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection, Engine, Pool
 
-    from deniable_aggregator.store.backends.base import Answer, Name, Row
+    from deniable_aggregator.store.backends.base import InboxRow, Result, UploadName
 
 BEGIN_WRITING: Final = "BEGIN IMMEDIATE"
 BUSY_TIMEOUT_MS: Final = 5_000
@@ -60,22 +60,22 @@ class SqliteDatabase(Database):
     def __init__(self, path: Path, prepare: Callable[[Connection, str], None]) -> None:
         self.name = str(path)
         self._lock = threading.Lock()
-        self._files = Files(path)
+        self._files = StoreFiles(path)
         self._driver = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
         self._writer = _engine(lambda: self._driver, StaticPool)
-        self._readers, self._lookups = (_reading(path) for _ in range(2))
+        self._readers, self._lookups = (_reading_engine(path) for _ in range(2))
         try:
-            with _translated():
+            with _translate_errors():
                 _prepare(self._driver)
             with self.write() as connection:
                 prepare(connection, self.name)
-            with self._exclusively(), _translated():
+            with self._locked(), _translate_errors():
                 # Not before, as it is written into the file, which may be another program's.
                 self._driver.execute("PRAGMA journal_mode = WAL")
             with self.write():
-                self._files.watch()  # the log is there with the first transaction
+                self._files.remember_identity()  # the log is there with the first transaction
         except StoreUnavailableError as error:
-            if _passing(error):
+            if _is_temporary(error):
                 self._close()
                 raise StoreUnavailableError(f"{path}: cannot be opened now: {error}") from error
             self._close(refused=True)
@@ -94,11 +94,11 @@ class SqliteDatabase(Database):
         Raises:
             StoreUnavailableError: if the transaction could not be begun, carried out or committed.
         """
-        with self._lock, self._exclusively(), _translated(), self._writer.begin() as connection:
+        with self._lock, self._locked(), _translate_errors(), self._writer.begin() as connection:
             yield connection
-            self._files.check()
+            self._files.check_identity()
 
-    def ingest(self, work: Callable[[Appending], Answer]) -> Answer:
+    def ingest(self, work: Callable[[IngestTransaction], Result]) -> Result:
         """Does the work of ingest in one transaction, on the driver's own cursor.
 
         SQLAlchemy's share of a small commit was measured at an eighth of all that an upload costs.
@@ -106,11 +106,11 @@ class SqliteDatabase(Database):
         Raises:
             StoreUnavailableError: if the transaction could not be begun, carried out or committed.
         """
-        with self._lock, self._exclusively(), _translated():
+        with self._lock, self._locked(), _translate_errors():
             cursor = self._driver.execute(BEGIN_WRITING)
             try:
-                answer = work(_Appending(cursor))
-                self._files.check()
+                answer = work(_SqliteIngest(cursor))
+                self._files.check_identity()
                 self._driver.commit()
             except BaseException:
                 self._driver.rollback()
@@ -127,7 +127,7 @@ class SqliteDatabase(Database):
             StoreUnavailableError: if the file cannot be read.
         """
         self._check_open()
-        with _translated(), self._readers.begin() as connection:
+        with _translate_errors(), self._readers.begin() as connection:
             yield connection
 
     @contextmanager
@@ -138,7 +138,7 @@ class SqliteDatabase(Database):
             StoreUnavailableError: if the file cannot be read.
         """
         self._check_open()
-        with _translated(), self._lookups.begin() as connection:
+        with _translate_errors(), self._lookups.begin() as connection:
             yield connection
 
     def purge(self) -> None:
@@ -147,7 +147,7 @@ class SqliteDatabase(Database):
         Raises:
             StoreUnavailableError: if somebody is reading what the log holds; try again later.
         """
-        with self._lock, self._exclusively(), _translated():
+        with self._lock, self._locked(), _translate_errors():
             # Not through SQLAlchemy, which would begin a transaction: that forbids it. Nor with
             # patience: ingest waits for this.
             self._driver.execute("PRAGMA busy_timeout = 0")
@@ -166,7 +166,7 @@ class SqliteDatabase(Database):
         with self._lock:
             if self._files.closed:
                 return
-            with self._exclusively():
+            with self._locked():
                 self._readers.dispose()
                 self._lookups.dispose()
                 self._writer.dispose()
@@ -176,9 +176,9 @@ class SqliteDatabase(Database):
             self._files.close()
 
     @contextmanager
-    def _exclusively(self) -> Iterator[None]:
+    def _locked(self) -> Iterator[None]:
         self._check_open()
-        with self._files.held():
+        with self._files.locked():
             yield
 
     def _check_open(self) -> None:
@@ -186,11 +186,11 @@ class SqliteDatabase(Database):
             raise StoreUnavailableError("the store is closed")
 
 
-class _Appending(Appending):
+class _SqliteIngest(IngestTransaction):
     def __init__(self, cursor: sqlite3.Cursor) -> None:
         self._cursor = cursor
 
-    def keys(self, wanted: Collection[int]) -> Mapping[int, bytes | None]:
+    def epoch_keys(self, wanted: Collection[int]) -> Mapping[int, bytes | None]:
         between = (min(wanted), max(wanted))
         found = self._cursor.execute(
             "SELECT epoch, key FROM epochs WHERE epoch BETWEEN ? AND ?", between
@@ -203,31 +203,31 @@ class _Appending(Appending):
             )
         return keys
 
-    def remember(self, names: Sequence[Name]) -> set[Name]:
+    def remember_uploads(self, names: Sequence[UploadName]) -> set[UploadName]:
         # Nearly always all of them are new, which few statements find out: after every single one,
         # this thread would have to wait for others that run Python.
         self._cursor.execute("SAVEPOINT remembering")
-        if sum(self._remember(some) for some in steps(names)) == len(names):
+        if sum(self._remember(some) for some in in_chunks(names)) == len(names):
             return set(names)
         self._cursor.execute("ROLLBACK TO remembering")
         fresh = {name for name in names if not self._cursor.execute(_RECOGNISE, name).fetchone()}
-        for some in steps(sorted(fresh)):
+        for some in in_chunks(sorted(fresh)):
             self._remember(some)
         return fresh
 
-    def _remember(self, names: Sequence[Name]) -> int:
+    def _remember(self, names: Sequence[UploadName]) -> int:
         return self._cursor.execute(
             _REMEMBER % ", ".join(["(?, ?)"] * len(names)), [*chain.from_iterable(names)]
         ).rowcount
 
-    def append(self, rows: Sequence[Row]) -> None:
+    def append_rows(self, rows: Sequence[InboxRow]) -> None:
         self._cursor.executemany(
             "INSERT INTO inbox (id, digest, epoch, key, payload) VALUES (?, ?, ?, ?, ?)", rows
         )
 
 
-_PASSING: Final = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR)
-_PRIMARY: Final = 0xFF
+_TEMPORARY_CODES: Final = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR)
+_PRIMARY_CODE: Final = 0xFF
 """The part of an error's code that says of which kind it is."""
 
 _REMEMBER: Final = "INSERT INTO seen (epoch, hash) VALUES %s ON CONFLICT DO NOTHING"
@@ -235,7 +235,7 @@ _RECOGNISE: Final = "SELECT 1 FROM seen WHERE epoch = ? AND hash = ?"
 
 
 @contextmanager
-def _translated() -> Iterator[None]:
+def _translate_errors() -> Iterator[None]:
     try:
         yield
     # The driver's own words ("database or disk is full"); they never quote parameters.
@@ -247,11 +247,11 @@ def _translated() -> Iterator[None]:
         raise StoreUnavailableError(str(error)) from error
 
 
-def _passing(error: StoreUnavailableError) -> bool:
+def _is_temporary(error: StoreUnavailableError) -> bool:
     """Whether a failure says nothing about the file: no backup is to take its place."""
     driver: Any = error.__cause__
     code = getattr(getattr(driver, "orig", driver), "sqlite_errorcode", 0)
-    return code & _PRIMARY in _PASSING
+    return code & _PRIMARY_CODE in _TEMPORARY_CODES
 
 
 def _engine(creator: Callable[[], sqlite3.Connection], pool: type[Pool], **options: Any) -> Engine:
@@ -263,7 +263,7 @@ def _engine(creator: Callable[[], sqlite3.Connection], pool: type[Pool], **optio
     return engine
 
 
-def _reading(path: Path) -> Engine:
+def _reading_engine(path: Path) -> Engine:
     url = f"{path.absolute().as_uri()}?mode=ro"
     return _engine(
         lambda: sqlite3.connect(

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-class Files:
+class StoreFiles:
     """The file of a store, and the side file whose lock its writers hold.
 
     A file that is deleted or moved while it is open can be written like any other, and all that
@@ -55,7 +55,7 @@ class Files:
         return self._lock < 0
 
     @contextmanager
-    def held(self) -> Iterator[None]:
+    def locked(self) -> Iterator[None]:
         """The lock, for as long as the block takes."""
         fcntl.flock(self._lock, fcntl.LOCK_EX)
         try:
@@ -63,18 +63,18 @@ class Files:
         finally:
             fcntl.flock(self._lock, fcntl.LOCK_UN)
 
-    def watch(self) -> None:
+    def remember_identity(self) -> None:
         """Notes which files these are, once SQLite has all of them open."""
         # Of the lock the one that is held: another may have its name by now.
-        self._known = [*map(_named, self._names[:-1]), _identity(os.fstat(self._lock))]
+        self._known = [*map(_identity_of_path, self._names[:-1]), _identity(os.fstat(self._lock))]
 
-    def check(self) -> None:
+    def check_identity(self) -> None:
         """Looks whether the files are where they were: three calls of two microseconds each.
 
         Raises:
             StoreMovedError: if one of them is gone, or another has its name.
         """
-        if self._known and [*map(_named, self._names)] != self._known:
+        if self._known and [*map(_identity_of_path, self._names)] != self._known:
             raise StoreMovedError
 
     def discard(self) -> None:
@@ -89,7 +89,7 @@ class Files:
         self._lock = -1
 
 
-def _named(name: str) -> tuple[int, int] | None:
+def _identity_of_path(name: str) -> tuple[int, int] | None:
     try:
         return _identity(os.stat(name))  # noqa: PTH116  a Path takes half as long again
     except OSError:

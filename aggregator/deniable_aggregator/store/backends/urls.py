@@ -22,7 +22,7 @@ def is_url(target: object) -> bool:
     return isinstance(target, str) and target.startswith(SCHEMES)
 
 
-def parse(url: str) -> URL:
+def parse_url(url: str) -> URL:
     """A URL in its parts.
 
     Raises:
@@ -43,7 +43,7 @@ _FORM: Final = (
 )
 
 
-def masked(url: URL) -> str:
+def without_password(url: URL) -> str:
     """A URL for people: without its password."""
     hidden = {name: "***" for name in SECRETS if name in url.query}
     shown = url.set(drivername="postgresql").update_query_dict(hidden)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def whole_file(file: Path) -> Iterator[Path]:
+def atomic_file(file: Path) -> Iterator[Path]:
     """A file to be written under another name, which gets its own when the block ends well.
 
     Args:
@@ -24,18 +24,18 @@ def whole_file(file: Path) -> Iterator[Path]:
     Raises:
         StoreRefusedError: if it exists.
     """
-    absent(file)
+    require_absent(file)
     with tempfile.TemporaryDirectory(dir=file.parent, prefix=f".{file.name}.") as folder:
         part = Path(folder, "part")
         os.close(os.open(part, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
         yield part
         _sync(part)
-        absent(file)
+        require_absent(file)
         part.rename(file)
         _sync(file.absolute().parent)
 
 
-def absent(file: Path) -> None:
+def require_absent(file: Path) -> None:
     """Refuses a file that exists, or that SQLite would join with the log of another one.
 
     Raises:

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Final
 
 from deniable_aggregator.audit import AuditAction, record_from_command_line
 from deniable_aggregator.store.backends.creation import revision_of
-from deniable_aggregator.store.backends.opening import existing, open_database
-from deniable_aggregator.store.backends.urls import is_url, parse
+from deniable_aggregator.store.backends.opening import open_database, require_existing
+from deniable_aggregator.store.backends.urls import is_url, parse_url
 from deniable_aggregator.store.errors import StoreRefusedError, StoreUnavailableError
-from deniable_aggregator.store.maintenance.atomic_file import whole_file
+from deniable_aggregator.store.maintenance.atomic_file import atomic_file
 from deniable_aggregator.store.schema import REVISION, metadata
 from deniable_aggregator.store.tables.audit import append, append_if_possible
 
@@ -44,7 +44,7 @@ def backup(target: str | Path, file: Path, progress: Callable[[int, int], None])
         StoreRefusedError: if the store or the file is not what it must be, or pg_dump is missing.
         StoreUnavailableError: if something failed; then the file is not there.
     """
-    existing(target)
+    require_existing(target)
     schema: list[str] = []
     revisions: list[str] = []
 
@@ -57,12 +57,12 @@ def backup(target: str | Path, file: Path, progress: Callable[[int, int], None])
             schema.append(connection.exec_driver_sql("SELECT current_schema()").scalar_one())
 
     with closing(open_database(target, check)) as database:
-        with whole_file(file) as part:
+        with atomic_file(file) as part:
             if is_url(target):
                 # Tables without their schema: a dump of those can be restored into an empty schema.
                 tables = [f'--table="{schema[0]}".{name}' for name in metadata.tables]
                 options = ["--format=custom", "--no-owner", "--no-privileges", *tables]
-                _run("pg_dump", parse(str(target)), [*options, f"--file={part}"])
+                _run_program("pg_dump", parse_url(str(target)), [*options, f"--file={part}"])
             else:
                 _copy(Path(target), part, progress)
         if revisions == [REVISION]:
@@ -85,18 +85,18 @@ def restore(file: Path, target: str | Path, progress: Callable[[int, int], None]
         raise StoreRefusedError(f"{file}: there is no such file")
     _refuse_other_kind(file, to_server=is_url(target))
     if is_url(target):
-        open_database(target, _empty).close()
-        url = parse(str(target))
+        open_database(target, _require_empty).close()
+        url = parse_url(str(target))
         options = ["--single-transaction", "--exit-on-error", "--no-owner", "--no-privileges"]
-        _run("pg_restore", url, [*options, str(file)])
-        open_database(target, _restored).close()
+        _run_program("pg_restore", url, [*options, str(file)])
+        open_database(target, _record_restore).close()
         return
     path = Path(target)
 
     def check(connection: Connection, _: str) -> None:
-        _restored(connection, str(file))
+        _record_restore(connection, str(file))
 
-    with whole_file(path) as part:
+    with atomic_file(path) as part:
         _copy(file, part, progress)
         open_database(part, check).close()
 
@@ -121,7 +121,7 @@ def _refuse_other_kind(file: Path, *, to_server: bool) -> None:
         )
 
 
-def _restored(connection: Connection, name: str) -> None:
+def _record_restore(connection: Connection, name: str) -> None:
     """Notes in a store that it was restored; one of an earlier schema has yet to be migrated."""
     found = revision_of(connection, name)
     if found is None:
@@ -130,7 +130,7 @@ def _restored(connection: Connection, name: str) -> None:
         append(connection, record_from_command_line(AuditAction.STORE_RESTORE))
 
 
-def _empty(connection: Connection, name: str) -> None:
+def _require_empty(connection: Connection, name: str) -> None:
     if revision_of(connection, name) is not None:
         raise StoreRefusedError(f"{name}: must be empty. Name a new database.")
 
@@ -165,14 +165,14 @@ def _copy(source: Path, part: Path, progress: Callable[[int, int], None]) -> Non
         )
 
 
-def _run(program: str, url: URL, options: list[str]) -> None:
+def _run_program(program: str, url: URL, options: list[str]) -> None:
     """Runs one of PostgreSQL's programs on a database.
 
     Raises:
         StoreRefusedError: if it is not installed.
         StoreUnavailableError: if it fails.
     """
-    found = _find(program)
+    found = _find_program(program)
     if found is None:
         raise StoreRefusedError(
             f"this needs {program}: install PostgreSQL's client programs (Debian: "
@@ -198,7 +198,7 @@ def _run(program: str, url: URL, options: list[str]) -> None:
         raise StoreUnavailableError(f"{program} failed: {reason}")
 
 
-def _find(program: str) -> str | None:
+def _find_program(program: str) -> str | None:
     debian = sorted(
         Path("/usr/lib/postgresql").glob(f"*/bin/{program}"),
         key=lambda path: [

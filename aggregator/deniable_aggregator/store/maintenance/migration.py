@@ -11,8 +11,12 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import insert
 
 from deniable_aggregator.audit import AuditAction, record_from_command_line
-from deniable_aggregator.store.backends.creation import FIRST_REVISION, newer, revision_of
-from deniable_aggregator.store.backends.opening import existing, open_database
+from deniable_aggregator.store.backends.creation import (
+    FIRST_REVISION,
+    newer_schema_error,
+    revision_of,
+)
+from deniable_aggregator.store.backends.opening import open_database, require_existing
 from deniable_aggregator.store.errors import StoreRefusedError
 from deniable_aggregator.store.schema import REVISION, revision
 from deniable_aggregator.store.tables.audit import append
@@ -23,7 +27,7 @@ if TYPE_CHECKING:
 MIGRATIONS = Path(__file__).parents[1] / "migrations"
 
 
-class Migrated(NamedTuple):
+class MigrationResult(NamedTuple):
     """What a migration has done.
 
     Attributes:
@@ -35,7 +39,7 @@ class Migrated(NamedTuple):
     after: str
 
 
-def migrate(target: str | Path) -> Migrated:
+def migrate(target: str | Path) -> MigrationResult:
     """Brings a store to the newest schema, in one transaction.
 
     Args:
@@ -45,14 +49,14 @@ def migrate(target: str | Path) -> Migrated:
         StoreRefusedError: if it is not a store, or one of a later version.
         StoreUnavailableError: if it cannot be written; then nothing has changed.
     """
-    existing(target)
+    require_existing(target)
     found: list[str] = []
 
     def prepare(connection: Connection, name: str) -> None:
         found.append(upgrade(connection, name))
 
     open_database(target, prepare).close()
-    return Migrated(found[0], REVISION)
+    return MigrationResult(found[0], REVISION)
 
 
 def upgrade(connection: Connection, name: str) -> str:
@@ -65,7 +69,7 @@ def upgrade(connection: Connection, name: str) -> str:
     if found is None:
         raise StoreRefusedError(f"{name}: is empty. deniable serve --store {name} creates a store.")
     if found not in {each.revision for each in _scripts(connection).walk_revisions()}:
-        raise newer(name, found)
+        raise newer_schema_error(name, found)
     if found == FIRST_REVISION:
         revision.create(connection)
         connection.execute(insert(revision).values(version_num=FIRST_REVISION))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import func, or_, select
 
-from deniable_aggregator.store.backends.opening import existing, open_database
+from deniable_aggregator.store.backends.opening import open_database, require_existing
 from deniable_aggregator.store.schema import REVISION, epochs, keys, metadata, revision, tallies
 from deniable_aggregator.store.tables.usage import size_bytes
 
@@ -32,7 +32,7 @@ def summary(target: str | Path, today: int) -> dict[str, Any]:
         StoreRefusedError: if it is not a store of this version.
         StoreUnavailableError: if it cannot be read.
     """
-    existing(target)
+    require_existing(target)
     database = open_database(target)
     try:
         with database.read() as connection:

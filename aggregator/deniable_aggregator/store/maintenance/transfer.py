@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Final
 from sqlalchemy import LargeBinary, func, insert, select
 
 from deniable_aggregator.audit import AuditAction, record_from_command_line
-from deniable_aggregator.store.backends.opening import existing, open_database
+from deniable_aggregator.store.backends.opening import open_database, require_existing
 from deniable_aggregator.store.errors import StoreRefusedError
-from deniable_aggregator.store.maintenance.atomic_file import whole_file
+from deniable_aggregator.store.maintenance.atomic_file import atomic_file
 from deniable_aggregator.store.schema import metadata, revision, tallies
 from deniable_aggregator.store.tables.audit import append, append_if_possible
 
@@ -41,8 +41,8 @@ def export_store(target: str | Path, file: Path, progress: Callable[[int, int], 
         StoreRefusedError: if one of them is not what it must be.
         StoreUnavailableError: if one of them fails; then the file is not there.
     """
-    existing(target)
-    with whole_file(file) as part:
+    require_existing(target)
+    with atomic_file(file) as part:
         rows = copy_store(target, part, progress)
     with closing(open_database(target)) as database:
         append_if_possible(database, record_from_command_line(AuditAction.STORE_EXPORT, rows=rows))
@@ -64,7 +64,7 @@ def import_store(file: Path, target: str | Path, progress: Callable[[int, int], 
         StoreRefusedError: if one of them is not what it must be; then nothing was copied.
         StoreUnavailableError: if one of them fails; then nothing was copied.
     """
-    existing(file)
+    require_existing(file)
     return copy_store(file, target, progress, AuditAction.STORE_IMPORT)
 
 
@@ -94,22 +94,22 @@ def copy_store(
         destination = open_database(target)
         try:
             with origin.read() as reading, destination.write() as writing:
-                found = {table.name: _rows(writing, table) for table in tables}
+                found = {table.name: _count_rows(writing, table) for table in tables}
                 if any(found.values()):
                     full = ", ".join(name for name, number in found.items() if number)
                     raise StoreRefusedError(
                         f"{destination.name}: must be empty, but it has content in {full}. "
                         "Name a new store."
                     )
-                total = sum(_rows(reading, table) for table in tables)
+                total = sum(_count_rows(reading, table) for table in tables)
                 done = 0
                 progress(0, total)
                 for table in tables:
-                    for rows in _portions(reading, table):
+                    for rows in _row_chunks(reading, table):
                         writing.execute(insert(table), rows)
                         done += len(rows)
                         progress(done, total)
-                _compare(reading, writing, tables)
+                _require_equal(reading, writing, tables)
                 if act is not None:
                     append(writing, record_from_command_line(act, rows=done))
         finally:
@@ -119,11 +119,11 @@ def copy_store(
     return done
 
 
-def _rows(connection: Connection, table: Table) -> int:
+def _count_rows(connection: Connection, table: Table) -> int:
     return connection.execute(select(func.count()).select_from(table)).scalar_one()
 
 
-def _portions(connection: Connection, table: Table) -> Iterator[list[dict[str, Any]]]:
+def _row_chunks(connection: Connection, table: Table) -> Iterator[list[dict[str, Any]]]:
     """The rows of a table in portions that fit into memory."""
     binary = [column.name for column in table.c if isinstance(column.type, LargeBinary)]
     query = select(table).execution_options(yield_per=FETCHED_ROWS)
@@ -140,11 +140,11 @@ def _portions(connection: Connection, table: Table) -> Iterator[list[dict[str, A
         yield rows
 
 
-def _compare(reading: Connection, writing: Connection, tables: Sequence[Table]) -> None:
+def _require_equal(reading: Connection, writing: Connection, tables: Sequence[Table]) -> None:
     """Refuses a copy that does not amount to its original."""
     reports = select(func.coalesce(func.sum(tallies.c.reports), 0))
-    same = all(_rows(reading, table) == _rows(writing, table) for table in tables) and int(
-        reading.execute(reports).scalar_one()
-    ) == int(writing.execute(reports).scalar_one())
+    same = all(
+        _count_rows(reading, table) == _count_rows(writing, table) for table in tables
+    ) and int(reading.execute(reports).scalar_one()) == int(writing.execute(reports).scalar_one())
     if not same:
         raise StoreRefusedError("the copy differs from its original; nothing was kept of it")

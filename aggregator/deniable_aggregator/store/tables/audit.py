@@ -29,7 +29,7 @@ log = logging.getLogger("deniable_aggregator")
 _ALONE: Final = f"SELECT pg_advisory_xact_lock({0x61756474}, 'audit'::regclass::oid::int)"
 
 
-class Audit:
+class AuditLog:
     """What administrators did, in its order."""
 
     def __init__(self, database: Database) -> None:
@@ -53,7 +53,7 @@ class Audit:
         with self._database.read() as connection:
             return [AuditEntry(*row) for row in connection.execute(query)][::-1]
 
-    def note(self, record: AuditRecord) -> bool:
+    def record_if_changed(self, record: AuditRecord) -> bool:
         """Records a state, such as a setting, unless it is what the last entry of its act says.
 
         Returns:
@@ -70,7 +70,7 @@ class Audit:
         return True
 
 
-def alone(connection: Connection) -> None:
+def lock_audit_log(connection: Connection) -> None:
     """Waits for all other acts that are being recorded, and makes others wait for this one.
 
     Args:
@@ -92,7 +92,7 @@ def append(connection: Connection, record: AuditRecord) -> None:
     Raises:
         StoreUnavailableError: if somebody has put something into the log that no hash can follow.
     """
-    alone(connection)
+    lock_audit_log(connection)
     row = connection.execute(_entries().order_by(audit.c.sequence.desc()).limit(1)).one_or_none()
     last = None if row is None else AuditEntry(*row)
     if last is not None and not isinstance(last.hash, bytes):

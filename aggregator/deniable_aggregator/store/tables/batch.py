@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 from sqlalchemy import delete, insert, select
 
-from deniable_aggregator.store.chunks import steps
+from deniable_aggregator.store.chunks import in_chunks
 from deniable_aggregator.store.schema import inbox, set_aside, tallies
 
 if TYPE_CHECKING:
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from sqlalchemy import Connection
 
-    from deniable_aggregator.store.backends.base import Row
+    from deniable_aggregator.store.backends.base import InboxRow
 
 CELL: Final = np.dtype("<i8")
 PART_BITS: Final = 63
 
 
-class Sum(NamedTuple):
+class TallyTotal(NamedTuple):
     """Tallies added up.
 
     Attributes:
@@ -61,19 +61,19 @@ class Batch:
     """
 
     def __init__(
-        self, rows: list[Row], writing: Callable[[], AbstractContextManager[Connection]]
+        self, rows: list[InboxRow], writing: Callable[[], AbstractContextManager[Connection]]
     ) -> None:
         self.rows = rows
-        self._writing = writing
+        self._transaction = writing
 
-    def groups(self) -> Mapping[TallyKey, list[Row]]:
+    def groups(self) -> Mapping[TallyKey, list[InboxRow]]:
         """The rows by where they belong."""
-        groups: defaultdict[TallyKey, list[Row]] = defaultdict(list)
+        groups: defaultdict[TallyKey, list[InboxRow]] = defaultdict(list)
         for row in self.rows:
             groups[TallyKey(row.digest, row.epoch, row.key)].append(row)
         return groups
 
-    def count(self, where: TallyKey, counted: Sum, rows: Sequence[Row]) -> bool:
+    def move_to_tally(self, where: TallyKey, counted: TallyTotal, rows: Sequence[InboxRow]) -> bool:
         """Adds what rows amount to and deletes them, in one transaction.
 
         Args:
@@ -85,33 +85,33 @@ class Batch:
             False if somebody else was first with one of the rows; then nothing has changed.
         """
         try:
-            with self._writing() as connection:
-                if take(connection, [row.id for row in rows]) != len(rows):
+            with self._transaction() as connection:
+                if delete_rows(connection, [row.id for row in rows]) != len(rows):
                     raise _TakenError
                 add_part(connection, where, counted)
         except _TakenError:
             return False
         return True
 
-    def set_aside(self, rows: Sequence[Row]) -> None:
+    def set_aside(self, rows: Sequence[InboxRow]) -> None:
         """Takes rows that cannot be counted out of the way; they are kept and shown as such."""
         columns = [column.name for column in set_aside.c]
-        with self._writing() as connection:
-            for ids in steps([row.id for row in rows]):
+        with self._transaction() as connection:
+            for ids in in_chunks([row.id for row in rows]):
                 chosen = select(*(inbox.c[name] for name in columns)).where(inbox.c.id.in_(ids))
                 connection.execute(insert(set_aside).from_select(columns, chosen))
-                take(connection, ids)
+                delete_rows(connection, ids)
 
 
-def take(connection: Connection, row_ids: Sequence[int]) -> int:
+def delete_rows(connection: Connection, row_ids: Sequence[int]) -> int:
     """Deletes rows of the inbox inside a transaction and says how many were still there."""
     return sum(
         connection.execute(delete(inbox).where(inbox.c.id.in_(ids))).rowcount
-        for ids in steps(row_ids)
+        for ids in in_chunks(row_ids)
     )
 
 
-def add_part(connection: Connection, where: TallyKey, counted: Sum) -> None:
+def add_part(connection: Connection, where: TallyKey, counted: TallyTotal) -> None:
     """Adds to a tally inside a transaction, without waiting for others who add to it."""
     connection.execute(
         insert(tallies).values(
@@ -123,7 +123,7 @@ def add_part(connection: Connection, where: TallyKey, counted: Sum) -> None:
     )
 
 
-def added(parts: Iterable[tuple[int, bytes]], cells: int) -> Sum:
+def sum_parts(parts: Iterable[tuple[int, bytes]], cells: int) -> TallyTotal:
     """The sum of parts, each with its number of reports and its cells as they are stored.
 
     Cells that a part does not have are zero there; those beyond `cells` are left out.
@@ -134,4 +134,4 @@ def added(parts: Iterable[tuple[int, bytes]], cells: int) -> Sum:
         reports += part_reports
         part = np.frombuffer(part_cells, CELL)[:cells]
         total[: len(part)] += part
-    return Sum(reports, total)
+    return TallyTotal(reports, total)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from sqlalchemy import delete, func, select, tuple_, update
 
-from deniable_aggregator.store.backends.base import Row
+from deniable_aggregator.store.backends.base import InboxRow
 from deniable_aggregator.store.schema import epochs, inbox, seen, set_aside
 from deniable_aggregator.store.tables.batch import Batch
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection, Select
 
-    from deniable_aggregator.store.backends.base import Appending, Database, Name
+    from deniable_aggregator.store.backends.base import Database, IngestTransaction, UploadName
     from deniable_shared.wire import Upload
 
 HASH_BYTES: Final = 16
@@ -99,7 +99,7 @@ class Inbox:
             locking = query.with_for_update(skip_locked=True)
             with self._database.write() as connection:
                 rows = _fetch(connection, locking, max_bytes)
-                yield Batch(rows, lambda: _within(connection))
+                yield Batch(rows, lambda: _savepoint(connection))
         else:
             with self._database.read() as connection:
                 rows = _fetch(connection, query, max_bytes)
@@ -150,11 +150,13 @@ class Inbox:
         self._database.purge()
 
 
-def _append(step: Appending, uploads: Sequence[Upload], key_ids: Sequence[str]) -> list[Outcome]:
-    epoch_keys = step.keys({part.epoch for upload in uploads for part in upload.parts})
-    names = [_name(upload, epoch_keys) for upload in uploads]
+def _append(
+    step: IngestTransaction, uploads: Sequence[Upload], key_ids: Sequence[str]
+) -> list[Outcome]:
+    epoch_keys = step.epoch_keys({part.epoch for upload in uploads for part in upload.parts})
+    names = [_upload_name(upload, epoch_keys) for upload in uploads]
     distinct = sorted({name for name in names if name is not None})
-    fresh = step.remember(distinct) if distinct else set()
+    fresh = step.remember_uploads(distinct) if distinct else set()
     outcomes: list[Outcome] = []
     payloads: defaultdict[tuple[bytes, int, str], list[bytes]] = defaultdict(list)
     for upload, key_id, name in zip(uploads, key_ids, names, strict=True):
@@ -168,30 +170,30 @@ def _append(step: Appending, uploads: Sequence[Upload], key_ids: Sequence[str]) 
             for digest, epoch, payload in upload.parts:
                 payloads[digest, epoch, key_id].append(payload)
     if payloads:
-        step.append([_row(*item) for item in payloads.items()])
+        step.append_rows([_inbox_row(*item) for item in payloads.items()])
     return outcomes
 
 
 @contextmanager
-def _within(connection: Connection) -> Iterator[Connection]:
+def _savepoint(connection: Connection) -> Iterator[Connection]:
     """A part of a transaction that can be undone alone."""
     with connection.begin_nested():
         yield connection
 
 
-def _fetch(connection: Connection, query: Select[Any], max_bytes: int) -> list[Row]:
-    rows: list[Row] = []
+def _fetch(connection: Connection, query: Select[Any], max_bytes: int) -> list[InboxRow]:
+    rows: list[InboxRow] = []
     size = 0
     with connection.execute(query.execution_options(yield_per=FETCHED_ROWS)) as result:
         for row in result:
-            rows.append(Row(*row))
+            rows.append(InboxRow(*row))
             size += len(rows[-1].payload)
             if size >= max_bytes:
                 break
     return rows
 
 
-def _name(upload: Upload, keys: Mapping[int, bytes | None]) -> Name | None:
+def _upload_name(upload: Upload, keys: Mapping[int, bytes | None]) -> UploadName | None:
     """Under which epoch and hash an upload is remembered; None if one of its epochs is closed.
 
     The epoch is the latest of its parts, so that the id is kept for as long as any part of a
@@ -204,5 +206,5 @@ def _name(upload: Upload, keys: Mapping[int, bytes | None]) -> Name | None:
     return latest, hashlib.blake2b(upload.id, digest_size=HASH_BYTES, key=key).digest()
 
 
-def _row(group: tuple[bytes, int, str], payloads: list[bytes]) -> Row:
-    return Row(secrets.randbits(ROW_ID_BITS), *group, b"".join(sorted(payloads)))
+def _inbox_row(group: tuple[bytes, int, str], payloads: list[bytes]) -> InboxRow:
+    return InboxRow(secrets.randbits(ROW_ID_BITS), *group, b"".join(sorted(payloads)))

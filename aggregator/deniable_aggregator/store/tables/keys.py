@@ -44,7 +44,7 @@ class StoredKey(NamedTuple):
     excluded: int | None = None
 
 
-class Change(NamedTuple):
+class KeyChange(NamedTuple):
     """What is to become of a key.
 
     Attributes:
@@ -87,7 +87,7 @@ class Keys:
         with self._database.read() as connection:
             return [StoredKey(*row) for row in connection.execute(query)]
 
-    def change(self, key_id: str, decide: Callable[[StoredKey], Change]) -> StoredKey | None:
+    def change(self, key_id: str, decide: Callable[[StoredKey], KeyChange]) -> StoredKey | None:
         """Changes a key, and adds an entry to the audit log, in one transaction.
 
         Args:
@@ -111,7 +111,7 @@ class Keys:
             append(connection, change.record)
         return StoredKey(**{**found._asdict(), **change.values})
 
-    def used(self, key_ids: Collection[str], today: int) -> None:
+    def mark_used(self, key_ids: Collection[str], today: int) -> None:
         """Notes that keys were used on a day; an earlier day changes nothing."""
         earlier = or_(keys.c.last_used.is_(None), keys.c.last_used < today)
         with self._database.write() as connection:

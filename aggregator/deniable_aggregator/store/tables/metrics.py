@@ -12,7 +12,7 @@ from sqlalchemy import insert, select, update
 
 from deniable_aggregator.audit import COMMAND_LINE, AuditAction, AuditRecord
 from deniable_aggregator.store.schema import metrics
-from deniable_aggregator.store.tables.audit import alone, append
+from deniable_aggregator.store.tables.audit import append, lock_audit_log
 from deniable_shared.spec import Spec
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ class Registration:
     registered: int
 
 
-class Unreadable(NamedTuple):
+class UnreadableMetric(NamedTuple):
     """A metric whose spec this version does not know, as a server of a later one registered it.
 
     Attributes:
@@ -57,7 +57,7 @@ class Unreadable(NamedTuple):
     name: str
 
 
-class Registered(NamedTuple):
+class RegisteredMetrics(NamedTuple):
     """All registered metrics.
 
     Attributes:
@@ -66,7 +66,7 @@ class Registered(NamedTuple):
     """
 
     readable: list[Registration]
-    unreadable: list[Unreadable]
+    unreadable: list[UnreadableMetric]
 
 
 class Metrics:
@@ -91,7 +91,7 @@ class Metrics:
         new: list[Spec] = []
         touched: list[dict[str, Any]] = []
         with self._database.write() as connection:
-            alone(connection)
+            lock_audit_log(connection)
             known = _known(connection)
             for metric in registrations:
                 spec = metric.spec
@@ -134,7 +134,7 @@ class Metrics:
                 append(connection, record)
         return new
 
-    def all(self, known: Mapping[bytes, Spec] = MappingProxyType({})) -> Registered:
+    def all(self, known: Mapping[bytes, Spec] = MappingProxyType({})) -> RegisteredMetrics:
         """Every metric of every application.
 
         Args:
@@ -145,11 +145,11 @@ class Metrics:
         """
         with self._database.look_up() as connection:
             rows = connection.execute(select(metrics).order_by(metrics.c.name)).all()
-        found = Registered([], [])
+        found = RegisteredMetrics([], [])
         for row in rows:
             registration = _registration(row, known.get(row.digest))
             if registration is None:
-                found.unreadable.append(Unreadable(row.digest, row.application, row.name))
+                found.unreadable.append(UnreadableMetric(row.digest, row.application, row.name))
             else:
                 found.readable.append(registration)
         return found

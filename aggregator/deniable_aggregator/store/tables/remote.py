@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from sqlalchemy import delete, insert, select
 
 from deniable_aggregator.store.schema import remote
-from deniable_aggregator.store.tables.audit import alone, append
+from deniable_aggregator.store.tables.audit import append, lock_audit_log
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -43,7 +43,7 @@ class RemoteDocuments:
         here = remote.c.application == application
         query = select(remote.c.document).where(here)
         with self._database.write() as connection:
-            alone(connection)
+            lock_audit_log(connection)
             found = connection.execute(query).scalar_one_or_none()
             if found == document:
                 return

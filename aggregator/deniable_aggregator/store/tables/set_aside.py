@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from sqlalchemy import delete, func, insert, select
 
 from deniable_aggregator.audit import AuditAction, AuditRecord
-from deniable_aggregator.store.chunks import steps
+from deniable_aggregator.store.chunks import in_chunks
 from deniable_aggregator.store.schema import inbox, metrics, set_aside
-from deniable_aggregator.store.tables.audit import alone, append
+from deniable_aggregator.store.tables.audit import append, lock_audit_log
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,7 +22,7 @@ MOVED_ROWS: Final = 10_000
 """So many rows go in one transaction, so that nobody waits long."""
 
 
-class Pile(NamedTuple):
+class SetAsideGroup(NamedTuple):
     """What was set aside of one spec.
 
     Attributes:
@@ -44,13 +44,13 @@ class Pile(NamedTuple):
     last: int
 
 
-class Aside:
+class SetAsideRows:
     """Rows that could not be counted. Whoever has repaired the cause puts them back."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def piles(self) -> list[Pile]:
+    def groups(self) -> list[SetAsideGroup]:
         """What was set aside, by digest."""
         query = (
             select(
@@ -67,7 +67,7 @@ class Aside:
             .order_by(set_aside.c.digest)
         )
         with self._database.read() as connection:
-            piles = [Pile(*row) for row in connection.execute(query)]
+            piles = [SetAsideGroup(*row) for row in connection.execute(query)]
         return [pile._replace(payload_bytes=int(pile.payload_bytes)) for pile in piles]
 
     def retry(self, digest: bytes, *, day: int, actor: str) -> int:
@@ -87,7 +87,7 @@ class Aside:
         Raises:
             StoreUnavailableError: if the store failed; every row is in one of the two places.
         """
-        return self._settle(digest, AuditRecord(day, actor, AuditAction.ASIDE_RETRY, {}), back=True)
+        return self._empty(digest, AuditRecord(day, actor, AuditAction.ASIDE_RETRY, {}), back=True)
 
     def discard(self, digest: bytes, *, day: int, actor: str) -> int:
         """Deletes the rows of a spec, for good.
@@ -103,11 +103,11 @@ class Aside:
         Raises:
             StoreUnavailableError: if the store failed; what was not deleted is still there.
         """
-        return self._settle(
+        return self._empty(
             digest, AuditRecord(day, actor, AuditAction.ASIDE_DISCARD, {}), back=False
         )
 
-    def _settle(self, digest: bytes, record: AuditRecord, *, back: bool) -> int:
+    def _empty(self, digest: bytes, record: AuditRecord, *, back: bool) -> int:
         # Those of now: what a server sets aside again meanwhile is for the next time.
         query = select(set_aside.c.id).where(set_aside.c.digest == digest)
         with self._database.read() as connection:
@@ -115,8 +115,8 @@ class Aside:
         settled = 0
         for start in range(0, len(ids), MOVED_ROWS):
             with self._database.write() as connection:
-                alone(connection)
-                rows = _taken(connection, ids[start : start + MOVED_ROWS], back=back)
+                lock_audit_log(connection)
+                rows = _remove_rows(connection, ids[start : start + MOVED_ROWS], back=back)
                 if rows:
                     details = {"digest": digest.hex(), "rows": rows}
                     append(connection, record._replace(details=details))
@@ -124,11 +124,11 @@ class Aside:
         return settled
 
 
-def _taken(connection: Connection, ids: Sequence[int], *, back: bool) -> int:
+def _remove_rows(connection: Connection, ids: Sequence[int], *, back: bool) -> int:
     """Deletes rows, and puts them back into the inbox if wanted; says how many were there."""
     columns = [column.name for column in inbox.c]
     taken = 0
-    for some in steps(ids):
+    for some in in_chunks(ids):
         # Locked, as a server may be deleting what is too old.
         query = select(set_aside.c.id).where(set_aside.c.id.in_(some)).with_for_update()
         found = connection.execute(query).scalars().all()

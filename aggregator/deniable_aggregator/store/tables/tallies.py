@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from sqlalchemy import ColumnElement, and_, delete, func, select, tuple_
 
 from deniable_aggregator.store.schema import keys, set_aside, tallies
-from deniable_aggregator.store.tables.batch import CELL, Sum, TallyKey, add_part, added
+from deniable_aggregator.store.tables.batch import CELL, TallyKey, TallyTotal, add_part, sum_parts
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
@@ -37,7 +37,7 @@ class Slice(NamedTuple):
 
     epoch: int
     key: str
-    sum: Sum
+    sum: TallyTotal
 
 
 class Tallies:
@@ -51,7 +51,7 @@ class Tallies:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def total(self, digest: bytes, cells: int, since: int, until: int) -> Sum:
+    def total(self, digest: bytes, cells: int, since: int, until: int) -> TallyTotal:
         """The sum of one spec over days, without excluded keys.
 
         Args:
@@ -62,7 +62,7 @@ class Tallies:
         """
         query = _parts(digest, cells, since, until).where(_not_excluded())
         with self._database.read() as connection, connection.execute(query) as rows:
-            return added(((row.reports, row.cells) for row in rows), cells)
+            return sum_parts(((row.reports, row.cells) for row in rows), cells)
 
     def slices(self, digest: bytes, cells: int, since: int, until: int) -> Iterator[Slice]:
         """The same sum by day and key, in this order, one at a time.
@@ -77,7 +77,9 @@ class Tallies:
         query = query.order_by(tallies.c.epoch, tallies.c.key)
         with self._database.read() as connection, connection.execute(query) as rows:
             for (epoch, key), parts in groupby(rows, lambda row: (row.epoch, row.key)):
-                yield Slice(epoch, key, added(((row.reports, row.cells) for row in parts), cells))
+                yield Slice(
+                    epoch, key, sum_parts(((row.reports, row.cells) for row in parts), cells)
+                )
 
     def reports(self, digests: Collection[bytes], *, excluded: bool = False) -> dict[bytes, int]:
         """How many reports of each of these specs were counted.
@@ -95,7 +97,7 @@ class Tallies:
         with self._database.read() as connection:
             return {digest: int(reports) for digest, reports in connection.execute(query)}
 
-    def excluded(self, digests: Collection[bytes], since: int, until: int) -> int:
+    def excluded_reports(self, digests: Collection[bytes], since: int, until: int) -> int:
         """How many reports of these specs were counted and are left out of answers.
 
         Args:
@@ -111,7 +113,7 @@ class Tallies:
         with self._database.read() as connection:
             return int(connection.execute(query).scalar_one())
 
-    def by_epoch(self, digest: bytes, since: int, until: int) -> dict[int, int]:
+    def reports_by_day(self, digest: bytes, since: int, until: int) -> dict[int, int]:
         """How many reports of a spec were counted of each day, without those of excluded keys.
 
         Args:
@@ -131,7 +133,9 @@ class Tallies:
         with self._database.read() as connection:
             return {epoch: int(reports) for epoch, reports in connection.execute(query)}
 
-    def by_slice(self, digest: bytes, since: int, until: int) -> dict[int, dict[str, int]]:
+    def reports_by_day_and_key(
+        self, digest: bytes, since: int, until: int
+    ) -> dict[int, dict[str, int]]:
         """How many reports of a spec each key brought for each day, without excluded keys.
 
         Args:
@@ -190,7 +194,7 @@ class Tallies:
             select(tallies.c.part, tallies.c.reports, tallies.c.cells)
             .where(here)
             .limit(min(MERGED_PARTS, max(2, MERGED_BYTES // length)))
-            .execution_options(yield_per=_fetched(length))
+            .execution_options(yield_per=_fetch_rows(length))
         )
         ids: list[int] = []
         with self._database.read() as connection, connection.execute(query) as rows:
@@ -200,7 +204,7 @@ class Tallies:
                     ids.append(part)
                     yield reports, cells
 
-            merged = added(noted(), length // CELL.itemsize)
+            merged = sum_parts(noted(), length // CELL.itemsize)
         # A part never changes: those that are still there are what was read.
         try:
             with self._database.write() as connection:
@@ -212,7 +216,7 @@ class Tallies:
             return False
         return True
 
-    def forget(self, before: int, *, most: int = FORGOTTEN_PARTS) -> int:
+    def delete_before(self, before: int, *, most: int = FORGOTTEN_PARTS) -> int:
         """Deletes some tallies of old days, and what was set aside of them, in one transaction.
 
         Args:
@@ -239,11 +243,11 @@ def _parts(
     return (
         select(tallies.c.epoch, tallies.c.key, tallies.c.reports, tallies.c.cells)
         .where(tallies.c.digest == digest, tallies.c.epoch.between(since, until))
-        .execution_options(yield_per=_fetched(cells * CELL.itemsize))
+        .execution_options(yield_per=_fetch_rows(cells * CELL.itemsize))
     )
 
 
-def _fetched(length: int) -> int:
+def _fetch_rows(length: int) -> int:
     """How many parts of a length in bytes are fetched at a time."""
     return max(1, min(FETCHED_ROWS, FETCHED_BYTES // max(1, length)))
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from deniable_aggregator.store.backends.base import Database
 
 
-class Levels(NamedTuple):
+class StoreUsage(NamedTuple):
     """How full a store is.
 
     Attributes:
@@ -39,7 +39,7 @@ class Levels(NamedTuple):
     size_bytes: int
 
 
-def levels(database: Database) -> Levels:
+def store_usage(database: Database) -> StoreUsage:
     """How full a store is.
 
     Raises:
@@ -49,7 +49,7 @@ def levels(database: Database) -> Levels:
     with database.read() as connection:
         rows, payloads = connection.execute(waiting.select_from(inbox)).one()
         aside = connection.execute(select(func.count()).select_from(set_aside)).scalar_one()
-        return Levels(rows, int(payloads), aside, size_bytes(database, connection))
+        return StoreUsage(rows, int(payloads), aside, size_bytes(database, connection))
 
 
 def size_bytes(database: Database, connection: Connection) -> int:
