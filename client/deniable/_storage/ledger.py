@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
     from deniable._storage.cost import Charge
 
-VERSION: Final = 4
-"""What was written by an earlier one is brought here, see `deniable._storage.earlier_ledgers`."""
+VERSION: Final = 1
+"""Of the file's format."""
 
 _FINGERPRINT_DIGITS: Final = 32
 _SCHEMA: Final = """
@@ -121,10 +121,8 @@ class Ledger:
             found = sqlite.version(self._connection)
             if found > VERSION:
                 raise LedgerError("the ledger was written by a later version of this program")
-            if not sqlite.is_sound(self._connection):
+            if found < VERSION or not sqlite.is_sound(self._connection):
                 raise LedgerError("the ledger is damaged")
-            if found < VERSION:
-                self._bring_up(found)
             sqlite.log_ahead(self._connection)
             self._begin()
         except UnicodeDecodeError:  # of SQLite's words about a damaged schema
@@ -288,13 +286,6 @@ class Ledger:
     def abandon(self) -> None:
         """Lets nothing more be done with the file, which another process goes on to use."""
         sqlite.seal(self._connection)
-
-    def _bring_up(self, found: int) -> None:
-        from deniable._storage.earlier_ledgers import FIRST, bring_up  # seldom needed
-
-        if found < FIRST:
-            raise LedgerError("the ledger is damaged")
-        bring_up(self._connection, found, VERSION)
 
     def _begin(self) -> None:
         """Fails closed unless every row is as it was written."""

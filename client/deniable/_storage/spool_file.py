@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     _T = TypeVar("_T")
 
-VERSION: Final = 4
+VERSION: Final = 1
 MAX_BYTES: Final = 16 << 20
 _LOGS: Final = ("-wal", "-shm")
 _ASIDE: Final = ".corrupt"

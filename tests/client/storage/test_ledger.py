@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import contextlib
 import random
 from collections import Counter
 from fractions import Fraction
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 from deniable._status import Outcome
 from deniable._storage import sqlite
 from deniable._storage.cost import Charge, cost_nano_nats, limit_nano_nats
-from deniable._storage.ledger import Ledger, LedgerError, SecretReplacedError
+from deniable._storage.ledger import VERSION, Ledger, LedgerError, SecretReplacedError
 
 LIMITS = (4_000_000_000, 10_000_000_000)
 ONE = 1_000_000_000
@@ -173,6 +174,19 @@ def test_an_empty_file_is_no_ledger_of_a_known_device(tmp_path):
     sqlite.create(path)
     with pytest.raises(LedgerError):
         Ledger(path, new=False)
+
+
+@pytest.mark.parametrize("number", [VERSION + 1, 0, -1])
+def test_a_ledger_of_another_version_is_refused_and_left_as_it_is(ledger, tmp_path, number):
+    path = tmp_path / "ledger.sqlite"
+    ledger.close()
+    with contextlib.closing(sqlite.connect(path)) as connection:
+        connection.execute(f"PRAGMA user_version = {number}")
+    words = "written by a later version" if number > VERSION else "damaged"
+    with pytest.raises(LedgerError, match=words):
+        Ledger(path, new=False)
+    with contextlib.closing(sqlite.connect(path)) as connection:
+        assert sqlite.version(connection) == number
 
 
 @given(st.floats(min_value=0.01, max_value=8.0))
