@@ -8,12 +8,12 @@ import os
 import time
 
 from deniable._consent import Consent
-from deniable._lifecycle import Engine, close
+from deniable._lifecycle import ClientParts, close
 from deniable._randomness import Randomness
-from deniable._remote.configuration import Remote
-from deniable._status import NANO, FlushResult, Journal, Outcome, Status
-from deniable._storage.device import STORAGE_ERRORS, Device
-from deniable._storage.directory import application_of
+from deniable._remote.configuration import RemoteSettings
+from deniable._status import NANO, EventLog, FlushResult, Outcome, Status
+from deniable._storage.device import STORAGE_ERRORS, DeviceStorage
+from deniable._storage.directory import read_application
 from deniable._upload.uploader import Uploader
 from deniable_shared.errors import ParameterError, RecordError
 from deniable_shared.periods import epoch_at
@@ -62,7 +62,7 @@ class Client:
         RegistryError: if the registry cannot be read or has problems.
     """
 
-    _storage: ClassVar[type[Device]] = Device
+    _storage_type: ClassVar[type[DeviceStorage]] = DeviceStorage
     """Where reports and budget are kept; `deniable.testing` keeps them in memory."""
 
     _environment: ClassVar[Mapping[str, str]] = os.environ
@@ -119,39 +119,39 @@ class Client:
         self._transport = transport
         self._clock = clock
         self._strict = strict
-        self._journal = Journal()
-        path, application = _absolute(directory), self._registry.application
-        owner = application_of(path)
+        self._events = EventLog()
+        path, application = _absolute_path(directory), self._registry.application
+        owner = read_application(path)
         if owner not in (None, application):
             raise ParameterError("directory", f"used by {application} alone", f"that of {owner}")
-        self._device = self._storage(path, self._journal, application)
-        self._consent = Consent(self._device, self._environment)
-        self._remote = Remote(self._registry, self._device, transport, self._journal, clock)
+        self._storage = self._storage_type(path, self._events, application)
+        self._consent = Consent(self._storage, self._environment)
+        self._remote = RemoteSettings(self._registry, self._storage, transport, self._events, clock)
         self._randomness = Randomness()
         self._recorder = Recorder(
             self._registry,
-            self._device,
+            self._storage,
             self._consent,
             self._remote,
-            self._journal,
+            self._events,
             self._randomness,
             clock,
             float(upload_delay_seconds),
         )
         self._uploader = Uploader(
-            self._device,
+            self._storage,
             transport,
             self._remote,
-            self._journal,
+            self._events,
             clock,
             self._recorder.prepare,
             delay_seconds=float(upload_delay_seconds),
             longest_wait_seconds=self._recorder.longest_wait_seconds,
-            owing=self._recorder.owing,
+            absence_digests=self._recorder.absence_digests,
             background=background,
         )
-        self._engine = Engine(
-            self._device, self._uploader, self._consent, self._journal, self._randomness
+        self._parts = ClientParts(
+            self._storage, self._uploader, self._consent, self._events, self._randomness
         )
         if consent:
             self.consent = True
@@ -186,7 +186,7 @@ class Client:
         """
         problem = ""
         try:
-            if self._engine.closed:
+            if self._parts.closed:
                 raise RecordError(Outcome.CLOSED, "the client was closed")
             outcome, wake = self._recorder.record(metric, value, segment)
             if wake is not None:
@@ -195,12 +195,12 @@ class Client:
             outcome, problem = Outcome(error.outcome), error.problem
         except STORAGE_ERRORS:
             outcome = Outcome.STORAGE_UNAVAILABLE  # the device has noted why
-            problem = self._journal.last_error or "see status()"
+            problem = self._events.last_error or "see status()"
         except Exception as error:  # noqa: BLE001  a defect here must not reach the host
-            self._journal.trouble("internal_error", type(error).__name__)
+            self._events.problem("internal_error", type(error).__name__)
             outcome = Outcome.INTERNAL_ERROR
-            problem = _place(error)
-        self._journal.outcome(outcome)
+            problem = _describe_defect(error)
+        self._events.count_outcome(outcome)
         if problem and self._strict:
             # What shows the variables of every frame must not find the value in this one, and the
             # error that was caught, whose frames and words may hold it, is not chained.
@@ -223,12 +223,12 @@ class Client:
             counted in time.
         """
         try:
-            self._device.notice_fork()
-            if self._consent.given and not self._engine.closed:
+            self._storage.detect_fork()
+            if self._consent.given and not self._parts.closed:
                 return self._uploader.flush(min(timeout_seconds, MAX_FLUSH_SECONDS))
         except Exception as error:  # noqa: BLE001  not even a wrong timeout may reach the host
-            self._journal.trouble("internal_error", type(error).__name__)
-        return FlushResult(sent=0, pending=self._uploader.pending(0.0), dropped=0)
+            self._events.problem("internal_error", type(error).__name__)
+        return FlushResult(sent=0, pending=self._uploader.count_pending(0.0), dropped=0)
 
     def forget(self) -> int:
         """Deletes what is pending, and the memory of what was delivered; needs no consent.
@@ -242,9 +242,9 @@ class Client:
         try:
             return self._consent.forget()
         except STORAGE_ERRORS:
-            self._try_later()
+            self._delete_in_background()
         except Exception as error:  # noqa: BLE001  a defect here must not reach the host
-            self._journal.trouble("internal_error", type(error).__name__)
+            self._events.problem("internal_error", type(error).__name__)
         return 0
 
     def close(self) -> None:
@@ -252,7 +252,7 @@ class Client:
 
         Reports that were not sent stay stored, and the next client on this directory sends them.
         """
-        close([self._engine])
+        close([self._parts])
 
     @property
     def consent(self) -> bool:
@@ -268,50 +268,52 @@ class Client:
     @consent.setter
     def consent(self, agreed: bool) -> None:
         try:
-            self._device.notice_fork()
+            self._storage.detect_fork()
             if agreed is True:
-                if self._engine.closed:
+                if self._parts.closed:
                     return
                 self._consent.grant()
-                if self._recorder.prepare() and (self._recorder.attentive or self._device.exists):
+                if self._recorder.prepare() and (
+                    self._recorder.counts_absence or self._storage.exists
+                ):
                     self._uploader.wake(0.0)
             else:
                 self._consent.withdraw()
                 self._uploader.stop()
-                self._consent.settle_now()
+                self._consent.delete_owed_now()
         except STORAGE_ERRORS:
-            self._try_later()
+            self._delete_in_background()
         except Exception as error:  # noqa: BLE001  a defect here must not reach the host
-            self._journal.trouble("internal_error", type(error).__name__)
+            self._events.problem("internal_error", type(error).__name__)
 
     def status(self) -> Status:
         """Counts, the last trouble and what is left of the budget."""
         limits = left = self._recorder.limits
         pending: int | None = 0
         try:
-            if self._device.exists:
+            if self._storage.exists:
                 epoch = epoch_at(self._clock())
-                spent, pending = self._device.use(
-                    lambda: (self._device.ledger.spent(epoch), self._device.spool.count())
+                spent, pending = self._storage.run_locked(
+                    lambda: (self._storage.ledger.spending(epoch), self._storage.spool.count())
                 )
                 left = (limits[0] - spent[0], limits[1] - spent[1])
         except STORAGE_ERRORS:
             pending, left = None, (0, 0)
         except Exception as error:  # noqa: BLE001  a defect here must not reach the host
-            self._journal.trouble("internal_error", type(error).__name__)
+            self._events.problem("internal_error", type(error).__name__)
             pending, left = None, (0, 0)
         return Status(
             consent=self._consent.given,
             pending=pending,
-            sent=self._journal.sent,
-            outcomes=self._journal.outcomes(),
-            dropped=self._journal.dropped(),
-            last_error=self._journal.last_error,
+            sent=self._events.sent,
+            outcomes=self._events.outcomes(),
+            dropped=self._events.dropped(),
+            last_error=self._events.last_error,
             epsilon_left_today=max(0, min(left)) / NANO,
             epsilon_left_lifetime=max(0, left[1]) / NANO,
             do_not_track=self._consent.do_not_track,
             remote_serial=self._remote.serial,
-            remote_refused=self._remote.refused,
+            remote_refused=self._remote.refused_count,
         )
 
     def disclosure(self) -> Disclosure:
@@ -323,11 +325,11 @@ class Client:
         """
         from deniable._disclosure.disclosure import disclosure  # only when somebody looks
 
-        return disclosure(self._device.directory, clock=self._clock)
+        return disclosure(self._storage.directory, clock=self._clock)
 
-    def _try_later(self) -> None:
+    def _delete_in_background(self) -> None:
         """Has the thread delete what could not be deleted now; the device has noted why."""
-        if not self._engine.closed:
+        if not self._parts.closed:
             self._uploader.wake(0.0)
 
     def __enter__(self) -> Self:
@@ -339,11 +341,11 @@ class Client:
     def __repr__(self) -> str:
         return (
             f"Client({self._registry.application!r}, transport={type(self._transport).__name__}, "
-            f"directory={str(self._device.directory)!r}, consent={self._consent.given})"
+            f"directory={str(self._storage.directory)!r}, consent={self._consent.given})"
         )
 
 
-def _absolute(directory: str | os.PathLike[str]) -> Path:
+def _absolute_path(directory: str | os.PathLike[str]) -> Path:
     """The directory, wherever the host application changes to later."""
     from pathlib import Path  # most hosts have loaded it, others need it now and not before
 
@@ -358,7 +360,7 @@ def _absolute(directory: str | os.PathLike[str]) -> Path:
     return path
 
 
-def _place(error: Exception) -> str:
+def _describe_defect(error: Exception) -> str:
     """What kind of error it was and where; its own words may hold the value."""
     place, traceback = "", error.__traceback__
     while traceback is not None:

@@ -12,9 +12,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Final
 
-    from deniable._storage.device import Device
+    from deniable._storage.device import DeviceStorage
 
-SETTLE_SECONDS: Final = 1.0
+DELETE_WAIT_SECONDS: Final = 1.0
 """How long a withdrawal waits for others to leave the storage before it stays owed."""
 
 DO_NOT_TRACK: Final = "DO_NOT_TRACK"
@@ -25,7 +25,7 @@ class Consent:
     """The user's answer, and what they want deleted that is still on the disk.
 
     Args:
-        device: what a withdrawal wipes.
+        storage: what a withdrawal wipes.
         environment: the process's; it may refuse for the user.
 
     Attributes:
@@ -35,23 +35,23 @@ class Consent:
         withdrawals: how often the user has said no.
     """
 
-    def __init__(self, device: Device, environment: Mapping[str, str]) -> None:
-        self._device = device
+    def __init__(self, storage: DeviceStorage, environment: Mapping[str, str]) -> None:
+        self._storage = storage
         self._environment = environment
         self.given = False
-        self.do_not_track = self._refused()
+        self.do_not_track = self._environment_refuses()
         self.withdrawals = 0
         self._requests = 0
-        self._settled = self._settled_requests = 0
+        self._withdrawals_done = self._requests_done = 0
 
     @property
-    def owed(self) -> bool:
+    def deletion_owed(self) -> bool:
         """Whether something still has to be deleted; until then nothing is recorded or sent."""
-        return self._settled < self.withdrawals or self._settled_requests < self._requests
+        return self._withdrawals_done < self.withdrawals or self._requests_done < self._requests
 
     def grant(self) -> None:
         """The user agrees; under `do_not_track` nobody does."""
-        self.do_not_track = self._refused()
+        self.do_not_track = self._environment_refuses()
         self.given = not self.do_not_track
 
     def withdraw(self) -> None:
@@ -69,15 +69,15 @@ class Consent:
             StorageError, LedgerError, sqlite3.Error, OSError: see `settle`.
         """
         self._requests += 1
-        return self.settle_now()
+        return self.delete_owed_now()
 
-    def settle_now(self, wait_seconds: float = SETTLE_SECONDS) -> int:
+    def delete_owed_now(self, wait_seconds: float = DELETE_WAIT_SECONDS) -> int:
         """The same as `settle`, also if the storage could not be used a moment ago."""
-        if self.owed:
-            self._device.retry()
-        return self.settle(wait_seconds)
+        if self.deletion_owed:
+            self._storage.allow_retry()
+        return self.delete_owed(wait_seconds)
 
-    def settle(self, wait_seconds: float = SETTLE_SECONDS) -> int:
+    def delete_owed(self, wait_seconds: float = DELETE_WAIT_SECONDS) -> int:
         """Does the deleting that is owed, if any.
 
         Args:
@@ -90,35 +90,37 @@ class Consent:
             StorageError, LedgerError, sqlite3.Error, OSError: if it cannot be done now; then it
                 stays owed.
         """
-        if not self.owed:
+        if not self.deletion_owed:
             return 0
         # Those so far: another one may follow while this is at work, and is owed then.
         settled, requests = self.withdrawals, self._requests
         count = 0
-        if self._device.exists:
-            delete = self._wipe if self._settled < settled else self._clear
+        if self._storage.exists:
+            delete = self._wipe if self._withdrawals_done < settled else self._clear
             count = delete(wait_seconds)
-        self._settled = max(self._settled, settled)
-        self._settled_requests = max(self._settled_requests, requests)
+        self._withdrawals_done = max(self._withdrawals_done, settled)
+        self._requests_done = max(self._requests_done, requests)
         return count
 
     def _wipe(self, wait_seconds: float) -> int:
-        device = self._device
+        device = self._storage
         try:
-            return device.use(device.wipe, wait_seconds=wait_seconds)
+            return device.run_locked(device.wipe, wait_seconds=wait_seconds)
         except BusyError:
             raise
         except STORAGE_ERRORS:  # then nothing will be recorded, and what was, goes all the same
-            return device.disown(wait_seconds)
+            return device.reset_unreadable(wait_seconds)
 
     def _clear(self, wait_seconds: float) -> int:
-        device, reason = self._device, Dropped.FORGOTTEN
+        device, reason = self._storage, Dropped.FORGOTTEN
         try:
-            return device.use(lambda: device.spool.clear(reason), wait_seconds=wait_seconds)
+            return device.run_locked(
+                lambda: device.spool.delete_everything(reason), wait_seconds=wait_seconds
+            )
         except BusyError:
             raise
         except STORAGE_ERRORS:
-            return device.clear(reason, wait_seconds)
+            return device.delete_reports(reason, wait_seconds)
 
-    def _refused(self) -> bool:
+    def _environment_refuses(self) -> bool:
         return self._environment.get(DO_NOT_TRACK, "") not in ("", "0")

@@ -22,18 +22,18 @@ _lock = threading.RLock()  # a signal handler may fork, or import, while its thr
 _forking: set[int] = set()  # threads, by their numbers
 
 
-def whole() -> AbstractContextManager[bool]:
+def hold() -> AbstractContextManager[bool]:
     """What is held while something is imported."""
     return _lock
 
 
-def suspend() -> None:
+def before_fork() -> None:
     """Before a fork: lets imports end and none begin."""
     _forking.add(threading.get_ident())
     _lock.acquire(timeout=FORK_WAIT_SECONDS)
 
 
-def resume() -> None:
+def after_fork_in_parent() -> None:
     """After a fork, in the parent; undoes as much of `suspend` as was done."""
     me = threading.get_ident()
     if me in _forking:
@@ -45,7 +45,7 @@ def resume() -> None:
             _forking.discard(me)
 
 
-def forked() -> None:
+def after_fork_in_child() -> None:
     """After a fork, in the child."""
     global _lock
     _lock = threading.RLock()

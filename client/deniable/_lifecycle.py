@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
     from deniable._consent import Consent
     from deniable._randomness import Randomness
-    from deniable._status import Journal
-    from deniable._storage.device import Device
+    from deniable._status import EventLog
+    from deniable._storage.device import DeviceStorage
     from deniable._upload.uploader import Uploader
 
 CLOSE_SECONDS: Final = 0.5
@@ -32,7 +32,7 @@ STORAGE_SECONDS: Final = 0.4
 """How long it then waits for others to leave the storage."""
 
 
-class Engine:
+class ClientParts:
     """The moving parts of one client, which fork and close together.
 
     Every engine is suspended before a fork of the process, so that no lock is held and no SQLite
@@ -44,36 +44,36 @@ class Engine:
 
     def __init__(
         self,
-        device: Device,
+        storage: DeviceStorage,
         uploader: Uploader,
         consent: Consent,
-        journal: Journal,
+        events: EventLog,
         randomness: Randomness,
     ) -> None:
-        self.device = device
+        self.storage = storage
         self.uploader = uploader
         self.consent = consent
-        self.journal = journal
+        self.events = events
         self.randomness = randomness
         self.closed = False
         uploader.owner = weakref.ref(self)
-        device.has_forked = weakref.WeakMethod(self.forked)
-        _engines[id(self)] = self
+        storage.fork_handler = weakref.WeakMethod(self.after_fork_in_child)
+        _open_clients[id(self)] = self
 
-    def forked(self) -> None:
+    def after_fork_in_child(self) -> None:
         """In a forked child: nothing that was random, locked or running crosses over."""
-        self.randomness.drop()
-        self.journal.forked()
-        self.uploader.forked()
-        self.device.forked()
+        self.randomness.discard_buffer()
+        self.events.after_fork_in_child()
+        self.uploader.after_fork_in_child()
+        self.storage.after_fork_in_child()
 
 
-def close(engines: Sequence[Engine]) -> None:
+def close(clients: Sequence[ClientParts]) -> None:
     """Closes engines, within `CLOSE_SECONDS` and `STORAGE_SECONDS` for all of them."""
     began = time.monotonic()
     threads = []
-    for engine in engines:
-        engine.device.notice_fork()
+    for engine in clients:
+        engine.storage.detect_fork()
         engine.closed = True
         thread = engine.uploader.stop()
         if thread is not None and thread is not threading.current_thread():
@@ -82,42 +82,42 @@ def close(engines: Sequence[Engine]) -> None:
     for thread, deadline in threads:
         thread.join(max(0.0, deadline - time.monotonic()))
     deadline = time.monotonic() + STORAGE_SECONDS
-    for engine in engines:
+    for engine in clients:
         # What could not be wiped by now is tried once more; whatever stands in the way is noted.
         with contextlib.suppress(Exception):
-            engine.consent.settle_now(max(0.0, deadline - time.monotonic()))
-        engine.device.close(max(0.0, deadline - time.monotonic()))
+            engine.consent.delete_owed_now(max(0.0, deadline - time.monotonic()))
+        engine.storage.close(max(0.0, deadline - time.monotonic()))
 
 
 # Looked at and added to without a lock, which a signal might leave held.
-_engines: weakref.WeakValueDictionary[int, Engine] = weakref.WeakValueDictionary()
+_open_clients: weakref.WeakValueDictionary[int, ClientParts] = weakref.WeakValueDictionary()
 
 
 def close_all() -> None:
     """Closes every engine there is; `deniable` has this done when the interpreter exits."""
-    close(_living())
+    close(_live_clients())
 
 
-def _living() -> list[Engine]:
-    return [engine for each in _engines.valuerefs() if (engine := each()) is not None]
+def _live_clients() -> list[ClientParts]:
+    return [engine for each in _open_clients.valuerefs() if (engine := each()) is not None]
 
 
 def _before_fork() -> None:
-    for engine in _living():
-        engine.device.suspend()
-    _import_lock.suspend()  # last: inside the storage something may have to be imported
+    for engine in _live_clients():
+        engine.storage.before_fork()
+    _import_lock.before_fork()  # last: inside the storage something may have to be imported
 
 
 def _after_fork_in_parent() -> None:
-    for engine in _living():
-        engine.device.resume()
-    _import_lock.resume()
+    for engine in _live_clients():
+        engine.storage.after_fork_in_parent()
+    _import_lock.after_fork_in_parent()
 
 
 def _after_fork_in_child() -> None:
-    for engine in _living():
-        engine.forked()
-    _import_lock.forked()
+    for engine in _live_clients():
+        engine.after_fork_in_child()
+    _import_lock.after_fork_in_child()
 
 
 os.register_at_fork(before=_before_fork, after_in_child=_after_fork_in_child)

@@ -6,7 +6,7 @@ import json
 import math
 from typing import TYPE_CHECKING, Final
 
-from deniable._storage.cost import charge_of
+from deniable._storage.cost import charge_for
 from deniable.randomizers import randomizer_for
 from deniable_shared.periods import SECONDS_PER_EPOCH, period
 
@@ -18,7 +18,7 @@ _UNIX_DAY_ZERO: Final = 719_163  # date(1970, 1, 1).toordinal()
 _PERIOD_DAYS: Final = {"day": 1, "week": 7, "month": 28}
 
 
-class Plan:
+class MetricPlan:
     """How one metric is recorded.
 
     Args:
@@ -33,7 +33,7 @@ class Plan:
         randomizer: makes a report.
         description: the spec and the limits, for those who explain reports without the registry.
         delay_seconds: the longest random delay of a report; at most as long as a period.
-        owing: whether a period without a value is reported, too.
+        reports_absence: whether a period without a value is reported, too.
         last_epoch: the last day on which it reports.
         reported: the latest period known to be reported.
     """
@@ -43,9 +43,9 @@ class Plan:
         "delay_seconds",
         "description",
         "last_epoch",
-        "owing",
+        "last_reported",
         "randomizer",
-        "reported",
+        "reports_absence",
         "spec",
     )
 
@@ -57,17 +57,17 @@ class Plan:
         delay_seconds: float,
     ) -> None:
         self.spec = metric.spec
-        self.charge = charge_of(metric.spec)
+        self.charge = charge_for(metric.spec)
         self.randomizer = randomizer_for(metric.spec, randomness)
         self.description = json.dumps({"spec": metric.spec.canonical(), "limits": limits})
         days = _PERIOD_DAYS.get(metric.spec.every, math.inf)
         self.delay_seconds = min(delay_seconds, days * SECONDS_PER_EPOCH)
-        self.owing = metric.spec.absent is not None and metric.spec.every != "once"
+        self.reports_absence = metric.spec.absent is not None and metric.spec.every != "once"
         expires = metric.expires
         self.last_epoch = math.inf if expires is None else expires.toordinal() - _UNIX_DAY_ZERO
-        self.reported: float = -math.inf
+        self.last_reported: float = -math.inf
 
-    def closing(self, number: int, near: int) -> tuple[int, float]:
+    def period_end(self, number: int, near: int) -> tuple[int, float]:
         """The end of a period, for a metric whose reports all seem to come from there.
 
         Args:

@@ -46,7 +46,7 @@ class Randomness:
         self._buffer = b""
         self._position = 0
 
-    def drop(self) -> None:
+    def discard_buffer(self) -> None:
         """Forgets what is buffered."""
         self._buffer = b""
         self._position = 0
@@ -69,7 +69,7 @@ class Randomness:
         """True with probability weight / 2^32, exactly."""
         return self.word() < weight
 
-    def chance(self, numerator: int, denominator: int) -> bool:
+    def bernoulli_fraction(self, numerator: int, denominator: int) -> bool:
         """True with probability numerator / denominator, exactly.
 
         Compares words with the base-2^32 digits of the fraction, going on only at a tie.
@@ -85,7 +85,7 @@ class Randomness:
                 return word < digit
         return False
 
-    def decays(self, numerator: int, denominator: int) -> bool:
+    def bernoulli_exp(self, numerator: int, denominator: int) -> bool:
         """True with probability e^(-numerator / denominator), exactly.
 
         Canonne, Kamath and Steinke (2020), algorithm 1: integers only, no exponential.
@@ -95,11 +95,11 @@ class Randomness:
             denominator: greater than 0.
         """
         while numerator > denominator:
-            if not self.decays(1, 1):
+            if not self.bernoulli_exp(1, 1):
                 return False
             numerator -= denominator
         turn = 1
-        while self.chance(numerator, denominator * turn):
+        while self.bernoulli_fraction(numerator, denominator * turn):
             turn += 1
         return turn % 2 == 1
 
@@ -112,11 +112,11 @@ class Randomness:
             scale: in [1, 2^32].
         """
         while True:
-            rest = self.below(scale)
-            if not self.decays(rest, scale):
+            rest = self.uniform_below(scale)
+            if not self.bernoulli_exp(rest, scale):
                 continue
             whole = 0
-            while self.decays(1, 1):
+            while self.bernoulli_exp(1, 1):
                 whole += 1
             size = rest + scale * whole
             negative = self.bernoulli(_WORDS // 2)
@@ -134,7 +134,7 @@ class Randomness:
         scale = math.isqrt(variance) + 1
         while True:
             drawn = self.laplace(scale)
-            if self.decays((abs(drawn) * scale - variance) ** 2, 2 * variance * scale**2):
+            if self.bernoulli_exp((abs(drawn) * scale - variance) ** 2, 2 * variance * scale**2):
                 return drawn
 
     def one_of(self, own: int, other: int) -> int:
@@ -149,7 +149,7 @@ class Randomness:
         word = self.word()
         return 0 if word < own else 1 + (word - own) // other
 
-    def below(self, bound: int) -> int:
+    def uniform_below(self, bound: int) -> int:
         """A uniform integer in [0, bound), by rejection; bound is in [1, 2^32]."""
         limit = _WORDS - _WORDS % bound
         while (word := self.word()) >= limit:
@@ -163,10 +163,10 @@ class Randomness:
             count: how many bits, greater than 0.
             weight: in [0, 2^32].
         """
-        slices = _slices(weight)
+        slices = _binary_digits(weight)
         if len(slices) <= _MAX_SLICES:
             return self._sliced_bits(count, slices)
-        table, ties = _pairs(weight)
+        table, ties = _pair_table(weight)
         digits: bytes | bytearray = self.take((count + 1) // 2).translate(table)
         marks = digits.translate(None, _DIGITS)
         if marks:
@@ -174,13 +174,13 @@ class Randomness:
             position = -1
             for mark, byte in zip(marks, self.take(len(marks)), strict=True):
                 position = digits.find(mark, position + 1)
-                digits[position] = ties[mark][byte] or self._settled(weight, ties[mark], byte)
+                digits[position] = ties[mark][byte] or self._resolve_tie(weight, ties[mark], byte)
         return int(digits, 4) >> (count & 1)
 
-    def _settled(self, weight: int, tie: _Tie, byte: int) -> int:
+    def _resolve_tie(self, weight: int, tie: _Tie, byte: int) -> int:
         """The digit of a pair that two bytes could not decide: six more always do."""
         word = int.from_bytes(bytes((tie.first, byte)) + self.take(6), "big")
-        return _digit(word, _bounds(weight))
+        return _pair_digit(word, _bounds(weight))
 
     def _sliced_bits(self, count: int, slices: tuple[bool, ...]) -> int:
         """The same for weights with few binary digits, a whole row of bits per digit.
@@ -196,7 +196,7 @@ class Randomness:
         return row >> (8 * size - count)
 
 
-def keyed(secret: bytes, label: bytes, length: int) -> Randomness:
+def keyed_randomness(secret: bytes, label: bytes, length: int) -> Randomness:
     """Randomness that is the same whenever secret and label are: SHAKE-256 as a keyed stream.
 
     This is how permanent responses are memoised without a table. Without the secret the stream is
@@ -222,7 +222,7 @@ def keyed(secret: bytes, label: bytes, length: int) -> Randomness:
 
 
 @lru_cache(maxsize=256)
-def _slices(weight: int) -> tuple[bool, ...]:
+def _binary_digits(weight: int) -> tuple[bool, ...]:
     """The binary digits of weight / 2^32 after the point, last first, from the last 1 on."""
     if weight in (0, _WORDS):
         # A row of nothing, or the union of a row with its own limit: no digit stands for 1.
@@ -238,16 +238,16 @@ class _Tie(tuple[int, ...]):
 
 
 @lru_cache(maxsize=256)
-def _pairs(weight: int) -> tuple[bytes, dict[int, _Tie]]:
+def _pair_table(weight: int) -> tuple[bytes, dict[int, _Tie]]:
     """How one byte decides two bits, as a digit of base 4; or marks a tie, one mark per byte."""
     bounds = _bounds(weight)
     table, ties = bytearray(), dict[int, _Tie]()
     for first in range(256):
-        digit = _decided(first << 56, 56, bounds)
+        digit = _common_digit(first << 56, 56, bounds)
         if not digit:
             digit = _MARKS[len(ties)]
             tie = ties[digit] = _Tie(
-                _decided(first << 56 | second << 48, 48, bounds) for second in range(256)
+                _common_digit(first << 56 | second << 48, 48, bounds) for second in range(256)
             )
             tie.first = first
         table.append(digit)
@@ -260,11 +260,11 @@ def _bounds(weight: int) -> tuple[int, int, int]:
     return both, both + one, both + 2 * one
 
 
-def _digit(word: int, bounds: tuple[int, int, int]) -> int:
+def _pair_digit(word: int, bounds: tuple[int, int, int]) -> int:
     return _DIGITS[3 - sum(word >= bound for bound in bounds)]
 
 
-def _decided(low: int, free_bits: int, bounds: tuple[int, int, int]) -> int:
+def _common_digit(low: int, free_bits: int, bounds: tuple[int, int, int]) -> int:
     """The digit of all words that begin like `low`, or 0 if they have different ones."""
-    digit = _digit(low, bounds)
-    return digit if digit == _digit(low | (1 << free_bits) - 1, bounds) else 0
+    digit = _pair_digit(low, bounds)
+    return digit if digit == _pair_digit(low | (1 << free_bits) - 1, bounds) else 0

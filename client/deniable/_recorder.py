@@ -6,7 +6,7 @@ import contextlib
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
-from deniable._metric_plan import Plan
+from deniable._metric_plan import MetricPlan
 from deniable._status import Outcome
 from deniable._storage.cost import limit_nano_nats
 from deniable._storage.device import STORAGE_ERRORS
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 
     from deniable._consent import Consent
     from deniable._randomness import Randomness
-    from deniable._remote.configuration import Remote
-    from deniable._status import Journal
-    from deniable._storage.device import Device
+    from deniable._remote.configuration import RemoteSettings
+    from deniable._status import EventLog
+    from deniable._storage.device import DeviceStorage
     from deniable_shared.registry import Registry
 
 _DELAY_STEPS: Final = 1 << 32
 _LONGEST_PERIOD_DAYS: Final = 31
-_NAMES: Final = 20
+_MAX_NAMES_LISTED: Final = 20
 """So many metrics are named to somebody who got a name wrong; some registries have thousands."""
 _NO_WAIT: Final = 0.0
 """Deleting that is owed was waited for when it was asked for; each `record` must not wait, too."""
@@ -42,10 +42,10 @@ class Recorder:
 
     Args:
         registry: the metrics, and the budget.
-        device: where reports are stored.
+        storage: where reports are stored.
         consent: whether they may be.
         remote: what the application's owners have asked to do less of.
-        journal: where troubles are noted.
+        events: where problems are noted.
         randomness: for reports, ids and delays; used inside the device's lock only.
         clock: seconds since 1970-01-01.
         delay_seconds: the longest random delay of a report.
@@ -57,19 +57,19 @@ class Recorder:
     def __init__(
         self,
         registry: Registry,
-        device: Device,
+        storage: DeviceStorage,
         consent: Consent,
-        remote: Remote,
-        journal: Journal,
+        remote: RemoteSettings,
+        events: EventLog,
         randomness: Randomness,
         clock: Callable[[], float],
         delay_seconds: float,
     ) -> None:
         self._registry = registry
-        self._device = device
+        self._storage = storage
         self._consent = consent
         self._remote = remote
-        self._journal = journal
+        self._events = events
         self._randomness = randomness
         self._clock = clock
         self._delay_seconds = delay_seconds
@@ -79,29 +79,29 @@ class Recorder:
             limit_nano_nats(min(budget.epsilon_per_day, MAX_EPSILON_PER_DAY)),
             limit_nano_nats(min(budget.epsilon_lifetime, MAX_EPSILON_LIFETIME)),
         )
-        self._plans: dict[str, Plan] = {}
-        self._owing = [
+        self._plans: dict[str, MetricPlan] = {}
+        self._absence_metrics = [
             name
             for name, metric in registry.metrics.items()
             if metric.spec.absent is not None and metric.spec.every != "once"
         ]
-        self._looked: tuple[int, int] | None = None
+        self._absences_checked: tuple[int, int] | None = None
 
     @property
-    def attentive(self) -> bool:
+    def counts_absence(self) -> bool:
         """Whether some metric reports even when nothing is recorded."""
-        return bool(self._owing)
+        return bool(self._absence_metrics)
 
     @property
-    def owing(self) -> frozenset[bytes]:
+    def absence_digests(self) -> frozenset[bytes]:
         """The digests of the metrics that report even when nothing is recorded."""
-        return frozenset(self._registry.metrics[name].spec.digest for name in self._owing)
+        return frozenset(self._registry.metrics[name].spec.digest for name in self._absence_metrics)
 
     @property
     def longest_wait_seconds(self) -> float:
         """The longest time that a report is given to wait."""
-        hold = _LONGEST_PERIOD_DAYS * SECONDS_PER_EPOCH if self._owing else 0
-        return self._remote.slowed_at_most(self._delay_seconds) + hold
+        hold = _LONGEST_PERIOD_DAYS * SECONDS_PER_EPOCH if self._absence_metrics else 0
+        return self._remote.longest(self._delay_seconds) + hold
 
     def record(
         self, metric: object, value: object, segment: object = None
@@ -117,12 +117,12 @@ class Recorder:
         """
         if not self._consent.given:
             with contextlib.suppress(*STORAGE_ERRORS):  # then it stays owed
-                self._consent.settle(_NO_WAIT)
+                self._consent.delete_owed(_NO_WAIT)
             refused = self._consent.do_not_track
             return (Outcome.DO_NOT_TRACK if refused else Outcome.NO_CONSENT), None
         plan = self._plans.get(metric) if isinstance(metric, str) else None
         if plan is None:
-            plan = self._plan(metric)
+            plan = self._plan_for(metric)
         now = self._clock()
         epoch = epoch_at(now)
         if epoch > plan.last_epoch:
@@ -130,23 +130,23 @@ class Recorder:
         item = self._encode(plan, value, segment)
         if self._remote.disables(plan.charge.metric):
             return Outcome.DISABLED, None
-        wake = 0.0 if self._owing and self.report_absences() else None
+        wake = 0.0 if self._absence_metrics and self.report_absences() else None
         current = period(plan.spec.every, epoch)
-        if current <= plan.reported:
+        if current <= plan.last_reported:
             return Outcome.ALREADY_REPORTED, wake
-        self._consent.settle(_NO_WAIT)
+        self._consent.delete_owed(_NO_WAIT)
         day, since = epoch, now
-        if plan.owing:
+        if plan.reports_absence:
             # As a report of absence would have it, so that neither day nor time tells them apart.
-            day, since = plan.closing(current, epoch)
-        use = self._device.use
+            day, since = plan.period_end(current, epoch)
+        use = self._storage.run_locked
         try:
             outcome, due = use(self._store_if_agreed, plan, item, current, epoch, day, since)
         except SecretReplacedError:  # it has been closed, and is opened with the new one
             outcome, due = use(self._store_if_agreed, plan, item, current, epoch, day, since)
         if outcome in _MARKED:
             # Marks never go back, so the next call today need not ask the ledger.
-            plan.reported = current
+            plan.last_reported = current
         if outcome is Outcome.RECORDED and wake is None:
             wake = due - now
         return outcome, wake
@@ -160,7 +160,7 @@ class Recorder:
         Raises:
             StorageError, LedgerError, sqlite3.Error, OSError: if the storage cannot be used.
         """
-        self._consent.settle()
+        self._consent.delete_owed()
         if not self._consent.given:
             return False
         self.report_absences()
@@ -181,43 +181,47 @@ class Recorder:
         """
         epoch = epoch_at(self._clock())
         looked = (epoch, self._consent.withdrawals)
-        if looked == self._looked or not self._owing or self._consent.owed:
+        if (
+            looked == self._absences_checked
+            or not self._absence_metrics
+            or self._consent.deletion_owed
+        ):
             return False
         try:
-            recorded = self._device.use(self._report_due_absences, epoch)
+            recorded = self._storage.run_locked(self._report_due_absences, epoch)
         except SecretReplacedError:
             return False  # the next look is due
-        self._looked = looked
+        self._absences_checked = looked
         return recorded
 
     def _report_due_absences(self, epoch: int) -> bool:
         if not self._consent.given:
             return False
-        ledger = self._device.ledger
+        ledger = self._storage.ledger
         recorded = False
         owed, excused = [], []
-        for name in self._owing:
+        for name in self._absence_metrics:
             own = name, self._registry.metrics[name].spec.every
-            last = ledger.enrolled(*own)
+            last = ledger.last_active_day(*own)
             if self._remote.disables(name):
                 if last is not None:
                     excused.append(own)
             elif last != epoch:
                 if last is not None:
-                    recorded = self._report_none(name, last, epoch) or recorded
+                    recorded = self._report_absence(name, last, epoch) or recorded
                 owed.append(own)
         # Last: whoever dies before it finds the periods reported, and enrols then.
         if owed or excused:
             ledger.enrol(owed, excused, epoch)
         return recorded
 
-    def _report_none(self, name: str, last: int, epoch: int) -> bool:
+    def _report_absence(self, name: str, last: int, epoch: int) -> bool:
         every = self._registry.metrics[name].spec.every
         number = period(every, last)
         if number >= period(every, epoch):
             return False  # it is not over
-        plan = self._plan(name)
-        day, since = plan.closing(number, last)
+        plan = self._plan_for(name)
+        day, since = plan.period_end(number, last)
         if period(every, day) < number:
             return False  # the metric had expired before that period
         if day < epoch - MAX_AGE_DAYS:
@@ -227,7 +231,7 @@ class Recorder:
         return outcome is Outcome.RECORDED
 
     def _store_if_agreed(
-        self, plan: Plan, item: object, current: int, epoch: int, day: int, since: float
+        self, plan: MetricPlan, item: object, current: int, epoch: int, day: int, since: float
     ) -> tuple[Outcome, float]:
         if not self._consent.given:
             # Withdrawn by now, and what was pending is deleted.
@@ -235,7 +239,7 @@ class Recorder:
         return self._store(plan, item, current, epoch, day, since)
 
     def _store(
-        self, plan: Plan, item: object, current: int, epoch: int, day: int, since: float
+        self, plan: MetricPlan, item: object, current: int, epoch: int, day: int, since: float
     ) -> tuple[Outcome, float]:
         """Pays for a report and stores it, inside the device's lock.
 
@@ -250,14 +254,14 @@ class Recorder:
         Returns:
             The outcome, and when the report is due.
         """
-        device, randomness = self._device, self._randomness
-        if self._remote.thins(plan.spec, current, device.secret):
+        device, randomness = self._storage, self._randomness
+        if self._remote.skips_period(plan.spec, current, device.secret):
             return Outcome.THINNED, since
         outcome = device.ledger.debit(plan.charge, current, epoch, self.limits)
         due = since
         if outcome is Outcome.RECORDED:
             payload = plan.randomizer.report(item, device.secret)
-            delay_seconds = self._remote.slowed(plan.delay_seconds)
+            delay_seconds = self._remote.stretched(plan.delay_seconds)
             due += delay_seconds * randomness.word() / _DELAY_STEPS
             device.spool.add(
                 randomness.take(ID_BYTES),
@@ -270,20 +274,20 @@ class Recorder:
             )
         return outcome, due
 
-    def _encode(self, plan: Plan, value: object, segment: object) -> object:
+    def _encode(self, plan: MetricPlan, value: object, segment: object) -> object:
         try:
             return plan.spec.encode(value, segment)
         except DomainError as error:
             problem = str(error)  # names the metric, never the value
-        self._journal.trouble("outside_domain", problem)
+        self._events.problem("outside_domain", problem)
         raise RecordError(Outcome.OUTSIDE_DOMAIN, problem)
 
-    def _plan(self, name: object) -> Plan:
+    def _plan_for(self, name: object) -> MetricPlan:
         metric = self._registry.metrics.get(name) if isinstance(name, str) else None
         if metric is None:
             # Not named: whoever mixes up the arguments passes the value as the name.
-            self._journal.trouble("unknown_metric", "a metric is not in the registry")
-            known = sorted(islice(self._registry.metrics, _NAMES))
+            self._events.problem("unknown_metric", "a metric is not in the registry")
+            known = sorted(islice(self._registry.metrics, _MAX_NAMES_LISTED))
             if more := len(self._registry.metrics) - len(known):
                 known.append(f"{more} more")
             raise RecordError(
@@ -292,6 +296,6 @@ class Recorder:
             )
         plan = self._plans.get(metric.spec.name)
         if plan is None:
-            plan = Plan(metric, self._randomness, self.limits, self._delay_seconds)
+            plan = MetricPlan(metric, self._randomness, self.limits, self._delay_seconds)
             self._plans[metric.spec.name] = plan
         return plan

@@ -115,7 +115,7 @@ class Status:
     remote_refused: int = 0
 
 
-class Journal:
+class EventLog:
     """Counts what happens and logs troubles, one line per kind and hour. Safe for threads."""
 
     def __init__(self) -> None:
@@ -126,23 +126,23 @@ class Journal:
         self.sent = 0
         self.last_error: str | None = None
 
-    def outcome(self, outcome: Outcome) -> None:
+    def count_outcome(self, outcome: Outcome) -> None:
         """Counts one call of `record`."""
         with self._lock:
             self._outcomes[outcome._value_] += 1
 
-    def drop(self, reason: str, count: int = 1) -> None:
+    def count_dropped(self, reason: str, count: int = 1) -> None:
         """Counts reports that were given up."""
         if count:
             with self._lock:
                 self._dropped[str(reason)] += count
 
-    def delivered(self) -> None:
+    def count_sent(self) -> None:
         """Counts one acknowledged report."""
         with self._lock:
             self.sent += 1
 
-    def trouble(self, kind: str, message: str) -> None:
+    def problem(self, kind: str, message: str) -> None:
         """Notes a trouble, and logs it unless its kind was logged within the hour.
 
         Args:
@@ -160,7 +160,7 @@ class Journal:
         # The host's own handlers and filters may raise, an import may fail while the interpreter
         # ends, and `record` never does.
         with contextlib.suppress(Exception):
-            with _import_lock.whole():
+            with _import_lock.hold():
                 import logging  # most programs never have a trouble
 
             logger = logging.getLogger("deniable")
@@ -178,6 +178,6 @@ class Journal:
         with self._lock:
             return dict(self._dropped)
 
-    def forked(self) -> None:
+    def after_fork_in_child(self) -> None:
         """Replaces the lock in a forked child: another thread of the parent may have held it."""
         self._lock = threading.RLock()

@@ -1,7 +1,7 @@
 """A device's permanent randomness in a walk: each label's is drawn once, however often it is used.
 
-`Kept` stands in for `deniable._randomness.keyed`, so that all reports of one device are followed
-together: what is memoised is the same in every one of them.
+`Kept` stands in for `deniable._randomness.keyed_randomness`, so that all reports of one device are
+followed together: what is memoised is the same in every one of them.
 """
 
 from __future__ import annotations
@@ -50,11 +50,11 @@ class Label:
         if self._label.endswith(b"alpha\x00"):  # one word is compared with different weights
             part = SCALE // STRATA
             assert weight % part == 0
-            return self._once(lambda: self._walk.below(STRATA)) * part < weight
+            return self._once(lambda: self._walk.uniform_below(STRATA)) * part < weight
         return bool(self._once(lambda: self._walk.bernoulli(weight)))
 
-    def below(self, bound: int) -> int:
-        return self._once(lambda: self._walk.below(bound))
+    def uniform_below(self, bound: int) -> int:
+        return self._once(lambda: self._walk.uniform_below(bound))
 
     def bits(self, count: int, weight: int) -> int:
         return self._once(lambda: self._walk.bits(count, weight) & (1 << count) - 1)

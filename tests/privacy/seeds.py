@@ -20,7 +20,7 @@ class FewSeeds:
         self._randomness = randomness
 
     def word(self) -> int:
-        return SEEDS[self._randomness.below(len(SEEDS))]
+        return SEEDS[self._randomness.uniform_below(len(SEEDS))]
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._randomness, name)

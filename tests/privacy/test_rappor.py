@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from deniable._randomness import Randomness, keyed
+from deniable._randomness import Randomness, keyed_randomness
 from deniable.randomizers import randomizer_for
 from deniable_shared import hashing
 from deniable_shared.exact_bounds import exp_lower, log_upper
@@ -176,10 +176,10 @@ def test_two_specs_of_a_metric_share_no_permanent_noise():
     """
 
     def shared(secret, label, length):
-        return keyed(secret, label[40:], length)
+        return keyed_randomness(secret, label[40:], length)
 
     assert honest_among_differing(shared) == 1.0
-    assert abs(honest_among_differing(keyed) - 5 / 7) < 0.02
+    assert abs(honest_among_differing(keyed_randomness) - 5 / 7) < 0.02
 
 
 def test_reporting_forever_does_not_reveal_more_than_the_permanent_response():

@@ -51,7 +51,7 @@ class Walk:
     def bernoulli(self, weight: int) -> bool:
         return bool(self._choose([SCALE - weight, weight], SCALE))
 
-    def below(self, bound: int) -> int:
+    def uniform_below(self, bound: int) -> int:
         return self._choose([1] * bound, bound)
 
     def one_of(self, own: int, other: int) -> int:
@@ -60,10 +60,10 @@ class Walk:
     def bits(self, count: int, weight: int) -> LazyBits:
         return LazyBits(self, count, weight)
 
-    def chance(self, numerator: int, denominator: int) -> bool:
+    def bernoulli_fraction(self, numerator: int, denominator: int) -> bool:
         return bool(self._choose([denominator - numerator, numerator], denominator))
 
-    def decays(self, numerator: int, denominator: int) -> bool:
+    def bernoulli_exp(self, numerator: int, denominator: int) -> bool:
         weight = int(FINE * decayed(Fraction(numerator, denominator)))
         return bool(self._choose([FINE - weight, weight], FINE))
 

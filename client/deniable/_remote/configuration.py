@@ -11,7 +11,7 @@ import contextlib
 import time
 
 from deniable import _import_lock
-from deniable._randomness import keyed
+from deniable._randomness import keyed_randomness
 from deniable._storage.device import STORAGE_ERRORS
 from deniable._storage.directory import write_durably
 from deniable_shared.errors import ParameterError
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Any, Final
 
-    from deniable._status import Journal
-    from deniable._storage.device import Device
+    from deniable._status import EventLog
+    from deniable._storage.device import DeviceStorage
     from deniable._transport.http import Transport
     from deniable_shared.registry import Registry
     from deniable_shared.remote import RemoteConfiguration
@@ -43,14 +43,14 @@ _MAX_FILE_BYTES: Final = 16_384
 _FOUND: Final = 200
 
 
-class Remote:
+class RemoteSettings:
     """The remote configuration of one client; nothing at all if the registry pins no key.
 
     Args:
         registry: pins application and key.
-        device: in whose directory the configuration is kept, and whose lock guards it.
+        storage: in whose directory the configuration is kept, and whose lock guards it.
         transport: is asked for the document if it has a method ``fetch``.
-        journal: where troubles are noted.
+        events: where problems are noted.
         clock: seconds since 1970-01-01.
 
     Attributes:
@@ -60,26 +60,26 @@ class Remote:
     def __init__(
         self,
         registry: Registry,
-        device: Device,
+        storage: DeviceStorage,
         transport: Transport,
-        journal: Journal,
+        events: EventLog,
         clock: Callable[[], float],
     ) -> None:
         self._application = registry.application
         self._key = registry.remote_key
-        self._device = device
-        self._path: Path = device.directory / FILE
+        self._storage = storage
+        self._path: Path = storage.directory / FILE
         self._fetch: Callable[[str, float, int], tuple[int, bytes]] | None
         self._fetch = getattr(transport, "fetch", None)
-        self._journal = journal
+        self._events = events
         self._clock = clock
         # By serial, each with its document; the highest is in force. Threads only ever add, so
         # none can undo what another one learnt, and a fork finds no lock held.
-        self._known: dict[int, tuple[RemoteConfiguration, bytes]] = {}
-        self._asked: int | None = None
-        self._seen: tuple[int, ...] | None = None
-        self._look_at = 0.0
-        self.refused = 0
+        self._by_serial: dict[int, tuple[RemoteConfiguration, bytes]] = {}
+        self._asked_on: int | None = None
+        self._file_state: tuple[int, ...] | None = None
+        self._next_look = 0.0
+        self.refused_count = 0
 
     @property
     def serial(self) -> int | None:
@@ -94,7 +94,7 @@ class Remote:
         configuration = self._current()
         return configuration is not None and configuration.disables(metric)
 
-    def thins(self, spec: Spec, period: int, secret: bytes) -> bool:
+    def skips_period(self, spec: Spec, period: int, secret: bytes) -> bool:
         """Whether this device is to sit a period out.
 
         The coin is derived from the device's secret: it falls the same way however often, and in
@@ -113,20 +113,20 @@ class Remote:
         if weight is None:
             return False
         label = b"remote thin\0" + spec.digest + period.to_bytes(8, "big", signed=True)
-        return keyed(secret, label, 4).word() >= weight
+        return keyed_randomness(secret, label, 4).word() >= weight
 
-    def slowed(self, seconds: float) -> float:
+    def stretched(self, seconds: float) -> float:
         """A delay or back-off, stretched, but not beyond a week."""
         configuration = None if self._key is None else self._current()
         if configuration is None:
             return seconds
         return max(seconds, min(seconds * configuration.slow, MAX_SLOWED_SECONDS))
 
-    def slowed_at_most(self, seconds: float) -> float:
+    def longest(self, seconds: float) -> float:
         """What `slowed` may have made of a delay under any configuration that there was."""
         return seconds if self._key is None else max(seconds, MAX_SLOWED_SECONDS)
 
-    def uploaded(self) -> None:
+    def fetch_if_due(self) -> None:
         """Asks for the configuration, at most once in a UTC day and over all processes.
 
         Called by the uploader's thread right after a report was acknowledged: at any other time the
@@ -135,40 +135,40 @@ class Remote:
         if self._key is None or self._fetch is None:
             return
         today = epoch_at(self._clock())
-        if self._asked != today:
-            self._load()
-        if self._asked == today:
+        if self._asked_on != today:
+            self._read_file()
+        if self._asked_on == today:
             return
-        self._asked = today
-        self._ask(self._fetch)
+        self._asked_on = today
+        self._fetch_document(self._fetch)
         # The device notes why it cannot; what was learnt holds in this process.
         with contextlib.suppress(*STORAGE_ERRORS):
-            self._device.use(self._merge, today)
-        self._asked = today
+            self._storage.run_locked(self._update_file, today)
+        self._asked_on = today
 
-    def _ask(self, fetch: Callable[[str, float, int], tuple[int, bytes]]) -> None:
-        with _import_lock.whole():
+    def _fetch_document(self, fetch: Callable[[str, float, int], tuple[int, bytes]]) -> None:
+        with _import_lock.hold():
             from deniable_shared.remote import MAX_DOCUMENT_BYTES, PATH
 
         try:
             status, document = fetch(PATH, FETCH_TIMEOUT_SECONDS, MAX_DOCUMENT_BYTES)
             if status == _FOUND:
-                self._take(document)
+                self._accept(document)
         except BaseException as error:  # noqa: BLE001  a transport may be cancelled, too
             detail = error.strerror if isinstance(error, OSError) else None
-            self._journal.trouble("remote_unreachable", detail or type(error).__name__)
+            self._events.problem("remote_unreachable", detail or type(error).__name__)
 
     def _current(self) -> RemoteConfiguration | None:
         now = time.monotonic()
-        if now >= self._look_at:
-            self._look_at = now + LOOK_SECONDS
-            self._load()
+        if now >= self._next_look:
+            self._next_look = now + LOOK_SECONDS
+            self._read_file()
         return self._in_force()[0]
 
     def _in_force(self) -> tuple[RemoteConfiguration | None, bytes]:
-        return self._known[max(self._known)] if self._known else (None, b"")
+        return self._by_serial[max(self._by_serial)] if self._by_serial else (None, b"")
 
-    def _load(self) -> bool:
+    def _read_file(self) -> bool:
         """Reads the file if it is not the one that was read last, and verifies it again.
 
         Returns:
@@ -179,9 +179,9 @@ class Remote:
         try:
             found = self._path.stat()
             seen = (found.st_ino, found.st_mtime_ns, found.st_size)
-            if seen == self._seen:
+            if seen == self._file_state:
                 return True
-            self._seen = seen
+            self._file_state = seen
             with self._path.open("rb") as file:
                 kept: Any = json.loads(file.read(_MAX_FILE_BYTES))
             asked, document = kept["asked"], kept["document"].encode()
@@ -190,33 +190,33 @@ class Remote:
         except (FileNotFoundError, NotADirectoryError):
             return True
         except OSError as error:
-            self._seen = None  # it may be readable the next time
-            self._journal.trouble("remote_unreadable", error.strerror or type(error).__name__)
+            self._file_state = None  # it may be readable the next time
+            self._events.problem("remote_unreadable", error.strerror or type(error).__name__)
             return False
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             self._refuse("the file is damaged")
         else:
-            self._asked = asked
+            self._asked_on = asked
             if document:
-                self._take(document)
+                self._accept(document)
         return True
 
-    def _merge(self, asked: int) -> None:
+    def _update_file(self, asked: int) -> None:
         # Another process may have got a newer one meanwhile, which must not be lost.
-        if self._load():
-            self._keep(asked)
+        if self._read_file():
+            self._write_file(asked)
 
-    def _keep(self, asked: int) -> None:
+    def _write_file(self, asked: int) -> None:
         import json
 
         kept = {"asked": asked, "document": self._in_force()[1].decode()}
         write_durably(self._path, json.dumps(kept).encode())
 
-    def _take(self, document: bytes) -> None:
+    def _accept(self, document: bytes) -> None:
         """Makes a document the configuration in force, or refuses it."""
         if self._key is None or document == self._in_force()[1]:
             return
-        with _import_lock.whole():
+        with _import_lock.hold():
             from deniable._remote.ed25519 import verify
             from deniable_shared.remote import CONTEXT, parse, unseal
 
@@ -232,11 +232,11 @@ class Remote:
         serial = configuration.serial
         if configuration.application != self._application:
             self._refuse("it is for another application")
-        elif serial < max(self._known, default=serial):
+        elif serial < max(self._by_serial, default=serial):
             self._refuse("its serial is older")
-        elif self._known.setdefault(serial, (configuration, document))[0] != configuration:
+        elif self._by_serial.setdefault(serial, (configuration, document))[0] != configuration:
             self._refuse("its serial was used before")
 
     def _refuse(self, reason: str) -> None:
-        self.refused += 1
-        self._journal.trouble("remote_refused", f"a remote configuration was refused: {reason}")
+        self.refused_count += 1
+        self._events.problem("remote_refused", f"a remote configuration was refused: {reason}")

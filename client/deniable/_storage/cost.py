@@ -40,7 +40,7 @@ class Charge(NamedTuple):
     total: int = 0
 
 
-def charge_of(spec: Spec) -> Charge:
+def charge_for(spec: Spec) -> Charge:
     """What the reports of a spec cost, rounded up."""
     cost = cost_nano_nats(spec.mechanism.epsilon)
     total = spec.mechanism.epsilon_total

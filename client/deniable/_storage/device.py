@@ -13,16 +13,16 @@ from deniable._storage.directory import (
     APPLICATION,
     BusyError,
     StorageError,
-    claim,
+    claim_directory,
     make_private,
     overwrite,
     write_durably,
 )
-from deniable._storage.ledger import Ledger, LedgerError, SecretReplacedError, sync
-from deniable._storage.lock import Gate
-from deniable._storage.open_files import Standing
+from deniable._storage.ledger import Ledger, LedgerError, SecretReplacedError, sync_to_disk
+from deniable._storage.lock import DirectoryLock
+from deniable._storage.open_files import OpenFileCheck
 from deniable._storage.spool import Spool
-from deniable._storage.spool_file import delete
+from deniable._storage.spool_file import delete_files
 
 TYPE_CHECKING = False
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Final, TypeVar, TypeVarTuple
 
-    from deniable._status import Journal
+    from deniable._status import EventLog
 
     _T = TypeVar("_T")
     _Ts = TypeVarTuple("_Ts")
@@ -43,14 +43,14 @@ REOPEN_SECONDS: Final = 60.0
 _LOCK_WAIT_SECONDS: Final = 1.0
 _LEDGER, _SPOOL, _SECRET, _LOCK = "ledger.sqlite", "spool.sqlite", "secret", "lock"
 _ABANDONED: Final[list[object]] = []
-_OURS: Final = (_LEDGER, _SPOOL, _SECRET, _LOCK, APPLICATION, "remote.json")
+_FILE_NAMES: Final = (_LEDGER, _SPOOL, _SECRET, _LOCK, APPLICATION, "remote.json")
 
 
 STORAGE_ERRORS: Final = (StorageError, LedgerError, sqlite3.Error, OSError)
 """What using a `Device` can raise."""
 
 
-class Device:
+class DeviceStorage:
     """One device's storage, opened at first use.
 
     Ledger, spool and secret are touched by what is given to `use`, and by nothing else: only one
@@ -64,7 +64,7 @@ class Device:
 
     Args:
         directory: made with mode 0700 when first entered, not before.
-        journal: where troubles and dropped reports are noted.
+        events: where problems and dropped reports are noted.
         application: whose it is; another one's is not used.
 
     Attributes:
@@ -78,24 +78,24 @@ class Device:
     spool: Spool
     secret: bytes
 
-    def __init__(self, directory: Path, journal: Journal, application: str) -> None:
+    def __init__(self, directory: Path, events: EventLog, application: str) -> None:
         self.directory = directory
-        self._journal = journal
+        self._events = events
         self._application = application
-        self._gate = Gate()
+        self._lock = DirectoryLock()
         self._ready = False
-        self._standing = Standing(directory, _LEDGER, _SPOOL)
+        self._file_check = OpenFileCheck(directory, _LEDGER, _SPOOL)
         self._retry_at = 0.0
-        self._refusal = StorageError()
+        self._last_failure = StorageError()
         self._process = os.getpid()
-        self.has_forked: Callable[[], Callable[[], None] | None] = lambda: None
+        self.fork_handler: Callable[[], Callable[[], None] | None] = lambda: None
 
     @property
     def exists(self) -> bool:
         """Whether anything was ever stored."""
         return (self.directory / _SECRET).exists() or (self.directory / _LEDGER).exists()
 
-    def use(
+    def run_locked(
         self,
         action: Callable[[*_Ts], _T],
         *arguments: *_Ts,
@@ -113,33 +113,33 @@ class Device:
             StorageError: if the storage cannot be used.
         """
         if os.getpid() != self._process:
-            self.notice_fork()
+            self.detect_fork()
         wait = _LOCK_WAIT_SECONDS if wait_seconds is None else wait_seconds
         deadline = time.monotonic() + wait
-        return self._gate.through(wait, self._use, wait, deadline, action, arguments)
+        return self._lock.run_exclusively(wait, self._run, wait, deadline, action, arguments)
 
-    def notice_fork(self) -> None:
+    def detect_fork(self) -> None:
         """Has everything that must not cross a fork dropped, if no hook of Python has done it.
 
         A program in C may fork on its own, and a signal may end a hook before its first step. Two
         processes with the same random bytes would give away what is noise.
         """
         if os.getpid() != self._process:
-            (self.has_forked() or self.forked)()
+            (self.fork_handler() or self.after_fork_in_child)()
 
-    def sync(self) -> None:
+    def sync_ledger(self) -> None:
         """Makes every debit survive a power failure; called before anything is uploaded.
 
         Raises:
             OSError: if the disk refuses; then nothing may be uploaded.
         """
         try:
-            sync(self.directory / _LEDGER)
+            sync_to_disk(self.directory / _LEDGER)
         except OSError as error:
-            self._journal.trouble("storage_unavailable", _say(error))
+            self._events.problem("storage_unavailable", describe_error(error))
             raise
 
-    def retry(self) -> None:
+    def allow_retry(self) -> None:
         """Lets the next use try the storage even if it failed a moment ago."""
         self._retry_at = 0.0
 
@@ -157,16 +157,16 @@ class Device:
             sqlite3.Error, OSError: if the disk refuses; then it has to be done again.
         """
         ledger, secret = self.directory / _LEDGER, self.directory / _SECRET
-        count = self.spool.clear(Dropped.CONSENT_WITHDRAWN)
-        self.ledger.bind(None)
-        sync(ledger)
+        count = self.spool.delete_everything(Dropped.CONSENT_WITHDRAWN)
+        self.ledger.set_secret(None)
+        sync_to_disk(ledger)
         overwrite(secret, os.urandom(SECRET_BYTES))
         self.secret = os.urandom(SECRET_BYTES)
         write_durably(secret, self.secret)
-        self.ledger.bind(self.secret)
+        self.ledger.set_secret(self.secret)
         return count
 
-    def clear(self, reason: Dropped, wait_seconds: float = _LOCK_WAIT_SECONDS) -> int:
+    def delete_reports(self, reason: Dropped, wait_seconds: float = _LOCK_WAIT_SECONDS) -> int:
         """Deletes every report of a device whose files cannot be used together.
 
         Not used inside `use`, which cannot be entered. Secret and ledger stay, and so does
@@ -183,9 +183,9 @@ class Device:
         Raises:
             StorageError, sqlite3.Error, OSError: if that cannot be done, either.
         """
-        return self._unopened(wait_seconds, self._clear, reason)
+        return self._run_on_closed_files(wait_seconds, self._delete_reports, reason)
 
-    def disown(self, wait_seconds: float = _LOCK_WAIT_SECONDS) -> int:
+    def reset_unreadable(self, wait_seconds: float = _LOCK_WAIT_SECONDS) -> int:
         """What is left of `wipe` where the files cannot be used together; used as `clear` is.
 
         A secret that is there is replaced. If the ledger comes back, it finds another secret than
@@ -200,7 +200,7 @@ class Device:
         Raises:
             StorageError, sqlite3.Error, OSError: if that cannot be done, either.
         """
-        return self._unopened(wait_seconds, self._disown)
+        return self._run_on_closed_files(wait_seconds, self._reset)
 
     def close(self, wait_seconds: float = _LOCK_WAIT_SECONDS / 2) -> None:
         """Closes the files; the next use opens them again.
@@ -210,29 +210,29 @@ class Device:
         """
         deadline = time.monotonic() + wait_seconds
         with contextlib.suppress(BusyError):
-            self._gate.through(wait_seconds, self._close_alone, deadline)
+            self._lock.run_exclusively(wait_seconds, self._close_locked, deadline)
 
-    def suspend(self) -> None:
+    def before_fork(self) -> None:
         """Before a fork: closes the files and keeps every other thread out until `resume`.
 
         SQLite connections must not cross a fork, not even to be closed on the other side.
         """
-        if self._gate.bar(_LOCK_WAIT_SECONDS) and self._gate.file is not None:
+        if self._lock.block_for_fork(_LOCK_WAIT_SECONDS) and self._lock.file is not None:
             # The host waits for this, and for whoever records next.
             kept = self.directory / _LEDGER, self.directory / _SPOOL
-            self._close_alone(time.monotonic() + _LOCK_WAIT_SECONDS, *kept)
+            self._close_locked(time.monotonic() + _LOCK_WAIT_SECONDS, *kept)
 
-    def resume(self) -> None:
+    def after_fork_in_parent(self) -> None:
         """After a fork, in the parent."""
-        self._gate.unbar()
+        self._lock.unblock()
 
-    def forked(self) -> None:
+    def after_fork_in_child(self) -> None:
         """After a fork, in the child."""
         files = [self.__dict__.pop(name, None) for name in ("ledger", "spool")]
         # Some thread was stuck inside. Its connections stay open, untouched, to the end; this one
         # finds that they do nothing, if it was a signal handler of its own that forked.
         _ABANDONED.extend(files)
-        if self._gate.forked():
+        if self._lock.after_fork_in_child():
             for file in files:
                 if file is not None:
                     file.abandon()
@@ -241,9 +241,9 @@ class Device:
 
     def __del__(self) -> None:
         if os.getpid() == self._process:
-            self._close_alone(0.0)
+            self._close_locked(0.0)
 
-    def _use(
+    def _run(
         self,
         wait_seconds: float,
         deadline: float,
@@ -253,57 +253,57 @@ class Device:
         fit = inside = False
         try:
             if self._ready:
-                self._gate.seize(deadline)
+                self._lock.lock_file(deadline)
                 self._ready = False
-                fit = self._standing.holds()
+                fit = self._file_check.still_in_place()
             if not fit:
                 self._open(deadline)
             inside = True
             result = action(*arguments)
         except BusyError as error:
             if wait_seconds >= _LOCK_WAIT_SECONDS:
-                self._refuse(error)  # the next one would wait in vain, too
+                self._suspend_use(error)  # the next one would wait in vain, too
             raise
         except BaseException as error:
             trouble = isinstance(error, STORAGE_ERRORS)
             if inside and trouble and not isinstance(error, SecretReplacedError):
-                self._refuse(error)
+                self._suspend_use(error)
             else:
                 # An exception of a signal handler perhaps: what is half done is not gone on with.
                 self._close_files()
             raise
         # Not if a fork has left this behind in its child.
-        self._ready = self._gate.file is not None
+        self._ready = self._lock.file is not None
         return result
 
-    def _close_alone(self, deadline: float, *kept: Path) -> None:
+    def _close_locked(self, deadline: float, *kept: Path) -> None:
         """Takes the directory's lock to close the files: the last one to close moves the log.
 
         If another process is stuck with it, SQLite's own locks must do.
         """
         with contextlib.suppress(StorageError, OSError):
-            self._gate.seize(deadline)
-        with sqlite.logs_kept(*kept):
+            self._lock.lock_file(deadline)
+        with sqlite.keep_logs(*kept):
             self._close_files()
 
     def _open(self, deadline: float) -> None:
         self._close_files()
         if time.monotonic() < self._retry_at:
-            raise self._refused()
+            raise self._failure_again()
         try:
-            make_private(self.directory, _OURS)
-            self._gate.open_file(self.directory / _LOCK)
-            self._gate.seize(deadline)
+            make_private(self.directory, _FILE_NAMES)
+            self._lock.open_file(self.directory / _LOCK)
+            self._lock.lock_file(deadline)
             self._open_files()
         except BusyError:
             self._close_files()
             raise
         except (OSError, sqlite3.Error, LedgerError, StorageError) as error:
-            self._refuse(error)
-            raise self._refused() from error
+            self._suspend_use(error)
+            raise self._failure_again() from error
 
     def _open_files(self) -> None:
-        claim(self.directory, self._application)
+        claim_directory(self.directory, self._application)
         ledger, secret = self.directory / _LEDGER, self.directory / _SECRET
         known = secret.exists()
         if known:
@@ -313,60 +313,62 @@ class Device:
             if not ledger.exists():
                 raise StorageError("the ledger is missing: what was spent is not known")
         else:
-            sqlite.create(ledger)
+            sqlite.create_file(ledger)
         self.ledger = Ledger(ledger, new=not known)
         if not known:
             if self.ledger.lifetime > 0:
                 raise StorageError("the device's secret is missing")
             self.secret = os.urandom(SECRET_BYTES)
             write_durably(secret, self.secret)
-        self.ledger.bind(self.secret)
-        self.spool = Spool(self.directory / _SPOOL, self._journal)
+        self.ledger.set_secret(self.secret)
+        self.spool = Spool(self.directory / _SPOOL, self._events)
         # No power failure does this: a debit is on the disk before its report is uploaded.
-        if self.spool.uploaded() > self.ledger.lifetime:
+        if self.spool.spent_at_last_upload() > self.ledger.lifetime:
             raise StorageError("the ledger is an old copy: what was spent is not known")
         self.spool.drop_unpaid(self.ledger.lifetime)
-        self._standing.note()
+        self._file_check.remember()
 
-    def _refuse(self, error: BaseException) -> None:
+    def _suspend_use(self, error: BaseException) -> None:
         self._close_files()
         ours = isinstance(error, (StorageError, LedgerError))
-        self._refusal = StorageError(str(error) if ours else _say(error))
+        self._last_failure = StorageError(str(error) if ours else describe_error(error))
         self._retry_at = time.monotonic() + REOPEN_SECONDS
-        self._journal.trouble("storage_unavailable", str(self._refusal))
+        self._events.problem("storage_unavailable", str(self._last_failure))
 
-    def _refused(self) -> StorageError:
+    def _failure_again(self) -> StorageError:
         """The latest refusal, as an error that was not raised before."""
-        return StorageError(*self._refusal.args)
+        return StorageError(*self._last_failure.args)
 
-    def _unopened(self, wait_seconds: float, action: Callable[[*_Ts], _T], *arguments: *_Ts) -> _T:
+    def _run_on_closed_files(
+        self, wait_seconds: float, action: Callable[[*_Ts], _T], *arguments: *_Ts
+    ) -> _T:
         """Does something to files that cannot be opened together, while nobody else is there."""
         deadline = time.monotonic() + wait_seconds
 
         def work() -> _T:
             self._close_files()
-            make_private(self.directory, _OURS)  # or it is not ours to delete anything from
-            self._gate.open_file(self.directory / _LOCK)
+            make_private(self.directory, _FILE_NAMES)  # or it is not ours to delete anything from
+            self._lock.open_file(self.directory / _LOCK)
             try:
-                self._gate.seize(deadline)
-                claim(self.directory, self._application)
+                self._lock.lock_file(deadline)
+                claim_directory(self.directory, self._application)
                 return action(*arguments)
             finally:
                 self._close_files()
 
-        return self._gate.through(wait_seconds, work)
+        return self._lock.run_exclusively(wait_seconds, work)
 
-    def _clear(self, reason: Dropped) -> int:
+    def _delete_reports(self, reason: Dropped) -> int:
         path = self.directory / _SPOOL
         try:
-            with contextlib.closing(Spool(path, self._journal)) as spool:
-                return spool.clear(reason)
+            with contextlib.closing(Spool(path, self._events)) as spool:
+                return spool.delete_everything(reason)
         except (sqlite3.Error, OSError):
-            delete(path)
+            delete_files(path)
             return 0
 
-    def _disown(self) -> int:
-        count = self._clear(Dropped.CONSENT_WITHDRAWN)
+    def _reset(self) -> int:
+        count = self._delete_reports(Dropped.CONSENT_WITHDRAWN)
         secret = self.directory / _SECRET
         if secret.exists():
             overwrite(secret, os.urandom(SECRET_BYTES))
@@ -380,10 +382,10 @@ class Device:
             if file is not None:
                 with contextlib.suppress(sqlite3.Error):
                     file.close()
-        self._gate.close_file()
+        self._lock.close_file()
 
 
-def _say(error: BaseException) -> str:
+def describe_error(error: BaseException) -> str:
     """An error in a few words, without the path, which may hold a user's name."""
     name = getattr(error, "sqlite_errorname", None)
     detail = name or (error.strerror if isinstance(error, OSError) else "")

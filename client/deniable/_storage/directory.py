@@ -64,7 +64,7 @@ def make_private(directory: Path, ours: tuple[str, ...]) -> None:
         directory.chmod(_PRIVATE_DIRECTORY)
 
 
-def application_of(directory: Path) -> str | None:
+def read_application(directory: Path) -> str | None:
     """Which application a directory belongs to; None if that is not written down, or damaged.
 
     Reads at most, and needs no lock.
@@ -73,10 +73,10 @@ def application_of(directory: Path) -> str | None:
         name, check = (directory / APPLICATION).read_text(encoding="utf-8").split("\n")
     except (OSError, ValueError):
         return None
-    return name if check == _check(name) else None
+    return name if check == _name_check(name) else None
 
 
-def claim(directory: Path, application: str) -> None:
+def claim_directory(directory: Path, application: str) -> None:
     """Writes down which application a directory belongs to, unless that is known.
 
     Another one would upload the reports that wait there to its own aggregator, which refuses them.
@@ -89,13 +89,13 @@ def claim(directory: Path, application: str) -> None:
         StorageError: if it is another application's.
         OSError: if it cannot be written.
     """
-    owner = application_of(directory)
+    owner = read_application(directory)
     if owner is None:
         path = directory / APPLICATION
         path.unlink(missing_ok=True)
         descriptor = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, _PRIVATE_FILE)
         try:
-            os.write(descriptor, f"{application}\n{_check(application)}".encode())
+            os.write(descriptor, f"{application}\n{_name_check(application)}".encode())
         finally:
             os.close(descriptor)
     elif owner != application:
@@ -127,7 +127,7 @@ def overwrite(path: Path, content: bytes) -> None:
         os.close(descriptor)
 
 
-def _check(name: str) -> str:
+def _name_check(name: str) -> str:
     import hashlib  # loaded with the registry, and only then
 
     return hashlib.sha256(name.encode()).hexdigest()[:_CHECK_DIGITS]

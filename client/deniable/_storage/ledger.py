@@ -13,8 +13,8 @@ from __future__ import annotations
 import os
 
 from deniable._status import Outcome
-from deniable._storage import row_checksum, sqlite
-from deniable._storage.row_checksum import intact, seal
+from deniable._storage import sqlite
+from deniable._storage.row_checksum import is_intact, name_checksum, row_checksum
 
 TYPE_CHECKING = False
 
@@ -37,7 +37,7 @@ CREATE TABLE entry (
     today INTEGER,
     spent INTEGER,
     digest BLOB,
-    seal INTEGER NOT NULL,
+    checksum INTEGER NOT NULL,
     PRIMARY KEY (metric, every)
 ) WITHOUT ROWID;
 INSERT INTO entry VALUES ('', '', 0, 0, 0, NULL, 0);
@@ -54,32 +54,32 @@ CREATE TABLE enrolment (
 # table, so that a debit is one statement and mostly one page; two ways, because every column costs.
 # What a digest has turned into by damage is the digest of no spec, of which nothing has been paid.
 _READ: Final = """
-SELECT period, today, spent, seal,
+SELECT period, today, spent, checksum,
     (SELECT period FROM entry WHERE metric = ? AND every = ?), NULL, NULL
 FROM entry WHERE metric = '' AND every = ?
 """
 _WRITE: Final = """
-REPLACE INTO entry (metric, every, period, today, spent, seal)
+REPLACE INTO entry (metric, every, period, today, spent, checksum)
 VALUES ('', ?, ?, ?, ?, ?), (?, ?, ?, NULL, ?, ?)
 """
 # Where the account is known, one statement does the same, unless somebody else has changed it.
 _WRITE_UNCHANGED: Final = """
-REPLACE INTO entry (metric, every, period, today, spent, seal)
+REPLACE INTO entry (metric, every, period, today, spent, checksum)
 SELECT * FROM (VALUES ('', ?, ?, ?, ?, ?), (?, ?, ?, NULL, NULL, ?)) WHERE EXISTS (
     SELECT * FROM entry WHERE metric = '' AND every = ? AND period = ? AND today = ? AND spent = ?
 ) AND NOT EXISTS (SELECT * FROM entry WHERE metric = ? AND every = ? AND period >= ?)
 """
 _READ_MEMOIZED: Final = """
-SELECT account.period, account.today, account.spent, account.seal,
+SELECT account.period, account.today, account.spent, account.checksum,
     own.period, own.spent, own.digest
 FROM entry AS account LEFT JOIN entry AS own ON own.metric = ? AND own.every = ?
 WHERE account.metric = '' AND account.every = ?
 """
 _WRITE_MEMOIZED: Final = """
-REPLACE INTO entry (metric, every, period, today, spent, seal, digest)
+REPLACE INTO entry (metric, every, period, today, spent, checksum, digest)
 VALUES ('', ?, ?, ?, ?, ?, NULL), (?, ?, ?, NULL, ?, ?, ?)
 """
-_ROWS: Final = "SELECT metric, every, period, today, spent, seal FROM entry"
+_ROWS: Final = "SELECT metric, every, period, today, spent, checksum FROM entry"
 _ACCOUNT: Final = f"{_ROWS} WHERE metric = ''"
 
 
@@ -109,22 +109,22 @@ class Ledger:
     """
 
     lifetime: int
-    _known: tuple[int, int, int] | None = None
+    _last_account: tuple[int, int, int] | None = None
     _fingerprint = ""
-    _account_names = 0
+    _account_name_checksum = 0
 
     def __init__(self, path: Path, *, new: bool) -> None:
         self._connection = sqlite.connect(path)
         try:
-            if new and sqlite.version(self._connection) == 0:
-                sqlite.initialise(self._connection, _SCHEMA, VERSION)
-            found = sqlite.version(self._connection)
+            if new and sqlite.schema_version(self._connection) == 0:
+                sqlite.create_tables(self._connection, _SCHEMA, VERSION)
+            found = sqlite.schema_version(self._connection)
             if found > VERSION:
                 raise LedgerError("the ledger was written by a later version of this program")
             if found < VERSION or not sqlite.is_sound(self._connection):
                 raise LedgerError("the ledger is damaged")
-            sqlite.log_ahead(self._connection)
-            self._begin()
+            sqlite.use_write_ahead_log(self._connection)
+            self._check_rows()
         except UnicodeDecodeError:  # of SQLite's words about a damaged schema
             self._connection.close()
             raise LedgerError("the ledger is damaged") from None
@@ -150,27 +150,27 @@ class Ledger:
         """
         metric, every, cost, digest, total = charge
         execute = self._debits.execute
-        names = self._names.get((metric, every))
+        names = self._name_checksums.get((metric, every))
         if names is None:
-            names = self._names[metric, every] = row_checksum.names(metric, every)
-        if digest is None and self._known is not None:
-            account = _charged(self._known, cost, epoch)
-            whole = seal(self._account_names, *account)
-            own = seal(names, period, 0, 0)
+            names = self._name_checksums[metric, every] = name_checksum(metric, every)
+        if digest is None and self._last_account is not None:
+            account = _account_after(self._last_account, cost, epoch)
+            whole = row_checksum(self._account_name_checksum, *account)
+            own = row_checksum(names, period, 0, 0)
             reported, secret = (metric, every, period), self._fingerprint
-            both = (secret, *account, whole, *reported, own, secret, *self._known, *reported)
-            if _within(limits, account) and execute(_WRITE_UNCHANGED, both).rowcount > 0:
-                self._known, self.lifetime = account, account[2]
+            both = (secret, *account, whole, *reported, own, secret, *self._last_account, *reported)
+            if _is_within(limits, account) and execute(_WRITE_UNCHANGED, both).rowcount > 0:
+                self._last_account, self.lifetime = account, account[2]
                 return Outcome.RECORDED
         try:
             execute("BEGIN IMMEDIATE")
             query = _READ if digest is None else _READ_MEMOIZED
             found = execute(query, (metric, every, self._fingerprint)).fetchone()
             if found is None:
-                self._account()
+                self._read_account()
                 raise SecretReplacedError("another process has replaced the secret")
             latest, today, lifetime, whole, mark, paid, paid_for = found
-            if whole != seal(self._account_names, latest, today, lifetime):
+            if whole != row_checksum(self._account_name_checksum, latest, today, lifetime):
                 raise LedgerError("the ledger is damaged")
             if mark is not None and period <= mark:
                 execute("ROLLBACK")
@@ -180,26 +180,26 @@ class Ledger:
                     paid = 0  # other answers, which nothing has been paid for
                 cost = min(cost, max(0, total - paid))
                 paid += cost
-            account = _charged((latest, today, lifetime), cost, epoch)
-            if not _within(limits, account):
+            account = _account_after((latest, today, lifetime), cost, epoch)
+            if not _is_within(limits, account):
                 execute("ROLLBACK")
                 return Outcome.OVER_BUDGET
-            whole = seal(self._account_names, *account)
-            own = seal(names, period, 0, paid or 0)
+            whole = row_checksum(self._account_name_checksum, *account)
+            own = row_checksum(names, period, 0, paid or 0)
             row = (self._fingerprint, *account, whole, metric, every, period, paid, own)
             if digest is None:
                 execute(_WRITE, row)
             else:
                 execute(_WRITE_MEMOIZED, (*row, digest))
             execute("COMMIT")
-            self._known, self.lifetime = account, account[2]
+            self._last_account, self.lifetime = account, account[2]
         except BaseException:
             if self._connection.in_transaction:
                 execute("ROLLBACK")
             raise
         return Outcome.RECORDED
 
-    def enrolled(self, metric: str, every: str) -> int | None:
+    def last_active_day(self, metric: str, every: str) -> int | None:
         """The last day on which the device was at work, if it owes reports of a metric.
 
         Args:
@@ -237,7 +237,7 @@ class Ledger:
                 "DELETE FROM enrolment WHERE metric = ? AND every = ?", excused
             )
 
-    def bind(self, secret: bytes | None) -> None:
+    def set_secret(self, secret: bytes | None) -> None:
         """Says which secret the permanent answers come from.
 
         With another secret they are other answers, so what was paid for them counts no more, and
@@ -255,19 +255,19 @@ class Ledger:
 
             digest = hashlib.sha256(b"deniable fingerprint" + secret).hexdigest()
             fingerprint = digest[:_FINGERPRINT_DIGITS]
-        names = row_checksum.names("", fingerprint)
-        known, *account = self._account()
+        names = name_checksum("", fingerprint)
+        known, *account = self._read_account()
         if known != fingerprint or not fingerprint:
             execute = self._connection.execute
-            row = (fingerprint, seal(names, *account))
+            row = (fingerprint, row_checksum(names, *account))
             with self._connection:
                 execute("BEGIN IMMEDIATE")
-                execute("UPDATE entry SET every = ?, seal = ? WHERE metric = ''", row)
+                execute("UPDATE entry SET every = ?, checksum = ? WHERE metric = ''", row)
                 execute("UPDATE entry SET digest = NULL WHERE metric != ''")
                 execute("DELETE FROM enrolment")
-        self._fingerprint, self._account_names = fingerprint, names
+        self._fingerprint, self._account_name_checksum = fingerprint, names
 
-    def spent(self, epoch: int) -> tuple[int, int]:
+    def spending(self, epoch: int) -> tuple[int, int]:
         """Nano-nats spent today and over the lifetime.
 
         Args:
@@ -276,7 +276,7 @@ class Ledger:
         Raises:
             LedgerError: if the ledger lost its account.
         """
-        _, latest, today, self.lifetime = self._account()
+        _, latest, today, self.lifetime = self._read_account()
         return (0 if epoch > latest else today), self.lifetime
 
     def close(self) -> None:
@@ -285,27 +285,27 @@ class Ledger:
 
     def abandon(self) -> None:
         """Lets nothing more be done with the file, which another process goes on to use."""
-        sqlite.seal(self._connection)
+        sqlite.refuse_statements(self._connection)
 
-    def _begin(self) -> None:
+    def _check_rows(self) -> None:
         """Fails closed unless every row is as it was written."""
         self._debits = self._connection.cursor()  # making one for each statement is felt
-        self._names: dict[tuple[str, str], int] = {}
-        if not all(map(intact, self._connection.execute(_ROWS))):
+        self._name_checksums: dict[tuple[str, str], int] = {}
+        if not all(map(is_intact, self._connection.execute(_ROWS))):
             raise LedgerError("the ledger is damaged")
-        self.spent(0)
+        self.spending(0)
 
-    def _account(self) -> tuple[str, int, int, int]:
+    def _read_account(self) -> tuple[str, int, int, int]:
         rows = self._connection.execute(_ACCOUNT).fetchall()
         if len(rows) != 1:
             raise LedgerError("the ledger has lost its account")
-        if not intact(rows[0]):
+        if not is_intact(rows[0]):
             raise LedgerError("the ledger is damaged")
         _, every, latest, today, lifetime, _ = rows[0]
         return every, latest, today, lifetime
 
 
-def _charged(account: tuple[int, int, int], cost: int, epoch: int) -> tuple[int, int, int]:
+def _account_after(account: tuple[int, int, int], cost: int, epoch: int) -> tuple[int, int, int]:
     """The latest day, what was spent in it, and ever, once this cost is spent today."""
     latest, today, lifetime = account
     if epoch > latest:
@@ -313,11 +313,11 @@ def _charged(account: tuple[int, int, int], cost: int, epoch: int) -> tuple[int,
     return latest, today + cost, lifetime + cost
 
 
-def _within(limits: tuple[int, int], account: tuple[int, int, int]) -> bool:
+def _is_within(limits: tuple[int, int], account: tuple[int, int, int]) -> bool:
     return account[1] <= limits[0] and account[2] <= limits[1]
 
 
-def sync(path: Path) -> None:
+def sync_to_disk(path: Path) -> None:
     """Brings every committed debit of a ledger to the disk, so that a power failure keeps it.
 
     A commit lives in the log until SQLite copies it into the file, which SQLite syncs itself. Needs

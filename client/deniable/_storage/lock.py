@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _LOCK_POLL_SECONDS: Final = 0.001
 
 
-class Gate:
+class DirectoryLock:
     """A lock of threads, and within it the lock file that processes respect.
 
     Signal handlers of the host may raise, and do it when a function begins or a call returns. So
@@ -39,7 +39,9 @@ class Gate:
         self._lock: Any = threading.RLock()
         self._forking: set[int] = set()  # threads, by their numbers
 
-    def through(self, wait_seconds: float, action: Callable[[*_Ts], _T], *arguments: *_Ts) -> _T:
+    def run_exclusively(
+        self, wait_seconds: float, action: Callable[[*_Ts], _T], *arguments: *_Ts
+    ) -> _T:
         """Does something while no other thread is inside.
 
         Args:
@@ -75,7 +77,7 @@ class Gate:
         """Opens the lock file, and makes it if there is none."""
         self.file = os.open(path, os.O_CREAT | os.O_RDWR, 0o600)
 
-    def seize(self, deadline: float) -> None:
+    def lock_file(self, deadline: float) -> None:
         """Keeps other processes out, until the end of `through` or `close_file`.
 
         Args:
@@ -105,7 +107,7 @@ class Gate:
             except OSError:
                 pass
 
-    def bar(self, wait_seconds: float) -> bool:
+    def block_for_fork(self, wait_seconds: float) -> bool:
         """Before a fork: keeps other threads out until `unbar`.
 
         Args:
@@ -119,7 +121,7 @@ class Gate:
         self._forking.add(threading.get_ident())
         return bool(self._lock.acquire(timeout=wait_seconds))
 
-    def unbar(self) -> None:
+    def unblock(self) -> None:
         """After a fork, in the parent; undoes as much of `bar` as was done, and once."""
         me = threading.get_ident()
         if me in self._forking:
@@ -131,7 +133,7 @@ class Gate:
                     self._lock.release()
             self._forking.discard(me)
 
-    def forked(self) -> bool:
+    def after_fork_in_child(self) -> bool:
         """After a fork, in the child: a new lock, for others may have held the old one.
 
         Returns:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 _CLOCK_TICK_NANOSECONDS: Final = 10**8  # ten times what file systems of today need
 
 
-class Standing:
+class OpenFileCheck:
     """The files of a directory that were open when `note` was called.
 
     If somebody deletes or replaces them, what is written to these is lost, and the budget that they
@@ -29,17 +29,17 @@ class Standing:
         self._directory = str(directory)
         self._paths = [str(directory / name) for name in names]
         self._opened: list[int] = []
-        self._seen: tuple[int, int] | None = None
+        self._unchanged: tuple[int, int] | None = None
 
-    def note(self) -> None:
+    def remember(self) -> None:
         """Says that the files that stand there now are those that are open.
 
         Raises:
             OSError: if they cannot be looked at.
         """
-        self._opened, self._seen = self._found(), None
+        self._opened, self._unchanged = self._inodes(), None
 
-    def holds(self) -> bool:
+    def still_in_place(self) -> bool:
         """Whether they still stand there; every call of `record` asks.
 
         Raises:
@@ -50,16 +50,16 @@ class Standing:
         except FileNotFoundError:
             return False
         seen = (directory.st_ino, directory.st_mtime_ns)
-        if seen == self._seen:
+        if seen == self._unchanged:
             return True  # nothing was made, renamed or deleted in it since
-        if self._found() != self._opened:
+        if self._inodes() != self._opened:
             return False
         # Two changes can have the same time if the clock of the file system is coarse.
         if time.time_ns() - directory.st_mtime_ns > _CLOCK_TICK_NANOSECONDS:
-            self._seen = seen
+            self._unchanged = seen
         return True
 
-    def _found(self) -> list[int]:
+    def _inodes(self) -> list[int]:
         """Which files stand there under these names; 0 for none."""
         files = []
         for path in self._paths:

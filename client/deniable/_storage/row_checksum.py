@@ -19,7 +19,7 @@ _SPENT: Final = 0x04CEB9FE1A85EC53
 _BOUND: Final = 1 << 61
 
 
-def names(metric: str, every: str) -> int:
+def name_checksum(metric: str, every: str) -> int:
     """What the names in a row bring to its seal.
 
     Args:
@@ -34,24 +34,19 @@ def names(metric: str, every: str) -> int:
     return int.from_bytes(hashlib.sha256(f"{metric}\0{every}".encode()).digest()[:8], "big")
 
 
-def seal(of_names: int, period: int, today: int, spent: int) -> int:
+def row_checksum(name_part: int, period: int, today: int, spent: int) -> int:
     """The seal of a row.
 
     Args:
-        of_names: see `names`.
+        name_part: see `name_checksum`.
         period: the latest one, for the account the latest day.
         today: nano-nats spent in that day; 0 for a metric.
         spent: nano-nats that were ever spent; for a metric, on the answers of its spec, or 0.
     """
-    return (of_names + period * _PERIOD + today * _TODAY + spent * _SPENT) & _MASK
+    return (name_part + period * _PERIOD + today * _TODAY + spent * _SPENT) & _MASK
 
 
-def seal_of_row(metric: str, every: str, period: int, today: int | None, spent: int | None) -> int:
-    """The seal of a row as it stands in the file."""
-    return seal(names(metric, every), period, today or 0, spent or 0)
-
-
-def intact(row: tuple[Any, ...]) -> bool:
+def is_intact(row: tuple[Any, ...]) -> bool:
     """Whether a row can have been written by a ledger.
 
     Args:
@@ -65,7 +60,9 @@ def intact(row: tuple[Any, ...]) -> bool:
         fit = today is None and (spent is None or _is_amount(spent))
     else:
         fit = _is_amount(today) and _is_amount(spent) and today <= spent
-    return fit and bool(found == seal_of_row(metric, every, period, today, spent))
+    return fit and bool(
+        found == row_checksum(name_checksum(metric, every), period, today or 0, spent or 0)
+    )
 
 
 def _is_amount(found: object) -> bool:

@@ -12,7 +12,7 @@ import sqlite3
 from deniable._status import Dropped
 from deniable._storage import sqlite
 from deniable._storage.spool_file import SpoolFile
-from deniable._storage.stored_report import SPREAD, Pending, pending
+from deniable._storage.stored_report import RESCHEDULED, StoredReport, report_from_row
 
 TYPE_CHECKING = False
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Final
 
-    from deniable._status import Journal
+    from deniable._status import EventLog
 
 MAX_REPORTS: Final = 10_000
 MAX_SENT: Final = 2_000
@@ -49,16 +49,16 @@ class Spool(SpoolFile):
 
     Args:
         path: see `SpoolFile`, as is the next one.
-        journal: see there.
+        events: see there.
 
     Raises:
         sqlite3.Error, OSError: see there.
     """
 
-    def __init__(self, path: Path, journal: Journal) -> None:
+    def __init__(self, path: Path, events: EventLog) -> None:
         self._counted_from = self._count_at = 0
         self._described: set[bytes] = set()
-        super().__init__(path, journal)
+        super().__init__(path, events)
 
     def add(
         self,
@@ -87,7 +87,7 @@ class Spool(SpoolFile):
             number = self._insert(row, description)
         except (sqlite3.Error, UnicodeDecodeError) as error:
             if sqlite.is_damage(error):
-                self._begin_anew()
+                self._replace_damaged_file()
             elif not (sqlite.is_full(error) and self._make_room()):
                 raise
             number = self._insert(row, description)
@@ -98,9 +98,9 @@ class Spool(SpoolFile):
 
     def count(self) -> int:
         """How many reports are stored."""
-        return self._number(_COUNT)
+        return self._integer(_COUNT)
 
-    def due(self, now: float, horizon: float, limit: int) -> list[Pending]:
+    def due_reports(self, now: float, horizon: float, limit: int) -> list[StoredReport]:
         """Reports whose time has come, the longest overdue first.
 
         Args:
@@ -112,9 +112,9 @@ class Spool(SpoolFile):
         query = "SELECT * FROM report WHERE due <= ? OR due > ? ORDER BY due LIMIT ?"
         return self._select(query, (now, horizon, limit))
 
-    def spread(
+    def reschedule_overdue(
         self,
-        report: Pending,
+        report: StoredReport,
         now: float,
         horizon: float,
         time: Callable[[], float],
@@ -132,10 +132,10 @@ class Spool(SpoolFile):
             late: reports of this day, in days since 1970-01-01, and of earlier ones cannot wait.
             again: whether even those are given another time, and those that had one before.
         """
-        row = (now, again, SPREAD, late, horizon)
-        numbers = self._healing(lambda: self._connection.execute(_OVERDUE, row).fetchall())
+        row = (now, again, RESCHEDULED, late, horizon)
+        numbers = self._repairing(lambda: self._connection.execute(_OVERDUE, row).fetchall())
         query = "UPDATE report SET due = ?, claimant = ? WHERE number = ?"
-        rows = [(time(), SPREAD, number) for (number,) in numbers if number != report.number]
+        rows = [(time(), RESCHEDULED, number) for (number,) in numbers if number != report.number]
 
         def write() -> None:
             with self._connection:  # thousands of commits would keep others waiting
@@ -143,23 +143,23 @@ class Spool(SpoolFile):
                 self._connection.executemany(query, rows)
 
         if rows:
-            self._healing(write)
+            self._repairing(write)
 
-    def between(self, after: int, last: int, limit: int) -> list[Pending]:
+    def reports_between(self, after: int, last: int, limit: int) -> list[StoredReport]:
         """Reports with a number above `after` and up to `last`, in the order they were recorded."""
         query = "SELECT * FROM report WHERE number > ? AND number <= ? ORDER BY number LIMIT ?"
         return self._select(query, (after, last, limit))
 
     def last_number(self) -> int:
         """The number of the newest report, 0 if there is none."""
-        return self._number("SELECT ifnull(max(number), 0) FROM report")
+        return self._integer("SELECT ifnull(max(number), 0) FROM report")
 
-    def next_due(self) -> float | None:
+    def next_due_time(self) -> float | None:
         """When the next report is due, or None if there is none."""
         query = "SELECT due FROM report ORDER BY due LIMIT 1"
-        return self._healing(lambda: self._one(query, float))
+        return self._repairing(lambda: self._single_value(query, float))
 
-    def claim(self, report: Pending, due: float) -> bool:
+    def claim(self, report: StoredReport, due: float) -> bool:
         """Takes a report for one try: to everybody else it is due later from now on.
 
         Returns:
@@ -167,19 +167,19 @@ class Spool(SpoolFile):
         """
         query = "UPDATE report SET due = ?, tries = ?, claimant = ? WHERE number = ? AND due = ?"
         row = (due, report.tries + 1, os.getpid(), report.number, report.due)
-        return self._healing(lambda: self._connection.execute(query, row).rowcount == 1)
+        return self._repairing(lambda: self._connection.execute(query, row).rowcount == 1)
 
-    def postpone(self, report: Pending, due: float) -> None:
+    def postpone(self, report: StoredReport, due: float) -> None:
         """Writes down when a report may be tried again."""
         query = "UPDATE report SET due = ?, claimant = 0 WHERE number = ? AND upload_id = ?"
         row = (due, report.number, report.upload_id)
-        self._healing(lambda: self._connection.execute(query, row))
+        self._repairing(lambda: self._connection.execute(query, row))
 
-    def uploaded(self) -> int:
+    def spent_at_last_upload(self) -> int:
         """Nano-nats that the ledger had ever spent once it had paid for all that was uploaded."""
-        return self._number("SELECT spent FROM uploaded")
+        return self._integer("SELECT spent FROM uploaded")
 
-    def delivered(self, report: Pending) -> bool:
+    def move_to_sent(self, report: StoredReport) -> bool:
         """Moves a report that the aggregator took to those that are remembered.
 
         Returns:
@@ -188,28 +188,28 @@ class Spool(SpoolFile):
         keep = "INSERT INTO sent (digest, epoch, payload) VALUES (?, ?, ?)"
         row = (report.digest, report.epoch, report.payload)
         # Forgetting first: a failure in between loses a memory, and never sends a report again.
-        if not self.refused(report):
+        if not self.delete_refused(report):
             return False
         try:
-            number = self._healing(lambda: self._connection.execute(keep, row).lastrowid or 0)
+            number = self._repairing(lambda: self._connection.execute(keep, row).lastrowid or 0)
         except sqlite3.Error as error:
             if not sqlite.is_full(error):
                 raise
             return True  # what waits to be sent matters more
         if number > MAX_SENT:
             prune = "DELETE FROM sent WHERE number <= ?"
-            self._healing(lambda: self._connection.execute(prune, (number - MAX_SENT,)))
+            self._repairing(lambda: self._connection.execute(prune, (number - MAX_SENT,)))
         return True
 
-    def refused(self, report: Pending) -> bool:
+    def delete_refused(self, report: StoredReport) -> bool:
         """Deletes a report that the aggregator will never take; False if it was gone already."""
         mark = "UPDATE uploaded SET spent = max(spent, ?)"
-        self._healing(lambda: self._connection.execute(mark, (report.spent,)))
+        self._repairing(lambda: self._connection.execute(mark, (report.spent,)))
         query = "DELETE FROM report WHERE number = ? AND upload_id = ?"
         row = (report.number, report.upload_id)
-        return self._healing(lambda: self._connection.execute(query, row).rowcount == 1)
+        return self._repairing(lambda: self._connection.execute(query, row).rowcount == 1)
 
-    def drop_before(self, epoch: int, owing: Iterable[bytes]) -> None:
+    def drop_older(self, epoch: int, owing: Iterable[bytes]) -> None:
         """Drops and counts pending reports of days before this one, and forgets delivered ones.
 
         Only those that were tried: it may be the clock that is wrong, and the aggregator knows.
@@ -221,10 +221,10 @@ class Spool(SpoolFile):
         """
         query = "DELETE FROM report WHERE epoch < ? AND (tries > 0 OR digest = ?)"
         rows = [(epoch, digest) for digest in (b"", *owing)]
-        count = self._healing(lambda: self._connection.executemany(query, rows).rowcount)
+        count = self._repairing(lambda: self._connection.executemany(query, rows).rowcount)
         forget = "DELETE FROM sent WHERE epoch < ?"
-        self._healing(lambda: self._connection.execute(forget, (epoch,)))
-        self._journal.drop(Dropped.TOO_OLD, count)
+        self._repairing(lambda: self._connection.execute(forget, (epoch,)))
+        self._events.count_dropped(Dropped.TOO_OLD, count)
 
     def drop_unpaid(self, lifetime: int) -> None:
         """Drops and counts reports whose debit is not in the ledger any more.
@@ -236,10 +236,10 @@ class Spool(SpoolFile):
             lifetime: nano-nats that the ledger has ever spent.
         """
         query = "DELETE FROM report WHERE spent > ?"
-        count = self._healing(lambda: self._connection.execute(query, (lifetime,)).rowcount)
-        self._journal.drop(Dropped.DEBIT_LOST, count)
+        count = self._repairing(lambda: self._connection.execute(query, (lifetime,)).rowcount)
+        self._events.count_dropped(Dropped.DEBIT_LOST, count)
 
-    def clear(self, reason: Dropped = Dropped.CONSENT_WITHDRAWN) -> int:
+    def delete_everything(self, reason: Dropped = Dropped.CONSENT_WITHDRAWN) -> int:
         """Deletes everything: what is pending, was delivered or set aside, and which metrics.
 
         Args:
@@ -248,15 +248,15 @@ class Spool(SpoolFile):
         Returns:
             How many reports were pending.
         """
-        count = self._healing(self._wipe)
-        self._journal.drop(reason, count)
+        count = self._repairing(self._wipe)
+        self._events.count_dropped(reason, count)
         return count
 
-    def _select(self, query: str, row: tuple[float, ...]) -> list[Pending]:
-        def read() -> list[Pending]:
-            return [pending(columns) for columns in self._connection.execute(query, row)]
+    def _select(self, query: str, row: tuple[float, ...]) -> list[StoredReport]:
+        def read() -> list[StoredReport]:
+            return [report_from_row(columns) for columns in self._connection.execute(query, row)]
 
-        return self._healing(read)
+        return self._repairing(read)
 
     def _insert(self, row: tuple[object, ...], description: str) -> int:
         digest = row[-1]
@@ -293,12 +293,12 @@ class Spool(SpoolFile):
     def _make_room(self) -> bool:
         if not self._is_at_its_cap():
             return False  # the disk is full, not the spool: dropping would help nobody
-        if self._healing(lambda: self._connection.execute("DELETE FROM sent").rowcount):
+        if self._repairing(lambda: self._connection.execute("DELETE FROM sent").rowcount):
             return True
         self._drop_oldest(-(-self.count() // 10))
         return True
 
     def _drop_oldest(self, count: int) -> int:
-        dropped = self._healing(lambda: self._connection.execute(_DROP_OLDEST, (count,)).rowcount)
-        self._journal.drop(Dropped.SPOOL_FULL, dropped)
+        dropped = self._repairing(lambda: self._connection.execute(_DROP_OLDEST, (count,)).rowcount)
+        self._events.count_dropped(Dropped.SPOOL_FULL, dropped)
         return dropped

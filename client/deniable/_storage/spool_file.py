@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Final, TypeVar
 
-    from deniable._status import Journal
+    from deniable._status import EventLog
 
     _T = TypeVar("_T")
 
@@ -54,24 +54,24 @@ class SpoolFile:
 
     Args:
         path: of the file; it is made if it does not exist.
-        journal: where dropped reports are counted.
+        events: where dropped reports are counted.
 
     Raises:
         sqlite3.Error: if it cannot be used for another reason than damage.
         OSError: if it cannot be made.
     """
 
-    def __init__(self, path: Path, journal: Journal) -> None:
+    def __init__(self, path: Path, events: EventLog) -> None:
         self._path = path
         self._aside = path.with_name(path.name + _ASIDE)
-        self._journal = journal
+        self._events = events
         try:
-            self._begin()
+            self._open_connection()
         except (sqlite3.Error, UnicodeDecodeError) as error:
             if not sqlite.is_damage(error):
                 raise
             self._set_aside()
-            self._begin()
+            self._open_connection()
 
     def close(self) -> None:
         """Closes the file."""
@@ -79,28 +79,28 @@ class SpoolFile:
 
     def abandon(self) -> None:
         """Lets nothing more be done with the file, which another process goes on to use."""
-        sqlite.seal(self._connection)
+        sqlite.refuse_statements(self._connection)
 
-    def _begin(self) -> None:
+    def _open_connection(self) -> None:
         self._connection = self._open()
         self._additions = self._connection.cursor()  # making one for each statement is felt
 
-    def _begin_anew(self) -> None:
+    def _replace_damaged_file(self) -> None:
         self._connection.close()
         self._set_aside()
-        self._begin()
+        self._open_connection()
 
     def _open(self) -> sqlite3.Connection:
-        sqlite.create(self._path)
+        sqlite.create_file(self._path)
         connection = sqlite.connect(self._path)
         try:
-            if sqlite.version(connection) == 0:
-                sqlite.initialise(connection, SCHEMA, VERSION)
-            if sqlite.version(connection) != VERSION:
-                raise sqlite.damage("the spool is not one of this version")
+            if sqlite.schema_version(connection) == 0:
+                sqlite.create_tables(connection, SCHEMA, VERSION)
+            if sqlite.schema_version(connection) != VERSION:
+                raise sqlite.damage_error("the spool is not one of this version")
             if not sqlite.is_sound(connection):
-                raise sqlite.damage("reports could be out of reach")
-            sqlite.log_ahead(connection)
+                raise sqlite.damage_error("reports could be out of reach")
+            sqlite.use_write_ahead_log(connection)
             connection.execute(f"PRAGMA max_page_count = {MAX_BYTES // sqlite.PAGE_BYTES}")
         except BaseException:
             connection.close()
@@ -111,45 +111,45 @@ class SpoolFile:
         pages: int = self._connection.execute("PRAGMA page_count").fetchone()[0]
         return pages >= MAX_BYTES // sqlite.PAGE_BYTES
 
-    def _number(self, query: str) -> int:
+    def _integer(self, query: str) -> int:
         def read() -> int:
-            number = self._one(query, int)
+            number = self._single_value(query, int)
             if number is None:
-                raise sqlite.damage("a row is missing")
+                raise sqlite.damage_error("a row is missing")
             return number
 
-        return self._healing(read)
+        return self._repairing(read)
 
-    def _one(self, query: str, kind: type[_T]) -> _T | None:
+    def _single_value(self, query: str, kind: type[_T]) -> _T | None:
         """The one value that is asked for, or None if there is no row."""
         row = self._connection.execute(query).fetchone()
         if row is None:
             return None
         if type(row[0]) is not kind:
-            raise sqlite.damage("a value is not of its kind")
+            raise sqlite.damage_error("a value is not of its kind")
         value: _T = row[0]
         return value
 
-    def _healing(self, operation: Callable[[], _T]) -> _T:
+    def _repairing(self, operation: Callable[[], _T]) -> _T:
         try:
             return operation()
         except (sqlite3.Error, UnicodeDecodeError) as error:
             if not sqlite.is_damage(error):
                 raise
-        self._begin_anew()
+        self._replace_damaged_file()
         return operation()
 
     def _set_aside(self) -> None:
         for suffix in _LOGS:
             self._path.with_name(self._path.name + suffix).unlink(missing_ok=True)
         self._path.replace(self._aside)
-        self._journal.drop(Dropped.SPOOL_CORRUPT)
-        self._journal.trouble(
+        self._events.count_dropped(Dropped.SPOOL_CORRUPT)
+        self._events.problem(
             "spool_corrupt", "the spool was damaged, or of another version, and set aside"
         )
 
 
-def delete(path: Path) -> None:
+def delete_files(path: Path) -> None:
     """Deletes a spool that cannot be opened, and the one that was set aside before it.
 
     Args:

@@ -42,7 +42,7 @@ _DAMAGE: Final = frozenset(
 )
 
 
-def create(path: Path) -> None:
+def create_file(path: Path) -> None:
     """Makes an empty file, if there is none, that only its owner can read, as its log will be.
 
     One that is there is not even opened: closing it again would release the locks that SQLite holds
@@ -73,13 +73,13 @@ def connect(path: Path, mode: str = "rw") -> sqlite3.Connection:
     )
 
 
-def version(connection: sqlite3.Connection) -> int:
+def schema_version(connection: sqlite3.Connection) -> int:
     """The schema version of a file; 0 for one that was just made."""
     number: int = connection.execute("PRAGMA user_version").fetchone()[0]
     return number
 
 
-def initialise(connection: sqlite3.Connection, schema: str, number: int) -> None:
+def create_tables(connection: sqlite3.Connection, schema: str, number: int) -> None:
     """Creates the tables of a new file, all or none of them, durably."""
     connection.execute(f"PRAGMA page_size = {PAGE_BYTES}")
     connection.executescript(f"BEGIN; {schema}; PRAGMA user_version = {number}; COMMIT;")
@@ -91,7 +91,7 @@ def is_sound(connection: sqlite3.Connection) -> bool:
     return found == "ok"
 
 
-def log_ahead(connection: sqlite3.Connection) -> None:
+def use_write_ahead_log(connection: sqlite3.Connection) -> None:
     """Switches to write-ahead logging for everything that follows."""
     connection.execute("PRAGMA journal_mode = WAL")
     connection.execute("PRAGMA synchronous = NORMAL")
@@ -99,7 +99,7 @@ def log_ahead(connection: sqlite3.Connection) -> None:
 
 
 @contextlib.contextmanager
-def logs_kept(*paths: Path) -> Iterator[None]:
+def keep_logs(*paths: Path) -> Iterator[None]:
     """What is closed inside leaves its log for the next one to open the file; nothing is synced.
 
     The last connection to a file copies the log into it, and waits for the disk, unless it cannot
@@ -111,16 +111,16 @@ def logs_kept(*paths: Path) -> Iterator[None]:
     with contextlib.ExitStack() as readers:
         with contextlib.suppress(sqlite3.Error):  # then it takes longer
             for path in paths:
-                version(readers.enter_context(contextlib.closing(connect(path, "ro"))))
+                schema_version(readers.enter_context(contextlib.closing(connect(path, "ro"))))
         yield
 
 
-def seal(connection: sqlite3.Connection) -> None:
+def refuse_statements(connection: sqlite3.Connection) -> None:
     """Has every statement refused from now on, without touching the file or its locks."""
     connection.set_authorizer(lambda *_: sqlite3.SQLITE_DENY)
 
 
-def damage(what: str) -> sqlite3.DatabaseError:
+def damage_error(what: str) -> sqlite3.DatabaseError:
     """The error of a file that SQLite finds nothing wrong with, and that is not what was written.
 
     Args:

@@ -10,13 +10,13 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Final
 
-SPREAD: Final = -1
+RESCHEDULED: Final = -1
 _KINDS: Final = (int, bytes, bytes, int, bytes, int, float, int, int)
 """Of the columns of a report. SQLite keeps any kind in any column, and so does damage."""
 
 
 @frozen
-class Pending:
+class StoredReport:
     """A stored report.
 
     Attributes:
@@ -42,7 +42,7 @@ class Pending:
     tries: int
     claimant: int
 
-    def body(self) -> bytes:
+    def encode_upload(self) -> bytes:
         """The upload: the same bytes at every try."""
         from deniable_shared import wire  # with msgpack, which was loaded to record
 
@@ -50,7 +50,7 @@ class Pending:
         return wire.encode(wire.Upload(self.upload_id, (part,)))
 
 
-def pending(columns: tuple[Any, ...]) -> Pending:
+def report_from_row(columns: tuple[Any, ...]) -> StoredReport:
     """The report in a row.
 
     Raises:
@@ -58,11 +58,11 @@ def pending(columns: tuple[Any, ...]) -> Pending:
     """
     from deniable_shared import wire  # as above
 
-    report = Pending(*columns)
+    report = StoredReport(*columns)
     if tuple(map(type, columns)) != _KINDS or not (
         len(report.upload_id) == wire.ID_BYTES
         and len(report.digest) == wire.DIGEST_BYTES
         and report.payload
     ):
-        raise sqlite.damage("a row is no report")
+        raise sqlite.damage_error("a row is no report")
     return report

@@ -13,7 +13,7 @@ from deniable._status import Dropped, Outcome
 from deniable._storage import ledger as ledger_module
 from deniable._storage import spool as spool_module
 from deniable._storage import spool_file, sqlite
-from deniable._storage.device import SECRET_BYTES, Device
+from deniable._storage.device import SECRET_BYTES, DeviceStorage
 from deniable._testing.in_memory_transport import InMemoryTransport
 from deniable_shared.errors import RecordError
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from typing import TypeVar, TypeVarTuple
 
     from deniable._disclosure.disclosure import Disclosure
-    from deniable._status import Journal
+    from deniable._status import EventLog
     from deniable_shared.registry import Registry
 
     _T = TypeVar("_T")
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 
 _FOREVER: Final = -1.0
 
-Given = bool | float | str | Mapping[str, bool | str]
-Kept = Given | tuple[Given, str]
+Value = bool | float | str | Mapping[str, bool | str]
+KeptValue = Value | tuple[Value, str]
 
 
 class Recorded(NamedTuple):
@@ -44,7 +44,7 @@ class Recorded(NamedTuple):
     """
 
     metric: str
-    value: Kept
+    value: KeptValue
 
 
 class Call(NamedTuple):
@@ -57,62 +57,62 @@ class Call(NamedTuple):
     """
 
     metric: str
-    value: Kept
+    value: KeptValue
     outcome: Outcome
 
 
-class _MemoryDevice(Device):
+class _MemoryStorage(DeviceStorage):
     """A device whose secret, ledger and spool live as long as it does."""
 
-    def __init__(self, directory: Path, journal: Journal, application: str) -> None:
+    def __init__(self, directory: Path, journal: EventLog, application: str) -> None:
         super().__init__(directory, journal, application)
         self.ledger = _MemoryLedger()
         self.spool = _MemorySpool(directory, journal)
-        self._renew()
+        self._replace_secret()
 
     @property
     def exists(self) -> bool:
         """It does from the beginning."""
         return True
 
-    def use(
+    def run_locked(
         self,
         action: Callable[[*_Ts], _T],
         *arguments: *_Ts,
         wait_seconds: float | None = None,  # noqa: ARG002  nobody stays long
     ) -> _T:
         """Does something while no other thread does."""
-        return self._gate.through(_FOREVER, action, *arguments)
+        return self._lock.run_exclusively(_FOREVER, action, *arguments)
 
-    def sync(self) -> None:
+    def sync_ledger(self) -> None:
         """Nothing survives a power failure."""
 
     def wipe(self) -> int:
         """Deletes every report and starts with a new secret; what was spent stays spent."""
-        count = self.spool.clear(Dropped.CONSENT_WITHDRAWN)
-        self._renew()
+        count = self.spool.delete_everything(Dropped.CONSENT_WITHDRAWN)
+        self._replace_secret()
         return count
 
     def close(self, wait_seconds: float = 0.0) -> None:
         """There is nothing to close."""
 
-    def suspend(self) -> None:
+    def before_fork(self) -> None:
         """Before a fork: keeps other threads out."""
-        self._gate.bar(_FOREVER)
+        self._lock.block_for_fork(_FOREVER)
 
-    def forked(self) -> None:
+    def after_fork_in_child(self) -> None:
         """After a fork, in the child, which has a copy of everything."""
-        self._gate.forked()
+        self._lock.after_fork_in_child()
 
-    def _renew(self) -> None:
+    def _replace_secret(self) -> None:
         self.secret = os.urandom(SECRET_BYTES)
-        self.ledger.bind(self.secret)
+        self.ledger.set_secret(self.secret)
 
 
 class _MemoryLedger(ledger_module.Ledger):
     def __init__(self) -> None:
         self._connection = _connect(ledger_module._SCHEMA, ledger_module.VERSION)
-        self._begin()
+        self._check_rows()
 
 
 class _MemorySpool(spool_module.Spool):
@@ -122,7 +122,7 @@ class _MemorySpool(spool_module.Spool):
 
 def _connect(schema: str, version: int) -> sqlite3.Connection:
     connection = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
-    sqlite.initialise(connection, schema, version)
+    sqlite.create_tables(connection, schema, version)
     return connection
 
 
@@ -148,7 +148,7 @@ class RecordingClient(Client):
         RegistryError: if the registry cannot be read or has problems.
     """
 
-    _storage = _MemoryDevice
+    _storage_type = _MemoryStorage
     _environment: ClassVar[Mapping[str, str]] = {}
 
     def __init__(
@@ -201,8 +201,8 @@ class RecordingClient(Client):
         """What a page of the program's settings would show; see `Client.disclosure`."""
         from deniable._disclosure.disclosure import in_memory
 
-        spool, ledger = self._device.spool._connection, self._device.ledger._connection
-        return self._device.use(in_memory, spool, ledger, self._clock)
+        spool, ledger = self._storage.spool._connection, self._storage.ledger._connection
+        return self._storage.run_locked(in_memory, spool, ledger, self._clock)
 
     def __repr__(self) -> str:
         return (

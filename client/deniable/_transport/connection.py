@@ -36,7 +36,7 @@ class Proxy(NamedTuple):
     credentials: str | None
 
 
-class Bounded:
+class DeadlineStream:
     """A connected socket whose reads and writes share one deadline and a cap on what is read.
 
     A socket's own timeout starts again with every byte, so a server that dribbles could hold a
@@ -52,9 +52,9 @@ class Bounded:
         self._sock = sock
         self._deadline = deadline
         # One buffer, so that answers which follow each other (1xx) are read from the same place.
-        self._reader = io.BufferedReader(_Reader(sock, deadline, limit_bytes))
+        self._reader = io.BufferedReader(_DeadlineReader(sock, deadline, limit_bytes))
 
-    def makefile(self, mode: str) -> io.BufferedReader[_Reader]:
+    def makefile(self, mode: str) -> io.BufferedReader[_DeadlineReader]:
         """Where answers are read."""
         assert mode == "rb"
         return self._reader
@@ -63,14 +63,14 @@ class Bounded:
         """Writes everything or raises."""
         rest = memoryview(data)
         while rest:
-            self._sock.settimeout(remaining(self._deadline))
+            self._sock.settimeout(seconds_until(self._deadline))
             rest = rest[self._sock.send(rest) :]
 
     def close(self) -> None:
         """Does nothing: whoever opened the socket closes it."""
 
 
-class _Reader(io.RawIOBase):
+class _DeadlineReader(io.RawIOBase):
     def __init__(self, sock: socket.socket, deadline: float, limit_bytes: int) -> None:
         self._sock = sock
         self._deadline = deadline
@@ -82,13 +82,13 @@ class _Reader(io.RawIOBase):
     def readinto(self, buffer: Any) -> int:
         if self._left <= 0:
             raise OSError(errno.EMSGSIZE, "the answer is too long")
-        self._sock.settimeout(remaining(self._deadline))
+        self._sock.settimeout(seconds_until(self._deadline))
         count = self._sock.recv_into(memoryview(buffer)[: self._left])
         self._left -= count
         return count
 
 
-def remaining(deadline: float) -> float:
+def seconds_until(deadline: float) -> float:
     """Seconds until a deadline of the monotonic clock.
 
     Raises:
@@ -115,21 +115,21 @@ def connect(
     Raises:
         OSError: if any step fails; `ssl.SSLError` is one.
     """
-    sock = _reach(*((host, port) if proxy is None else proxy[:2]), deadline)
+    sock = _open_tcp(*((host, port) if proxy is None else proxy[:2]), deadline)
     try:
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         if proxy is not None:
-            _tunnel(sock, host, port, proxy, deadline)
+            _open_tunnel(sock, host, port, proxy, deadline)
         if context is None:
             return sock
-        sock.settimeout(remaining(deadline))  # of the handshake as a whole
+        sock.settimeout(seconds_until(deadline))  # of the handshake as a whole
         return context.wrap_socket(sock, server_hostname=host)
     except BaseException:
         sock.close()
         raise
 
 
-def final_answer(stream: Bounded, method: str) -> HTTPResponse:
+def read_final_response(stream: DeadlineStream, method: str) -> HTTPResponse:
     """The answer to the request that was just sent; those of status 1xx before it are skipped.
 
     Raises:
@@ -163,7 +163,7 @@ def find_proxy(choice: str | Proxy | None, host: str, port: int) -> Proxy | None
     """
     if not isinstance(choice, str):
         return choice
-    with _import_lock.whole():
+    with _import_lock.hold():
         from urllib.request import getproxies, proxy_bypass
 
     proxies = getproxies()
@@ -204,14 +204,14 @@ def parse_proxy(url: str) -> Proxy:
     return Proxy(parts.hostname, port, credentials)
 
 
-def _reach(host: str, port: int, deadline: float) -> socket.socket:
+def _open_tcp(host: str, port: int, deadline: float) -> socket.socket:
     """A TCP connection to the first address that answers; each gets its share of the time."""
     addresses = socket.getaddrinfo(host, port, 0, socket.SOCK_STREAM)
     failure: OSError = OSError(errno.EHOSTUNREACH, "the host has no address")
     for index, (family, kind, protocol, _, address) in enumerate(addresses):
         sock = socket.socket(family, kind, protocol)
         try:
-            sock.settimeout(remaining(deadline) / (len(addresses) - index))
+            sock.settimeout(seconds_until(deadline) / (len(addresses) - index))
             sock.connect(address)
         except OSError as error:
             sock.close()
@@ -221,13 +221,13 @@ def _reach(host: str, port: int, deadline: float) -> socket.socket:
     raise failure
 
 
-def _tunnel(sock: socket.socket, host: str, port: int, proxy: Proxy, deadline: float) -> None:
+def _open_tunnel(sock: socket.socket, host: str, port: int, proxy: Proxy, deadline: float) -> None:
     target = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
     lines = [f"CONNECT {target} HTTP/1.1", f"Host: {target}"]
     if proxy.credentials is not None:
         lines.append(f"Proxy-Authorization: {proxy.credentials}")
-    stream = Bounded(sock, deadline, MAX_HEAD_BYTES)
+    stream = DeadlineStream(sock, deadline, MAX_HEAD_BYTES)
     stream.sendall("\r\n".join([*lines, "", ""]).encode("ascii"))
-    status = final_answer(stream, "CONNECT").status
+    status = read_final_response(stream, "CONNECT").status
     if status not in _TUNNEL_OPEN:
         raise OSError(errno.ECONNREFUSED, f"the proxy answered {status}")

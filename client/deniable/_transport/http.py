@@ -42,11 +42,11 @@ class Response(NamedTuple):
 class Transport(Protocol):
     """Carries uploads. Called by one thread at a time, and perhaps in a forked child.
 
-    A class whose transports can be called by several threads at a time may say by how many in an
-    attribute ``lanes`` of its own; a flush then ends sooner. One that is derived from it has to say
-    so again. A transport may also have a method ``fetch(path, timeout_seconds, limit_bytes)``,
-    which returns the status and the body of a GET, as `HttpTransport.fetch` does. Without it remote
-    configuration is not used.
+    A class whose transports can be called by several threads at a time may say by how many in a
+    class attribute ``parallel_uploads``; a flush then ends sooner. A subclass does not inherit the
+    permission and has to set the attribute again. A transport may also have a method
+    ``fetch(path, timeout_seconds, limit_bytes)``, which returns the status and the body of a GET,
+    as `HttpTransport.fetch` does. Without it remote configuration is not used.
     """
 
     def send(self, body: bytes, timeout_seconds: float) -> Response:
@@ -83,7 +83,7 @@ class HttpTransport:
         ParameterError: if an argument cannot be used.
     """
 
-    lanes = 4
+    parallel_uploads = 4
     """How many uploads may be under way at a time."""
 
     def __init__(
@@ -94,7 +94,7 @@ class HttpTransport:
         proxy: str | None = "environment",
         ca_file: str | os.PathLike[str] | None = None,
     ) -> None:
-        self._tls, self._host, self._port, self._base = _parse(endpoint)
+        self._tls, self._host, self._port, self._base = _parse_endpoint(endpoint)
         if not (isinstance(key, str) and key and key.isascii() and key.isprintable()):
             raise ParameterError("key", "printable ASCII text", "something else (not shown)")
         self._headers = {
@@ -136,7 +136,7 @@ class HttpTransport:
         """
         headers = {**self._headers, "Content-Type": CONTENT_TYPE}
         with self._exchange("POST", PATH, body, headers, timeout_seconds, 0) as response:
-            return Response(response.status, _seconds(response.getheader("Retry-After")))
+            return Response(response.status, _parse_retry_after(response.getheader("Retry-After")))
 
     def fetch(self, path: str, timeout_seconds: float, limit_bytes: int) -> tuple[int, bytes]:
         """GETs a small document.
@@ -180,20 +180,20 @@ class HttpTransport:
     ) -> Iterator[HTTPResponse]:
         deadline = time.monotonic() + timeout_seconds
         # What follows costs 20 ms to import, which a program without uploads never pays.
-        with _import_lock.whole():
+        with _import_lock.hold():
             from http.client import HTTPConnection, HTTPSConnection
 
             from deniable._transport.connection import (
                 MAX_HEAD_BYTES,
-                Bounded,
+                DeadlineStream,
                 connect,
-                final_answer,
                 find_proxy,
+                read_final_response,
             )
 
         context, proxy = None, None
         if self._tls:
-            context = self._context = self._context or _context(self._ca_file)
+            context = self._context = self._context or _tls_context(self._ca_file)
             proxy = find_proxy(self._proxy, self._host, self._port)
             request: HTTPConnection = HTTPSConnection(self._host, self._port, context=context)
         else:
@@ -201,17 +201,17 @@ class HttpTransport:
         sock = connect(self._host, self._port, deadline, proxy=proxy, context=context)
         try:
             # Framing may make a body of chunks twice as long as what it carries.
-            stream = Bounded(sock, deadline, MAX_HEAD_BYTES + 2 * limit_bytes)
+            stream = DeadlineStream(sock, deadline, MAX_HEAD_BYTES + 2 * limit_bytes)
             request.sock = stream
             request.request(method, self._base + path, body, headers)
-            with final_answer(stream, method) as response:
+            with read_final_response(stream, method) as response:
                 yield response
         finally:
             sock.close()
 
 
-def _context(ca_file: Path | None) -> SSLContext:
-    with _import_lock.whole():
+def _tls_context(ca_file: Path | None) -> SSLContext:
+    with _import_lock.hold():
         import ssl
 
     context = ssl.create_default_context(cafile=ca_file)
@@ -219,14 +219,14 @@ def _context(ca_file: Path | None) -> SSLContext:
     return context
 
 
-def _seconds(retry_after: str | None) -> float | None:
+def _parse_retry_after(retry_after: str | None) -> float | None:
     """The seconds in a Retry-After header; the aggregator does not use its other form, a date."""
     if retry_after is None or not (retry_after.isascii() and retry_after.isdigit()):
         return None
     return min(float(retry_after[:9]), MAX_RETRY_AFTER_SECONDS)
 
 
-def _parse(endpoint: str) -> tuple[bool, str, int, str]:
+def _parse_endpoint(endpoint: str) -> tuple[bool, str, int, str]:
     """Whether to use TLS, host, port and path of an endpoint."""
     constraint = "an https:// URL without user, query or fragment (http:// only to loopback)"
     if not (isinstance(endpoint, str) and endpoint.isascii() and endpoint.isprintable()):

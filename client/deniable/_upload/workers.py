@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     _T = TypeVar("_T")
 
 
-def share(work: Iterator[_T], do: Callable[[_T], bool], lanes: int) -> None:
+def run_parallel(work: Iterator[_T], do: Callable[[_T], bool], limit: int) -> None:
     """Takes up work in its order, in this thread and helpers, until one says that it is enough.
 
     The first piece is done alone, since it may say so. Returns when nobody is at work any more.
@@ -22,7 +22,7 @@ def share(work: Iterator[_T], do: Callable[[_T], bool], lanes: int) -> None:
     Args:
         work: asked for the next piece by one thread at a time.
         do: does a piece; False if no more is to be begun.
-        lanes: how many are done at a time at most; 1 or more.
+        limit: how many are done at a time at most; 1 or more.
 
     Raises:
         BaseException: the first one that `work` or `do` raised; nothing is begun after it.
@@ -47,7 +47,7 @@ def share(work: Iterator[_T], do: Callable[[_T], bool], lanes: int) -> None:
             enough = True
             failures.append(error)
 
-    if lanes > 1:
+    if limit > 1:
         first = list(islice(work, 1))
         if not (first and do(first[0])):
             return
@@ -56,7 +56,7 @@ def share(work: Iterator[_T], do: Callable[[_T], bool], lanes: int) -> None:
             return  # nothing to help with
         work = chain(second, work)
     name = threading.current_thread().name  # whose threads they are is asked by their names
-    helpers = [threading.Thread(target=run, name=name, daemon=True) for _ in range(lanes - 1)]
+    helpers = [threading.Thread(target=run, name=name, daemon=True) for _ in range(limit - 1)]
     started = []
     for helper in helpers:
         try:

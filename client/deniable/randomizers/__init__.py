@@ -80,7 +80,7 @@ _NUMBERS: Final[Mapping[str, Callable[[Any, Randomness], Randomizer]]] = {
 
 
 def randomizer_for(
-    spec: Spec, randomness: Randomness, keyed: Keyed = _randomness.keyed
+    spec: Spec, randomness: Randomness, keyed: Keyed = _randomness.keyed_randomness
 ) -> Randomizer:
     """The randomizer of a spec's mechanism.
 

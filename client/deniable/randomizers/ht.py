@@ -20,7 +20,7 @@ class HadamardResponseRandomizer:
 
     def report(self, item: int | bytes, secret: bytes) -> bytes:  # noqa: ARG002  nothing memoised
         """The outcome's number, big-endian."""
-        row = self._randomness.below(self._rows)
+        row = self._randomness.uniform_below(self._rows)
         negative = (row + 1 & cast("int", item)).bit_count() & 1
         negative ^= self._randomness.bernoulli(self._flip)
         return (2 * row + negative).to_bytes(self._bytes, "big")

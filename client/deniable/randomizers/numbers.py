@@ -123,8 +123,8 @@ def _rounded(place: int, steps: int, randomness: Randomness) -> int:
 def _windowed(mechanism: WindowMechanism, number: int, randomness: Randomness) -> int:
     """An outcome for input `number`: inside its window, or one of those beside it."""
     if randomness.bernoulli(mechanism.inside):
-        return number + randomness.below(mechanism.window)
-    other = randomness.below(mechanism.size - 1)
+        return number + randomness.uniform_below(mechanism.window)
+    other = randomness.uniform_below(mechanism.size - 1)
     return other if other < number else other + mechanism.window
 
 

@@ -29,7 +29,7 @@ class SampledCoefficientsRandomizer:
 
     def report(self, item: tuple[int, ...], secret: bytes) -> bytes:
         """Twice the coefficient's number plus the randomized parity, big-endian."""
-        number = self._randomness.below(len(self._coefficients))
+        number = self._randomness.uniform_below(len(self._coefficients))
         parity = sum(item[position] for position in self._coefficients[number]) & 1
         bit = self._inner.report(parity, secret)[0]
         return (2 * number + bit).to_bytes(self._width, "big")

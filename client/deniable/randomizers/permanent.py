@@ -52,6 +52,6 @@ class Permanent:
             count: how many there are.
         """
         if secret != self._secret:
-            self._group = self.randomness(secret, purpose, 16).below(count)
+            self._group = self.randomness(secret, purpose, 16).uniform_below(count)
             self._secret = secret
         return self._group

@@ -47,11 +47,11 @@ class ProjectiveGeometryResponseRandomizer:
             affine *= q
         if self._randomness.bernoulli(self._inside):
             # A point over the other coordinates, and the pivot that <u, x> = 0 leaves.
-            drawn, pivot = self._randomness.below(self._hyperplane) - infinity, 0
+            drawn, pivot = self._randomness.uniform_below(self._hyperplane) - infinity, 0
             if drawn < 0:  # zeros before the pivot, so the pivot is 0 as well
                 return (drawn + infinity).to_bytes(self._bytes, "big")
         else:
-            drawn = self._randomness.below(self._outside) - affine
+            drawn = self._randomness.uniform_below(self._outside) - affine
             if drawn < 0:  # zeros before the pivot, so the pivot leads
                 return (drawn + affine + infinity).to_bytes(self._bytes, "big")
             # A point over the other coordinates, and any pivot but that one.

@@ -24,7 +24,7 @@ class RecursiveHadamardResponseRandomizer:
     def report(self, item: int | bytes, secret: bytes) -> bytes:  # noqa: ARG002  nothing memoised
         """The outcome's number, big-endian."""
         column, block = divmod(cast("int", item), self._blocks)
-        row = self._randomness.below(self._rows)
+        row = self._randomness.uniform_below(self._rows)
         symbol = 2 * block + ((row + 1 & column).bit_count() & 1)
         drawn = self._randomness.one_of(self._own, self._other)
         if drawn:

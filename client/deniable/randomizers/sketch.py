@@ -45,7 +45,7 @@ class SketchRandomizer:
         return row.to_bytes(2, "big") + self._inner.report(bucket, secret)
 
     def _row(self, secret: bytes) -> int:  # noqa: ARG002  nothing memoised
-        return self._randomness.below(self._rows)
+        return self._randomness.uniform_below(self._rows)
 
 
 class MemoizedSketchRandomizer(SketchRandomizer):

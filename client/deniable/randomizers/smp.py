@@ -31,6 +31,6 @@ class SampledAttributeRandomizer:
 
     def report(self, item: tuple[int, ...], secret: bytes) -> bytes:
         """The attribute's number in one byte, the inner report, and zeros up to the width."""
-        number = self._randomness.below(len(self._inner))
+        number = self._randomness.uniform_below(len(self._inner))
         report = self._numbers[number] + self._inner[number].report(item[number], secret)
         return report.ljust(self._width, b"\x00")

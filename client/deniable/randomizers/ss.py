@@ -35,7 +35,7 @@ class SubsetSelectionRandomizer:
 
         Each step adds one item, and every subset is equally likely: Bentley and Floyd 1987.
         """
-        below = self._randomness.below
+        below = self._randomness.uniform_below
         bits = 0
         for last in range(self._size - 1 - count, self._size - 1):
             bit = 1 << below(last + 1)

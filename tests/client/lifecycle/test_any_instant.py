@@ -61,7 +61,7 @@ def registry(tmp_path):
 
 def forget_the_account(client):
     """As after a debit of another process: more than one statement is needed."""
-    client._device.ledger.__dict__.pop("_known", None)
+    client._storage.ledger.__dict__.pop("_last_account", None)
 
 
 def nothing(_client):
@@ -69,7 +69,7 @@ def nothing(_client):
 
 
 def close_files(client):
-    client._device.close()
+    client._storage.close()
 
 
 def seen_by_others(directory):
@@ -127,7 +127,7 @@ def test_recording_can_be_interrupted_at_any_instant(
 @pytest.mark.parametrize("action", ["status", "close"])
 def test_the_storage_can_be_left_at_any_instant(make_client, clock, directory, action):
     client = make_client(clock=clock)
-    leave = client.status if action == "status" else client._device.close
+    leave = client.status if action == "status" else client._storage.close
     for number in itertools.count(1):
         client.record("theme", "dark")
         if not interrupted(leave, number):
@@ -148,7 +148,7 @@ def test_reporting_an_absence_can_be_interrupted_at_any_instant(make_client, clo
         recorder.report_absences()
         if not more:
             break
-    reports = client._device.use(lambda: client._device.spool.between(0, 999, 999))
+    reports = client._storage.run_locked(lambda: client._storage.spool.reports_between(0, 999, 999))
     days = [report.epoch for report in reports]
     assert len(set(days)) == len(days)
     # Where it was interrupted between the two, it is paid for and not stored: never the reverse.
@@ -371,7 +371,7 @@ python = ctypes.PyDLL(None)
 child = python.fork()
 if child == 0:
     ctypes.pythonapi.PyOS_AfterFork_Child()
-    kept = client._device._gate.file is not None or "ledger" in vars(client._device)
+    kept = client._storage._lock.file is not None or "ledger" in vars(client._storage)
     os._exit(kept)
 print(os.waitpid(child, 0)[1])
 """

@@ -73,7 +73,7 @@ def test_an_interruption_while_the_files_are_opened_keeps_nobody_out(
     client, clock, directory, monkeypatch
 ):
     client.record("theme", "dark")
-    client._device.close()
+    client._storage.close()
     clock.forward(days=1)
     monkeypatch.setattr(device, "Ledger", raising_once(device.Ledger))
     with pytest.raises(Interruption):
@@ -85,7 +85,7 @@ def test_an_interruption_while_the_files_are_opened_keeps_nobody_out(
 def test_a_descriptor_is_never_closed_twice(client, monkeypatch):
     """By the second time its number may be that of a socket of the host."""
     client.record("theme", "dark")
-    lock_file, closed = client._device._gate.file, []
+    lock_file, closed = client._storage._lock.file, []
 
     def closing(file, close=os.close):
         closed.append(file)

@@ -160,7 +160,7 @@ def test_another_client_on_the_directory_goes_on_with_the_new_secret(make_client
     assert two.record("city", "Bergen") == "recorded"
     one.consent = False
     assert two.record("late", value=True) == "recorded"
-    assert two._device.secret == (directory / "secret").read_bytes()
+    assert two._storage.secret == (directory / "secret").read_bytes()
     assert two.status().pending == 1
 
 
@@ -178,18 +178,18 @@ class Interrupted(BaseException):
     """Stands for the death of the process."""
 
 
-@pytest.mark.parametrize("step", ["bind", "sync", "overwrite", "write_durably"])
+@pytest.mark.parametrize("step", ["set_secret", "sync_to_disk", "overwrite", "write_durably"])
 def test_opting_out_that_dies_halfway_never_leaves_answers_unpaid(
     make_client, lifelong, clock, monkeypatch, step
 ):
     client = make_client(registry=lifelong, clock=clock)
     record_daily(client, clock, 10)
-    secret = client._device.secret
+    secret = client._storage.secret
 
     def die(*_):
         raise Interrupted
 
-    target = ledger.Ledger if step == "bind" else device_module
+    target = ledger.Ledger if step == "set_secret" else device_module
     with monkeypatch.context() as patch:
         patch.setattr(target, step, die)
         with pytest.raises(Interrupted):
@@ -197,8 +197,8 @@ def test_opting_out_that_dies_halfway_never_leaves_answers_unpaid(
     client.close()
     again = make_client(registry=lifelong, clock=clock)
     record_daily(again, clock, 10)
-    same = again._device.secret == secret
-    least = total(lifelong) if same and step == "bind" else 2 * total(lifelong)
+    same = again._storage.secret == secret
+    least = total(lifelong) if same and step == "set_secret" else 2 * total(lifelong)
     assert spent(again) == pytest.approx(least, abs=1e-6)
     assert again.status().pending == 10
 
@@ -241,7 +241,7 @@ def test_what_is_owed_is_done_by_the_thread_if_nobody_else_does(
     with monkeypatch.context() as patch:
         patch.setattr(device_module, "overwrite", refuse)
         client.consent = False
-    wait_until(lambda: not client._consent.owed)
+    wait_until(lambda: not client._consent.deletion_owed)
     assert (directory / "secret").read_bytes() != secret
 
 
@@ -258,7 +258,7 @@ def test_what_is_owed_is_done_at_the_latest_when_the_client_is_closed(
         done.wait(30)
 
     monkeypatch.setattr(device_module, "_LOCK_WAIT_SECONDS", 0.01)
-    thread = threading.Thread(target=client._device.use, args=(sit_in_the_storage,))
+    thread = threading.Thread(target=client._storage.run_locked, args=(sit_in_the_storage,))
     thread.start()
     stuck.wait()
     secret = (directory / "secret").read_bytes()
@@ -286,7 +286,7 @@ def test_a_withdrawal_while_an_earlier_one_is_settled_is_settled_too(make_client
     """Another thread agrees, records and withdraws just after the first wiping."""
     client = make_client()
     client.record("theme", "dark")
-    use = device_module.Device.use
+    use = device_module.DeviceStorage.run_locked
 
     def closed(device, action, **options):
         monkeypatch.undo()
@@ -295,9 +295,9 @@ def test_a_withdrawal_while_an_earlier_one_is_settled_is_settled_too(make_client
         assert client.record("late", value=True) is Outcome.RECORDED
         client._consent.withdraw()
 
-    monkeypatch.setattr(device_module.Device, "use", closed)
+    monkeypatch.setattr(device_module.DeviceStorage, "run_locked", closed)
     client._consent.withdraw()
-    client._consent.settle()
+    client._consent.delete_owed()
     client.close()
     assert make_client().status().pending == 0
 

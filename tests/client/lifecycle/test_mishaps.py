@@ -137,10 +137,10 @@ device.REOPEN_SECONDS = 0.0
 client.record("theme", "dark")
 inside, leave = threading.Event(), threading.Event()
 def sit():
-    with client._journal._lock, client._uploader._condition:
+    with client._events._lock, client._uploader._condition:
         inside.set()
         leave.wait(60)
-thread = threading.Thread(target=client._device.use, args=(sit,))
+thread = threading.Thread(target=client._storage.run_locked, args=(sit,))
 thread.start()
 inside.wait()
 (told, tell), (heard, answer) = os.pipe(), os.pipe()

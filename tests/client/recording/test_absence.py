@@ -40,7 +40,7 @@ def attentive(make_client, clock):
 
 
 def stored(client):
-    return client._device.use(lambda: client._device.spool.between(0, 99, 99))
+    return client._storage.run_locked(lambda: client._storage.spool.reports_between(0, 99, 99))
 
 
 def test_the_day_on_which_a_device_first_takes_part_costs_nothing(attentive):
@@ -169,7 +169,7 @@ def test_the_thread_looks_when_a_day_begins(attentive, clock):
 def test_the_absent_category_is_what_is_reported(attentive, clock, monkeypatch):
     client = attentive()
     seen = []
-    plan = client._recorder._plan("theme")
+    plan = client._recorder._plan_for("theme")
     monkeypatch.setattr(
         plan.randomizer, "report", lambda item, _secret: seen.append(item) or b"\x00"
     )
@@ -182,7 +182,7 @@ def test_day_and_time_do_not_tell_a_value_from_its_absence(attentive, clock):
     """Both wait for the end of the day, and a random time from there, whenever they were made."""
     present = attentive()
     present.record("theme", "dark")
-    other = present._device.directory.parent / "other"
+    other = present._storage.directory.parent / "other"
     attentive(directory=other)
     clock.forward(days=1)
     absent = attentive(directory=other)
@@ -272,8 +272,8 @@ def test_a_hundred_metrics_take_part_in_one_transaction(attentive):
     text = head + "".join(f"[metrics.m{number}]{theme}" for number in range(100))
     client = attentive(text, consent=False)
     statements = []
-    device = client._device
-    device.use(lambda: device.ledger._connection.set_trace_callback(statements.append))
+    device = client._storage
+    device.run_locked(lambda: device.ledger._connection.set_trace_callback(statements.append))
     client.consent = True
     assert sum(each.startswith("REPLACE INTO enrolment") for each in statements) == 100
     assert sum(each == "COMMIT" for each in statements) == 1

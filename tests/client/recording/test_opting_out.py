@@ -91,7 +91,7 @@ def test_opting_out_deletes_the_reports_of_a_device_that_cannot_be_trusted(
     assert client.status().dropped == {"consent_withdrawn": 1}
     assert content(directory, "ledger.sqlite") == ledger
     assert (content(directory, "secret") == secret) == (secret is None)
-    assert not client._consent.owed
+    assert not client._consent.deletion_owed
 
 
 @pytest.mark.usefixtures("reported")
@@ -124,9 +124,9 @@ def test_opting_out_waits_for_whoever_uses_the_directory(make_client, directory,
     def busy(*_):
         raise BusyError("the storage is in use")
 
-    monkeypatch.setattr(lock.Gate, "through", busy)
+    monkeypatch.setattr(lock.DirectoryLock, "run_exclusively", busy)
     client.consent = False
-    assert client._consent.owed
+    assert client._consent.deletion_owed
     monkeypatch.undo()
     client.close()
     assert stored(directory) == [0, 0, 0]

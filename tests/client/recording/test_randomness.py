@@ -9,7 +9,7 @@ from fractions import Fraction
 
 import pytest
 
-from deniable._randomness import Randomness, keyed
+from deniable._randomness import Randomness, keyed_randomness
 from deniable_shared.exact_bounds import SCALE
 from tests.privacy.walk import Negligible, Walk, decayed, followed
 
@@ -111,7 +111,7 @@ def test_a_weight_with_few_digits_takes_a_fair_bit_for_each(digits):
 @pytest.mark.parametrize("weight", [SCALE // 4, 0x12345678, 0xEDCBA987])
 def test_bits_are_independent_and_in_their_places(weight):
     """Pairs of neighbouring bits have the product of their probabilities; the seed is fixed."""
-    stream = keyed(b"k" * 32, b"independence", 1 << 16)
+    stream = keyed_randomness(b"k" * 32, b"independence", 1 << 16)
     count, pairs = 40_000, Counter()
     bits = stream.bits(2 * count, weight)
     text = f"{bits:0{2 * count}b}"
@@ -138,11 +138,11 @@ def test_every_outcome_of_one_of_has_exactly_its_share_of_the_words():
 @pytest.mark.parametrize("bound", [1, 2, 3, 1081, 65_536, SCALE - 1, SCALE])
 def test_below_rejects_the_words_that_would_favour_small_numbers(bound):
     limit = SCALE - SCALE % bound
-    assert of_word(0).below(bound) == 0
-    assert of_word(limit - 1).below(bound) == bound - 1
+    assert of_word(0).uniform_below(bound) == 0
+    assert of_word(limit - 1).uniform_below(bound) == bound - 1
     if limit < SCALE:
         stream = of_bytes(limit.to_bytes(4, "big") + (bound - 1).to_bytes(4, "big"))
-        assert stream.below(bound) == bound - 1
+        assert stream.uniform_below(bound) == bound - 1
 
 
 def test_no_byte_of_the_stream_is_given_out_twice():
@@ -156,7 +156,7 @@ def test_dropping_forgets_what_is_buffered():
     blocks = itertools.count()
     stream = Randomness(lambda count: next(blocks).to_bytes(1, "big") * count, 8)
     stream.take(1)
-    stream.drop()
+    stream.discard_buffer()
     assert stream.take(1) == b"\x01"
 
 
@@ -169,16 +169,16 @@ def test_the_default_source_is_the_operating_system(monkeypatch):
 
 
 def test_keyed_randomness_repeats_for_its_key_and_label_only():
-    first = keyed(b"a" * 32, b"label", 64)
-    assert first.take(200) == keyed(b"a" * 32, b"label", 64).take(200)
-    assert first.take(200) != keyed(b"a" * 32, b"labem", 64).take(200)
-    assert first.take(200) != keyed(b"b" * 32, b"label", 64).take(200)
+    first = keyed_randomness(b"a" * 32, b"label", 64)
+    assert first.take(200) == keyed_randomness(b"a" * 32, b"label", 64).take(200)
+    assert first.take(200) != keyed_randomness(b"a" * 32, b"labem", 64).take(200)
+    assert first.take(200) != keyed_randomness(b"b" * 32, b"label", 64).take(200)
 
 
 class LayerOfDecay(Walk):
     """The shipped exponential coin over exact chances."""
 
-    decays = Randomness.decays
+    bernoulli_exp = Randomness.bernoulli_exp
     least_bits = 60
 
 
@@ -199,9 +199,9 @@ class LayerOfLaplace(FirstTry):
 
     laplace = Randomness.laplace
 
-    def below(self, bound):
+    def uniform_below(self, bound):
         self.begin()
-        return super().below(bound)
+        return super().uniform_below(bound)
 
 
 class LayerOfGaussian(FirstTry):
@@ -221,25 +221,25 @@ def test_a_chance_is_decided_by_the_digits_of_its_fraction(numerator, denominato
     digit, rest = divmod(numerator << 32, denominator)
     for word in {0, digit - 1, digit + 1, SCALE - 1}:
         if 0 <= word < SCALE and word != digit:
-            assert of_word(word).chance(numerator, denominator) == (word < digit)
+            assert of_word(word).bernoulli_fraction(numerator, denominator) == (word < digit)
     second = rest * SCALE // denominator
     for word in {0, max(0, second - 1), SCALE - 1}:
         if word != second:
             tie = digit.to_bytes(4, "big") + word.to_bytes(4, "big")
-            assert of_bytes(tie).chance(numerator, denominator) == (word < second)
+            assert of_bytes(tie).bernoulli_fraction(numerator, denominator) == (word < second)
 
 
 def test_a_chance_of_none_or_all_is_certain():
-    assert not of_bytes(b"").chance(0, 5)
+    assert not of_bytes(b"").bernoulli_fraction(0, 5)
     for word in (0, 1, SCALE - 1):
-        assert of_word(word).chance(5, 5)
+        assert of_word(word).bernoulli_fraction(5, 5)
 
 
 @pytest.mark.parametrize(
     ("numerator", "denominator"), [(0, 1), (1, 1), (1, 2), (1, 100), (99, 100), (7, 2), (12, 5)]
 )
 def test_an_exponential_coin_has_exactly_its_probability(numerator, denominator):
-    outcomes, lost = followed(lambda walk: walk.decays(numerator, denominator), LayerOfDecay)
+    outcomes, lost = followed(lambda walk: walk.bernoulli_exp(numerator, denominator), LayerOfDecay)
     exact = decayed(Fraction(numerator, denominator))
     assert lost < Fraction(1, 10**14)
     assert abs(outcomes[True] - exact) <= lost + Fraction(1, 1 << 130)

@@ -83,7 +83,7 @@ def refusing(make_client, reported, monkeypatch):
         raise OSError(5, "Input/output error")
 
     monkeypatch.setattr(device, "Spool", refuse)
-    monkeypatch.setattr(device, "delete", refuse)
+    monkeypatch.setattr(device, "delete_files", refuse)
     return make_client()
 
 
@@ -101,7 +101,7 @@ def test_nothing_is_sent_while_forgetting_is_owed(refusing, monkeypatch):
     refusing.forget()
     monkeypatch.undo()
     monkeypatch.setattr(device, "REOPEN_SECONDS", 0.0)
-    refusing._device.retry()
+    refusing._storage.allow_retry()
     assert refusing.flush() == _client.FlushResult(sent=0, pending=0, dropped=2)
 
 
@@ -113,13 +113,13 @@ def test_a_spool_that_cannot_be_opened_is_deleted(make_client, reported, monkeyp
         raise error
 
     (reported / "spool.sqlite.corrupt").write_bytes(b"an earlier one")
-    monkeypatch.setattr(spool.Spool, "_begin", refuse)
+    monkeypatch.setattr(spool.Spool, "_open_connection", refuse)
     client = make_client()
     if withdraw:
         client.consent = False
     else:
         assert client.forget() == 0
-    assert not client._consent.owed
+    assert not client._consent.deletion_owed
     left = {path.name for path in reported.iterdir()}
     assert left == {"application", "ledger.sqlite", "lock", "secret"}
 
@@ -132,6 +132,6 @@ def test_nothing_is_deleted_from_a_directory_of_another_user(make_client, report
     assert client.forget() == 0
     client.consent = False
     client.close()
-    assert client._consent.owed
+    assert client._consent.deletion_owed
     assert stored(reported) == 2
     assert (reported / "secret").read_bytes() == secret

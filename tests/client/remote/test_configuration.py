@@ -102,7 +102,7 @@ def test_another_client_on_the_directory_learns_of_it(told, make):
     other = make()
     assert other.record("theme", "dark") is Outcome.RECORDED
     tell(signed(disable=["late"]))
-    other._remote._look_at = 0.0  # a minute passes
+    other._remote._next_look = 0.0  # a minute passes
     assert other.record("late", value=True) is Outcome.DISABLED
 
 
@@ -220,7 +220,7 @@ def test_a_bad_document_is_refused_counted_and_changes_nothing(told, make, docum
     assert status.last_error.startswith("remote_refused: a remote configuration was refused: ")
     assert client.record("theme", "dark") is Outcome.DISABLED
     assert client.record("late", value=True) is Outcome.THINNED
-    assert client._remote.slowed(100.0) == 300.0
+    assert client._remote.stretched(100.0) == 300.0
     client.close()
     assert make().record("theme", "dark") is Outcome.DISABLED
 
@@ -313,7 +313,7 @@ def test_a_slowed_report_waits_longer(make, told, clock):
     for name in ("theme", "late", "emoji"):
         value = {"theme": "dark", "late": True, "emoji": "x"}[name]
         assert client.record(name, value) is Outcome.RECORDED
-    reports = client._device.use(lambda: client._device.spool.between(0, 99, 99))
+    reports = client._storage.run_locked(lambda: client._storage.spool.reports_between(0, 99, 99))
     waits = [report.due - clock() for report in reports]
     # Uniform up to a week: that all three are below an hour has a chance of 2e-7.
     assert max(waits) > 3_600.0

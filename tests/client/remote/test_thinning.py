@@ -6,8 +6,8 @@ import os
 
 import pytest
 
-from deniable._remote.configuration import MAX_SLOWED_SECONDS, Remote
-from deniable._status import Journal
+from deniable._remote.configuration import MAX_SLOWED_SECONDS, RemoteSettings
+from deniable._status import EventLog
 from deniable_shared import registry as registries
 from tests.client.conftest import DAY, NOON
 from tests.client.signing import TEXT, signed
@@ -26,22 +26,22 @@ class Fixed:
 
 
 class Folder:
-    """As much of a device as `Remote` uses."""
+    """As much of `DeviceStorage` as `RemoteSettings` uses."""
 
     def __init__(self, directory):
         self.directory = directory
 
-    def use(self, action, *arguments):
+    def run_locked(self, action, *arguments):
         return action(*arguments)
 
 
 def remote(directory, document):
     directory.mkdir(exist_ok=True)
-    made = Remote(
-        registries.parse(TEXT), Folder(directory), Fixed(document), Journal(), lambda: NOON
+    made = RemoteSettings(
+        registries.parse(TEXT), Folder(directory), Fixed(document), EventLog(), lambda: NOON
     )
-    made.uploaded()
-    assert made.refused == 0
+    made.fetch_if_due()
+    assert made.refused_count == 0
     return made
 
 
@@ -49,11 +49,11 @@ def test_thinning_keeps_the_share_it_says(tmp_path):
     """4,000 devices: five standard deviations of a quarter are 0.034."""
     thinning = remote(tmp_path / "a", signed(thin={"theme": 0.25}))
     secrets = [os.urandom(32) for _ in range(4_000)]
-    kept = [not thinning.thins(SPECS["theme"], 7, secret) for secret in secrets]
+    kept = [not thinning.skips_period(SPECS["theme"], 7, secret) for secret in secrets]
     assert sum(kept) / len(kept) == pytest.approx(0.25, abs=0.034)
-    again = [not thinning.thins(SPECS["theme"], 7, secret) for secret in secrets]
+    again = [not thinning.skips_period(SPECS["theme"], 7, secret) for secret in secrets]
     assert again == kept
-    later = [not thinning.thins(SPECS["theme"], 8, secret) for secret in secrets]
+    later = [not thinning.skips_period(SPECS["theme"], 8, secret) for secret in secrets]
     assert sum(one and other for one, other in zip(kept, later, strict=True)) / len(
         kept
     ) == pytest.approx(1 / 16, abs=0.02)
@@ -64,26 +64,27 @@ def test_a_smaller_share_keeps_a_part_of_a_larger_one(tmp_path):
     large = remote(tmp_path / "b", signed(thin={"theme": 0.5}))
     for _ in range(500):
         secret = os.urandom(32)
-        if not small.thins(SPECS["theme"], 7, secret):
-            assert not large.thins(SPECS["theme"], 7, secret)
+        if not small.skips_period(SPECS["theme"], 7, secret):
+            assert not large.skips_period(SPECS["theme"], 7, secret)
 
 
 def test_thinning_one_metric_says_nothing_about_another(tmp_path):
     thinning = remote(tmp_path / "a", signed(thin={"theme": 0.5, "late": 0.5}))
     secrets = [os.urandom(32) for _ in range(4_000)]
     both = sum(
-        thinning.thins(SPECS["theme"], 7, secret) and thinning.thins(SPECS["late"], 7, secret)
+        thinning.skips_period(SPECS["theme"], 7, secret)
+        and thinning.skips_period(SPECS["late"], 7, secret)
         for secret in secrets
     )
     assert both / len(secrets) == pytest.approx(0.25, abs=0.034)
-    assert not thinning.thins(SPECS["emoji"], 7, secrets[0])
+    assert not thinning.skips_period(SPECS["emoji"], 7, secrets[0])
 
 
 def test_slowing_down_stretches_delays_to_a_week_and_shortens_none(tmp_path):
     slow = remote(tmp_path / "a", signed(slow=10))
-    assert slow.slowed(60.0) == 600.0
-    assert slow.slowed(3 * DAY) == MAX_SLOWED_SECONDS
-    assert slow.slowed(30 * DAY) == 30 * DAY
-    assert slow.slowed(0.0) == 0.0
-    assert slow.slowed_at_most(60.0) == MAX_SLOWED_SECONDS
-    assert remote(tmp_path / "b", signed()).slowed(60.0) == 60.0
+    assert slow.stretched(60.0) == 600.0
+    assert slow.stretched(3 * DAY) == MAX_SLOWED_SECONDS
+    assert slow.stretched(30 * DAY) == 30 * DAY
+    assert slow.stretched(0.0) == 0.0
+    assert slow.longest(60.0) == MAX_SLOWED_SECONDS
+    assert remote(tmp_path / "b", signed()).stretched(60.0) == 60.0

@@ -85,7 +85,7 @@ def test_a_short_wait_in_vain_does_not_put_the_storage_out_of_use(
     client = make_client(clock=clock)
     client.record("theme", "dark")
     with held(directory):
-        assert client._uploader.pending(0.0) is None
+        assert client._uploader.count_pending(0.0) is None
     assert client.record("late", value=True) is Outcome.RECORDED
 
 
@@ -101,7 +101,7 @@ def test_clients_that_owe_a_wipe_wait_for_locks_together(make_client, directory,
         for client in clients:
             client._consent.withdraw()
         before = time.monotonic()
-        _lifecycle.close([client._engine for client in clients])
+        _lifecycle.close([client._parts for client in clients])
         assert time.monotonic() - before < 8 * 1.5
     assert [(place / "secret").read_bytes() for place in places] == secrets
     for client in clients:

@@ -81,7 +81,7 @@ def used_up(client):
     client.flush()
     status = client.status()
     client.disclosure()
-    deniable.disclosure(client._device.directory)
+    deniable.disclosure(client._storage.directory)
     return outcomes, status
 
 
@@ -89,7 +89,7 @@ def deleted(client):
     """Whether the user is obeyed."""
     client.forget()
     client.consent = False
-    return not client._consent.owed
+    return not client._consent.deletion_owed
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -158,7 +158,7 @@ def changed(whole, tmp_path, name, change):
         "UPDATE entry SET today = -16000000000 WHERE metric = ''",
         "UPDATE entry SET period = period + 1 WHERE metric = ''",
         "UPDATE entry SET every = x'ff00' WHERE metric = ''",
-        "UPDATE entry SET seal = 0 WHERE metric = ''",
+        "UPDATE entry SET checksum = 0 WHERE metric = ''",
         "UPDATE entry SET metric = 'thene' WHERE metric = 'theme'",
         "UPDATE entry SET period = period - 1 WHERE metric = 'theme'",
         "UPDATE entry SET every = 'week' WHERE metric = 'theme'",

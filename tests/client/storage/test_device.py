@@ -126,7 +126,7 @@ def test_any_name_will_do_for_the_directory(make_client, tmp_path, name):
 
 def test_a_first_start_that_was_interrupted_is_finished(make_client, directory):
     directory.mkdir(mode=0o700)
-    sqlite.create(directory / "ledger.sqlite")
+    sqlite.create_file(directory / "ledger.sqlite")
     (directory / "secret.new").write_bytes(b"half")
     assert make_client().record("theme", "dark") == "recorded"
     assert len((directory / "secret").read_bytes()) == 32
@@ -147,7 +147,7 @@ def test_closing_does_not_wait_for_a_thread_that_is_stuck_in_the_storage(make_cl
         stuck.set()
         done.wait(30)
 
-    thread = threading.Thread(target=client._device.use, args=(sit_in_the_storage,))
+    thread = threading.Thread(target=client._storage.run_locked, args=(sit_in_the_storage,))
     thread.start()
     stuck.wait()
     client.close()

@@ -21,7 +21,7 @@ ONE = 1_000_000_000
 @pytest.fixture
 def ledger(tmp_path):
     path = tmp_path / "ledger.sqlite"
-    sqlite.create(path)
+    sqlite.create_file(path)
     opened = Ledger(path, new=True)
     yield opened
     opened.close()
@@ -35,14 +35,14 @@ def test_a_period_is_debited_once(ledger):
     assert debit(ledger) is Outcome.RECORDED
     assert debit(ledger) is Outcome.ALREADY_REPORTED
     assert debit(ledger, period=101, epoch=101) is Outcome.RECORDED
-    assert ledger.spent(101) == (ONE, 2 * ONE)
+    assert ledger.spending(101) == (ONE, 2 * ONE)
 
 
 def test_the_day_is_bounded_over_all_metrics(ledger):
     for name in "abcd":
         assert debit(ledger, name) is Outcome.RECORDED
     assert debit(ledger, "e") is Outcome.OVER_BUDGET
-    assert ledger.spent(100) == (4 * ONE, 4 * ONE)
+    assert ledger.spending(100) == (4 * ONE, 4 * ONE)
 
 
 def test_what_is_over_budget_leaves_the_period_free(ledger):
@@ -60,7 +60,7 @@ def test_a_clock_that_goes_back_frees_neither_period_nor_budget(ledger):
         debit(ledger, name, period=200, epoch=200)
     assert debit(ledger, "a", period=199, epoch=199) is Outcome.ALREADY_REPORTED
     assert debit(ledger, "e", period=199, epoch=199) is Outcome.OVER_BUDGET
-    assert ledger.spent(150) == (4 * ONE, 4 * ONE)
+    assert ledger.spending(150) == (4 * ONE, 4 * ONE)
 
 
 def test_a_metric_that_becomes_weekly_is_not_locked_out(ledger):
@@ -75,14 +75,14 @@ def memoized(period, cost=ONE, digest=b"one", total=5 * ONE // 2):
 def test_a_memoised_metric_is_charged_up_to_its_total(ledger):
     for day in range(1, 6):
         assert ledger.debit(*memoized(day)) is Outcome.RECORDED
-    assert ledger.spent(5) == (0, 5 * ONE // 2)
+    assert ledger.spending(5) == (0, 5 * ONE // 2)
 
 
 def test_the_last_part_of_a_total_is_charged_exactly(ledger):
     spent = []
     for day in range(1, 5):
         ledger.debit(*memoized(day))
-        spent.append(ledger.spent(day)[0])
+        spent.append(ledger.spending(day)[0])
     assert spent == [ONE, ONE, ONE // 2, 0]
 
 
@@ -90,7 +90,7 @@ def test_another_digest_is_charged_from_the_beginning(ledger):
     for day in range(1, 6):
         ledger.debit(*memoized(day))
     ledger.debit(*memoized(6, digest=b"two"))
-    assert ledger.spent(6)[0] == ONE
+    assert ledger.spending(6)[0] == ONE
 
 
 def test_a_total_that_is_paid_lets_a_metric_report_on_an_empty_account(ledger):
@@ -103,22 +103,22 @@ def test_a_total_that_is_paid_lets_a_metric_report_on_an_empty_account(ledger):
 
 
 def test_another_secret_makes_the_total_be_paid_again_and_leaves_what_was_spent(ledger):
-    ledger.bind(b"a" * 32)
+    ledger.set_secret(b"a" * 32)
     for day in range(1, 6):
         ledger.debit(*memoized(day))
-    ledger.bind(b"a" * 32)
+    ledger.set_secret(b"a" * 32)
     assert ledger.debit(*memoized(6)) is Outcome.RECORDED
-    assert ledger.spent(6) == (0, 5 * ONE // 2)
-    ledger.bind(b"b" * 32)
+    assert ledger.spending(6) == (0, 5 * ONE // 2)
+    ledger.set_secret(b"b" * 32)
     assert ledger.debit(*memoized(6)) is Outcome.ALREADY_REPORTED
     assert ledger.debit(*memoized(7)) is Outcome.RECORDED
-    assert ledger.spent(7) == (ONE, 7 * ONE // 2)
+    assert ledger.spending(7) == (ONE, 7 * ONE // 2)
 
 
 def test_a_ledger_that_was_bound_to_another_secret_says_so(ledger, tmp_path):
-    ledger.bind(b"a" * 32)
+    ledger.set_secret(b"a" * 32)
     other = Ledger(tmp_path / "ledger.sqlite", new=False)
-    other.bind(b"b" * 32)
+    other.set_secret(b"b" * 32)
     other.close()
     with pytest.raises(SecretReplacedError):
         debit(ledger)
@@ -126,7 +126,7 @@ def test_a_ledger_that_was_bound_to_another_secret_says_so(ledger, tmp_path):
 
 def test_the_secret_is_not_in_the_ledger(ledger, tmp_path):
     secret = bytes(range(32))
-    ledger.bind(secret)
+    ledger.set_secret(secret)
     ledger.close()
     content = b"".join(path.read_bytes() for path in tmp_path.iterdir())
     assert secret not in content
@@ -135,13 +135,13 @@ def test_the_secret_is_not_in_the_ledger(ledger, tmp_path):
 
 def test_enrolling_costs_nothing_and_is_remembered(ledger):
     theme = ("theme", "day")
-    assert ledger.enrolled(*theme) is None
+    assert ledger.last_active_day(*theme) is None
     for day in (100, 105, 90):
         ledger.enrol([theme], [], day)
-        assert ledger.enrolled(*theme) == day
-    assert ledger.spent(100) == (0, 0)
+        assert ledger.last_active_day(*theme) == day
+    assert ledger.spending(100) == (0, 0)
     ledger.enrol([], [theme], 110)
-    assert ledger.enrolled(*theme) is None
+    assert ledger.last_active_day(*theme) is None
 
 
 def test_a_day_that_is_damaged_is_no_day_until_the_device_is_enrolled_again(ledger):
@@ -149,9 +149,9 @@ def test_a_day_that_is_damaged_is_no_day_until_the_device_is_enrolled_again(ledg
     ledger.enrol([theme], [], 100)
     for damage in ("'abc'", "x'00'", "1e300"):
         ledger._connection.execute(f"UPDATE enrolment SET epoch = {damage}")
-        assert ledger.enrolled(*theme) is None
+        assert ledger.last_active_day(*theme) is None
     ledger.enrol([theme], [], 101)
-    assert ledger.enrolled(*theme) == 101
+    assert ledger.last_active_day(*theme) == 101
 
 
 def test_enrolling_moves_no_mark(ledger):
@@ -171,7 +171,7 @@ def test_a_debit_survives_reopening(ledger, tmp_path):
 
 def test_an_empty_file_is_no_ledger_of_a_known_device(tmp_path):
     path = tmp_path / "other.sqlite"
-    sqlite.create(path)
+    sqlite.create_file(path)
     with pytest.raises(LedgerError):
         Ledger(path, new=False)
 
@@ -186,7 +186,7 @@ def test_a_ledger_of_another_version_is_refused_and_left_as_it_is(ledger, tmp_pa
     with pytest.raises(LedgerError, match=words):
         Ledger(path, new=False)
     with contextlib.closing(sqlite.connect(path)) as connection:
-        assert sqlite.version(connection) == number
+        assert sqlite.schema_version(connection) == number
 
 
 @given(st.floats(min_value=0.01, max_value=8.0))
@@ -201,7 +201,7 @@ def test_a_limit_written_in_decimals_admits_exactly_what_it_says():
 def test_what_a_ledger_remembers_of_its_file_changes_no_outcome(tmp_path):
     paths = [tmp_path / name for name in ("shared", "alone")]
     for path in paths:
-        sqlite.create(path)
+        sqlite.create_file(path)
     first, alone = (Ledger(path, new=True) for path in paths)
     second = Ledger(paths[0], new=False)
     draw = random.Random(20)
@@ -211,13 +211,13 @@ def test_what_a_ledger_remembers_of_its_file_changes_no_outcome(tmp_path):
         charge = Charge(draw.choice("abcdef"), "day", draw.choice([0, 1, ONE, 3 * ONE]))
         if draw.random() < 0.2:
             charge = Charge("flag", "day", ONE, b"one", 5 * ONE // 2)
-        alone._known = None  # it asks its file
+        alone._last_account = None  # it asks its file
         limits = (4 * ONE, 200 * ONE)
         expected = alone.debit(charge, day, day, limits)
         one = draw.choice([first, second])
         assert one.debit(charge, day, day, limits) is expected
         assert one.lifetime == alone.lifetime or expected is not Outcome.RECORDED
-        assert one.spent(day) == alone.spent(day)
+        assert one.spending(day) == alone.spending(day)
         outcomes[expected] += 1
     assert min(outcomes.values()) > 100
     for ledger in (first, second, alone):

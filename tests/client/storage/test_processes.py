@@ -12,7 +12,7 @@ import time
 
 import pytest
 
-from deniable._status import Journal
+from deniable._status import EventLog
 from deniable._storage.ledger import Ledger
 from deniable._storage.spool import Spool
 
@@ -88,10 +88,10 @@ def run(command):
 
 def stored(directory):
     """How many reports are in the spool, and how many debits of 0.01 nats in the ledger."""
-    spool = Spool(directory / "spool.sqlite", Journal())
+    spool = Spool(directory / "spool.sqlite", EventLog())
     ledger = Ledger(directory / "ledger.sqlite", new=False)
     try:
-        return spool.count(), round(ledger.spent(0)[1] / 1e7)
+        return spool.count(), round(ledger.spending(0)[1] / 1e7)
     finally:
         spool.close()
         ledger.close()
@@ -238,7 +238,7 @@ for _ in range(60):
     recorded = race(command, code)
     assert len({tuple(each) for each in recorded}) == len(recorded) >= reports
     ledger = Ledger(directory / "ledger.sqlite", new=False)
-    _, lifetime = ledger.spent(0)
+    _, lifetime = ledger.spending(0)
     ledger.close()
     assert least < lifetime <= most
 

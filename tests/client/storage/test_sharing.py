@@ -11,8 +11,8 @@ import sys
 import pytest
 
 from deniable import FlushResult
-from deniable._status import Journal
-from deniable._storage.device import Device
+from deniable._status import EventLog
+from deniable._storage.device import DeviceStorage
 from deniable._storage.ledger import Ledger
 from deniable._upload import delivery
 from tests.client.conftest import NOON
@@ -33,8 +33,8 @@ def claimed(make_client, collector, clock, neighbour):
     client = make_client(endpoint=collector.endpoint, clock=clock)
     client.record("theme", "dark")
     claim = "UPDATE report SET due = ?, claimant = ?"
-    client._device.use(
-        lambda: client._device.spool._connection.execute(claim, (NOON + 10.0, neighbour.pid))
+    client._storage.run_locked(
+        lambda: client._storage.spool._connection.execute(claim, (NOON + 10.0, neighbour.pid))
     )
     return client
 
@@ -70,14 +70,14 @@ def test_what_could_not_be_sent_is_claimed_no_more(make_client, collector):
     client = make_client(endpoint=collector.endpoint)
     client.record("theme", "dark")
     client.flush()
-    (report,) = client._device.use(lambda: client._device.spool.between(0, 99, 99))
+    (report,) = client._storage.run_locked(lambda: client._storage.spool.reports_between(0, 99, 99))
     assert (report.tries, report.claimant) == (1, 0)
 
 
 @pytest.fixture
 def device(directory):
-    used = Device(directory, Journal(), "flightdeck")
-    used.use(lambda: None)
+    used = DeviceStorage(directory, EventLog(), "flightdeck")
+    used.run_locked(lambda: None)
     return used
 
 
@@ -96,9 +96,9 @@ def test_files_are_closed_under_the_lock_of_the_directory(device, directory, mon
 
     monkeypatch.setattr(Ledger, "close", watched)
     device.close()
-    device.use(lambda: None)
-    device.suspend()
-    device.resume()
+    device.run_locked(lambda: None)
+    device.before_fork()
+    device.after_fork_in_parent()
     os.close(other)
     assert held == [True, True]
 
@@ -108,14 +108,14 @@ def test_closing_ends_even_if_somebody_is_stuck_with_the_lock(device, directory)
     fcntl.flock(other, fcntl.LOCK_EX)
     device.close()
     os.close(other)
-    device.use(lambda: None)
+    device.run_locked(lambda: None)
 
 
 def test_a_fork_does_not_wait_for_the_log_to_be_copied(device, directory):
     row = (b"i" * 16, b"d" * 32, 20_800, b"noise", 0, 0.0, "{}")
-    device.use(lambda: device.spool.add(*row))
-    device.suspend()
-    device.resume()
+    device.run_locked(lambda: device.spool.add(*row))
+    device.before_fork()
+    device.after_fork_in_parent()
     files = ("ledger.sqlite", "spool.sqlite")
     assert all((directory / f"{file}-wal").stat().st_size for file in files)
     spool = sqlite3.connect(directory / "spool.sqlite")

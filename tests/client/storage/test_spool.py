@@ -5,7 +5,7 @@ import sqlite3
 
 import pytest
 
-from deniable._status import Journal
+from deniable._status import EventLog
 from deniable._storage import spool as spool_module
 from deniable._storage import spool_file, sqlite
 from deniable._storage.spool import Spool
@@ -17,7 +17,7 @@ DESCRIPTION = "what the digest stands for"
 
 @pytest.fixture
 def journal():
-    return Journal()
+    return EventLog()
 
 
 @pytest.fixture
@@ -40,26 +40,28 @@ def described(spool):
 
 
 def everything(spool):
-    return spool.between(0, spool.last_number(), 1_000_000)
+    return spool.reports_between(0, spool.last_number(), 1_000_000)
 
 
 def test_a_report_comes_back_as_it_was_stored(spool):
     add(spool, payload=b"\x00\xff")
     (report,) = everything(spool)
     assert (report.upload_id, report.digest, report.epoch) == (ID, DIGEST, 100)
-    assert wire.decode(report.body()) == wire.Upload(ID, (wire.Part(DIGEST, 100, b"\x00\xff"),))
+    assert wire.decode(report.encode_upload()) == wire.Upload(
+        ID, (wire.Part(DIGEST, 100, b"\x00\xff"),)
+    )
 
 
 def test_reports_are_due_at_their_time_the_most_overdue_first(spool):
     for due in (30.0, 10.0, 20.0):
         add(spool, due)
-    assert [report.due for report in spool.due(25.0, 1_000.0, 10)] == [10.0, 20.0]
-    assert spool.next_due() == 10.0
+    assert [report.due for report in spool.due_reports(25.0, 1_000.0, 10)] == [10.0, 20.0]
+    assert spool.next_due_time() == 10.0
 
 
 def test_a_due_time_from_a_clock_that_was_ahead_counts_as_come(spool):
     add(spool, 5_000.0)
-    assert len(spool.due(25.0, 1_000.0, 10)) == 1
+    assert len(spool.due_reports(25.0, 1_000.0, 10)) == 1
 
 
 def test_a_report_is_claimed_by_one_only(spool):
@@ -67,7 +69,7 @@ def test_a_report_is_claimed_by_one_only(spool):
     (report,) = everything(spool)
     assert spool.claim(report, 99.0)
     assert not spool.claim(report, 99.0)
-    assert spool.due(50.0, 1_000.0, 10) == []
+    assert spool.due_reports(50.0, 1_000.0, 10) == []
 
 
 def test_a_claim_keeps_the_bytes(spool):
@@ -76,7 +78,7 @@ def test_a_claim_keeps_the_bytes(spool):
     spool.claim(before, 99.0)
     (after,) = everything(spool)
     assert after.tries == 1
-    assert after.body() == before.body()
+    assert after.encode_upload() == before.encode_upload()
 
 
 def test_the_oldest_reports_make_room_and_are_counted(spool, journal, monkeypatch):
@@ -94,7 +96,7 @@ def test_the_cap_holds_when_numbers_start_again(spool, monkeypatch):
     for _ in range(60):
         add(spool)
     for report in everything(spool):
-        spool.refused(report)
+        spool.delete_refused(report)
     for _ in range(150):
         add(spool)
     assert spool.count() <= 100
@@ -126,11 +128,11 @@ def test_not_one_report_in_a_hundred_waits_for_the_disk(spool, tmp_path):
 def test_reports_of_old_days_are_dropped_and_counted(spool, journal):
     add(spool, epoch=60)
     add(spool, epoch=100)
-    spool.drop_before(70, ())
+    spool.drop_older(70, ())
     assert len(everything(spool)) == 2  # neither was tried
     for report in everything(spool):
         spool.claim(report, 99.0)
-    spool.drop_before(70, ())
+    spool.drop_older(70, ())
     assert [report.epoch for report in everything(spool)] == [100]
     assert journal.dropped() == {"too_old": 1}
 
@@ -138,7 +140,7 @@ def test_reports_of_old_days_are_dropped_and_counted(spool, journal):
 def test_reports_of_metrics_that_report_absence_are_dropped_untried(spool, journal):
     add(spool, epoch=60)
     add(spool, epoch=100)
-    spool.drop_before(70, [b"another", DIGEST])
+    spool.drop_older(70, [b"another", DIGEST])
     assert [report.epoch for report in everything(spool)] == [100]
     assert journal.dropped() == {"too_old": 1}
 
@@ -154,19 +156,19 @@ def test_reports_that_the_ledger_did_not_pay_for_are_dropped_and_counted(spool, 
 def test_a_delivered_report_is_remembered_and_not_sent_again(spool):
     add(spool, payload=b"said", epoch=99, spent=7)
     (report,) = everything(spool)
-    assert spool.delivered(report)
-    assert not spool.delivered(report)
+    assert spool.move_to_sent(report)
+    assert not spool.move_to_sent(report)
     assert spool.count() == 0
-    assert spool.uploaded() == 7
+    assert spool.spent_at_last_upload() == 7
     assert remembered(spool) == [(DIGEST, 99, b"said")]
 
 
 def test_a_refused_report_is_not_remembered(spool):
     add(spool, spent=7)
     (report,) = everything(spool)
-    assert spool.refused(report)
-    assert not spool.refused(report)
-    assert (spool.count(), spool.uploaded(), remembered(spool)) == (0, 7, [])
+    assert spool.delete_refused(report)
+    assert not spool.delete_refused(report)
+    assert (spool.count(), spool.spent_at_last_upload(), remembered(spool)) == (0, 7, [])
 
 
 def test_the_latest_delivered_reports_are_remembered_up_to_a_cap(spool, monkeypatch):
@@ -174,7 +176,7 @@ def test_the_latest_delivered_reports_are_remembered_up_to_a_cap(spool, monkeypa
     for index in range(25):
         add(spool, payload=bytes([index]))
         (report,) = everything(spool)
-        spool.delivered(report)
+        spool.move_to_sent(report)
     assert [payload for _, _, payload in remembered(spool)] == [bytes([i]) for i in range(15, 25)]
 
 
@@ -182,8 +184,8 @@ def test_delivered_reports_of_old_days_are_forgotten(spool, journal):
     for epoch in (60, 100):
         add(spool, epoch=epoch)
         (report,) = everything(spool)
-        spool.delivered(report)
-    spool.drop_before(70, ())
+        spool.move_to_sent(report)
+    spool.drop_older(70, ())
     assert [epoch for _, epoch, _ in remembered(spool)] == [100]
     assert journal.dropped() == {}
 
@@ -205,10 +207,10 @@ def test_a_spec_is_described_anew_by_the_next_that_opens_the_file(spool, tmp_pat
 def test_clearing_leaves_nothing_but_what_was_spent(spool, journal, tmp_path):
     for payload in (b"first noise", b"other noise"):
         add(spool, payload=payload, spent=9)
-    spool.delivered(everything(spool)[0])
-    assert spool.clear() == 1
+    spool.move_to_sent(everything(spool)[0])
+    assert spool.delete_everything() == 1
     assert (spool.count(), remembered(spool), described(spool)) == (0, [], [])
-    assert spool.uploaded() == 9
+    assert spool.spent_at_last_upload() == 9
     assert journal.dropped() == {"consent_withdrawn": 1}
     left = b"".join(path.read_bytes() for path in tmp_path.iterdir())
     assert b"noise" not in left
@@ -220,7 +222,7 @@ def test_a_spool_that_somebody_else_cleared_takes_reports_and_describes_them(
 ):
     add(spool)
     other = Spool(tmp_path / "spool.sqlite", journal)
-    other.clear()
+    other.delete_everything()
     other.close()
     add(spool)
     assert spool.count() == 1
@@ -233,7 +235,7 @@ def test_delivered_reports_make_room_before_pending_ones_do(tmp_path, journal, m
     for _ in range(40):
         add(spool, payload=os.urandom(500))
     for report in everything(spool):
-        spool.delivered(report)
+        spool.move_to_sent(report)
     for _ in range(50):
         add(spool, payload=os.urandom(500))
     assert (spool.count(), remembered(spool)) == (50, [])

@@ -57,7 +57,7 @@ def off(begin, clock):
 
 
 def waiting(client):
-    return client._device.use(lambda: client._device.spool.between(0, 99, 99))
+    return client._storage.run_locked(lambda: client._storage.spool.reports_between(0, 99, 99))
 
 
 def waits(client, clock):
@@ -79,9 +79,9 @@ def test_of_overdue_reports_one_goes_and_the_others_get_another_time(begin, tran
 @pytest.mark.usefixtures("off")
 def test_all_are_given_another_time_in_one_transaction(begin, clock):
     client = begin(background=False)
-    device, statements = client._device, []
-    device.use(lambda: device.spool._connection.set_trace_callback(statements.append))
-    device.use(client._uploader._due, clock.now, False)
+    device, statements = client._storage, []
+    device.run_locked(lambda: device.spool._connection.set_trace_callback(statements.append))
+    device.run_locked(client._uploader._next_due_report, clock.now, False)
     begun = statements.index("BEGIN IMMEDIATE")
     written = [number for number, text in enumerate(statements) if "claimant = -1" in text]
     assert len(written) == len(VALUES) - 1
@@ -102,10 +102,12 @@ def test_another_process_does_not_send_them_early(begin, transport, clock):
 @pytest.mark.usefixtures("off")
 def test_the_bytes_stay_the_same(begin, transport):
     with begin(background=False) as client:
-        bodies = {report.body() for report in waiting(client)}
+        bodies = {report.encode_upload() for report in waiting(client)}
     with begin() as client:
         wait_until(lambda: client.status().sent == 1)
-        assert {report.body() for report in waiting(client)} | set(transport.bodies) == bodies
+        assert {report.encode_upload() for report in waiting(client)} | set(
+            transport.bodies
+        ) == bodies
 
 
 @pytest.mark.usefixtures("off")

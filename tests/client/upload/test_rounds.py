@@ -44,7 +44,7 @@ def test_while_nothing_may_be_sent_the_thread_sleeps_however_much_is_recorded(ma
     transport = Unwilling()
     client = make_client(transport=transport, clock=clock, upload_delay_seconds=0, background=True)
     client.record("late", value=True)
-    wait_until(lambda: client._uploader._courier.hold_until)
+    wait_until(lambda: client._uploader._sender.silent_until)
     rounds = []
     one_round = client._uploader._round
 

@@ -46,7 +46,7 @@ def test_a_report_waits_for_its_random_time(make_client, collector, clock):
     client = make_client(endpoint=collector.endpoint, clock=clock, upload_delay_seconds=20 * DAY)
     for name, value in (("theme", "dark"), ("late", True), ("emoji", "x"), ("city", "y")):
         client.record(name, value)
-    reports = client._device.use(lambda: client._device.spool.between(0, 99, 99))
+    reports = client._storage.run_locked(lambda: client._storage.spool.reports_between(0, 99, 99))
     dues = [report.due - clock.now for report in reports]
     assert all(0 <= due <= 20 * DAY for due in dues)
     assert len(set(dues)) == 4
@@ -245,7 +245,7 @@ def test_nothing_is_sent_while_the_ledger_cannot_be_synced(make_client, monkeypa
     transport = Accepting()
     client = make_client(transport=transport)
     client.record("theme", "dark")
-    monkeypatch.setattr(device, "sync", refuse)
+    monkeypatch.setattr(device, "sync_to_disk", refuse)
     assert client.flush() == FlushResult(sent=0, pending=1, dropped=0)
     assert transport.bodies == []
 
@@ -267,10 +267,10 @@ def test_nothing_is_sent_once_consent_is_withdrawn(make_client, collector, monke
     client = make_client(endpoint=collector.endpoint)
     client.record("theme", "dark")
 
-    def withdraw(_device):
+    def withdraw(_storage):
         client.consent = False
 
-    monkeypatch.setattr(device.Device, "sync", withdraw)
+    monkeypatch.setattr(device.DeviceStorage, "sync_ledger", withdraw)
     assert client.flush().sent == 0
     ours = [t for t in set(threading.enumerate()) - others if t.name == "deniable-uploader"]
     wait_until(lambda: not any(thread.is_alive() for thread in ours))

@@ -7,7 +7,7 @@ import threading
 import pytest
 
 from deniable import FlushResult, HttpTransport, Response, _lifecycle
-from deniable._upload.workers import share
+from deniable._upload.workers import run_parallel
 
 LANES = 4
 REPORTS = 1 + 2 * LANES
@@ -63,7 +63,7 @@ class Counting:
 class Meeting(Counting):
     """After the first report it answers only once as many as it has lanes have come together."""
 
-    lanes = LANES
+    parallel_uploads = LANES
 
     def __init__(self):
         super().__init__()
@@ -90,28 +90,28 @@ def test_a_transport_that_does_not_say_so_is_called_by_one_thread_at_a_time(make
     assert transport.most == 1
 
 
-def test_a_class_derived_from_one_with_lanes_has_to_say_so_itself(make_client):
+def test_a_subclass_does_not_inherit_the_number_of_parallel_uploads(make_client):
     """What it adds may not be made for several threads."""
 
     class Derived(HttpTransport):
         pass
 
     client = make_client(transport=Derived("http://127.0.0.1:9", "write-key"))
-    assert client._uploader._courier.lanes == 1
-    assert make_client()._uploader._courier.lanes == LANES
+    assert client._uploader._sender.parallel_uploads == 1
+    assert make_client()._uploader._sender.parallel_uploads == LANES
 
 
 def test_a_server_that_takes_nothing_is_asked_once_in_a_flush(make_client):
-    transport = type("Laned", (Counting,), {"lanes": LANES})(status=503)
+    transport = type("Laned", (Counting,), {"parallel_uploads": LANES})(status=503)
     client = make_client(transport=transport)
     record_all(client)
     assert client.flush(timeout_seconds=AMPLE_SECONDS) == FlushResult(0, REPORTS, 0)
     assert transport.calls == 1
 
 
-@pytest.mark.parametrize("lanes", [None, "4", -1, 0, 1.5, True])
-def test_what_is_no_number_of_lanes_is_one(make_client, lanes):
-    transport = type("Odd", (Counting,), {"lanes": lanes})()
+@pytest.mark.parametrize("number", [None, "4", -1, 0, 1.5, True])
+def test_a_number_of_parallel_uploads_that_makes_no_sense_counts_as_one(make_client, number):
+    transport = type("Odd", (Counting,), {"parallel_uploads": number})()
     client = make_client(transport=transport)
     record_all(client)
     assert client.flush(timeout_seconds=AMPLE_SECONDS).sent == REPORTS
@@ -119,7 +119,7 @@ def test_what_is_no_number_of_lanes_is_one(make_client, lanes):
 
 
 def test_uploads_at_a_time_have_connections_and_ids_of_their_own(make_client, collector):
-    assert HttpTransport(collector.endpoint, "key").lanes == LANES
+    assert HttpTransport(collector.endpoint, "key").parallel_uploads == LANES
     client = make_client(endpoint=collector.endpoint)
     record_all(client)
     assert client.flush(timeout_seconds=AMPLE_SECONDS).sent == REPORTS
@@ -135,7 +135,7 @@ def test_closing_does_not_wait_again_for_an_exchange_that_a_flush_gave_up(make_c
     closing = threading.Thread(target=client.close)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(_lifecycle, "CLOSE_SECONDS", 2 * AMPLE_SECONDS)
-        client._uploader._courier.began -= 3 * AMPLE_SECONDS  # so old it is
+        client._uploader._sender.exchange_started -= 3 * AMPLE_SECONDS  # so old it is
         closing.start()
         closing.join(AMPLE_SECONDS / 2)
         assert not closing.is_alive()
@@ -149,16 +149,16 @@ def test_every_piece_is_done_once_and_begun_in_its_order():
         begun.append(piece)
         return True
 
-    share(iter(range(200)), do, 1)
+    run_parallel(iter(range(200)), do, 1)
     assert begun == list(range(200))
     begun.clear()
-    share(iter(range(200)), do, LANES)
+    run_parallel(iter(range(200)), do, LANES)
     assert sorted(begun) == list(range(200))
 
 
 def test_nothing_is_begun_after_the_first_says_that_it_is_enough():
     begun = []
-    share(iter(range(9)), begun.append, LANES)  # it returns None, which is no yes
+    run_parallel(iter(range(9)), begun.append, LANES)  # it returns None, which is no yes
     assert begun == [0]
 
 
@@ -172,7 +172,7 @@ def test_an_error_ends_it_and_is_raised():
         return True
 
     with pytest.raises(OSError, match="the disk refuses"):
-        share(iter(range(10_000_000)), do, LANES)
+        run_parallel(iter(range(10_000_000)), do, LANES)
     assert len(begun) < 10_000_000
 
 
@@ -182,5 +182,5 @@ def test_where_there_are_no_more_threads_one_does_it_all(monkeypatch):
 
     monkeypatch.setattr(threading.Thread, "start", refuse)
     begun = []
-    share(iter(range(9)), lambda piece: not begun.append(piece), LANES)
+    run_parallel(iter(range(9)), lambda piece: not begun.append(piece), LANES)
     assert begun == list(range(9))
