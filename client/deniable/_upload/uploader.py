@@ -1,7 +1,7 @@
 """The uploader: a background thread that lives only while there is something to wait for.
 
 It sends one report per request, each at its own random time, or in a flush several at a time; what
-becomes of one is in `_courier`.
+becomes of one is in `deniable._upload.delivery`.
 
 Reports whose times came while nobody was there to send them, or while the aggregator could not be
 reached, would leave together, and so tell that they come from one device. Of these, one goes and
@@ -109,7 +109,7 @@ class Uploader:
     def after_fork_in_child(self) -> None:
         """Forgets the thread, which stays in the parent, and its locks. Called in a child."""
         # Held by itself, and not through the condition, whose end is a function in Python: see
-        # `_gate`.
+        # `deniable._storage.lock`.
         self._lock = threading.RLock()
         self._condition = threading.Condition(self._lock)
         self._sender.after_fork_in_child()

@@ -292,6 +292,6 @@ def test_a_thread_that_is_not_wanted_any_more_serves_no_flush(make_client):
             lock.release()
 
     uploader._thread, uploader._lock = threading.current_thread(), Abandoning()
-    uploader._requested = 1
+    uploader._flushes_requested = 1
     uploader._work()
-    assert uploader._served == 0
+    assert uploader._flushes_done == 0
