@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from deniable_aggregator.config.settings import Settings
     from deniable_aggregator.estimation.combination import About
     from deniable_aggregator.security.keys import KeyVerifier
-    from deniable_aggregator.statistics.intervals import Correction, Interval
+    from deniable_aggregator.statistics.intervals import Correction, IntervalKind
     from deniable_aggregator.trends.series import By
 
 _ITEM: Final = "item"
@@ -175,7 +175,7 @@ def _added(entries: Sequence[Entry], asked: Asked) -> Sequence[str] | None:
     return items_between([entry.spec for entry in entries], *asked.range)
 
 
-def _interval() -> Interval | None:
+def _interval() -> IntervalKind | None:
     """What intervals are to cover; None where that is left to what is asked."""
     if "interval" not in request.args:
         return None

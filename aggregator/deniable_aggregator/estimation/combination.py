@@ -9,8 +9,11 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple, get_args
 import numpy as np
 
 from deniable_aggregator.statistics import binomial
-from deniable_aggregator.statistics.intervals import score_limits, z_of
-from deniable_aggregator.statistics.repeated_reports import Repeats, met_apart
+from deniable_aggregator.statistics.intervals import score_limits, z_for_alpha
+from deniable_aggregator.statistics.repeated_reports import (
+    RepeatedReports,
+    shared_pairs_across_specs,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,7 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from deniable_aggregator.statistics.repeated_reports import Periods
-    from deniable_aggregator.tallies import Shares
+    from deniable_aggregator.tallies import ItemShares
     from deniable_shared.spec import Spec
 
 About = Literal["devices", "population"]
@@ -45,8 +48,8 @@ class Part(NamedTuple):
     counts: NDArray[np.int64]
     reports: int
     known: NDArray[np.int64]
-    shares: Shares
-    repeats: Repeats = Repeats()
+    shares: ItemShares
+    repeats: RepeatedReports = RepeatedReports()
     periods: Periods | None = None
 
 
@@ -100,9 +103,11 @@ class Combination:
         held = np.clip(share, 0.0, 1.0)
         variance = np.zeros(self.share.size)
         for part, weights in zip(self.parts, self.weights, strict=True):
-            mine, shares, counted = part.known, part.shares, part.shares.counted
+            mine, shares, counted = part.known, part.shares, part.shares.support_counts
             if counted is not None and not counted.sampled:
-                noise = counted.support.variance(held[mine], counted.reports) + counted.family
+                noise = (
+                    counted.support.variance(held[mine], counted.reports) + counted.family_variance
+                )
                 shares = shares._replace(variance=noise)
             variance[mine] += weights[mine] ** 2 * variance_of(part, shares, held[mine], self.about)
         return variance + self.between
@@ -118,7 +123,7 @@ class Combination:
             chosen: int64, (items,): their positions.
             alpha: the probability that a single one may miss, in (0, 1).
         """
-        down = z_of(alpha) ** 2 * self.between[chosen]
+        down = z_for_alpha(alpha) ** 2 * self.between[chosen]
         up = down.copy()
         is_exact = np.zeros(chosen.size, bool)
         for part, weights in zip(self.parts, self.weights, strict=True):
@@ -127,7 +132,7 @@ class Combination:
             mine = np.flatnonzero(places[chosen] >= 0)
             if not mine.size:
                 continue
-            shares = part.shares.of(places[chosen[mine]])
+            shares = part.shares.take(places[chosen[mine]])
             here = chosen[mine]
             below, above, exactly = _distances(part, shares, self.share[here], self.about, alpha)
             down[mine] += (weights[here] * below) ** 2
@@ -144,8 +149,8 @@ class Combination:
         """
         moved = np.zeros(self.share.size)
         for part, weights in zip(self.parts, self.weights, strict=True):
-            if part.shares.radius is not None:
-                moved[part.known] += weights[part.known] * part.shares.radius
+            if part.shares.influence is not None:
+                moved[part.known] += weights[part.known] * part.shares.influence
         return moved[chosen]
 
 
@@ -165,7 +170,7 @@ def combine(parts: Sequence[Part], size: int, about: About) -> Combination:
         mine = part.known
         own = variance_of(part, part.shares, share[mine], about)
         variance[mine] += row[mine] ** 2 * own
-        counted = part.shares.counted
+        counted = part.shares.support_counts
         if counted is None:
             score = part.shares.share / np.sqrt(_null_variance(part))
         else:
@@ -202,13 +207,15 @@ def in_common(parts: Sequence[Part], weights: NDArray[np.float64]) -> NDArray[np
         first, second = parts[one], parts[other]
         if first.spec == second.spec or first.periods is None or second.periods is None:
             continue
-        pairs = met_apart(first.periods, second.periods) / (first.reports * second.reports)
+        pairs = shared_pairs_across_specs(first.periods, second.periods) / (
+            first.reports * second.reports
+        )
         factor += 2 * pairs * weights[one] * weights[other]
     return factor
 
 
 def variance_of(
-    part: Part, shares: Shares, share: NDArray[np.float64], about: About
+    part: Part, shares: ItemShares, share: NDArray[np.float64], about: About
 ) -> NDArray[np.float64]:
     """A spec's variance; about the population, its devices are a sample too.
 
@@ -226,32 +233,32 @@ def variance_of(
 
 
 def _distances(
-    part: Part, shares: Shares, share: NDArray[np.float64], about: About, alpha: float
+    part: Part, shares: ItemShares, share: NDArray[np.float64], about: About, alpha: float
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], bool]:
     """How far a spec's own interval reaches below and above its estimate; whether exactly."""
-    z, counted = z_of(alpha), shares.counted
+    z, counted = z_for_alpha(alpha), shares.support_counts
     # A random part of the devices is a sample of them, as all of them are of a population.
     sampled = about == "population" or (counted is not None and counted.sampled)
-    if counted is None or (counted.sampled and not binomial.too_few(counted, alpha)):
+    if counted is None or (counted.sampled and not binomial.is_small_count(counted, alpha)):
         width = z * np.sqrt(variance_of(part, shares, share, about))
         return width, width, False
-    if not binomial.too_few(counted, alpha):
+    if not binomial.is_small_count(counted, alpha):
         low, high = score_limits(
             shares.share,
             counted.reports,
             counted.support,
             z=z,
-            family=counted.family,
+            family=counted.family_variance,
             population=sampled,
             repeats=part.repeats,
         )
         below, above = shares.share - low, high - shares.share
         return np.maximum(below, 0.0), np.maximum(above, 0.0), False
-    limits = binomial.population_limits if sampled else binomial.device_limits
+    limits = binomial.clopper_pearson_limits if sampled else binomial.finite_population_limits
     low, high = limits(counted, alpha)
     held = np.clip(share, 0.0, 1.0)
     repeated = part.repeats.variance(held, population=about == "population")
-    added = z**2 * (counted.family + repeated)
+    added = z**2 * (counted.family_variance + repeated)
     below = np.sqrt(np.maximum(shares.share - low, 0.0) ** 2 + added)
     above = np.sqrt(np.maximum(high - shares.share, 0.0) ** 2 + added)
     return below, above, not np.any(repeated)

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-class Together(NamedTuple):
+class PairSupport(NamedTuple):
     """With which probabilities a report supports two given items at once.
 
     Attributes:
@@ -47,25 +47,25 @@ class Together(NamedTuple):
     other: float
 
 
-NEVER = Together(0.0, 0.0)
+MUTUALLY_EXCLUSIVE = PairSupport(0.0, 0.0)
 ONE_ITEM: Final = (GeneralizedRandomizedResponse, MemoizedRandomizedResponse, RandomizedResponse)
 """Oracles whose reports support one item each."""
 
 INDEPENDENT: Final = (MemoizedUnaryEncoding, OptimizedLocalHashing, UnaryEncoding)
 
 
-def together(mechanism: Mechanism) -> Together | None:
+def pair_support(mechanism: Mechanism) -> PairSupport | None:
     """The probabilities for two items; None where they are not known.
 
     They are the same for any two items, but for projective geometry response: there they depend on
     which points lie on a line, and the average is returned.
     """
     if isinstance(mechanism, ONE_ITEM):
-        return NEVER
+        return MUTUALLY_EXCLUSIVE
     if isinstance(mechanism, INDEPENDENT):
         # Independent bits, in both rounds; or an independent hash function for every report.
         p, q = mechanism.support.p, mechanism.support.q
-        return Together(p * q, q * q)
+        return PairSupport(p * q, q * q)
     if isinstance(mechanism, SubsetSelection):
         return _subset(mechanism)
     if isinstance(mechanism, HadamardResponse):
@@ -77,22 +77,22 @@ def together(mechanism: Mechanism) -> Together | None:
     return None
 
 
-def permanent_together(mechanism: Mechanism) -> Together | None:
+def permanent_pair_support(mechanism: Mechanism) -> PairSupport | None:
     """The same for permanent answers; None where there are none."""
     permanent = permanent_support(mechanism)
     if permanent is None:
         return None
     if isinstance(mechanism, Sketch):
-        inner, support = permanent_together(mechanism.inner), permanent_support(mechanism.inner)
+        inner, support = permanent_pair_support(mechanism.inner), permanent_support(mechanism.inner)
         if inner is None or support is None:
             return None
         return _in_buckets(mechanism.buckets, inner, support)
     if isinstance(mechanism, ONE_ITEM):
-        return NEVER
-    return Together(permanent.p * permanent.q, permanent.q**2)
+        return MUTUALLY_EXCLUSIVE
+    return PairSupport(permanent.p * permanent.q, permanent.q**2)
 
 
-def sum_variance(held: Any, size: int, support: Support, pairs: Together, reports: int) -> Any:
+def sum_variance(held: Any, size: int, support: Support, pairs: PairSupport, reports: int) -> Any:
     """The variance of the summed estimates of items that together have the share `held`.
 
     The sum of all variances and covariances of the numbers of supporters, over (n (p - q))^2.
@@ -149,29 +149,29 @@ def geometry_sum_variance(
     return max(found, 0.0) / reports
 
 
-def _subset(mechanism: SubsetSelection) -> Together:
+def _subset(mechanism: SubsetSelection) -> PairSupport:
     """A set without regard to the device's item is a uniform one of the rest."""
     size, chosen, own = mechanism.size, mechanism.subset, mechanism.own / SCALE
     if size == 2:
-        return NEVER
+        return MUTUALLY_EXCLUSIVE
     with_own = (chosen - 1) * (chosen - 2)
     without = chosen * (chosen - 1)
-    return Together(
+    return PairSupport(
         own * (chosen - 1) / (size - 1),
         (own * with_own + (1 - own) * without) / ((size - 1) * (size - 2)),
     )
 
 
-def _hadamard(mechanism: HadamardResponse) -> Together:
+def _hadamard(mechanism: HadamardResponse) -> PairSupport:
     """Of the rows but the first, two columns agree in K/2 - 1 and three in K/4 - 1."""
     rows, own = mechanism.order - 1, mechanism.support.p
     quarter = mechanism.order / 4
-    return Together(
+    return PairSupport(
         own * (2 * quarter - 1) / rows, ((quarter - 1) * own + quarter * (1 - own)) / rows
     )
 
 
-def _geometry(mechanism: ProjectiveGeometryResponse) -> Together:
+def _geometry(mechanism: ProjectiveGeometryResponse) -> PairSupport:
     """Two hyperplanes meet in a space that lies in a third if the three points are on a line."""
     q, t = mechanism.q, mechanism.t
     inside = mechanism.inside / SCALE / mechanism.hyperplane
@@ -179,23 +179,25 @@ def _geometry(mechanism: ProjectiveGeometryResponse) -> Together:
     two, three = points(q, t - 2), points(q, t - 3) if t > 2 else 0
     on_line = (q - 1) / max(mechanism.outcomes - 2, 1)
     apart = inside * three + outside * (two - three)
-    return Together(inside * two, on_line * inside * two + (1 - on_line) * apart)
+    return PairSupport(inside * two, on_line * inside * two + (1 - on_line) * apart)
 
 
-def _sketch(mechanism: Sketch) -> Together | None:
+def _sketch(mechanism: Sketch) -> PairSupport | None:
     """Two items share a bucket in one row of m; else they are two items of the inner oracle.
 
     A third value hits either bucket with probability 1/m.
     """
-    inner = together(mechanism.inner)
+    inner = pair_support(mechanism.inner)
     if inner is None:
         return None
     return _in_buckets(mechanism.buckets, inner, mechanism.inner.support)
 
 
-def _in_buckets(buckets: int, inner: Together, support: Support) -> Together:
+def _in_buckets(buckets: int, inner: PairSupport, support: Support) -> PairSupport:
     """Two items of a sketch, from two items of the oracle inside."""
     same = 1 / buckets
     third = 2 * same * inner.own + (1 - 2 * same) * inner.other
     either = support.q + (support.p - support.q) * same
-    return Together(same * support.p + (1 - same) * inner.own, same * either + (1 - same) * third)
+    return PairSupport(
+        same * support.p + (1 - same) * inner.own, same * either + (1 - same) * third
+    )

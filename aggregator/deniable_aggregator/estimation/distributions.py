@@ -12,13 +12,13 @@ from deniable_aggregator.estimation.influence_of_histograms import Radii, bits_r
 from deniable_aggregator.estimation.means import MeanPart, mean_variance, mean_weight
 from deniable_aggregator.estimation.results import POISONING, described
 from deniable_aggregator.statistics.consistency import norm_sub
-from deniable_aggregator.statistics.intervals import DEFAULT_LEVEL, z_value
+from deniable_aggregator.statistics.intervals import DEFAULT_LEVEL, z_for_level
 from deniable_aggregator.statistics.quantiles import (
-    Interval,
-    around,
-    inverted,
-    normal,
-    quantiles_of,
+    BoundedValue,
+    histogram_quantiles,
+    interval_containing,
+    inverted_test_interval,
+    normal_interval,
 )
 from deniable_aggregator.statistics.reconstruction import (
     RECONSTRUCTIONS,
@@ -26,7 +26,7 @@ from deniable_aggregator.statistics.reconstruction import (
     channel,
     reconstruct,
 )
-from deniable_aggregator.statistics.repeated_reports import met_apart, repeats_of
+from deniable_aggregator.statistics.repeated_reports import repeats_of, shared_pairs_across_specs
 from deniable_aggregator.tallies import tally_for, with_reports
 from deniable_shared.errors import ParameterError
 from deniable_shared.mechanisms import GroupedBins, SquareWave
@@ -78,9 +78,9 @@ class DistributionEstimate:
 
     metric: str
     edges: NDArray[np.float64]
-    shares: tuple[Interval, ...]
-    mean: Interval
-    quantiles: dict[float, Interval]
+    shares: tuple[BoundedValue, ...]
+    mean: BoundedValue
+    quantiles: dict[float, BoundedValue]
     method: str
     level: float
     reports: int
@@ -167,7 +167,7 @@ def estimate_distribution(
     Raises:
         ParameterError: if there is no report, or an argument is out of range.
     """
-    z_value(level)
+    z_for_level(level)
     if method not in RECONSTRUCTIONS:
         raise ParameterError("reconstruction", f"one of {', '.join(RECONSTRUCTIONS)}", method)
     counted = with_reports(tallies)
@@ -180,8 +180,8 @@ def estimate_distribution(
     low, high = (float(end) for end in cast("Range", first.range))
     width = high - low
 
-    def in_unit(interval: Interval) -> Interval:
-        return Interval(*(low + width * value for value in interval))
+    def in_unit(interval: BoundedValue) -> BoundedValue:
+        return BoundedValue(*(low + width * value for value in interval))
 
     reports = sum(reports for _, _, reports in alike)
     return DistributionEstimate(
@@ -206,9 +206,9 @@ def estimate_distribution(
 class _Found(NamedTuple):
     """The mean, the bins' shares and the quantiles, lengths in widths of the range."""
 
-    mean: Interval
-    shares: tuple[Interval, ...]
-    quantiles: dict[float, Interval]
+    mean: BoundedValue
+    shares: tuple[BoundedValue, ...]
+    quantiles: dict[float, BoundedValue]
     radii: Radii
 
 
@@ -253,10 +253,11 @@ def _from_waves(
         for (spec, _, reports), weight, mean in zip(counted, weights.tolist(), means, strict=True)
     ]
     variance = mean_variance(parts, periods)
-    mean = normal(float(weights @ [mean.mean for mean in means]), variance, level)
-    ends = {q: np.quantile(quantiles_of(replicates, q), tails) for q in QUANTILES}
+    mean = normal_interval(float(weights @ [mean.mean for mean in means]), variance, level)
+    ends = {q: np.quantile(histogram_quantiles(replicates, q), tails) for q in QUANTILES}
     quantiles = {
-        q: around(float(quantiles_of(histogram, q)[0]), *ends[q].tolist()) for q in QUANTILES
+        q: interval_containing(float(histogram_quantiles(histogram, q)[0]), *ends[q].tolist())
+        for q in QUANTILES
     }
     radii = wave_radii(
         mechanisms,
@@ -265,7 +266,9 @@ def _from_waves(
         mean=float(weights @ [mean.radius for mean in means]),
         quantiles=QUANTILES,
     )
-    return _Found(mean, tuple(around(bar, *ends) for bar, ends in shares), quantiles, radii)
+    return _Found(
+        mean, tuple(interval_containing(bar, *ends) for bar, ends in shares), quantiles, radii
+    )
 
 
 def _drawn(
@@ -311,12 +314,12 @@ def _from_bits(counted: Sequence[Reported], level: float, periods: PeriodsBySpec
         (first, _, reports), (second, _, more) = counted[one], counted[other]
         within, beside = periods.get(first.digest), periods.get(second.digest)
         if within is not None and beside is not None:
-            pairs = met_apart(within, beside) / (reports * more)
+            pairs = shared_pairs_across_specs(within, beside) / (reports * more)
             same = pairs * np.outer(weights[one], weights[other])
             covariance += (same + same.T) * (np.diag(held) - np.outer(held, held))
     # Raw shares need not add up to 1: against the middle of the range that adds no noise.
     arms = (np.arange(share.size) + 0.5) / share.size - 0.5
-    moved = [cast("Any", shares.radius) for shares in found]
+    moved = [cast("Any", shares.influence) for shares in found]
     radii = bits_radii(
         [cast("GroupedBins", spec.mechanism) for spec, _, _ in counted],
         [counts for _, counts, _ in counted],
@@ -327,8 +330,10 @@ def _from_bits(counted: Sequence[Reported], level: float, periods: PeriodsBySpec
     )
     bars = zip(share.tolist(), np.diag(covariance).tolist(), strict=True)
     return _Found(
-        normal(0.5 + float(arms @ share), max(float(arms @ covariance @ arms), 0.0), level),
-        tuple(normal(*bar, level) for bar in bars),
-        {q: inverted(share, covariance, null_variance, q, level) for q in QUANTILES},
+        normal_interval(
+            0.5 + float(arms @ share), max(float(arms @ covariance @ arms), 0.0), level
+        ),
+        tuple(normal_interval(*bar, level) for bar in bars),
+        {q: inverted_test_interval(share, covariance, null_variance, q, level) for q in QUANTILES},
         radii,
     )

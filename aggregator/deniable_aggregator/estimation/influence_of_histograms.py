@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 
 from deniable_aggregator.statistics.consistency import norm_sub
-from deniable_aggregator.statistics.influence import PER_REPORT
-from deniable_aggregator.statistics.quantiles import quantiles_of
+from deniable_aggregator.statistics.influence import FORGED_PER_REPORT
+from deniable_aggregator.statistics.quantiles import histogram_quantiles
 from deniable_aggregator.statistics.reconstruction import reconstruct
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def wave_radii(
     for mechanism, counted in zip(mechanisms, counts, strict=True):
         rows = np.repeat(counted[None].astype(np.float64), places.size + 1, axis=0)
         outcomes = (places * (mechanism.outcomes - 1)).round().astype(int)
-        rows[np.arange(places.size), outcomes] += counted.sum() * PER_REPORT
+        rows[np.arange(places.size), outcomes] += counted.sum() * FORGED_PER_REPORT
         added.append(rows)
     found = reconstruct(mechanisms, added, method=method)
     bins = np.abs(found[:-1] - found[-1]).max(axis=0)
@@ -93,7 +93,7 @@ def bits_radii(
     mean, shifted = 0.0, np.repeat(share[None], 3, axis=0)
     for mechanism, counted, weight in zip(mechanisms, counts, weights, strict=True):
         asked = np.maximum(counted[:size], 1).astype(np.float64)
-        fakes = counted[:size].sum() / mechanism.buckets * PER_REPORT
+        fakes = counted[:size].sum() / mechanism.buckets * FORGED_PER_REPORT
         support = mechanism.support
         low, high = ((end - support.q) / (support.p - support.q) - share for end in (0.0, 1.0))
         pull = weight * fakes / asked * np.abs(arms) * np.maximum(high, -low)
@@ -110,5 +110,5 @@ def bits_radii(
 
 def _apart(histograms: NDArray[np.float64], quantile: float) -> float:
     """How far a quantile of the last histogram is from those of the others, at most."""
-    places: Any = quantiles_of(histograms, quantile)
+    places: Any = histogram_quantiles(histograms, quantile)
     return float(np.abs(places[:-1] - places[-1]).max())

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from deniable_aggregator.kernels.walsh_hadamard import walsh_hadamard
-from deniable_aggregator.statistics.influence import FAKES, set_radius
+from deniable_aggregator.statistics.influence import FORGED_SHARE, subset_influence
 from deniable_aggregator.tallies import oracle_tally_for
 from deniable_shared.mechanisms import (
     GeneralizedRandomizedResponse,
@@ -53,14 +53,14 @@ def radius_of_sum(part: Part, chosen: NDArray[np.int64]) -> NDArray[np.float64]:
     Returns:
         float64, (1,).
     """
-    shares = part.shares.of(chosen)
-    counted = shares.counted
+    shares = part.shares.take(chosen)
+    counted = shares.support_counts
     if counted is None:
-        moved: Any = shares.radius
+        moved: Any = shares.influence
         return np.asarray(moved.sum(keepdims=True))
     ends = supported(part.spec.mechanism, chosen)
     share = shares.share.sum(keepdims=True)
-    moved = set_radius(share, counted.support, chosen.size, *ends, counted.reports)
+    moved = subset_influence(share, counted.support, chosen.size, *ends, counted.reports)
     return np.asarray(moved)
 
 
@@ -85,7 +85,7 @@ def radius_of_ratios(
     for part, mine, weight in zip(parts, places, weights.tolist(), strict=True):
         share = part.shares.share[mine]
         top += weight * share
-        counted: Any = part.shares.counted
+        counted: Any = part.shares.support_counts
         p, q = counted.support.p, counted.support.q
         ends = supported(part.spec.mechanism, mine)
         for held in (0, 1):
@@ -95,7 +95,7 @@ def radius_of_ratios(
                 whole = (count - mine.size * q) / (p - q) - share.sum()
                 moved[held, side, 1] += weight * whole
     bottom = top.sum()
-    above, below = top + FAKES * moved[:, :, 0], bottom + FAKES * moved[:, :, 1]
+    above, below = top + FORGED_SHARE * moved[:, :, 0], bottom + FORGED_SHARE * moved[:, :, 1]
     ratio = np.where(below > 0, above / np.where(below > 0, below, 1.0), np.inf)
     return np.asarray(np.abs(ratio - top / bottom).max(axis=(0, 1)))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from deniable_aggregator.statistics.repeated_reports import by_period
+from deniable_aggregator.statistics.repeated_reports import reports_by_period
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -59,6 +59,6 @@ def gather(store: Store, entries: Sequence[Entry], since: int, until: int) -> Ga
         if sum_.reports:
             tallies.append((spec, sum_.cells))
             epochs = store.tallies.reports_by_day(spec.digest, since, until)
-            periods[spec.digest] = by_period(spec, epochs)
+            periods[spec.digest] = reports_by_period(spec, epochs)
     digests = [entry.spec.digest for entry in entries]
     return Gathered(tallies, periods, store.tallies.excluded_reports(digests, since, until))

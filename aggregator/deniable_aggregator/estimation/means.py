@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from deniable_aggregator.estimation.results import POISONING, described
-from deniable_aggregator.statistics.intervals import DEFAULT_LEVEL, z_value
-from deniable_aggregator.statistics.repeated_reports import met_apart, repeats_of
+from deniable_aggregator.statistics.intervals import DEFAULT_LEVEL, z_for_level
+from deniable_aggregator.statistics.repeated_reports import repeats_of, shared_pairs_across_specs
 from deniable_aggregator.tallies import tally_for, with_reports
 from deniable_shared.mechanisms import MemoizedOneBitMean, OneBitMean
 
@@ -99,7 +99,7 @@ def estimate_mean(
     Raises:
         ParameterError: if there is no report, or the level is out of range.
     """
-    half_width = z_value(level)
+    half_width = z_for_level(level)
     counted = with_reports(tallies)
     parts = mean_parts(counted)
     mean = sum(part.offset + part.weight * part.found.mean for part in parts)
@@ -168,7 +168,7 @@ def mean_variance(parts: Sequence[MeanPart], periods: PeriodsBySpec) -> float:
     for one, other in itertools.combinations(parts, 2):
         first, second = (periods.get(part.spec.digest) for part in (one, other))
         if first is not None and second is not None:
-            pairs = met_apart(first, second) / (one.reports * other.reports)
+            pairs = shared_pairs_across_specs(first, second) / (one.reports * other.reports)
             spread = math.sqrt(_spread(one.found) * _spread(other.found))
             total += 2 * one.weight * other.weight * pairs * spread
     return total
@@ -188,7 +188,9 @@ def mean_covariance(
     """
     total = 0.0
     for one, other in itertools.product(before, after):
-        pairs = met_apart(periods[0][one.spec.digest], periods[1][other.spec.digest])
+        pairs = shared_pairs_across_specs(
+            periods[0][one.spec.digest], periods[1][other.spec.digest]
+        )
         shared = _shared if one.spec == other.spec else _spread_of
         common = math.sqrt(shared(one.spec, one.found) * shared(other.spec, other.found))
         total += one.weight * other.weight * pairs / (one.reports * other.reports) * common

@@ -12,7 +12,7 @@ from deniable_aggregator.statistics.intervals import (
     DEFAULT_LEVEL,
     INTERVALS,
     Correction,
-    Interval,
+    IntervalKind,
 )
 from deniable_shared.errors import ParameterError
 
@@ -37,7 +37,7 @@ class Options:
     top: int | None = None
     detected: bool = False
     about: About = "devices"
-    interval: Interval | None = None
+    interval: IntervalKind | None = None
     correction: Correction = "bh"
     postprocess: Postprocess | None = None
     level: float = DEFAULT_LEVEL

@@ -75,7 +75,7 @@ def process(method: Postprocess, combined: Combination) -> NDArray[np.float64]:
     if method == "power":
         reports = sum(part.reports for part in parts)
         return power(share, combined.null_variance, reports, total)
-    counted = parts[0].shares.counted
+    counted = parts[0].shares.support_counts
     if len(parts) > 1 or not whole or counted is None:
         raise ParameterError(
             "postprocess", "norm-sub, base-cut or power: ibu needs the counts of one domain", method

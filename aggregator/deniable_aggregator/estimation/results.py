@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from deniable_aggregator.statistics.influence import FAKES
+from deniable_aggregator.statistics.influence import FORGED_SHARE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -15,16 +15,16 @@ if TYPE_CHECKING:
 
     from deniable_aggregator.estimation.combination import About
     from deniable_aggregator.estimation.subset_shares import Sum
-    from deniable_aggregator.statistics.intervals import Correction, Interval
+    from deniable_aggregator.statistics.intervals import Correction, IntervalKind
     from deniable_shared.spec import Spec
 
 DETECTION_ALPHA: Final = 0.05
 
 POISONING: Final[Mapping[str, Any]] = {
-    "fakes": FAKES,
+    "fakes": FORGED_SHARE,
     "meaning": (
         f"poisoning_radius is how far fake reports could move the estimate beside it, up or down, "
-        f"if they came on top of those counted until they were {FAKES:.0%} of all, each made to "
+        f"if they came on top of those counted until they were {FORGED_SHARE:.0%} of all, each made to "
         "move it most; no interval contains it"
     ),
 }
@@ -95,7 +95,7 @@ class Estimate:
     detected: NDArray[np.bool_]
     asked: int
     about: About
-    interval: Interval
+    interval: IntervalKind
     level: float
     correction: Correction
     reports: int

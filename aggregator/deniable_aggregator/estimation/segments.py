@@ -12,7 +12,7 @@ from deniable_aggregator.estimation.influence_of_subsets import radius_of_ratios
 from deniable_aggregator.estimation.results import DETECTION_ALPHA, POISONING, WHOSE, described
 from deniable_aggregator.estimation.shares import combination_of
 from deniable_aggregator.estimation.subset_shares import Sum, add_up, sum_of
-from deniable_aggregator.statistics.intervals import alpha_of, detect, z_of
+from deniable_aggregator.statistics.intervals import alpha_per_interval, detect, z_for_alpha
 from deniable_aggregator.tallies import with_reports
 from deniable_shared.errors import ParameterError
 
@@ -164,9 +164,9 @@ def within(tallies: Tallies, segment: str, options: Options, periods: PeriodsByS
     parts, wanted = read.combined.parts, read.wanted
     own = cast("Segments", mine[0][0].segments)
     interval = options.interval or "item"
-    alpha = alpha_of(interval, level=options.level, asked=len(items), shown=len(items))
+    alpha = alpha_per_interval(interval, level=options.level, asked=len(items), shown=len(items))
     size = add_up(parts, wanted.tolist(), items, options.about, alpha)
-    ratio = _ratios(parts, wanted, options.about, z_of(alpha)) if size.low > 0 else None
+    ratio = _ratios(parts, wanted, options.about, z_for_alpha(alpha)) if size.low > 0 else None
     if ratio is None:
         constraint = f"clearly above 0 to be looked into: {own.by.name}={segment} is not"
         raise ParameterError("segment", constraint, size.share)

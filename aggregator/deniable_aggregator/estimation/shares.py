@@ -11,7 +11,7 @@ from deniable_aggregator.estimation.combination import Combination, Part, combin
 from deniable_aggregator.estimation.options import Options
 from deniable_aggregator.estimation.results import DETECTION_ALPHA, Estimate, Processed
 from deniable_aggregator.estimation.subset_shares import Sum, add_up
-from deniable_aggregator.statistics.intervals import alpha_of, detect
+from deniable_aggregator.statistics.intervals import alpha_per_interval, detect
 from deniable_aggregator.statistics.repeated_reports import repeats_of
 from deniable_aggregator.tallies import (
     RapporTally,
@@ -215,7 +215,7 @@ def _informative(part: Part) -> Part:
     informed = np.flatnonzero(np.isfinite(part.shares.null_variance))
     if informed.size == part.known.size:
         return part
-    return part._replace(known=part.known[informed], shares=part.shares.of(informed))
+    return part._replace(known=part.known[informed], shares=part.shares.take(informed))
 
 
 def _informed(
@@ -250,7 +250,7 @@ def _answer(
         order = np.argsort(-combined.share[wanted[chosen]], kind="stable")
         chosen = chosen[order[: options.top]]
     interval = options.interval or ("selected" if selected else "item")
-    alpha = alpha_of(interval, level=options.level, asked=wanted.size, shown=chosen.size)
+    alpha = alpha_per_interval(interval, level=options.level, asked=wanted.size, shown=chosen.size)
     shown = wanted[chosen]
     limits = combined.limits(shown, alpha)
     method = options.postprocess

@@ -9,14 +9,14 @@ import numpy as np
 
 from deniable_aggregator.estimation.combination import About, Combination, Part, combine
 from deniable_aggregator.estimation.covariance import (
-    NEVER,
+    MUTUALLY_EXCLUSIVE,
     geometry_sum_variance,
-    permanent_together,
+    pair_support,
+    permanent_pair_support,
     sum_variance,
-    together,
 )
 from deniable_aggregator.estimation.influence_of_subsets import radius_of_sum
-from deniable_aggregator.tallies import Counted, Shares
+from deniable_aggregator.tallies import ItemShares, SupportCounts
 from deniable_shared.errors import ParameterError
 from deniable_shared.mechanisms import Mechanism, ProjectiveGeometryResponse, Sketch, Support
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from deniable_aggregator.statistics.repeated_reports import Repeats
+    from deniable_aggregator.statistics.repeated_reports import RepeatedReports
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,7 @@ def add_up(
             chosen = np.array([place[position] for position in positions], np.int64)
             total, note = sum_of(part, chosen)
             radius = radius_of_sum(part, chosen)
-            sums.append(total._replace(shares=total.shares._replace(radius=radius)))
+            sums.append(total._replace(shares=total.shares._replace(influence=radius)))
             notes.append(note)
     if not sums:
         raise ParameterError("sum", "items that one spec has together", list(items))
@@ -125,19 +125,19 @@ def sum_of(part: Part, chosen: NDArray[np.int64]) -> tuple[Part, str]:
     return _with_repeats(total, part.repeats, chosen.size), note
 
 
-def _sum(part: Part, chosen: NDArray[np.int64]) -> tuple[Shares, str]:
+def _sum(part: Part, chosen: NDArray[np.int64]) -> tuple[ItemShares, str]:
     """One spec's estimate of the sum as a single item, and what is known of the covariances."""
-    mechanism, shares = part.spec.mechanism, part.shares.of(chosen)
+    mechanism, shares = part.spec.mechanism, part.shares.take(chosen)
     share = shares.share.sum(keepdims=True)
     held = np.clip(share, 0.0, 1.0)
-    counted, pairs = shares.counted, together(mechanism)
+    counted, pairs = shares.support_counts, pair_support(mechanism)
     if shares.covariance is not None:
         variance = shares.covariance.sum(keepdims=True).ravel()
-        return Shares(share, variance, variance), "those of the regression"
+        return ItemShares(share, variance, variance), "those of the regression"
     if counted is None or pairs is None:
         return _bounded(share, shares)
     size, support = chosen.size, counted.support
-    family = _family_variance(mechanism, shares, counted.family, float(held[0]))
+    family = _family_variance(mechanism, shares, counted.family_variance, float(held[0]))
     null_variance, variance = (
         sum_variance(each, size, support, pairs, counted.reports) + family
         for each in (np.zeros(1), held)
@@ -148,24 +148,24 @@ def _sum(part: Part, chosen: NDArray[np.int64]) -> tuple[Shares, str]:
             return _bounded(share, shares)
         # A few reports may agree by chance: one more has the variance of a random set of items.
         found += (float(variance[0]) - found) / counted.reports
-        return Shares(share, np.array([found]), null_variance), "from the reports themselves"
-    single: Counted | None = None
+        return ItemShares(share, np.array([found]), null_variance), "from the reports themselves"
+    single: SupportCounts | None = None
     if size == 1:
         single = counted
-    elif pairs == NEVER and size < getattr(mechanism, "size", 0):
+    elif pairs == MUTUALLY_EXCLUSIVE and size < getattr(mechanism, "size", 0):
         # At most one item is supported at a time, so what supports any is counted as one item.
         either = Support(support.p + (size - 1) * support.q, size * support.q)
-        single = Counted(counted.supporting.sum(keepdims=True), counted.reports, either)
-    return Shares(share, variance, null_variance, single), "exact"
+        single = SupportCounts(counted.supporting.sum(keepdims=True), counted.reports, either)
+    return ItemShares(share, variance, null_variance, single), "exact"
 
 
-def _with_repeats(total: Part, repeats: Repeats, size: int) -> Part:
+def _with_repeats(total: Part, repeats: RepeatedReports, size: int) -> Part:
     """The sum of items as a single one, with what permanent answers add to its variance."""
     mechanism, permanent = total.spec.mechanism, repeats.permanent
-    pairs = permanent_together(mechanism)
+    pairs = permanent_pair_support(mechanism)
     if size == 1 or permanent is None or pairs is None:
         return total
-    if total.shares.counted is not None:
+    if total.shares.support_counts is not None:
         either = Support(permanent.p + (size - 1) * permanent.q, size * permanent.q)
         return total._replace(repeats=repeats._replace(permanent=either))
     held = np.clip(total.shares.share, 0.0, 1.0)
@@ -180,16 +180,16 @@ def _with_repeats(total: Part, repeats: Repeats, size: int) -> Part:
     return total._replace(shares=shares, repeats=repeats._replace(permanent=None))
 
 
-def _bounded(share: NDArray[np.float64], shares: Shares) -> tuple[Shares, str]:
+def _bounded(share: NDArray[np.float64], shares: ItemShares) -> tuple[ItemShares, str]:
     """The largest error that any covariances can give."""
     variance, null_variance = (
         np.sqrt(each).sum(keepdims=True) ** 2 for each in (shares.variance, shares.null_variance)
     )
     note = "not known in closed form; the error is the largest that any could give"
-    return Shares(share, variance, null_variance), note
+    return ItemShares(share, variance, null_variance), note
 
 
-def _family_variance(mechanism: Mechanism, shares: Shares, family: float, held: float) -> float:
+def _family_variance(mechanism: Mechanism, shares: ItemShares, family: float, held: float) -> float:
     """What a hash family adds: each item's error from all others, and the items' on each other.
 
     With F the sum's share and F2 the second moment of all shares, (s F2 + F^2 - 2 sum of f^2)

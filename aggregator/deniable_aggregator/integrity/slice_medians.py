@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 
 from deniable_aggregator.estimation.shares import combination_of
-from deniable_aggregator.statistics.intervals import z_value
+from deniable_aggregator.statistics.intervals import z_for_level
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -97,7 +97,7 @@ def add_medians(
                 errors.append(error)
     plain = np.array([row["standard_error"] for row in rows])
     middles = middle(np.array(found), np.array(errors), plain)
-    half = z_value(level) * middles.standard_error
+    half = z_for_level(level) * middles.standard_error
     columns = (*middles, middles.share - half, middles.share + half)
     names = ("slices", "share", "standard_error", "low", "high")
     data["median_of_slices"] = {"level": level, "meaning": MEANING}

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 from scipy import special
 
-from deniable_aggregator.statistics.intervals import z_of
+from deniable_aggregator.statistics.intervals import z_for_alpha
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from deniable_aggregator.statistics.support_counts import Counted
+    from deniable_aggregator.statistics.support_counts import SupportCounts
 
-FEW: Final = 20.0
+MIN_EXPECTED_SUPPORTERS: Final = 20.0
 """Below so many expected supporters of an absent item, 95% intervals must be exact."""
 
 _FORGOTTEN: Final = 1e-14
@@ -22,7 +22,7 @@ _HIGHEST_SCORE: Final = 37.0
 _LOWEST_SCORE: Final = -5.0
 
 
-def too_few(counted: Counted, alpha: float) -> bool:
+def is_small_count(counted: SupportCounts, alpha: float) -> bool:
     """Whether an absent item has too few supporters for a normal approximation.
 
     That is n q < 20 for alpha = 0.05. The error of the approximation grows with the square of the
@@ -32,12 +32,12 @@ def too_few(counted: Counted, alpha: float) -> bool:
         counted: the counts.
         alpha: the probability that one interval may miss, in (0, 1).
     """
-    stretch = max(1.0, z_of(alpha) / z_of(0.05)) ** 2
-    return bool(counted.reports * counted.support.q < FEW * stretch)
+    stretch = max(1.0, z_for_alpha(alpha) / z_for_alpha(0.05)) ** 2
+    return bool(counted.reports * counted.support.q < MIN_EXPECTED_SUPPORTERS * stretch)
 
 
-def population_limits(
-    counted: Counted, alpha: float
+def clopper_pearson_limits(
+    counted: SupportCounts, alpha: float
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Clopper and Pearson (1934), mapped through the debiasing: for the population.
 
@@ -59,8 +59,8 @@ def population_limits(
     return (low - q) / (p - q), (high - q) / (p - q)
 
 
-def device_limits(
-    counted: Counted, alpha: float
+def finite_population_limits(
+    counted: SupportCounts, alpha: float
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """The same construction for these very devices: which numbers of holders are not rejected.
 
@@ -97,7 +97,7 @@ def device_limits(
         possible = 1 - at_most(different - 1, middle) > alpha / 2
         below, above = np.where(possible, below, middle), np.where(possible, middle, above)
     low = above
-    beyond = population_limits(counted._replace(supporting=different), alpha)
+    beyond = clopper_pearson_limits(counted._replace(supporting=different), alpha)
     ends = (
         np.where((low > 0) & (low <= reports), low / reports, beyond[0]),
         np.where((high >= 0) & (high < reports), high / reports, beyond[1]),
@@ -105,7 +105,7 @@ def device_limits(
     return ends[0][where], ends[1][where]
 
 
-def null_scores(counted: Counted, repeated: float = 0.0) -> NDArray[np.float64]:
+def null_scores(counted: SupportCounts, repeated: float = 0.0) -> NDArray[np.float64]:
     """How surprising each count would be if nobody held the item, as a z-score.
 
     The exact binomial tail P(Bin(n, q) >= count), turned into the normal quantile with the same
@@ -127,7 +127,9 @@ def null_scores(counted: Counted, repeated: float = 0.0) -> NDArray[np.float64]:
     )  # without the cancellation
     scores = np.clip(-special.ndtri(tail), _LOWEST_SCORE, _HIGHEST_SCORE)
     noise = support.variance(0.0, reports)
-    return np.asarray((scores * np.sqrt(noise / (noise + counted.family + repeated)))[where])
+    return np.asarray(
+        (scores * np.sqrt(noise / (noise + counted.family_variance + repeated)))[where]
+    )
 
 
 def _cdf(count: Any, trials: Any, probability: float) -> NDArray[np.float64]:

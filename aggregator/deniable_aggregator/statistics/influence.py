@@ -17,16 +17,16 @@ if TYPE_CHECKING:
 
     from deniable_shared.mechanisms import Support
 
-FAKES: Final = 0.01
+FORGED_SHARE: Final = 0.01
 """The part of all reports that is taken to be fake."""
 
-PER_REPORT: Final = FAKES / (1 - FAKES)
+FORGED_PER_REPORT: Final = FORGED_SHARE / (1 - FORGED_SHARE)
 """How many fakes there are for each counted report."""
 
 _HALVINGS: Final = 100
 
 
-def radius(share: Any, low: Any, high: Any, *, reports: int, about: Any = None) -> Any:
+def influence(share: Any, low: Any, high: Any, *, reports: int, about: Any = None) -> Any:
     """How far 1% of fakes could move an average, in either direction.
 
     Args:
@@ -36,12 +36,12 @@ def radius(share: Any, low: Any, high: Any, *, reports: int, about: Any = None) 
         reports: how many reports were counted; the fakes are a part of them all.
         about: how many of them the average is of, if not all: then all fakes are among these.
     """
-    fakes = reports * PER_REPORT
+    fakes = reports * FORGED_PER_REPORT
     part = fakes / (fakes + (reports if about is None else about))
     return part * np.maximum(high - share, share - low)
 
 
-def support_radius(share: Any, support: Support, *, reports: int, about: Any = None) -> Any:
+def support_influence(share: Any, support: Support, *, reports: int, about: Any = None) -> Any:
     """The same by the support lemma: a report supports an item or not.
 
     Args:
@@ -52,10 +52,10 @@ def support_radius(share: Any, support: Support, *, reports: int, about: Any = N
     """
     gap = support.p - support.q
     low, high = -support.q / gap, (1 - support.q) / gap
-    return radius(share, low, high, reports=reports, about=about)
+    return influence(share, low, high, reports=reports, about=about)
 
 
-def concentrated(moved: Any, about: int, reports: int) -> Any:
+def concentrate(moved: Any, about: int, reports: int) -> Any:
     """A radius over some of the reports, if all of the fakes are among these.
 
     Args:
@@ -63,11 +63,13 @@ def concentrated(moved: Any, about: int, reports: int) -> Any:
         about: how many they are.
         reports: how many there are in all.
     """
-    fakes = reports * PER_REPORT
-    return moved * (fakes / (fakes + about)) / FAKES
+    fakes = reports * FORGED_PER_REPORT
+    return moved * (fakes / (fakes + about)) / FORGED_SHARE
 
 
-def set_radius(share: Any, support: Support, size: int, least: int, most: int, reports: int) -> Any:
+def subset_influence(
+    share: Any, support: Support, size: int, least: int, most: int, reports: int
+) -> Any:
     """The same for the summed share of some items.
 
     Args:
@@ -80,10 +82,10 @@ def set_radius(share: Any, support: Support, size: int, least: int, most: int, r
     """
     gap = support.p - support.q
     low, high = ((count - size * support.q) / gap for count in (least, most))
-    return radius(share, low, high, reports=reports)
+    return influence(share, low, high, reports=reports)
 
 
-def spread_radius(
+def allocated_influence(
     gains: NDArray[np.float64], about: NDArray[np.float64], reports: int
 ) -> NDArray[np.float64]:
     """The most that fakes can do who choose between several averages that are added up.
@@ -99,7 +101,7 @@ def spread_radius(
     Returns:
         float64, (items,).
     """
-    fakes = reports * PER_REPORT
+    fakes = reports * FORGED_PER_REPORT
     n = np.maximum(about, 1e-9)
     steepest = (gains / n).max(axis=1)
     low, high = np.zeros(len(gains)), np.where(steepest > 0, steepest, 1.0)

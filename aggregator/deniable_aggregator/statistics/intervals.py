@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final, Literal, get_args
 import numpy as np
 from scipy import special
 
-from deniable_aggregator.statistics.repeated_reports import Repeats
+from deniable_aggregator.statistics.repeated_reports import RepeatedReports
 from deniable_shared.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -16,15 +16,15 @@ if TYPE_CHECKING:
     from deniable_shared.mechanisms import Support
 
 Correction = Literal["bh", "bonferroni"]
-Interval = Literal["item", "simultaneous", "selected"]
+IntervalKind = Literal["item", "simultaneous", "selected"]
 
 CORRECTIONS: Final[tuple[str, ...]] = get_args(Correction)
-INTERVALS: Final[tuple[str, ...]] = get_args(Interval)
+INTERVALS: Final[tuple[str, ...]] = get_args(IntervalKind)
 DEFAULT_LEVEL: Final = 0.95
-ONCE: Final = Repeats()
+NO_REPEATS: Final = RepeatedReports()
 
 
-def alpha_of(interval: Interval, *, level: float, asked: int, shown: int) -> float:
+def alpha_per_interval(interval: IntervalKind, *, level: float, asked: int, shown: int) -> float:
     """How often a single interval may miss its item, so that the kind of interval has its level.
 
     Args:
@@ -50,17 +50,17 @@ def alpha_of(interval: Interval, *, level: float, asked: int, shown: int) -> flo
     return alpha
 
 
-def z_value(level: float) -> float:
+def z_for_level(level: float) -> float:
     """Half the width of a two-sided normal interval, in standard errors: 1.96 for 0.95.
 
     Raises:
         ParameterError: if the level is not strictly between 0 and 1.
     """
     _require_level(level)
-    return z_of(1 - level)
+    return z_for_alpha(1 - level)
 
 
-def z_of(alpha: float) -> float:
+def z_for_alpha(alpha: float) -> float:
     """The same for the probability that the interval may miss: 1.96 for 0.05."""
     return float(-special.ndtri(alpha / 2))
 
@@ -73,7 +73,7 @@ def score_limits(
     z: float,
     family: float = 0.0,
     population: bool = False,
-    repeats: Repeats = ONCE,
+    repeats: RepeatedReports = NO_REPEATS,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """The ends of score intervals for estimates of the support lemma (Wilson 1927).
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 
 from deniable_aggregator.statistics.consistency import norm_sub
-from deniable_aggregator.statistics.intervals import z_value
+from deniable_aggregator.statistics.intervals import z_for_level
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 PLACES_IN_BIN: Final = 64
 
 
-class Interval(NamedTuple):
+class BoundedValue(NamedTuple):
     """An estimate between its limits."""
 
     value: float
@@ -23,18 +23,18 @@ class Interval(NamedTuple):
     high: float
 
 
-def normal(value: float, variance: float, level: float) -> Interval:
+def normal_interval(value: float, variance: float, level: float) -> BoundedValue:
     """The normal interval of an estimate with this variance."""
-    half_width = z_value(level) * variance**0.5
-    return Interval(value, value - half_width, value + half_width)
+    half_width = z_for_level(level) * variance**0.5
+    return BoundedValue(value, value - half_width, value + half_width)
 
 
-def around(value: float, low: float, high: float) -> Interval:
+def interval_containing(value: float, low: float, high: float) -> BoundedValue:
     """An interval that is made to contain its estimate: replicates can all miss it a little."""
-    return Interval(value, min(value, low), max(value, high))
+    return BoundedValue(value, min(value, low), max(value, high))
 
 
-def quantiles_of(histograms: NDArray[np.float64], quantile: float) -> NDArray[np.float64]:
+def histogram_quantiles(histograms: NDArray[np.float64], quantile: float) -> NDArray[np.float64]:
     """Where so much of each histogram is below, in widths of the range; linear within a bin.
 
     Args:
@@ -50,13 +50,13 @@ def quantiles_of(histograms: NDArray[np.float64], quantile: float) -> NDArray[np
     return np.asarray((index + part)[:, 0] / bins)
 
 
-def inverted(
+def inverted_test_interval(
     share: NDArray[np.float64],
     covariance: NDArray[np.float64],
     null_variance: NDArray[np.float64],
     quantile: float,
     level: float,
-) -> Interval:
+) -> BoundedValue:
     """A quantile of raw shares; its interval are all places that a test does not rule out.
 
     What is below a place is estimated from the shares there and from those above it, which make up
@@ -82,9 +82,9 @@ def inverted(
     # Between two places the estimate moves by a step, and crosses the quantile in one of them.
     steps = np.abs(np.diff(reached))
     nearest = np.maximum(np.append(steps, 0.0), np.append(0.0, steps))
-    possible = places[np.abs(reached - quantile) <= z_value(level) * error + nearest]
-    value = float(quantiles_of(norm_sub(share)[None], quantile)[0])
-    return around(value, float(possible[0]), float(possible[-1]))
+    possible = places[np.abs(reached - quantile) <= z_for_level(level) * error + nearest]
+    value = float(histogram_quantiles(norm_sub(share)[None], quantile)[0])
+    return interval_containing(value, float(possible[0]), float(possible[-1]))
 
 
 def _from_the_end(values: NDArray[np.float64]) -> NDArray[np.float64]:

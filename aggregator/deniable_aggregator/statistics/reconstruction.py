@@ -69,7 +69,7 @@ def reconstruct(
         two = _step(one, counted, matrix, method)
         likelihood = _likelihood(two, counted, matrix)
         if method == "em":
-            leap = _step(_leap(start, one, two), counted, matrix, method)
+            leap = _step(_squarem_step(start, one, two), counted, matrix, method)
             further = _likelihood(leap, counted, matrix)
             two = np.where((further > likelihood)[:, None], leap, two)
             likelihood = np.maximum(further, likelihood)
@@ -94,7 +94,7 @@ def _step(
     return _smooth(after) if method == "ems" else after
 
 
-def _leap(
+def _squarem_step(
     start: NDArray[np.float64], one: NDArray[np.float64], two: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """Where the path through three points in a row seems to go, as histograms."""

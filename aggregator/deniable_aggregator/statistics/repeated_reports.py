@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     """The same for several specs, by digest; those that are missing are of one period."""
 
 
-class Repeats(NamedTuple):
+class RepeatedReports(NamedTuple):
     """What reports of one device, in several periods, add to the variance of an estimate.
 
     Attributes:
@@ -68,7 +68,7 @@ class Repeats(NamedTuple):
         return self.noise(held) + (self.extra * held * (1 - held) if population else 0.0)
 
 
-def repeats_of(spec: Spec, reports: int, periods: Periods | None) -> Repeats:
+def repeats_of(spec: Spec, reports: int, periods: Periods | None) -> RepeatedReports:
     """What repeated reports add to the variance of a spec's estimates.
 
     Args:
@@ -78,12 +78,12 @@ def repeats_of(spec: Spec, reports: int, periods: Periods | None) -> Repeats:
     """
     permanent = permanent_support(spec.mechanism)
     if not periods or len(periods) == 1:
-        return Repeats(0.0, permanent)
+        return RepeatedReports(0.0, permanent)
     counted = sum(periods.values())
-    return Repeats((met(periods, periods) / counted - 1) / reports, permanent)
+    return RepeatedReports((shared_pairs(periods, periods) / counted - 1) / reports, permanent)
 
 
-def by_period(spec: Spec, epochs: Mapping[int, int]) -> dict[int, int]:
+def reports_by_period(spec: Spec, epochs: Mapping[int, int]) -> dict[int, int]:
     """Reports by the metric's own period, from reports by day."""
     found: Counter[int] = Counter()
     for epoch, reports in epochs.items():
@@ -92,7 +92,7 @@ def by_period(spec: Spec, epochs: Mapping[int, int]) -> dict[int, int]:
     return dict(found)
 
 
-def met(one: Periods, other: Periods) -> float:
+def shared_pairs(one: Periods, other: Periods) -> float:
     """How many pairs of a report of the one and a report of the other may be of one device.
 
     Args:
@@ -105,10 +105,10 @@ def met(one: Periods, other: Periods) -> float:
     return float((before[below] + first * (second.size - below)).sum())
 
 
-def met_apart(one: Periods, other: Periods) -> float:
+def shared_pairs_across_specs(one: Periods, other: Periods) -> float:
     """The same for reports of two specs: a device uses one of them in a period."""
     together = sum(min(count, other.get(number, 0)) for number, count in one.items())
-    return met(one, other) - together
+    return shared_pairs(one, other) - together
 
 
 def permanent_support(mechanism: Mechanism) -> Support | None:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from deniable_shared.mechanisms import Support
 
 
-class Counted(NamedTuple):
+class SupportCounts(NamedTuple):
     """The counts behind estimates of the support lemma, for exact intervals and tests.
 
     Attributes:
@@ -26,11 +26,11 @@ class Counted(NamedTuple):
     supporting: NDArray[np.int64]
     reports: int
     support: Support
-    family: float = 0.0
+    family_variance: float = 0.0
     sampled: bool = False
 
 
-class Shares(NamedTuple):
+class ItemShares(NamedTuple):
     """Unbiased estimates of items' shares among the devices that reported.
 
     Attributes:
@@ -45,18 +45,18 @@ class Shares(NamedTuple):
     share: NDArray[np.float64]
     variance: NDArray[np.float64]
     null_variance: NDArray[np.float64]
-    counted: Counted | None = None
+    support_counts: SupportCounts | None = None
     covariance: NDArray[np.float64] | None = None
-    radius: NDArray[np.float64] | None = None
+    influence: NDArray[np.float64] | None = None
 
-    def of(self, chosen: NDArray[np.int64]) -> Shares:
+    def take(self, chosen: NDArray[np.int64]) -> ItemShares:
         """The same for some of the items."""
-        counted, covariance = self.counted, self.covariance
-        return Shares(
+        counted, covariance = self.support_counts, self.covariance
+        return ItemShares(
             self.share[chosen],
             self.variance[chosen],
             self.null_variance[chosen],
             None if counted is None else counted._replace(supporting=counted.supporting[chosen]),
             None if covariance is None else covariance[np.ix_(chosen, chosen)],
-            None if self.radius is None else self.radius[chosen],
+            None if self.influence is None else self.influence[chosen],
         )

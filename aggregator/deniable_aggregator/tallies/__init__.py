@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from deniable_aggregator.statistics.support_counts import Counted, Shares
+from deniable_aggregator.statistics.support_counts import ItemShares, SupportCounts
 from deniable_aggregator.tallies.base import ShareTally, Tally
 from deniable_aggregator.tallies.dbitflip import DBitFlipTally
 from deniable_aggregator.tallies.hadamard import HadamardTally, RecursiveHadamardTally
@@ -98,11 +98,11 @@ def with_reports(tallies: Sequence[tuple[Spec, NDArray[np.int64]]]) -> list[Repo
 
 
 __all__ = [
-    "Counted",
+    "SupportCounts",
     "RapporTally",
     "SampledAttributeTally",
     "ShareTally",
-    "Shares",
+    "ItemShares",
     "Tally",
     "oracle_tally_for",
     "share_tally_for",

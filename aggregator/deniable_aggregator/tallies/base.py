@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from deniable_aggregator.statistics.support_counts import Shares
+    from deniable_aggregator.statistics.support_counts import ItemShares
     from deniable_shared.spec import Spec
 
 
@@ -127,7 +127,7 @@ class ShareTally(Tally):
     """A tally of which the shares of items are read."""
 
     @abstractmethod
-    def shares(self, counts: NDArray[np.int64], items: Sequence[str]) -> Shares:
+    def shares(self, counts: NDArray[np.int64], items: Sequence[str]) -> ItemShares:
         """Debiases a tally.
 
         Args:

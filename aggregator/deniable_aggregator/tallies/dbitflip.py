@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from deniable_aggregator.statistics.influence import support_radius
-from deniable_aggregator.statistics.support_counts import Shares
+from deniable_aggregator.statistics.influence import support_influence
+from deniable_aggregator.statistics.support_counts import ItemShares
 from deniable_aggregator.tallies.base import Tally, parts
 from deniable_shared.errors import WireError
 from deniable_shared.exact_bounds import SCALE
@@ -59,7 +59,7 @@ class DBitFlipTally(Tally):
         """Every report has as many answers."""
         return int(counts[: self._mechanism.size].sum()) // self._mechanism.buckets
 
-    def shares(self, counts: NDArray[np.int64]) -> Shares:
+    def shares(self, counts: NDArray[np.int64]) -> ItemShares:
         """The share of each bin, debiased among the devices that answered for it.
 
         Where nobody did, nothing is known: the share is 0 with an infinite variance.
@@ -76,8 +76,8 @@ class DBitFlipTally(Tally):
         inside = np.clip(share, 0.0, 1.0)
         sampled = inside * (1 - inside) * (1 - self._mechanism.buckets / self._mechanism.size)
         null = np.where(answers > 0, support.variance(0.0, 1) / asked, np.inf)
-        moved = support_radius(share, support, reports=self.reports(counts), about=answers)
-        return Shares(share, null + sampled / asked, null, radius=np.asarray(moved))
+        moved = support_influence(share, support, reports=self.reports(counts), about=answers)
+        return ItemShares(share, null + sampled / asked, null, influence=np.asarray(moved))
 
     def covariance(
         self, counts: NDArray[np.int64], held: NDArray[np.float64], repeated: float = 0.0

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from deniable_aggregator.kernels.walsh_hadamard import walsh_hadamard
-from deniable_aggregator.statistics.influence import radius
-from deniable_aggregator.statistics.support_counts import Shares
+from deniable_aggregator.statistics.influence import influence
+from deniable_aggregator.statistics.support_counts import ItemShares
 from deniable_aggregator.tallies.oracle import IndexTally
 from deniable_shared.exact_bounds import SCALE
 
@@ -50,7 +50,7 @@ class RecursiveHadamardTally(IndexTally):
         """The reports that name the item's block and have its sign."""
         return self._supporting(counts)[0]
 
-    def shares(self, counts: NDArray[np.int64]) -> Shares:
+    def shares(self, counts: NDArray[np.int64]) -> ItemShares:
         """The unbiased estimates; their variance depends on how common each item's block is."""
         oracle = cast("RecursiveHadamardResponse", self.oracle)
         reports = int(self.reports(counts)[0])
@@ -61,11 +61,11 @@ class RecursiveHadamardTally(IndexTally):
         clipped = np.clip(share, 0.0, 1.0)
         # A report that names the block has the item's sign or not.
         low, high = ((end - 2 * q) / (order * (p - q)) for end in (2 - order, order))
-        return Shares(
+        return ItemShares(
             share,
             oracle.variance_within(clipped, np.maximum(held, clipped), reports),
             oracle.variance_within(0.0, held, reports),
-            radius=np.asarray(radius(share, low, high, reports=reports)),
+            influence=np.asarray(influence(share, low, high, reports=reports)),
         )
 
     def _supporting(self, counts: NDArray[np.int64]) -> tuple[NDArray[Any], NDArray[Any]]:

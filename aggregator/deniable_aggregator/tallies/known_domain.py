@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from deniable_aggregator.statistics.support_counts import Shares
+    from deniable_aggregator.statistics.support_counts import ItemShares
     from deniable_aggregator.tallies.oracle import OracleTally
     from deniable_shared.spec import Spec
 
@@ -54,7 +54,7 @@ class KnownTally(ShareTally):
         """What the oracle counted."""
         return int(self._oracle.reports(counts[None])[0])
 
-    def shares(self, counts: NDArray[np.int64], items: Sequence[str]) -> Shares:
+    def shares(self, counts: NDArray[np.int64], items: Sequence[str]) -> ItemShares:
         """The shares of some of the items."""
         unknown = [item for item in items if item not in self._position]
         if unknown:
@@ -62,7 +62,7 @@ class KnownTally(ShareTally):
                 "candidates", f"items of {self.spec.name}: {', '.join(self._position)}", unknown[0]
             )
         chosen = np.fromiter((self._position[item] for item in items), np.int64, len(items))
-        return self._oracle.shares(counts[None]).of(chosen)
+        return self._oracle.shares(counts[None]).take(chosen)
 
     def _checked(self, payload: bytes) -> NDArray[np.void]:
         self._check_width(payload)

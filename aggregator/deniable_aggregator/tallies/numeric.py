@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
-from deniable_aggregator.statistics.influence import radius
+from deniable_aggregator.statistics.influence import influence
 from deniable_aggregator.tallies.base import Tally, parts
 from deniable_shared.errors import WireError
 
@@ -101,7 +101,7 @@ class NumberTally(OutcomeTally):
         mean = float(counts @ values) / reports
         squares = float(counts @ (values - mean) ** 2)
         noise = self._mechanism.variance(min(max(mean, 0.0), 1.0), 1)
-        moved = radius(mean, float(values.min()), float(values.max()), reports=reports)
+        moved = influence(mean, float(values.min()), float(values.max()), reports=reports)
         return Mean(mean, (squares + noise) / reports**2, float(moved))
 
     @cached_property

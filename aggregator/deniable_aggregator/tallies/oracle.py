@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 import numpy as np
 
 from deniable_aggregator.kernels.bit_sums import bit_sums
-from deniable_aggregator.statistics.influence import support_radius
-from deniable_aggregator.statistics.support_counts import Counted, Shares
+from deniable_aggregator.statistics.influence import support_influence
+from deniable_aggregator.statistics.support_counts import ItemShares, SupportCounts
 from deniable_shared.errors import WireError
 from deniable_shared.mechanisms.base import BitsOracle, IndexOracle, Oracle
 
@@ -72,7 +72,7 @@ class OracleTally(ABC, Generic[AnyOracle]):
     def supporting(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
         """How many of each group's reports support each item: int64, (groups, size)."""
 
-    def shares(self, counts: NDArray[np.int64]) -> Shares:
+    def shares(self, counts: NDArray[np.int64]) -> ItemShares:
         """The shares of all items in one group: the support lemma.
 
         Args:
@@ -82,7 +82,7 @@ class OracleTally(ABC, Generic[AnyOracle]):
         return supported_shares(supporting, int(self.reports(counts)[0]), self.oracle)
 
 
-def supported_shares(supporting: NDArray[Any], reports: int, mechanism: Any) -> Shares:
+def supported_shares(supporting: NDArray[Any], reports: int, mechanism: Any) -> ItemShares:
     """The support lemma for arrays.
 
     Args:
@@ -94,9 +94,9 @@ def supported_shares(supporting: NDArray[Any], reports: int, mechanism: Any) -> 
     share = np.asarray(support.share(supporting, reports), np.float64)
     variance = np.asarray(support.variance(np.clip(share, 0.0, 1.0), reports))
     null_variance = np.full(share.shape, support.variance(0.0, reports))
-    counted = Counted(np.asarray(supporting, np.int64), reports, support)
-    moved = np.asarray(support_radius(share, support, reports=reports))
-    return Shares(share, variance, null_variance, counted, radius=moved)
+    counted = SupportCounts(np.asarray(supporting, np.int64), reports, support)
+    moved = np.asarray(support_influence(share, support, reports=reports))
+    return ItemShares(share, variance, null_variance, counted, influence=moved)
 
 
 class IndexTally(OracleTally[IndexOracle]):

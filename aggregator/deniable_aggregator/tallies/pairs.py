@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
-from deniable_aggregator.statistics.influence import spread_radius
-from deniable_aggregator.statistics.support_counts import Shares
+from deniable_aggregator.statistics.influence import allocated_influence
+from deniable_aggregator.statistics.support_counts import ItemShares
 from deniable_aggregator.tallies.base import ShareTally
 from deniable_aggregator.tallies.numeric import OutcomeTally
 from deniable_shared.errors import ParameterError
@@ -43,7 +43,7 @@ class SampledCoefficientsTally(OutcomeTally, ShareTally):
         self._places = {item: place for place, item in enumerate(spec.items)}
         self._numbers, self._signs = np.hsplit(np.array(terms), 2)
 
-    def shares(self, counts: NDArray[np.int64], items: Sequence[str]) -> Shares:
+    def shares(self, counts: NDArray[np.int64], items: Sequence[str]) -> ItemShares:
         """Marginals from coefficients: a signed sum, halved for each flag.
 
         Given how many reports each coefficient has, the variance is exact: that of the lies,
@@ -79,14 +79,16 @@ class SampledCoefficientsTally(OutcomeTally, ShareTally):
         largest = 1 / (self._mechanism.inner.support.p - self._mechanism.inner.support.q)
         asked = counts.reshape(-1, 2).sum(axis=1).astype(np.float64)[numbers]
         moved = [
-            spread_radius(np.where(signs, largest - end * means, 0.0), asked, self.reports(counts))
+            allocated_influence(
+                np.where(signs, largest - end * means, 0.0), asked, self.reports(counts)
+            )
             for end in (1, -1)
         ]
-        return Shares(
+        return ItemShares(
             share=(1 + means.sum(axis=1)) / cells,
             variance=(noise + asking - 2 * covariance) / cells**2,
             null_variance=(noise + absent) / cells**2,
-            radius=np.maximum(*moved) / cells,
+            influence=np.maximum(*moved) / cells,
         )
 
     def _coefficients(

@@ -8,8 +8,8 @@ import numpy as np
 from scipy import linalg, sparse
 
 from deniable_aggregator.kernels import hashing
-from deniable_aggregator.statistics.influence import radius
-from deniable_aggregator.statistics.support_counts import Shares
+from deniable_aggregator.statistics.influence import influence
+from deniable_aggregator.statistics.support_counts import ItemShares
 from deniable_aggregator.tallies.grouped import GroupedTally
 from deniable_aggregator.tallies.oracle import BitsTally
 from deniable_shared.errors import ParameterError
@@ -44,7 +44,7 @@ class RapporTally(GroupedTally):
 
     def shares(
         self, counts: NDArray[np.int64], items: Sequence[str], repeated: float = 0.0
-    ) -> Shares:
+    ) -> ItemShares:
         """Regression of the debiased bits on the candidates' filters.
 
         Standard errors come from the exact variance of the bits at the fitted shares, widened
@@ -84,7 +84,7 @@ class RapporTally(GroupedTally):
         variance = np.diag(covariance)
         share = fitted_shares[:-1]
         moved = _radius(share, inverse[:-1], weighted, support, int(reports.sum()))
-        return Shares(share, variance, variance, covariance=covariance, radius=moved)
+        return ItemShares(share, variance, variance, covariance=covariance, influence=moved)
 
     def _design(self, items: Sequence[str], cohorts: NDArray[np.int64]) -> Any:
         """Sparse float64, (cohorts x bits, items + 1): which items set which bit, and ones."""
@@ -124,4 +124,4 @@ def _radius(
         above, below = weights.clip(min=0).sum(axis=1), weights.clip(max=0).sum(axis=1)
         low[chunk] = above * ends[0] + below * ends[1]
         high[chunk] = above * ends[1] + below * ends[0]
-    return np.asarray(radius(share, low, high, reports=reports))
+    return np.asarray(influence(share, low, high, reports=reports))

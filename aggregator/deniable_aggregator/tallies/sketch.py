@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from deniable_aggregator.statistics.support_counts import Shares
+    from deniable_aggregator.statistics.support_counts import ItemShares
     from deniable_aggregator.tallies.oracle import OracleTally
     from deniable_shared.mechanisms import Sketch
     from deniable_shared.spec import Spec
@@ -36,7 +36,7 @@ class SketchTally(GroupedTally):
         self._mechanism = cast("Sketch", spec.mechanism)
         super().__init__(spec, self._mechanism.rows, inner)
 
-    def shares(self, counts: NDArray[np.int64], items: Sequence[str]) -> Shares:
+    def shares(self, counts: NDArray[np.int64], items: Sequence[str]) -> ItemShares:
         """The shares of any strings; cost grows linearly with candidates times rows.
 
         The variance has, besides noise and sampled collisions, the error of this one hash family.
@@ -47,11 +47,15 @@ class SketchTally(GroupedTally):
         total = int(reports.sum())
         found = supported_shares(self._sums(supporting, items), total, self._mechanism)
         family = self._mechanism.family_variance(self._second_moment(reports, supporting))
-        counted = None if found.counted is None else found.counted._replace(family=family)
+        counted = (
+            None
+            if found.support_counts is None
+            else found.support_counts._replace(family_variance=family)
+        )
         return found._replace(
             variance=found.variance + family,
             null_variance=found.null_variance + family,
-            counted=counted,
+            support_counts=counted,
         )
 
     def _sums(self, supporting: NDArray[np.int64], items: Sequence[str]) -> NDArray[np.int64]:

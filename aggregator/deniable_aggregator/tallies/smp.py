@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from deniable_aggregator.statistics.influence import concentrated
-from deniable_aggregator.statistics.support_counts import Shares
+from deniable_aggregator.statistics.influence import concentrate
+from deniable_aggregator.statistics.support_counts import ItemShares
 from deniable_aggregator.tallies.base import ShareTally, parts
 from deniable_shared.attributes import single_items
 from deniable_shared.errors import ParameterError, WireError
@@ -73,7 +73,7 @@ class SampledAttributeTally(ShareTally):
         numbers = self._find(items)[:, 0]
         return [np.flatnonzero(numbers == number) for number in np.unique(numbers)]
 
-    def shares(self, counts: NDArray[np.int64], items: Sequence[str]) -> Shares:
+    def shares(self, counts: NDArray[np.int64], items: Sequence[str]) -> ItemShares:
         """The oracle's estimates from the n_j reports on an attribute, for all n devices.
 
         The variance is exact given n_j: the oracle's, and f (1 - f) (n - n_j) / (n_j (n - 1)) for
@@ -97,10 +97,10 @@ class SampledAttributeTally(ShareTally):
             variance[here] = found.variance + truth * (1 - truth) * unasked
             null_variance[here] = found.null_variance
             if found.radius is not None:
-                moved[here] = concentrated(found.radius, reports[number], total)
+                moved[here] = concentrate(found.radius, reports[number], total)
             if numbers.size == 1 and found.counted is not None:
                 counted = found.counted._replace(sampled=True)
-        return Shares(share, variance, null_variance, counted, radius=moved)
+        return ItemShares(share, variance, null_variance, counted, influence=moved)
 
     def _find(self, items: Sequence[str]) -> NDArray[np.int64]:
         """The attribute of each item, and its index there: int64, (items, 2)."""

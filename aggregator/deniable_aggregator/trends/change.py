@@ -10,7 +10,7 @@ import numpy as np
 
 from deniable_aggregator.estimation.results import described
 from deniable_aggregator.estimation.shares import FLAG, combination_of, default_items
-from deniable_aggregator.statistics.intervals import DEFAULT_LEVEL, Correction, alpha_of
+from deniable_aggregator.statistics.intervals import DEFAULT_LEVEL, Correction, alpha_per_interval
 from deniable_aggregator.tallies import with_reports
 from deniable_aggregator.trends.comparison import adjusted, means, shares, sum_change
 from deniable_aggregator.trends.influence import POISONING_OF_CHANGES
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from deniable_aggregator.estimation.combination import About
     from deniable_aggregator.estimation.inputs import Gathered
-    from deniable_aggregator.statistics.intervals import Interval
+    from deniable_aggregator.statistics.intervals import IntervalKind
     from deniable_aggregator.trends.series import Span
 
 ALPHA: Final = 0.05
@@ -105,7 +105,7 @@ class Change:
     apart: Apart
     type: str | None
     about: About
-    interval: Interval
+    interval: IntervalKind
     level: float
     correction: Correction
     gathered: tuple[Gathered, Gathered]
@@ -195,7 +195,7 @@ def change(
     items: Sequence[str] | None = None,
     *,
     about: About = "devices",
-    interval: Interval | None = None,
+    interval: IntervalKind | None = None,
     correction: Correction = "bh",
     level: float = DEFAULT_LEVEL,
     top: int | None = None,
@@ -240,7 +240,9 @@ def change(
     if not numeric:
         both, apart = _asked(before, after, add if items is None else items, about)
     interval = interval or ("item" if top is None else "selected")
-    alpha = alpha_of(interval, level=level, asked=len(both), shown=min(top or len(both), len(both)))
+    alpha = alpha_per_interval(
+        interval, level=level, asked=len(both), shown=min(top or len(both), len(both))
+    )
     found = (
         means(before, after, kind, alpha) if numeric else shares(before, after, both, about, alpha)
     )

@@ -13,9 +13,14 @@ from deniable_aggregator.estimation.distributions import estimate_distribution
 from deniable_aggregator.estimation.means import estimate_mean, mean_covariance, mean_parts
 from deniable_aggregator.estimation.options import Options
 from deniable_aggregator.estimation.shares import combination_of, estimate
-from deniable_aggregator.statistics.binomial import too_few
-from deniable_aggregator.statistics.intervals import DEFAULT_LEVEL, Correction, z_of, z_value
-from deniable_aggregator.statistics.repeated_reports import met_apart
+from deniable_aggregator.statistics.binomial import is_small_count
+from deniable_aggregator.statistics.intervals import (
+    DEFAULT_LEVEL,
+    Correction,
+    z_for_alpha,
+    z_for_level,
+)
+from deniable_aggregator.statistics.repeated_reports import shared_pairs_across_specs
 from deniable_aggregator.tallies import with_reports
 from deniable_aggregator.trends.influence import moves, radius_of_changes
 
@@ -27,7 +32,7 @@ if TYPE_CHECKING:
     from deniable_aggregator.estimation.combination import About, Combination, Part
     from deniable_aggregator.estimation.inputs import Gathered
     from deniable_aggregator.estimation.subset_shares import Sum
-    from deniable_aggregator.tallies import Counted
+    from deniable_aggregator.tallies import SupportCounts
 
 LEAST_ERROR: Final = 1e-15
 """That of rounding: a whole domain has a share of 1, without any noise."""
@@ -159,7 +164,7 @@ def _shared(
         zip(other.parts, np.nan_to_num(other.weights), strict=True),
     ):
         common, family = _in_common(mine, theirs, low, high, one.about)
-        pairs = met_apart(mine.periods or {}, theirs.periods or {})
+        pairs = shared_pairs_across_specs(mine.periods or {}, theirs.periods or {})
         covariance = common * pairs / (mine.reports * theirs.reports) + family
         weights = weight[first] * factor[second]
         total += np.where(weights > 0, weights * covariance, 0.0)
@@ -178,9 +183,9 @@ def _in_common(mine: Part, theirs: Part, low: Any, high: Any, about: About) -> t
             common = low * permanent.variance(1.0, 1) + (1 - high) * permanent.variance(0.0, 1)
         elif mine.spec.mechanism.epsilon_permanent is not None:
             common = np.full_like(low, np.nan)
-        pair = mine.shares.counted, theirs.shares.counted
+        pair = mine.shares.support_counts, theirs.shares.support_counts
         if pair[0] is not None and pair[1] is not None:
-            family = min(pair[0].family, pair[1].family)
+            family = min(pair[0].family_variance, pair[1].family_variance)
     return common + (low - low * high if about == "population" else 0.0), family
 
 
@@ -198,7 +203,7 @@ def _fisher(
     if len(one.parts) != 1 or len(other.parts) != 1:
         return None
     (mine,), (theirs,) = one.parts, other.parts
-    before, after = mine.shares.counted, theirs.shares.counted
+    before, after = mine.shares.support_counts, theirs.shares.support_counts
     if mine.spec != theirs.spec or mine.repeats.extra or theirs.repeats.extra:
         return None
     if before is None or after is None or not (_few(before) or _few(after)):
@@ -213,8 +218,8 @@ def _fisher(
     return np.asarray(np.minimum(2 * tail, 1.0))
 
 
-def _few(counted: Counted) -> bool:
-    return too_few(counted, 0.05)
+def _few(counted: SupportCounts) -> bool:
+    return is_small_count(counted, 0.05)
 
 
 def means(before: Gathered, after: Gathered, kind: str, alpha: float) -> dict[str, Any]:
@@ -238,7 +243,7 @@ def means(before: Gathered, after: Gathered, kind: str, alpha: float) -> dict[st
             mean = histogram.mean
             values.append(mean.value)
             radii.append(histogram.radii.mean)
-            variances.append(((mean.high - mean.low) / (2 * z_value(DEFAULT_LEVEL))) ** 2)
+            variances.append(((mean.high - mean.low) / (2 * z_for_level(DEFAULT_LEVEL))) ** 2)
     common = math.nan
     if kind == "number":
         parts = [mean_parts(with_reports(each.tallies)) for each in (before, after)]
@@ -250,8 +255,8 @@ def means(before: Gathered, after: Gathered, kind: str, alpha: float) -> dict[st
         "after": values[1],
         "standard_error": error,
         "same_devices": same,
-        "low": difference - z_of(alpha) * error,
-        "high": difference + z_of(alpha) * error,
+        "low": difference - z_for_alpha(alpha) * error,
+        "high": difference + z_for_alpha(alpha) * error,
         "p_value": float(2 * special.ndtr(-abs(difference) / error)),
         "radius": sum(radii),
     }

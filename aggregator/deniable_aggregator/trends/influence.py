@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
-from deniable_aggregator.statistics.influence import FAKES
+from deniable_aggregator.statistics.influence import FORGED_SHARE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from deniable_aggregator.estimation.combination import Combination
 
 POISONING_OF_CHANGES: Final[Mapping[str, Any]] = {
-    "fakes": FAKES,
+    "fakes": FORGED_SHARE,
     "meaning": (
         f"poisoning_radius is how far fake reports could move the change beside it, up or down, if "
-        f"they came on top of those counted until they were {FAKES:.0%} of all in either period, "
+        f"they came on top of those counted until they were {FORGED_SHARE:.0%} of all in either period, "
         "each made to move it most: up in the one period and down in the other. No interval and no "
         "test allows for it"
     ),
@@ -65,8 +65,8 @@ def moves(combined: Combination, chosen: NDArray[np.int64]) -> Moves:
     """
     up, down = np.zeros(combined.share.size), np.zeros(combined.share.size)
     for part, weights in zip(combined.parts, combined.weights, strict=True):
-        share, counted, mine = part.shares.share, part.shares.counted, part.known
-        radius: Any = part.shares.radius
+        share, counted, mine = part.shares.share, part.shares.support_counts, part.known
+        radius: Any = part.shares.influence
         above = below = np.ones(share.size)
         if counted is not None:
             gap = counted.support.p - counted.support.q

@@ -11,7 +11,7 @@ from deniable_aggregator.estimation.means import MeanEstimate, estimate_mean
 from deniable_aggregator.estimation.options import Options
 from deniable_aggregator.estimation.results import described
 from deniable_aggregator.estimation.shares import FLAG, default_items, estimate
-from deniable_aggregator.statistics.intervals import DEFAULT_LEVEL, alpha_of
+from deniable_aggregator.statistics.intervals import DEFAULT_LEVEL, alpha_per_interval
 from deniable_shared.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from deniable_aggregator.estimation.combination import About
     from deniable_aggregator.estimation.inputs import Gathered
     from deniable_aggregator.estimation.results import Estimate
-    from deniable_aggregator.statistics.intervals import Interval
+    from deniable_aggregator.statistics.intervals import IntervalKind
     from deniable_shared.spec import Spec
 
     Answer = Estimate | MeanEstimate | DistributionEstimate
@@ -73,7 +73,7 @@ class Series:
     metric: str
     by: By
     about: About
-    interval: Interval
+    interval: IntervalKind
     level: float
     asked: int | None
     points: tuple[tuple[Span, Answer | None], ...]
@@ -151,7 +151,7 @@ def series(
     *,
     by: By = "day",
     about: About = "devices",
-    interval: Interval | None = None,
+    interval: IntervalKind | None = None,
     level: float = DEFAULT_LEVEL,
     top: int | None = None,
     add: Sequence[str] | None = None,
@@ -188,7 +188,7 @@ def series(
     if interval == "simultaneous":
         alpha /= len(periods)
     elif asked is not None:
-        alpha = alpha_of(interval, level=level, asked=asked, shown=len(items or ()))
+        alpha = alpha_per_interval(interval, level=level, asked=asked, shown=len(items or ()))
     points: list[tuple[Span, Answer | None]] = []
     types: set[str] = set()
     unknown = set(items or ())

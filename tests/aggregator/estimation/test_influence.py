@@ -14,7 +14,7 @@ from deniable_aggregator.estimation.means import estimate_mean
 from deniable_aggregator.estimation.options import Options
 from deniable_aggregator.estimation.segments import within
 from deniable_aggregator.estimation.shares import estimate
-from deniable_aggregator.statistics.influence import spread_radius
+from deniable_aggregator.statistics.influence import allocated_influence
 from deniable_aggregator.statistics.reconstruction import channel
 from deniable_aggregator.tallies import tally_for
 from deniable_aggregator.trends.change import change
@@ -374,7 +374,7 @@ def test_where_fakes_could_empty_a_segment_its_shares_can_be_anything():
 
 def test_an_item_that_no_average_is_of_cannot_be_moved():
     gains, about = np.array([[3.0, 2.0], [0.0, 0.0]]), np.full((2, 2), 10.0)
-    moved = spread_radius(gains, about, 2_000)
+    moved = allocated_influence(gains, about, 2_000)
     assert moved[0] > 0
     assert moved[1] == 0
 

@@ -7,18 +7,18 @@ import pytest
 from scipy import stats
 
 from deniable_aggregator.statistics.binomial import (
-    device_limits,
+    clopper_pearson_limits,
+    finite_population_limits,
+    is_small_count,
     null_scores,
-    population_limits,
-    too_few,
 )
-from deniable_aggregator.statistics.intervals import z_of
-from deniable_aggregator.tallies import Counted
+from deniable_aggregator.statistics.intervals import z_for_alpha
+from deniable_aggregator.tallies import SupportCounts
 from deniable_shared.mechanisms import GeneralizedRandomizedResponse, OptimizedUnaryEncoding
 
 REPORTS = 150
 SUPPORT = GeneralizedRandomizedResponse.for_epsilon(100, Fraction(4)).support
-EVERY_COUNT = Counted(np.arange(REPORTS + 1), REPORTS, SUPPORT)
+EVERY_COUNT = SupportCounts(np.arange(REPORTS + 1), REPORTS, SUPPORT)
 """Everything that can be counted; an absent item has one supporter on average."""
 
 
@@ -33,7 +33,7 @@ def chances(holders):
 def normal_limits(alpha):
     share = SUPPORT.share(EVERY_COUNT.supporting, REPORTS)
     error = np.sqrt(SUPPORT.variance(np.clip(share, 0, 1), REPORTS))
-    return share - z_of(alpha) * error, share + z_of(alpha) * error
+    return share - z_for_alpha(alpha) * error, share + z_for_alpha(alpha) * error
 
 
 def coverage(limits, truth, probabilities):
@@ -44,7 +44,7 @@ def coverage(limits, truth, probabilities):
 @pytest.mark.parametrize("alpha", [0.2, 0.05, 0.001])
 def test_exact_intervals_of_these_devices_cover_for_every_truth(alpha):
     """Coverage is computed, not simulated."""
-    limits = device_limits(EVERY_COUNT, alpha)
+    limits = finite_population_limits(EVERY_COUNT, alpha)
     covered = [coverage(limits, h / REPORTS, chances(h)) for h in range(0, REPORTS + 1, 5)]
     assert min(covered) >= 1 - alpha
     assert np.mean(covered) < 1 - alpha / 3  # and they are not just wide
@@ -52,7 +52,7 @@ def test_exact_intervals_of_these_devices_cover_for_every_truth(alpha):
 
 @pytest.mark.parametrize("alpha", [0.2, 0.05, 0.001])
 def test_exact_intervals_of_the_population_cover_for_every_truth(alpha):
-    limits = population_limits(EVERY_COUNT, alpha)
+    limits = clopper_pearson_limits(EVERY_COUNT, alpha)
     numbers = np.arange(REPORTS + 1)
     covered = []
     for share in np.linspace(0, 1, 61):
@@ -63,14 +63,14 @@ def test_exact_intervals_of_the_population_cover_for_every_truth(alpha):
 
 
 def test_normal_intervals_fail_where_few_reports_are_expected():
-    assert too_few(EVERY_COUNT, 0.05)
+    assert is_small_count(EVERY_COUNT, 0.05)
     for alpha, covered in ((0.05, 0.86), (0.001, 0.97)):
         limits = normal_limits(alpha)
         assert min(coverage(limits, h / REPORTS, chances(h)) for h in range(40)) < covered
 
 
 def test_clopper_and_pearson_agree_with_their_definition():
-    low, high = population_limits(EVERY_COUNT, 0.05)
+    low, high = clopper_pearson_limits(EVERY_COUNT, 0.05)
     for count in (0, 1, 7, 75, 149, 150):
         interval = stats.binomtest(count, REPORTS).proportion_ci(0.95, "exact")
         for found, expected in ((low, interval.low), (high, interval.high)):
@@ -82,16 +82,16 @@ def test_clopper_and_pearson_agree_with_their_definition():
 def test_intervals_of_these_devices_are_the_shorter_ones():
     own, drawn = (
         limits(EVERY_COUNT, 0.05)[1] - limits(EVERY_COUNT, 0.05)[0]
-        for limits in (device_limits, population_limits)
+        for limits in (finite_population_limits, clopper_pearson_limits)
     )
     assert (own[10:40] < drawn[10:40]).all()
 
 
 def test_a_threshold_for_many_items_at_once_asks_for_more():
-    counted = Counted(np.array([10]), 4_000, SUPPORT)
+    counted = SupportCounts(np.array([10]), 4_000, SUPPORT)
     assert counted.reports * SUPPORT.q > 20
-    assert not too_few(counted, 0.05)
-    assert too_few(counted, 0.05 / 1_000)
+    assert not is_small_count(counted, 0.05)
+    assert is_small_count(counted, 0.05 / 1_000)
 
 
 def test_an_absent_item_is_found_no_more_often_than_stated():
@@ -105,7 +105,7 @@ def test_an_absent_item_is_found_no_more_often_than_stated():
 
 
 def test_scores_of_large_counts_are_the_normal_ones():
-    counted = Counted(np.arange(490_000, 512_000, 500), 1_000_000, SUPPORT)._replace(
+    counted = SupportCounts(np.arange(490_000, 512_000, 500), 1_000_000, SUPPORT)._replace(
         support=OptimizedUnaryEncoding.for_epsilon(100, Fraction(1, 100)).support
     )
     share = counted.support.share(counted.supporting, counted.reports)

@@ -4,34 +4,39 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from deniable_aggregator.statistics.intervals import alpha_of, detect, z_of, z_value
+from deniable_aggregator.statistics.intervals import (
+    alpha_per_interval,
+    detect,
+    z_for_alpha,
+    z_for_level,
+)
 from deniable_shared.errors import ParameterError
 
 
 def test_the_usual_levels_have_the_usual_widths():
-    assert z_of(0.05) == pytest.approx(1.959964)
-    assert z_value(0.95) == pytest.approx(1.959964)
-    assert z_of(0.01) == pytest.approx(2.575829)
+    assert z_for_alpha(0.05) == pytest.approx(1.959964)
+    assert z_for_level(0.95) == pytest.approx(1.959964)
+    assert z_for_alpha(0.01) == pytest.approx(2.575829)
 
 
 def test_each_kind_of_interval_spends_its_alpha_as_defined():
     counts = {"level": 0.95, "asked": 500, "shown": 20}
-    assert alpha_of("item", **counts) == pytest.approx(0.05)
-    assert alpha_of("simultaneous", **counts) == pytest.approx(0.05 / 500)
-    assert alpha_of("selected", **counts) == pytest.approx(0.05 * 20 / 500)
+    assert alpha_per_interval("item", **counts) == pytest.approx(0.05)
+    assert alpha_per_interval("simultaneous", **counts) == pytest.approx(0.05 / 500)
+    assert alpha_per_interval("selected", **counts) == pytest.approx(0.05 * 20 / 500)
 
 
 @pytest.mark.parametrize("level", [0, 1, -1, float("nan"), float("inf")])
 def test_a_level_outside_its_range_is_refused(level):
     with pytest.raises(ParameterError, match="level must be between 0 and 1"):
-        alpha_of("item", level=level, asked=1, shown=1)
+        alpha_per_interval("item", level=level, asked=1, shown=1)
     with pytest.raises(ParameterError, match="level must be between 0 and 1"):
-        z_value(level)
+        z_for_level(level)
 
 
 def test_an_unknown_kind_of_interval_is_refused():
     with pytest.raises(ParameterError, match="interval must be one of item, simultaneous, sel"):
-        alpha_of("bayes", level=0.95, asked=1, shown=1)
+        alpha_per_interval("bayes", level=0.95, asked=1, shown=1)
 
 
 @pytest.mark.parametrize("correction", ["bh", "bonferroni"])

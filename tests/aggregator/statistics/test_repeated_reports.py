@@ -10,17 +10,17 @@ import numpy as np
 import pytest
 
 from deniable.randomizers import randomizer_for
-from deniable_aggregator.estimation.covariance import permanent_together, together
+from deniable_aggregator.estimation.covariance import pair_support, permanent_pair_support
 from deniable_aggregator.estimation.distributions import estimate_distribution
 from deniable_aggregator.estimation.means import estimate_mean
 from deniable_aggregator.estimation.options import Options
 from deniable_aggregator.estimation.shares import estimate
 from deniable_aggregator.statistics.repeated_reports import (
-    by_period,
-    met,
-    met_apart,
     permanent_support,
     repeats_of,
+    reports_by_period,
+    shared_pairs,
+    shared_pairs_across_specs,
 )
 from deniable_aggregator.tallies import tally_for
 from deniable_shared.mechanisms import (
@@ -189,21 +189,23 @@ def test_two_specs_that_the_same_devices_used_one_after_the_other_are_no_larger_
     [({1: 3, 2: 10, 3: 5}, {2: 4, 3: 7}), ({5: 1}, {5: 9}), ({1: 2, 2: 2}, {})],
 )
 def test_pairs_of_reports_are_those_of_nested_devices(counts, others):
-    assert met(counts, counts) == sum(map(min, itertools.product(counts.values(), repeat=2)))
+    assert shared_pairs(counts, counts) == sum(
+        map(min, itertools.product(counts.values(), repeat=2))
+    )
     everything = sum(map(min, itertools.product(counts.values(), others.values())))
-    assert met(counts, others) == met(others, counts) == everything
+    assert shared_pairs(counts, others) == shared_pairs(others, counts) == everything
     same = sum(min(counts[period], others[period]) for period in counts.keys() & others.keys())
-    assert met_apart(counts, others) == everything - same
+    assert shared_pairs_across_specs(counts, others) == everything - same
 
 
 def test_a_metric_of_a_week_has_one_period_in_seven_days():
     weekly = replace(spec_of("grr", 3, 1), every="week")
     monday = 4  # 1970-01-05
     epochs = {monday + day: 10 for day in range(7)}
-    assert by_period(weekly, epochs) == {1: 70}
-    assert by_period(weekly, {**epochs, monday + 7: 5}) == {1: 70, 2: 5}
-    assert by_period(replace(weekly, every="once"), epochs) == {0: 70}
-    assert repeats_of(weekly, 70, by_period(weekly, epochs)).extra == 0
+    assert reports_by_period(weekly, epochs) == {1: 70}
+    assert reports_by_period(weekly, {**epochs, monday + 7: 5}) == {1: 70, 2: 5}
+    assert reports_by_period(replace(weekly, every="once"), epochs) == {0: 70}
+    assert repeats_of(weekly, 70, reports_by_period(weekly, epochs)).extra == 0
 
 
 def test_a_day_with_few_reports_adds_little():
@@ -216,7 +218,7 @@ def test_without_a_second_round_a_report_would_be_its_permanent_answer(kind):
     mechanism = kind.for_epsilons(5, Fraction(39_999, 10_000), Fraction(4))
     permanent, report = permanent_support(mechanism), mechanism.support
     assert (permanent.p, permanent.q) == pytest.approx((report.p, report.q), rel=1e-3)
-    assert permanent_together(mechanism) == pytest.approx(together(mechanism), rel=1e-3)
+    assert permanent_pair_support(mechanism) == pytest.approx(pair_support(mechanism), rel=1e-3)
 
 
 def test_a_mean_over_six_periods_of_the_same_devices_covers():
