@@ -12,7 +12,7 @@ import numpy as np
 from benchmarks.randomizers import BITS, EPSILON, categories, points, sketch, unary
 from benchmarks.timing import Row, at_least, at_most, rate, seconds
 from deniable_aggregator.estimation.shares import estimate
-from deniable_aggregator.kernels.projective_space import cycle
+from deniable_aggregator.kernels.projective_space import singer_cycle
 from deniable_aggregator.tallies import oracle_tally_for, tally_for
 from deniable_shared.mechanisms import ProjectiveGeometryResponse
 from deniable_shared.mechanisms.base import BitsOracle, IndexOracle
@@ -118,7 +118,7 @@ def pgr_rows() -> list[Row]:
         oracle = ProjectiveGeometryResponse.over(q, t, size, EPSILON)
         name = f"decode pgr, q = {q}, K = {oracle.outcomes:,}"
         found.append(at_most(name, decoding_seconds(oracle, 1), "s", limit))
-    first = seconds(lambda: cycle(149, 4, 1 << 16), rounds=2)
+    first = seconds(lambda: singer_cycle(149, 4, 1 << 16), rounds=2)
     row = ProjectiveGeometryResponse.for_epsilon(BITS, Fraction(2))
     return [
         *found,

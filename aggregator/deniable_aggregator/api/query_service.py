@@ -166,7 +166,7 @@ class Reading:
 
     def looked_at(self, entries: Sequence[Entry], since: date, until: date) -> dict[str, Any]:
         """What is said beside an answer about the health of the days that it is from: JSON data."""
-        return poisoning.brief(
+        return poisoning.summary(
             self._examiner.examine(entries, _epoch(since), _epoch(until), most_cells=EXAMINED_CELLS)
         )
 

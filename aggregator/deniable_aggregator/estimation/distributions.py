@@ -27,7 +27,7 @@ from deniable_aggregator.statistics.reconstruction import (
     reconstruct,
 )
 from deniable_aggregator.statistics.repeated_reports import repeats_of, shared_pairs_across_specs
-from deniable_aggregator.tallies import tally_for, with_reports
+from deniable_aggregator.tallies import nonempty, tally_for
 from deniable_shared.errors import ParameterError
 from deniable_shared.mechanisms import GroupedBins, SquareWave
 
@@ -170,7 +170,7 @@ def estimate_distribution(
     z_for_level(level)
     if method not in RECONSTRUCTIONS:
         raise ParameterError("reconstruction", f"one of {', '.join(RECONSTRUCTIONS)}", method)
-    counted = with_reports(tallies)
+    counted = nonempty(tallies)
     alike = _most_reports(counted)
     if isinstance(alike[0][0].mechanism, GroupedBins):
         method_used, found = "unbiased", _from_bits(alike, level, periods or {})
@@ -263,7 +263,7 @@ def _from_waves(
         mechanisms,
         [counts for _, counts, _ in counted],
         method=method,
-        mean=float(weights @ [mean.radius for mean in means]),
+        mean=float(weights @ [mean.influence for mean in means]),
         quantiles=QUANTILES,
     )
     return _Found(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 from deniable_aggregator.estimation.results import POISONING, described
 from deniable_aggregator.statistics.intervals import DEFAULT_LEVEL, z_for_level
 from deniable_aggregator.statistics.repeated_reports import repeats_of, shared_pairs_across_specs
-from deniable_aggregator.tallies import tally_for, with_reports
+from deniable_aggregator.tallies import nonempty, tally_for
 from deniable_shared.mechanisms import MemoizedOneBitMean, OneBitMean
 
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ def estimate_mean(
         ParameterError: if there is no report, or the level is out of range.
     """
     half_width = z_for_level(level)
-    counted = with_reports(tallies)
+    counted = nonempty(tallies)
     parts = mean_parts(counted)
     mean = sum(part.offset + part.weight * part.found.mean for part in parts)
     error = math.sqrt(mean_variance(parts, periods or {}))
@@ -113,7 +113,7 @@ def estimate_mean(
         level=level,
         reports=sum(reports for _, _, reports in counted),
         specs=tuple((spec, reports) for spec, _, reports in counted),
-        radius=sum(part.weight * part.found.radius for part in parts),
+        radius=sum(part.weight * part.found.influence for part in parts),
     )
 
 

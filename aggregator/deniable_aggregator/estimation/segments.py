@@ -13,7 +13,7 @@ from deniable_aggregator.estimation.results import DETECTION_ALPHA, POISONING, W
 from deniable_aggregator.estimation.shares import combination_of
 from deniable_aggregator.estimation.subset_shares import Sum, add_up, sum_of
 from deniable_aggregator.statistics.intervals import alpha_per_interval, detect, z_for_alpha
-from deniable_aggregator.tallies import with_reports
+from deniable_aggregator.tallies import nonempty
 from deniable_shared.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -173,7 +173,7 @@ def within(tallies: Tallies, segment: str, options: Options, periods: PeriodsByS
     chosen = np.array([own.of.type != "boolean" or value == "true" for value in own.of.domain])
     scores = read.combined.scores[wanted][chosen]
     found = detect(scores, correction=options.correction, alpha=DETECTION_ALPHA)
-    total = sum(int(reports) for _, _, reports in with_reports(tallies))
+    total = sum(int(reports) for _, _, reports in nonempty(tallies))
     reports = sum(part.reports for part in parts)
     return Within(
         metric=own.of.name,

@@ -16,8 +16,8 @@ from deniable_aggregator.statistics.repeated_reports import repeats_of
 from deniable_aggregator.tallies import (
     RapporTally,
     SampledAttributeTally,
+    nonempty,
     share_tally_for,
-    with_reports,
 )
 from deniable_shared.errors import ParameterError
 
@@ -84,7 +84,7 @@ def estimate(
             in no spec's domain or comes twice, or an option does not fit the metric.
     """
     options = options or Options()
-    specs = [spec for spec, _, _ in with_reports(tallies)]
+    specs = [spec for spec, _, _ in nonempty(tallies)]
     _check_sum(specs, add)
     found = combination_of(tallies, items, options.about, add=add, periods=periods)
     domain, combined, wanted = found.domain, found.combined, found.wanted
@@ -124,7 +124,7 @@ def combination_of(
     Raises:
         ParameterError: as `estimate` does.
     """
-    counted = with_reports(tallies)
+    counted = nonempty(tallies)
     specs = [spec for spec, _, _ in counted]
     asked = _asked(specs, items, add)
     domain = _domain(specs, asked, add)

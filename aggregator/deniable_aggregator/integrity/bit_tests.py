@@ -8,8 +8,12 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 from scipy import special
 
-from deniable_aggregator.integrity.tail_bounds import Rarest, beyond, outside
-from deniable_aggregator.tallies.diagnostics import Pairs, Sizes
+from deniable_aggregator.integrity.tail_bounds import (
+    ExtremeCount,
+    bennett_bound,
+    most_extreme_count,
+)
+from deniable_aggregator.tallies.diagnostics import BitPairCounters, OnesHistogram
 from deniable_shared.mechanisms import GroupedBins, Rappor, Sketch
 
 if TYPE_CHECKING:
@@ -33,7 +37,7 @@ class Expected(NamedTuple):
     high: NDArray[np.float64]
 
 
-def sizes_test(mechanism: Mechanism, counts: NDArray[np.int64]) -> Rarest:
+def ones_histogram_test(mechanism: Mechanism, counts: NDArray[np.int64]) -> ExtremeCount:
     """Whether numbers of ones come as often as they must, whatever devices hold.
 
     Args:
@@ -41,7 +45,7 @@ def sizes_test(mechanism: Mechanism, counts: NDArray[np.int64]) -> Rarest:
         counts: int64, (bins,), as `Sizes` has them.
     """
     expected = _expected(mechanism)
-    return outside(counts, int(counts.sum()), expected.low, expected.high)
+    return most_extreme_count(counts, int(counts.sum()), expected.low, expected.high)
 
 
 @lru_cache(256)
@@ -51,22 +55,25 @@ def _expected(mechanism: Mechanism) -> Expected:
     if isinstance(mechanism, Rappor):
         # A value sets up to `hashes` different bits.
         bits, support, skip = mechanism.bits, mechanism.support, 2
-        laws = [ones_law(bits, own, support) for own in range(1, mechanism.hashes + 1)]
+        laws = [ones_distribution(bits, own, support) for own in range(1, mechanism.hashes + 1)]
     elif isinstance(mechanism, GroupedBins):
         # A group is drawn without looking at the value, whose bin is in it with d / k.
         bits, support, skip = mechanism.buckets, mechanism.support, 2
         asked = bits / mechanism.size
-        laws = [asked * ones_law(bits, 1, support) + (1 - asked) * ones_law(bits, 0, support)]
+        laws = [
+            asked * ones_distribution(bits, 1, support)
+            + (1 - asked) * ones_distribution(bits, 0, support)
+        ]
     else:
         bits, support, skip = mechanism.size, mechanism.support, 0  # type: ignore[attr-defined]
-        laws = [ones_law(bits, 1, support)]
-    sizes = Sizes(bits, support, skip)
+        laws = [ones_distribution(bits, 1, support)]
+    sizes = OnesHistogram(bits, support, skip)
     bins = sizes.bin_of(np.arange(bits + 1))
     binned = np.array([np.bincount(bins, law, minlength=sizes.cells) for law in laws])
     return Expected(binned.min(axis=0), np.minimum(binned.max(axis=0), 1.0))
 
 
-def ones_law(bits: int, own: int, support: Support) -> NDArray[np.float64]:
+def ones_distribution(bits: int, own: int, support: Support) -> NDArray[np.float64]:
     """How probable each number of ones is: float64, (bits + 1,).
 
     Args:
@@ -89,12 +96,12 @@ def _binomial(trials: int, probability: float) -> NDArray[np.float64]:
 
 
 def pairs_test(
-    pairs: Pairs,
+    pairs: BitPairCounters,
     counts: NDArray[np.int64],
     ones: NDArray[np.int64],
     reports: int,
     support: Support,
-) -> Rarest:
+) -> ExtremeCount:
     """Whether runs of bits come together as often as they must, whatever devices hold.
 
     A device has one own bit, so of two different runs at least one has only bits that are ones with
@@ -140,9 +147,9 @@ def pairs_test(
             square.other + held[run] * (square.own - square.other), square.other
         )
         largest[index] = square.largest
-    found = beyond(deviation, variance, largest)
+    found = bennett_bound(deviation, variance, largest)
     index = int(found.argmin())
-    return Rarest(min(1.0, found.size * float(found[index])), index)
+    return ExtremeCount(min(1.0, found.size * float(found[index])), index)
 
 
 class _Square(NamedTuple):
@@ -161,5 +168,7 @@ def _square(length: int, support: Support) -> _Square:
     slope = (own - rest) / (p - q)
     deviation: Any = np.arange(length + 1) - length * q
     term = deviation**2 - slope * deviation - length * rest
-    of_own, of_other = (float(ones_law(length, have, support) @ term**2) for have in (1, 0))
+    of_own, of_other = (
+        float(ones_distribution(length, have, support) @ term**2) for have in (1, 0)
+    )
     return _Square(slope, of_own, of_other, float(np.abs(term).max()))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
-from deniable_aggregator.integrity.checks import Check, checks_of
+from deniable_aggregator.integrity.checks import Check, run_checks
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -42,7 +42,7 @@ class KeyChecks(NamedTuple):
     checks: tuple[Check, ...]
 
 
-class Day(NamedTuple):
+class DayChecks(NamedTuple):
     """The checks of one spec's reports of one day.
 
     Attributes:
@@ -59,21 +59,21 @@ class Day(NamedTuple):
     checks: tuple[Check, ...]
     keys: tuple[KeyChecks, ...]
 
-    def all(self) -> Iterable[Check]:
+    def all_checks(self) -> Iterable[Check]:
         """Every check of the day."""
         yield from self.checks
         for each in self.keys:
             yield from each.checks
 
-    def stand_out(self, limit: float) -> list[str]:
+    def suspicious_keys(self, limit: float) -> list[str]:
         """The keys whose reports fail a check; if the day does and none of them, the oddest one.
 
         Args:
             limit: a check fails below it.
         """
-        least = {each.key: least_p(each.checks) for each in self.keys}
+        least = {each.key: smallest_p(each.checks) for each in self.keys}
         failing = [key for key, p in least.items() if p < limit]
-        if failing or not least or least_p(self.checks) >= limit:
+        if failing or not least or smallest_p(self.checks) >= limit:
             return failing
         return [min(least, key=least.__getitem__)]
 
@@ -87,23 +87,23 @@ class Examination:
         left_out: how many of those there are that were not looked at, to keep the work bounded.
     """
 
-    days: tuple[Day, ...]
-    left_out: int
+    days: tuple[DayChecks, ...]
+    days_left_out: int
 
     @property
-    def made(self) -> int:
+    def checks_made(self) -> int:
         """How many checks were made."""
-        return sum(check.p is not None for day in self.days for check in day.all())
+        return sum(check.p is not None for day in self.days for check in day.all_checks())
 
     @property
     def limit(self) -> float:
         """The p-value below which a check fails, corrected for how many were made."""
-        return min(ALARM_P, FAMILY_P / max(self.made, 1))
+        return min(ALARM_P, FAMILY_P / max(self.checks_made, 1))
 
     @property
-    def failing(self) -> list[Day]:
+    def failing_days(self) -> list[DayChecks]:
         """The days of which a check fails."""
-        return [day for day in self.days if least_p(day.all()) < self.limit]
+        return [day for day in self.days if smallest_p(day.all_checks()) < self.limit]
 
 
 class Examiner:
@@ -116,7 +116,9 @@ class Examiner:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._lock = threading.Lock()
-        self._known: OrderedDict[tuple[bytes, int], tuple[Mapping[str, int], Day]] = OrderedDict()
+        self._known: OrderedDict[tuple[bytes, int], tuple[Mapping[str, int], DayChecks]] = (
+            OrderedDict()
+        )
         self._remembered_slices = 0
 
     def examine(
@@ -136,7 +138,7 @@ class Examiner:
             slices = self._store.tallies.reports_by_day_and_key(entry.spec.digest, since, until)
             wanted += ((epoch, entry, keys) for epoch, keys in slices.items())
         wanted.sort(key=lambda each: (-each[0], each[1].spec.digest))
-        days: list[Day] = []
+        days: list[DayChecks] = []
         left = most_cells
         for epoch, entry, keys in wanted:
             name = entry.spec.digest, epoch
@@ -150,7 +152,7 @@ class Examiner:
             days.append(day)
         return Examination(tuple(days), len(wanted) - len(days))
 
-    def _day(self, entry: Entry, epoch: int) -> Day:
+    def _day(self, entry: Entry, epoch: int) -> DayChecks:
         tally, spec = entry.tally, entry.spec
         total, reports = np.zeros(tally.stored_cells, np.int64), 0
         keys = []
@@ -158,14 +160,14 @@ class Examiner:
             if each.sum.reports > 0:
                 total += each.sum.cells
                 reports += each.sum.reports
-                checks = tuple(checks_of(tally, each.sum.cells, each.sum.reports))
+                checks = tuple(run_checks(tally, each.sum.cells, each.sum.reports))
                 keys.append(KeyChecks(each.key, each.sum.reports, checks))
         if len(keys) == 1:  # there is nothing to tell apart
-            return Day(spec, epoch, reports, keys[0].checks, ())
-        checks = tuple(checks_of(tally, total, reports)) if reports else ()
-        return Day(spec, epoch, reports, checks, tuple(keys))
+            return DayChecks(spec, epoch, reports, keys[0].checks, ())
+        checks = tuple(run_checks(tally, total, reports)) if reports else ()
+        return DayChecks(spec, epoch, reports, checks, tuple(keys))
 
-    def _remembered(self, name: tuple[bytes, int], keys: Mapping[str, int]) -> Day | None:
+    def _remembered(self, name: tuple[bytes, int], keys: Mapping[str, int]) -> DayChecks | None:
         with self._lock:
             counted, day = self._known.get(name, ({}, None))
             if counted != keys:
@@ -173,7 +175,7 @@ class Examiner:
             self._known.move_to_end(name)
             return day
 
-    def _remember(self, name: tuple[bytes, int], keys: Mapping[str, int], day: Day) -> None:
+    def _remember(self, name: tuple[bytes, int], keys: Mapping[str, int], day: DayChecks) -> None:
         with self._lock:
             self._forget(name)
             self._known[name] = keys, day
@@ -187,6 +189,6 @@ class Examiner:
             self._remembered_slices -= 1 + len(keys)
 
 
-def least_p(checks: Iterable[Check]) -> float:
+def smallest_p(checks: Iterable[Check]) -> float:
     """The smallest p-value, 1 if there is none."""
     return min((check.p for check in checks if check.p is not None), default=1.0)

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 from deniable_aggregator import dates as dates_module
 from deniable_aggregator.integrity.checks import MEANINGS
-from deniable_aggregator.integrity.examiner import FAMILY_P, least_p
+from deniable_aggregator.integrity.examiner import FAMILY_P, smallest_p
 
 if TYPE_CHECKING:
     from deniable_aggregator.integrity.checks import Check
-    from deniable_aggregator.integrity.examiner import Day, Examination, KeyChecks
+    from deniable_aggregator.integrity.examiner import DayChecks, Examination, KeyChecks
 
 OK: Final = "ok"
 SUSPICIOUS: Final = "suspicious"
@@ -27,17 +27,17 @@ INVISIBLE: Final = (
 
 def verdict(examination: Examination) -> str:
     """One word for all of it."""
-    if examination.failing:
+    if examination.failing_days:
         return SUSPICIOUS
-    return OK if examination.made else UNKNOWN
+    return OK if examination.checks_made else UNKNOWN
 
 
 def as_dict(examination: Examination) -> dict[str, Any]:
     """JSON data: the verdict, what it means, and every check."""
     limit = examination.limit
     return {
-        **brief(examination),
-        "checks_made": examination.made,
+        **summary(examination),
+        "checks_made": examination.checks_made,
         "alarm": {
             "p_below": limit,
             "meaning": (
@@ -51,23 +51,23 @@ def as_dict(examination: Examination) -> dict[str, Any]:
     }
 
 
-def brief(examination: Examination) -> dict[str, Any]:
+def summary(examination: Examination) -> dict[str, Any]:
     """What stands beside an estimate: JSON data."""
     return {
         "verdict": verdict(examination),
         "warning": warning(examination),
-        "days_left_out": examination.left_out,
+        "days_left_out": examination.days_left_out,
     }
 
 
 def warning(examination: Examination) -> str | None:
     """What to say beside an estimate from these days, or None."""
-    failing = examination.failing
+    failing = examination.failing_days
     if not failing:
         return None
     dates = ", ".join(dict.fromkeys(dates_module.format_day(day.epoch) for day in failing[:3]))
     more = "" if len(failing) <= 3 else f" and {len(failing) - 3} more"
-    keys = sorted({key for day in failing for key in day.stand_out(examination.limit)})
+    keys = sorted({key for day in failing for key in day.suspicious_keys(examination.limit)})
     named = ""
     if any(keys):
         named = f" Keys {', '.join(keys)} stand out." if keys[1:] else f" Key {keys[0]} stands out."
@@ -77,23 +77,25 @@ def warning(examination: Examination) -> str | None:
     )
 
 
-def _day(day: Day, limit: float) -> dict[str, Any]:
+def _day(day: DayChecks, limit: float) -> dict[str, Any]:
     return {
         "day": dates_module.format_day(day.epoch),
         "digest": day.spec.digest.hex(),
         "title": day.spec.mechanism.title,
         "reports": day.reports,
         "verdict": _verdict(
-            least_p(day.all()), limit, known=any(c.p is not None for c in day.all())
+            smallest_p(day.all_checks()),
+            limit,
+            known=any(c.p is not None for c in day.all_checks()),
         ),
-        "stand_out": day.stand_out(limit),
+        "stand_out": day.suspicious_keys(limit),
         "checks": [_check(check, limit) for check in day.checks],
         "keys": [_key(each, limit) for each in day.keys],
     }
 
 
 def _key(each: KeyChecks, limit: float) -> dict[str, Any]:
-    p = least_p(each.checks)
+    p = smallest_p(each.checks)
     return {
         "key": each.key,
         "reports": each.reports,
@@ -109,7 +111,7 @@ def _check(check: Check, limit: float) -> dict[str, Any]:
         "asks": MEANINGS[check.name],
         "verdict": _verdict(1.0 if check.p is None else check.p, limit, known=known),
         "p": check.p,
-        "found": check.words,
+        "found": check.finding,
     }
 
 

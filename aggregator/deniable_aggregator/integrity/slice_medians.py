@@ -31,7 +31,7 @@ MOST_CELLS: Final = 1 << 22
 MOST_SHARES: Final = 1 << 20
 """Items times slices; beyond these there are no medians."""
 
-LOSS: Final = np.pi / 2
+MEDIAN_VARIANCE_FACTOR: Final = np.pi / 2
 _NORMAL: Final = 1.4826
 """What the median absolute deviation of a normal variable is multiplied with."""
 
@@ -96,7 +96,7 @@ def add_medians(
                 found.append(share)
                 errors.append(error)
     plain = np.array([row["standard_error"] for row in rows])
-    middles = middle(np.array(found), np.array(errors), plain)
+    middles = medians_of_slices(np.array(found), np.array(errors), plain)
     half = z_for_level(level) * middles.standard_error
     columns = (*middles, middles.share - half, middles.share + half)
     names = ("slices", "share", "standard_error", "low", "high")
@@ -107,7 +107,7 @@ def add_medians(
         row["median_of_slices"] = dict(zip(names, values, strict=True)) if known else None
 
 
-def middle(
+def medians_of_slices(
     shares: NDArray[np.float64], errors: NDArray[np.float64], plain: NDArray[np.float64]
 ) -> Medians:
     """Medians and their errors.
@@ -134,9 +134,11 @@ def middle(
         precise = 1 / np.maximum(errors[:, enough], least)
         precision = np.where(known[:, enough], precise, 0.0).sum(axis=0)
         apart = _NORMAL * np.nanmedian(np.abs(here - share[enough]), axis=0)
-        stated = np.sqrt(LOSS * count) / precision
-        spread = np.sqrt(LOSS / count) * apart
-        error[enough] = np.maximum.reduce([stated, spread, np.sqrt(LOSS) * plain[enough]])
+        stated = np.sqrt(MEDIAN_VARIANCE_FACTOR * count) / precision
+        spread = np.sqrt(MEDIAN_VARIANCE_FACTOR / count) * apart
+        error[enough] = np.maximum.reduce(
+            [stated, spread, np.sqrt(MEDIAN_VARIANCE_FACTOR) * plain[enough]]
+        )
     return Medians(slices, share, error)
 
 

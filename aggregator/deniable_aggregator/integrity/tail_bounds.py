@@ -17,7 +17,7 @@ ENOUGH: Final = 100.0
 """Expected counts from which the chi-square approximation is used."""
 
 
-class Rarest(NamedTuple):
+class ExtremeCount(NamedTuple):
     """The most surprising of several counts.
 
     Attributes:
@@ -26,10 +26,10 @@ class Rarest(NamedTuple):
     """
 
     p: float
-    at: int
+    place: int
 
 
-def outside(counts: NDArray[np.int64], trials: Any, low: Any, high: Any) -> Rarest:
+def most_extreme_count(counts: NDArray[np.int64], trials: Any, low: Any, high: Any) -> ExtremeCount:
     """The count that lies farthest outside of what its probability of success allows.
 
     Each count is a sum of independent trials whose probabilities lie between two bounds, so it is
@@ -48,13 +48,13 @@ def outside(counts: NDArray[np.int64], trials: Any, low: Any, high: Any) -> Rare
     below = (low * n - counts) > LOOKED_AT * np.sqrt(n * low * (1 - low))
     above = (counts - high * n) > LOOKED_AT * np.sqrt(n * high * (1 - high))
     tails = np.ones(counts.size)
-    tails[below] = at_most(counts[below], n[below], low[below])
-    tails[above] = at_least(counts[above], n[above], high[above])
+    tails[below] = binomial_at_most(counts[below], n[below], low[below])
+    tails[above] = binomial_at_least(counts[above], n[above], high[above])
     index = int(tails.argmin())
-    return Rarest(min(1.0, 2 * counts.size * float(tails[index])), index)
+    return ExtremeCount(min(1.0, 2 * counts.size * float(tails[index])), index)
 
 
-def uneven(counts: NDArray[np.int64]) -> Rarest:
+def evenness_test(counts: NDArray[np.int64]) -> ExtremeCount:
     """How far counts are from those of as many equally likely places.
 
     The most surprising single place by its exact binomial tail, and where there are enough
@@ -64,16 +64,16 @@ def uneven(counts: NDArray[np.int64]) -> Rarest:
         counts: int64, (places,), at least one place.
     """
     total, size = int(counts.sum()), counts.size
-    single = outside(counts, total, 1 / size, 1 / size)
+    single = most_extreme_count(counts, total, 1 / size, 1 / size)
     expected = total / size
     if size < 2 or expected < ENOUGH:
         return single
     statistic = float(((counts - expected) ** 2).sum()) / expected
     together = float(special.chdtrc(size - 1, statistic))
-    return Rarest(min(1.0, 2 * min(single.p, together)), single.at)
+    return ExtremeCount(min(1.0, 2 * min(single.p, together)), single.place)
 
 
-def beyond(deviation: Any, variance: Any, largest: Any) -> Any:
+def bennett_bound(deviation: Any, variance: Any, largest: Any) -> Any:
     """How probable it is at most that a sum of independent terms is so far from its mean.
 
     Bennett's inequality (1962), both sides. It holds for any number of terms; where the normal
@@ -90,7 +90,7 @@ def beyond(deviation: Any, variance: Any, largest: Any) -> Any:
     return np.minimum(1.0, 2 * np.exp(-exponent))
 
 
-def at_most(count: Any, trials: Any, probability: Any) -> NDArray[np.float64]:
+def binomial_at_most(count: Any, trials: Any, probability: Any) -> NDArray[np.float64]:
     """P(Bin(trials, probability) <= count), without the cancellation of one minus the other."""
     inside = (count >= 0) & (count < trials)
     k, n = np.where(inside, count, 0), np.where(inside, trials, 1)
@@ -98,7 +98,7 @@ def at_most(count: Any, trials: Any, probability: Any) -> NDArray[np.float64]:
     return np.asarray(np.where(inside, found, count >= 0), np.float64)
 
 
-def at_least(count: Any, trials: Any, probability: Any) -> NDArray[np.float64]:
+def binomial_at_least(count: Any, trials: Any, probability: Any) -> NDArray[np.float64]:
     """P(Bin(trials, probability) >= count), likewise."""
     inside = (count > 0) & (count <= trials)
     k, n = np.where(inside, count, 1), np.where(inside, trials, 1)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-def cycle(q: int, t: int, size: int) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.bool_]]:
+def singer_cycle(q: int, t: int, size: int) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.bool_]]:
     """The cycle of the space over F_q^t, in terms of the numbers that reports carry.
 
     Args:

@@ -8,7 +8,7 @@ from deniable_aggregator.statistics.support_counts import ItemShares, SupportCou
 from deniable_aggregator.tallies.base import ShareTally, Tally
 from deniable_aggregator.tallies.dbitflip import DBitFlipTally
 from deniable_aggregator.tallies.hadamard import HadamardTally, RecursiveHadamardTally
-from deniable_aggregator.tallies.known_domain import KnownTally
+from deniable_aggregator.tallies.known_domain import KnownDomainTally
 from deniable_aggregator.tallies.numeric import NumberTally
 from deniable_aggregator.tallies.olh import LocalHashingTally
 from deniable_aggregator.tallies.oracle import BitsTally, IndexTally, OracleTally, SubsetTally
@@ -66,7 +66,7 @@ def share_tally_for(spec: Spec) -> ShareTally:
     """The tally of a spec that has items."""
     mechanism = spec.mechanism
     if isinstance(mechanism, Oracle):
-        return KnownTally(spec, oracle_tally_for(mechanism))
+        return KnownDomainTally(spec, oracle_tally_for(mechanism))
     if isinstance(mechanism, Sketch):
         return SketchTally(spec, oracle_tally_for(mechanism.inner))
     if isinstance(mechanism, SampledAttribute):
@@ -81,7 +81,7 @@ def oracle_tally_for(oracle: Oracle) -> OracleTally[Any]:
     return _ORACLES[oracle.name](oracle)
 
 
-def with_reports(tallies: Sequence[tuple[Spec, NDArray[np.int64]]]) -> list[Reported]:
+def nonempty(tallies: Sequence[tuple[Spec, NDArray[np.int64]]]) -> list[Reported]:
     """Those of one metric's tallies that hold reports, with how many.
 
     Raises:
@@ -107,5 +107,5 @@ __all__ = [
     "oracle_tally_for",
     "share_tally_for",
     "tally_for",
-    "with_reports",
+    "nonempty",
 ]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from deniable_aggregator.tallies.diagnostics import structure_of
+from deniable_aggregator.tallies.diagnostics import diagnostics_for
 from deniable_shared.errors import WireError
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from deniable_shared.spec import Spec
 
 
-PART_REPORTS: Final = 1 << 18
+CHUNK_REPORTS: Final = 1 << 18
 
 
 class Tally(ABC):
@@ -39,7 +39,7 @@ class Tally(ABC):
 
     def __init__(self, spec: Spec) -> None:
         self.spec = spec
-        self.structure = structure_of(spec.mechanism)
+        self.diagnostics = diagnostics_for(spec.mechanism)
         self._width = spec.mechanism.report_bytes
 
     @cached_property
@@ -93,7 +93,7 @@ class Tally(ABC):
     @property
     def stored_cells(self) -> int:
         """How many integers are stored: those of the tally, then those of its structure."""
-        return self.cells + (0 if self.structure is None else self.structure.cells)
+        return self.cells + (0 if self.diagnostics is None else self.diagnostics.cells)
 
     def fold(self, payload: bytes) -> tuple[int, NDArray[np.int64]]:
         """What is stored of a payload.
@@ -107,11 +107,11 @@ class Tally(ABC):
         """
         counts = self.count(payload)
         reports = self.reports(counts)
-        if self.structure is not None:
+        if self.diagnostics is not None:
             rows = np.frombuffer(payload, np.uint8).reshape(-1, self._width)
-            structure = np.zeros(self.structure.cells, np.int64)
-            for part in parts(rows):
-                structure += self.structure.count(part)
+            structure = np.zeros(self.diagnostics.cells, np.int64)
+            for part in chunks(rows):
+                structure += self.diagnostics.count(part)
             counts = np.concatenate([counts, structure])
         return reports, counts
 
@@ -140,7 +140,7 @@ class ShareTally(Tally):
         """
 
 
-def parts(reports: NDArray[Any]) -> Iterator[NDArray[Any]]:
+def chunks(reports: NDArray[Any]) -> Iterator[NDArray[Any]]:
     """Consecutive parts of a payload's reports, so that memory does not grow with their number."""
-    for start in range(0, len(reports), PART_REPORTS):
-        yield reports[start : start + PART_REPORTS]
+    for start in range(0, len(reports), CHUNK_REPORTS):
+        yield reports[start : start + CHUNK_REPORTS]

@@ -8,7 +8,7 @@ import numpy as np
 
 from deniable_aggregator.statistics.influence import support_influence
 from deniable_aggregator.statistics.support_counts import ItemShares
-from deniable_aggregator.tallies.base import Tally, parts
+from deniable_aggregator.tallies.base import Tally, chunks
 from deniable_shared.errors import WireError
 from deniable_shared.exact_bounds import SCALE
 from deniable_shared.mechanisms import MemoizedDBitFlip, Support
@@ -45,7 +45,7 @@ class DBitFlipTally(Tally):
         """Counts answers and ones."""
         size, buckets = self._mechanism.size, self._mechanism.buckets
         counts = np.zeros((2, size), np.int64)
-        for part in parts(self._checked(payload)):
+        for part in chunks(self._checked(payload)):
             groups = part["group"].astype(np.int64)
             bits = np.unpackbits(part["bits"], axis=1, count=buckets)
             devices = np.bincount(groups, minlength=size)

@@ -44,7 +44,7 @@ _EXACT: Final = 1 << 24
 """Integers up to this are exact in float32."""
 
 
-class Structure(ABC):
+class Diagnostics(ABC):
     """Counters of how reports are made.
 
     The first `size_cells` of them add up to the number of reports that were counted here.
@@ -55,7 +55,7 @@ class Structure(ABC):
     """
 
     cells: int
-    size_cells: int
+    report_cells: int
 
     @abstractmethod
     def count(self, rows: NDArray[np.uint8]) -> NDArray[np.int64]:
@@ -70,10 +70,10 @@ class Structure(ABC):
 
     def reports(self, counts: NDArray[np.int64]) -> int:
         """How many reports were counted."""
-        return int(counts[: self.size_cells].sum())
+        return int(counts[: self.report_cells].sum())
 
 
-class Sizes(Structure):
+class OnesHistogram(Diagnostics):
     """How many reports have how many ones, in bins of up to 64 sizes or ranges of sizes.
 
     Args:
@@ -93,7 +93,7 @@ class Sizes(Structure):
         mean = int(p + (bits - 1) * q)
         self.width = 1 + isqrt(int(p * (1 - p) + (bits - 1) * q * (1 - q))) // 4
         self.first = max(0, mean - self.width * MOST_SIZES // 2)
-        self.cells = self.size_cells = min(bits + 1, MOST_SIZES)
+        self.cells = self.report_cells = min(bits + 1, MOST_SIZES)
 
     def bin_of(self, ones: NDArray[Any]) -> NDArray[np.int64]:
         """The bin of every number of ones."""
@@ -107,7 +107,7 @@ class Sizes(Structure):
         return np.bincount(self.bin_of(ones), minlength=self.cells)
 
 
-class Pairs(Structure):
+class BitPairCounters(Diagnostics):
     """For every two runs of bits the sum over the reports of the product of their ones.
 
     Up to 64 bits are runs of one each; more are taken in runs of whole bytes.
@@ -130,7 +130,7 @@ class Pairs(Structure):
         starts = np.arange(0, bits, run)
         self.lengths = np.minimum(bits - starts, run)
         self.rows, self.columns = np.triu_indices(starts.size, k=1 if single else 0)
-        self.cells, self.size_cells = self.rows.size, 0
+        self.cells, self.report_cells = self.rows.size, 0
 
     def count(self, rows: NDArray[np.uint8]) -> NDArray[np.int64]:
         """One matrix product per portion of reports, small enough to be exact in float32."""
@@ -151,10 +151,10 @@ class Pairs(Structure):
         return np.asarray(np.bitwise_count(padded.view(f"u{self.run_bytes}")))
 
 
-class Seeds(Structure):
+class SeedHistogram(Diagnostics):
     """How many reports have a seed in each of 64 equal ranges."""
 
-    cells = size_cells = SEED_BINS
+    cells = report_cells = SEED_BINS
 
     def count(self, rows: NDArray[np.uint8]) -> NDArray[np.int64]:
         """The upper six bits of the seed."""
@@ -162,7 +162,7 @@ class Seeds(Structure):
         return np.bincount((seeds >> SEED_SHIFT).astype(np.int64), minlength=SEED_BINS)
 
 
-class Groups(Structure):
+class GroupHistogram(Diagnostics):
     """How many reports come from each public group of two bytes.
 
     Args:
@@ -170,7 +170,7 @@ class Groups(Structure):
     """
 
     def __init__(self, groups: int) -> None:
-        self.cells = self.size_cells = groups
+        self.cells = self.report_cells = groups
 
     def count(self, rows: NDArray[np.uint8]) -> NDArray[np.int64]:
         """The first two bytes."""
@@ -178,24 +178,24 @@ class Groups(Structure):
         return np.bincount(groups.astype(np.int64), minlength=self.cells)
 
 
-class Joined(Structure):
+class CombinedDiagnostics(Diagnostics):
     """Several structures of the same reports, one after the other.
 
     Args:
         parts: the structures; the first says how many reports there are.
     """
 
-    def __init__(self, *parts: Structure) -> None:
+    def __init__(self, *parts: Diagnostics) -> None:
         self.parts = parts
         self.cells = sum(part.cells for part in parts)
-        self.size_cells = parts[0].size_cells
+        self.report_cells = parts[0].report_cells
 
     def count(self, rows: NDArray[np.uint8]) -> NDArray[np.int64]:
         """Each counts all of the reports."""
         return np.concatenate([part.count(rows) for part in self.parts])
 
 
-class ByAttribute(Structure):
+class PerAttributeDiagnostics(Diagnostics):
     """The structure of each attribute's reports; attributes without one have only their number.
 
     Args:
@@ -207,38 +207,40 @@ class ByAttribute(Structure):
 
     def __init__(self, mechanism: SampledAttribute) -> None:
         self._widths = [oracle.report_bytes for oracle in mechanism.inner]
-        self.inner = [structure_of(oracle) for oracle in mechanism.inner]
-        self.size_cells = len(self.inner)
-        self.cells = self.size_cells + sum(each.cells for each in self.inner if each is not None)
+        self.inner = [diagnostics_for(oracle) for oracle in mechanism.inner]
+        self.report_cells = len(self.inner)
+        self.cells = self.report_cells + sum(each.cells for each in self.inner if each is not None)
 
     def count(self, rows: NDArray[np.uint8]) -> NDArray[np.int64]:
         """Attributes first, then what stands in their reports."""
-        counted = [np.bincount(rows[:, 0], minlength=self.size_cells)]
+        counted = [np.bincount(rows[:, 0], minlength=self.report_cells)]
         for number, (inner, width) in enumerate(zip(self.inner, self._widths, strict=True)):
             if inner is not None:
                 counted.append(inner.count(rows[rows[:, 0] == number, 1 : 1 + width]))
         return np.concatenate(counted)
 
 
-def structure_of(mechanism: Mechanism) -> Structure | None:
+def diagnostics_for(mechanism: Mechanism) -> Diagnostics | None:
     """What is counted beside the tally of a mechanism's reports, or None."""
     if isinstance(mechanism, UnaryEncoding | MemoizedUnaryEncoding):
-        return Joined(Sizes(mechanism.size, mechanism.support), Pairs(mechanism.size))
+        return CombinedDiagnostics(
+            OnesHistogram(mechanism.size, mechanism.support), BitPairCounters(mechanism.size)
+        )
     if isinstance(mechanism, OptimizedLocalHashing):
-        return Seeds()
+        return SeedHistogram()
     if isinstance(mechanism, Sketch):
         inner = mechanism.inner
         if isinstance(inner, UnaryEncoding | MemoizedUnaryEncoding):
-            return Sizes(inner.size, inner.support, skip=GROUP_BYTES)
+            return OnesHistogram(inner.size, inner.support, skip=GROUP_BYTES)
         return None
     if isinstance(mechanism, Rappor):
-        return Sizes(mechanism.bits, mechanism.support, skip=GROUP_BYTES)
+        return OnesHistogram(mechanism.bits, mechanism.support, skip=GROUP_BYTES)
     if isinstance(mechanism, GroupedBins):
-        sizes = Sizes(mechanism.buckets, mechanism.support, skip=GROUP_BYTES)
-        return Joined(Groups(mechanism.size), sizes)
+        sizes = OnesHistogram(mechanism.buckets, mechanism.support, skip=GROUP_BYTES)
+        return CombinedDiagnostics(GroupHistogram(mechanism.size), sizes)
     if isinstance(mechanism, SampledAttribute):
-        found = ByAttribute(mechanism)
-        return found if found.cells > found.size_cells else None
+        found = PerAttributeDiagnostics(mechanism)
+        return found if found.cells > found.report_cells else None
     return None
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from deniable_aggregator.tallies.base import ShareTally, parts
+from deniable_aggregator.tallies.base import ShareTally, chunks
 from deniable_shared.errors import WireError
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ class GroupedTally(ShareTally):
         """Counts by group."""
         reports = self._checked(payload)
         counts = np.zeros((self._groups, self._oracle.cells), np.int64)
-        for part in parts(reports):
+        for part in chunks(reports):
             groups = part["group"].astype(np.uint16)
             counts += self._oracle.count(groups, part["report"], self._groups)
         return counts.ravel()
@@ -66,7 +66,7 @@ class GroupedTally(ShareTally):
                 f"got {highest}"
             )
         try:
-            for part in parts(reports):
+            for part in chunks(reports):
                 self._oracle.check(np.ascontiguousarray(part["report"]))
         except WireError as error:
             raise WireError(f"a report of {self.spec.name} {error}") from None

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from deniable_aggregator.tallies.base import ShareTally, parts
+from deniable_aggregator.tallies.base import ShareTally, chunks
 from deniable_shared.errors import ParameterError, WireError
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from deniable_shared.spec import Spec
 
 
-class KnownTally(ShareTally):
+class KnownDomainTally(ShareTally):
     """The counts of an oracle over the metric's own domain.
 
     Args:
@@ -46,7 +46,7 @@ class KnownTally(ShareTally):
     def count(self, payload: bytes) -> NDArray[np.int64]:
         """Counts all reports in one group."""
         counts = np.zeros((1, self._oracle.cells), np.int64)
-        for part in parts(self._checked(payload)):
+        for part in chunks(self._checked(payload)):
             counts += self._oracle.count(np.zeros(part.size, np.uint16), part, 1)
         return np.asarray(counts[0])
 
@@ -68,7 +68,7 @@ class KnownTally(ShareTally):
         self._check_width(payload)
         reports = np.frombuffer(payload, self._item)
         try:
-            for part in parts(reports):
+            for part in chunks(reports):
                 self._oracle.check(part)
         except WireError as error:
             raise WireError(f"a report of {self.spec.name} {error}") from None

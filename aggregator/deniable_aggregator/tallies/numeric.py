@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 import numpy as np
 
 from deniable_aggregator.statistics.influence import influence
-from deniable_aggregator.tallies.base import Tally, parts
+from deniable_aggregator.tallies.base import Tally, chunks
 from deniable_shared.errors import WireError
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ class OutcomeTally(Tally):
     def count(self, payload: bytes) -> NDArray[np.int64]:
         """Counts every outcome."""
         counts = np.zeros(self.cells, np.int64)
-        for part in parts(self._checked(payload)):
+        for part in chunks(self._checked(payload)):
             counts += np.bincount(part, minlength=self.cells)
         return counts
 
@@ -77,7 +77,7 @@ class Mean(NamedTuple):
 
     mean: float
     variance: float
-    radius: float
+    influence: float
 
 
 class NumberTally(OutcomeTally):

@@ -79,10 +79,10 @@ class OracleTally(ABC, Generic[AnyOracle]):
             counts: int64, (1, cells), of at least one report.
         """
         supporting = self.supporting(counts)[0].astype(np.float64)
-        return supported_shares(supporting, int(self.reports(counts)[0]), self.oracle)
+        return shares_from_support(supporting, int(self.reports(counts)[0]), self.oracle)
 
 
-def supported_shares(supporting: NDArray[Any], reports: int, mechanism: Any) -> ItemShares:
+def shares_from_support(supporting: NDArray[Any], reports: int, mechanism: Any) -> ItemShares:
     """The support lemma for arrays.
 
     Args:

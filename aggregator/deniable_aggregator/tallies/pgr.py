@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 import numpy as np
 from scipy import fft
 
-from deniable_aggregator.kernels.projective_space import cycle
+from deniable_aggregator.kernels.projective_space import singer_cycle
 from deniable_aggregator.tallies.oracle import IndexTally
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def _sums(counts: NDArray[np.int64], space: _Space) -> NDArray[np.int64]:
 
 @lru_cache(_REMEMBERED_SPACES)
 def _space(q: int, t: int, size: int) -> _Space:
-    numbers, places, zeros = cycle(q, t, size)
+    numbers, places, zeros = singer_cycle(q, t, size)
     length = int(fft.next_fast_len(2 * zeros.size - 1, real=True))
     continued: NDArray[Any] = np.concatenate([zeros, zeros[:-1]]).astype(np.float64)
     return _Space(numbers, places, length, np.asarray(fft.rfft(continued, length)))

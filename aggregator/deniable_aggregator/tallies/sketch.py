@@ -8,7 +8,7 @@ import numpy as np
 
 from deniable_aggregator.kernels import hashing
 from deniable_aggregator.tallies.grouped import GroupedTally
-from deniable_aggregator.tallies.oracle import supported_shares
+from deniable_aggregator.tallies.oracle import shares_from_support
 from deniable_shared.hashing import key
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ class SketchTally(GroupedTally):
         rows = self._grouped(counts)
         reports, supporting = self._oracle.reports(rows), self._oracle.supporting(rows)
         total = int(reports.sum())
-        found = supported_shares(self._sums(supporting, items), total, self._mechanism)
+        found = shares_from_support(self._sums(supporting, items), total, self._mechanism)
         family = self._mechanism.family_variance(self._second_moment(reports, supporting))
         counted = (
             None

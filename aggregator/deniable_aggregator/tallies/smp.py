@@ -9,7 +9,7 @@ import numpy as np
 
 from deniable_aggregator.statistics.influence import concentrate
 from deniable_aggregator.statistics.support_counts import ItemShares
-from deniable_aggregator.tallies.base import ShareTally, parts
+from deniable_aggregator.tallies.base import ShareTally, chunks
 from deniable_shared.attributes import single_items
 from deniable_shared.errors import ParameterError, WireError
 
@@ -127,7 +127,7 @@ class SampledAttributeTally(ShareTally):
                 f"the attribute of a report of {self.spec.name} must be below "
                 f"{len(self._oracles)}, got {highest}"
             )
-        for part in parts(rows):
+        for part in chunks(rows):
             for number in np.flatnonzero(np.bincount(part[:, 0])).tolist():
                 yield number, self._inner(number, part[part[:, 0] == number, 1:])
 

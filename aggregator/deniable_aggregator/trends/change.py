@@ -11,7 +11,7 @@ import numpy as np
 from deniable_aggregator.estimation.results import described
 from deniable_aggregator.estimation.shares import FLAG, combination_of, default_items
 from deniable_aggregator.statistics.intervals import DEFAULT_LEVEL, Correction, alpha_per_interval
-from deniable_aggregator.tallies import with_reports
+from deniable_aggregator.tallies import nonempty
 from deniable_aggregator.trends.comparison import adjusted, means, shares, sum_change
 from deniable_aggregator.trends.influence import POISONING_OF_CHANGES
 from deniable_shared.errors import ParameterError
@@ -309,7 +309,7 @@ def _known(gathered: Gathered, about: About, *, named: bool) -> tuple[str, ...] 
 
 def _described(span: Span, gathered: Gathered) -> dict[str, Any]:
     """The days, and what was counted in them."""
-    counted = with_reports(gathered.tallies)
+    counted = nonempty(gathered.tallies)
     return {
         **span.as_dict(),
         "reports": sum(reports for _, _, reports in counted),

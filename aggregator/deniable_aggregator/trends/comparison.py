@@ -21,7 +21,7 @@ from deniable_aggregator.statistics.intervals import (
     z_for_level,
 )
 from deniable_aggregator.statistics.repeated_reports import shared_pairs_across_specs
-from deniable_aggregator.tallies import with_reports
+from deniable_aggregator.tallies import nonempty
 from deniable_aggregator.trends.influence import moves, radius_of_changes
 
 if TYPE_CHECKING:
@@ -246,7 +246,7 @@ def means(before: Gathered, after: Gathered, kind: str, alpha: float) -> dict[st
             variances.append(((mean.high - mean.low) / (2 * z_for_level(DEFAULT_LEVEL))) ** 2)
     common = math.nan
     if kind == "number":
-        parts = [mean_parts(with_reports(each.tallies)) for each in (before, after)]
+        parts = [mean_parts(nonempty(each.tallies)) for each in (before, after)]
         common = mean_covariance(parts[0], parts[1], (before.periods, after.periods))
     error, difference = math.sqrt(sum(variances)), values[1] - values[0]
     same = math.nan if math.isnan(common) else math.sqrt(max(sum(variances) - 2 * common, 0.0))

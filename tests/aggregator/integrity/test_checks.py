@@ -7,11 +7,17 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from deniable_aggregator.integrity.bit_tests import ones_law
-from deniable_aggregator.integrity.checks import MEANINGS, checks_of
+from deniable_aggregator.integrity.bit_tests import ones_distribution
+from deniable_aggregator.integrity.checks import MEANINGS, run_checks
 from deniable_aggregator.integrity.examiner import ALARM_P
 from deniable_aggregator.integrity.outcome_bounds import outcome_bounds
-from deniable_aggregator.integrity.tail_bounds import at_least, at_most, beyond, outside, uneven
+from deniable_aggregator.integrity.tail_bounds import (
+    bennett_bound,
+    binomial_at_least,
+    binomial_at_most,
+    evenness_test,
+    most_extreme_count,
+)
 from deniable_aggregator.statistics.reconstruction import channel
 from deniable_aggregator.tallies import tally_for
 from deniable_shared.mechanisms import (
@@ -44,7 +50,7 @@ SIZE = 64
 def found(spec, payload):
     tally = tally_for(spec)
     reports, stored = tally.fold(payload)
-    return {check.name: check.p for check in checks_of(tally, stored, reports)}
+    return {check.name: check.p for check in run_checks(tally, stored, reports)}
 
 
 def metrics():
@@ -220,11 +226,11 @@ def test_what_was_counted_before_its_structure_is_not_judged_by_it():
     reports, stored = tally.fold(payload)
     older = stored.copy()
     older[tally.cells :] = 0
-    checks = {each.name: each.p for each in checks_of(tally, older, reports)}
+    checks = {each.name: each.p for each in run_checks(tally, older, reports)}
     assert checks["sizes"] is None
     assert checks["pairs"] is None
     assert checks["sum"] is not None
-    mixed = {each.name: each.p for each in checks_of(tally, stored + older, 2 * reports)}
+    mixed = {each.name: each.p for each in run_checks(tally, stored + older, 2 * reports)}
     assert mixed["sizes"] is None
 
 
@@ -236,7 +242,7 @@ def test_structures_add_and_pairs_are_what_counting_one_by_one_gives(size):
     reports, stored = tally.fold(np.packbits(bits, axis=1).tobytes())
     halves = [tally.fold(np.packbits(half, axis=1).tobytes())[1] for half in np.split(bits, 2)]
     assert (sum(halves) == stored).all()
-    sizes, pairs = tally.structure.parts
+    sizes, pairs = tally.diagnostics.parts
     edges = np.concatenate([[0], np.cumsum(pairs.lengths)])
     runs = np.add.reduceat(bits.astype(np.int64), edges[:-1], axis=1)
     gram = runs.T @ runs
@@ -247,37 +253,39 @@ def test_structures_add_and_pairs_are_what_counting_one_by_one_gives(size):
 
 
 def test_tails_are_those_of_the_binomial_distribution():
-    law = ones_law(20, 0, Support(0.9, 0.3))
+    law = ones_distribution(20, 0, Support(0.9, 0.3))
     counts = np.arange(-1, 22)
     below = np.array([law[: max(k + 1, 0)].sum() for k in counts])
     above = np.array([law[max(k, 0) :].sum() for k in counts])
-    assert at_most(counts, 20, 0.3) == pytest.approx(below, abs=1e-12)
-    assert at_least(counts, 20, 0.3) == pytest.approx(above, abs=1e-12)
+    assert binomial_at_most(counts, 20, 0.3) == pytest.approx(below, abs=1e-12)
+    assert binomial_at_least(counts, 20, 0.3) == pytest.approx(above, abs=1e-12)
 
 
 def test_what_lies_within_the_bounds_is_never_odd():
     counts = np.array([300, 400, 500])
-    assert outside(counts, 1_000, 0.3, 0.5).p == 1.0
-    rarest = outside(np.array([300, 400, 600]), 1_000, 0.3, 0.5)
-    assert (rarest.at, rarest.p < 1e-8) == (2, True)
+    assert most_extreme_count(counts, 1_000, 0.3, 0.5).p == 1.0
+    rarest = most_extreme_count(np.array([300, 400, 600]), 1_000, 0.3, 0.5)
+    assert (rarest.place, rarest.p < 1e-8) == (2, True)
 
 
 def test_a_single_place_and_all_together_may_be_uneven():
     generator = np.random.default_rng(47)
     even = generator.multinomial(100_000, np.full(50, 0.02))
-    assert uneven(even).p > ALARM_P
+    assert evenness_test(even).p > ALARM_P
     wave = 0.02 * (1 + 0.07 * np.where(np.arange(50) % 2, 1, -1))
-    assert uneven(generator.multinomial(100_000, wave)).p < ALARM_P
-    assert uneven(np.array([0, 0, 0, 40])).p < ALARM_P
+    assert evenness_test(generator.multinomial(100_000, wave)).p < ALARM_P
+    assert evenness_test(np.array([0, 0, 0, 40])).p < ALARM_P
 
 
 def test_bennetts_bound_is_above_the_tail_of_coins():
     for reports in (20, 1_000, 10**6):
         counts = np.arange(0, reports + 1, max(1, reports // 1_000))
         deviation = counts - 0.2 * reports
-        bound = beyond(deviation, reports * 0.16, 0.8)
+        bound = bennett_bound(deviation, reports * 0.16, 0.8)
         tail = np.where(
-            deviation > 0, at_least(counts, reports, 0.2), at_most(counts, reports, 0.2)
+            deviation > 0,
+            binomial_at_least(counts, reports, 0.2),
+            binomial_at_most(counts, reports, 0.2),
         )
         assert (bound >= tail * (1 - 1e-9)).all()
 

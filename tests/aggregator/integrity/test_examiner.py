@@ -16,7 +16,7 @@ from deniable_aggregator.cli.health import health_notes, health_table
 from deniable_aggregator.cli.render.share_table import notes
 from deniable_aggregator.integrity import slice_medians
 from deniable_aggregator.integrity.examiner import ALARM_P, Examiner
-from deniable_aggregator.integrity.slice_medians import middle
+from deniable_aggregator.integrity.slice_medians import medians_of_slices
 from deniable_shared import registry, wire
 from tests.aggregator.cli.test_cli import Quiet
 from tests.aggregator.fakes import bits_of_oue, padded_fakes
@@ -206,11 +206,11 @@ def test_the_oldest_days_are_left_out_where_the_work_would_be_too_much(fleet):
     examiner = Examiner(service.store)
     found = examiner.examine([entry], 0, 10**6, most_cells=4 * entry.tally.stored_cells)
     assert [day.epoch for day in found.days] == [TODAY, TODAY - 1]
-    assert found.left_out == 2
+    assert found.days_left_out == 2
     # What is known costs nothing, so the next question gets further.
     again = examiner.examine([entry], 0, 10**6, most_cells=4 * entry.tally.stored_cells)
-    assert again.left_out == 0
-    assert again.limit == pytest.approx(min(ALARM_P, 1e-3 / again.made))
+    assert again.days_left_out == 0
+    assert again.limit == pytest.approx(min(ALARM_P, 1e-3 / again.checks_made))
 
 
 def test_the_median_of_slices_withstands_two_poisoned_keys_of_five(service):
@@ -250,11 +250,15 @@ def test_the_error_of_a_median_covers_and_is_pi_halves_of_the_variance_in_the_en
     repetitions = 20_000
     errors = np.full((slices, repetitions), 0.01)
     plain = np.full(repetitions, 0.01 / np.sqrt(slices))
-    found = middle(generator.normal(0.3, errors), errors, plain)
+    found = medians_of_slices(generator.normal(0.3, errors), errors, plain)
     covered = np.abs(found.share - 0.3) <= 1.96 * found.standard_error
     assert covered.mean() > 0.945
     ratio = found.share.var() / plain[0] ** 2
-    assert 0.9 * slice_medians.LOSS < ratio * (1 + 1 / slices) < 1.15 * slice_medians.LOSS
+    assert (
+        0.9 * slice_medians.MEDIAN_VARIANCE_FACTOR
+        < ratio * (1 + 1 / slices)
+        < 1.15 * slice_medians.MEDIAN_VARIANCE_FACTOR
+    )
 
 
 def test_one_large_slice_among_small_ones_does_not_make_their_median_sure():
@@ -262,5 +266,5 @@ def test_one_large_slice_among_small_ones_does_not_make_their_median_sure():
     errors = np.repeat([[1.0], [1.0], [1.0], [1.0], [0.1]], 20_000, axis=1)
     drawn = np.random.default_rng(59).normal(0.0, errors)
     plain = np.full(20_000, 1 / np.sqrt((1 / errors[:, 0] ** 2).sum()))
-    found = middle(drawn, errors, plain)
+    found = medians_of_slices(drawn, errors, plain)
     assert np.mean(np.abs(found.share) < 1.96 * found.standard_error) > 0.95

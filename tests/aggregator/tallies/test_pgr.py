@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import fft
 
-from deniable_aggregator.kernels.projective_space import cycle
+from deniable_aggregator.kernels.projective_space import singer_cycle
 from deniable_aggregator.tallies import oracle_tally_for
 from deniable_shared.mechanisms import ProjectiveGeometryResponse
 from deniable_shared.mechanisms.pgr import points
@@ -53,7 +53,7 @@ def test_support_is_the_sum_over_the_hyperplane_of_each_item(q, t):
 
 @pytest.mark.parametrize(("q", "t"), SPACES)
 def test_the_cycle_meets_every_point_once(q, t):
-    numbers, places, zeros = cycle(q, t, 2)
+    numbers, places, zeros = singer_cycle(q, t, 2)
     assert (np.sort(numbers) == np.arange(points(q, t))).all()
     assert places[0] != places[1]
     assert zeros.sum() == points(q, t - 1)
@@ -84,7 +84,7 @@ def test_sums_are_exact_however_many_reports_there_are(most):
 @pytest.mark.parametrize(("q", "t"), [(2, 19), (3, 11), (61, 4), (701, 3)])
 def test_the_largest_counts_that_are_not_split_still_round_without_doubt(q, t):
     """A few hundredths of doubt at most would be left in the largest space; here, less."""
-    numbers, _, zeros = cycle(q, t, 2)
+    numbers, _, zeros = singer_cycle(q, t, 2)
     counts = np.full(numbers.size, float((1 << 24) - 1))
     counts[:: q + 1] = 0
     length = fft.next_fast_len(2 * numbers.size - 1, real=True)
