@@ -115,7 +115,7 @@ def pgr_rows() -> list[Row]:
         for epsilon in (1, 2)
     ]
     for q, t, size, limit in ((151, 3, 22_953, 0.1), (3, 11, 65_536, 0.1), (149, 4, 65_536, 10.0)):
-        oracle = ProjectiveGeometryResponse.over(q, t, size, EPSILON)
+        oracle = ProjectiveGeometryResponse.over_space(q, t, size, EPSILON)
         name = f"decode pgr, q = {q}, K = {oracle.outcomes:,}"
         found.append(at_most(name, decoding_seconds(oracle, 1), "s", limit))
     first = seconds(lambda: singer_cycle(149, 4, 1 << 16), rounds=2)

@@ -14,7 +14,7 @@ from deniable_shared.frozen import frozen
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from deniable_shared.fields import Fields
+    from deniable_shared.fields import TableReader
 
 AttributeType = Literal["boolean", "category"]
 
@@ -75,7 +75,7 @@ class Attribute:
             return int(value) if type(value) is bool else None
         if not isinstance(value, str):
             return None
-        return self._index.get(hashing.spelled(value, self._longest), self.other_index)
+        return self._index.get(hashing.normalize_if_short(value, self._longest), self.other_index)
 
     def canonical(self) -> dict[str, Any]:
         """The attribute as JSON data."""
@@ -101,7 +101,7 @@ class Attribute:
 
     @cached_property
     def _longest(self) -> int:
-        return hashing.longest(self.values)
+        return hashing.longest_length(self.values)
 
 
 def categories(
@@ -113,15 +113,15 @@ def categories(
         values: the categories that are listed.
         named: such as the catch-all; where one is not among the values, it is appended to them.
     """
-    normalized = tuple(map(hashing.normalized, values))
-    roles = tuple(None if role is None else hashing.normalized(role) for role in named)
+    normalized = tuple(map(hashing.normalize, values))
+    roles = tuple(None if role is None else hashing.normalize(role) for role in named)
     for role in roles:
         if role is not None and role not in normalized:
             normalized = (*normalized, role)
     return normalized, roles
 
 
-def read(table: Fields) -> tuple[Attribute, ...] | None:
+def read(table: TableReader) -> tuple[Attribute, ...] | None:
     """The attributes of a metric, from its table in a registry file.
 
     Args:
@@ -138,13 +138,13 @@ def read(table: Fields) -> tuple[Attribute, ...] | None:
             found.append(Attribute(name, "boolean"))
             continue
         values, other = domain.texts("values"), domain.text("other", default=None)
-        domain.refuse_unknown()
+        domain.report_unknown()
         if not domain.failed:
             try:
                 listed, (catch_all,) = categories(values or (), other)
                 found.append(Attribute(name, "category", listed, catch_all))
             except ParameterError as error:
-                domain.problem("values", error.constraint, error.value)
+                domain.add_problem("values", error.constraint, error.value)
         failed |= domain.failed
     return None if failed or table.failed else tuple(found)
 

@@ -32,12 +32,12 @@ def posterior_from_even_odds(epsilon: float) -> float:
     return 1 / (1 + math.exp(-epsilon))
 
 
-def bits(epsilon: float) -> float:
+def bits_revealed(epsilon: float) -> float:
     """The most that one report can reveal about any fact, in bits: epsilon log2(e)."""
     return epsilon / math.log(2)
 
 
-def devices_to_see(mechanism: Mechanism, share: float, questions: int = 1) -> int:
+def devices_to_detect(mechanism: Mechanism, share: float, questions: int = 1) -> int:
     """How many devices make an item of this share visible in a one-sided test.
 
     The test errs with probability 5% when the item is absent and finds it with probability 80% when
@@ -66,12 +66,12 @@ def visible_share(mechanism: Mechanism, devices: int, questions: int = 1) -> flo
     Returns:
         A share in (0, 1], or None if not even an item that everybody holds would be seen.
     """
-    if devices_to_see(mechanism, 1.0, questions) > devices:
+    if devices_to_detect(mechanism, 1.0, questions) > devices:
         return None
     hidden, seen = 0.0, 1.0
     while seen - hidden > PRECISION * seen:
         middle = (hidden + seen) / 2
-        if devices_to_see(mechanism, middle, questions) > devices:
+        if devices_to_detect(mechanism, middle, questions) > devices:
             hidden = middle
         else:
             seen = middle

@@ -17,7 +17,7 @@ MAX_DIGITS: Final = 40
 MAX_EXPONENT: Final = 30
 
 
-class Fields:
+class TableReader:
     """One table of a file: fields are taken from it, and what is left over is refused.
 
     A field that breaks its constraint is noted in `problems` and read as None.
@@ -37,12 +37,12 @@ class Fields:
         self._problems = problems
         self.failed = False
 
-    def problem(self, name: str, constraint: str, value: object) -> None:
+    def add_problem(self, name: str, constraint: str, value: object) -> None:
         """Notes that a field breaks its constraint."""
         self.failed = True
         self._problems.append(f"{self._where}{name} must be {constraint}, got {_show(value)}")
 
-    def take(
+    def read(
         self,
         name: str,
         constraint: str,
@@ -52,19 +52,19 @@ class Fields:
         """The value of a field, or its default where it is absent."""
         if name not in self._data:
             if default is REQUIRED:
-                self.problem(name, constraint, REQUIRED)
+                self.add_problem(name, constraint, REQUIRED)
                 return None
             return default
         value = self._data.pop(name)
         if accepts(value):
             return value
-        self.problem(name, constraint, value)
+        self.add_problem(name, constraint, value)
         return None
 
     def text(self, name: str, pattern: str | None = None, default: Any = REQUIRED) -> str | None:
         """A string, matching a pattern where one is given."""
         constraint = f"matching {pattern}" if pattern else f"of at most {MAX_TEXT} characters"
-        value: str | None = self.take(
+        value: str | None = self.read(
             name,
             f"text {constraint}",
             lambda v: (
@@ -78,7 +78,7 @@ class Fields:
 
     def texts(self, name: str, default: Any = REQUIRED) -> tuple[str, ...] | None:
         """A list of different, non-empty strings."""
-        values = self.take(
+        values = self.read(
             name,
             f"a list of at most {MAX_VALUES} different, non-empty strings",
             lambda v: (
@@ -95,7 +95,7 @@ class Fields:
         self, name: str, low: Fraction | int, high: Fraction | int, default: Any = REQUIRED
     ) -> Fraction | None:
         """A number in [low, high], exactly as written; NaN and infinities are refused."""
-        value = self.take(
+        value = self.read(
             name,
             f"a number in [{float(low):g}, {float(high):g}]",
             lambda v: (
@@ -110,7 +110,7 @@ class Fields:
 
     def range(self, name: str) -> tuple[Fraction, Fraction] | None:
         """Two numbers, the lower one first, exactly as written."""
-        value = self.take(
+        value = self.read(
             name,
             "two numbers of at most 40 digits and below 1e30, the lower one first",
             lambda v: (
@@ -124,7 +124,7 @@ class Fields:
 
     def integer(self, name: str, low: int, high: int, default: Any = REQUIRED) -> int | None:
         """An integer in [low, high]."""
-        value: int | None = self.take(
+        value: int | None = self.read(
             name,
             f"an integer in [{low}, {high}]",
             lambda v: type(v) is int and low <= v <= high,
@@ -134,7 +134,7 @@ class Fields:
 
     def choice(self, name: str, allowed: Sequence[str], default: Any = REQUIRED) -> str | None:
         """One of a few words."""
-        value: str | None = self.take(
+        value: str | None = self.read(
             name,
             f"one of {', '.join(allowed)}",
             lambda v: isinstance(v, str) and v in allowed,
@@ -142,28 +142,30 @@ class Fields:
         )
         return value
 
-    def table(self, name: str) -> Fields:
+    def table(self, name: str) -> TableReader:
         """A table inside this one; its absence is a problem."""
-        value = self.take(name, f"a table [{name}]", lambda v: isinstance(v, dict))
-        return Fields(value, f"{self._where}{name}.", [] if value is None else self._problems)
+        value = self.read(name, f"a table [{name}]", lambda v: isinstance(v, dict))
+        return TableReader(value, f"{self._where}{name}.", [] if value is None else self._problems)
 
-    def optional_table(self, name: str) -> Fields | None:
+    def optional_table(self, name: str) -> TableReader | None:
         """A table inside this one, or None where there is none."""
-        value = self.take(name, "a table", lambda v: isinstance(v, dict), default=None)
-        return None if value is None else Fields(value, f"{self._where}{name}.", self._problems)
+        value = self.read(name, "a table", lambda v: isinstance(v, dict), default=None)
+        return (
+            None if value is None else TableReader(value, f"{self._where}{name}.", self._problems)
+        )
 
-    def tables(self, pattern: str) -> Iterator[tuple[str, Fields]]:
+    def tables(self, pattern: str) -> Iterator[tuple[str, TableReader]]:
         """Every entry as a table, with its name, which must match a pattern."""
         for name in list(self._data):
             value = self._data.pop(name)
             if re.fullmatch(pattern, name) is None:
-                self.problem(name, f"a name matching {pattern}", name)
+                self.add_problem(name, f"a name matching {pattern}", name)
             elif not isinstance(value, dict):
-                self.problem(name, "a table", value)
+                self.add_problem(name, "a table", value)
             else:
-                yield name, Fields(value, f"{self._where}{name}.", self._problems)
+                yield name, TableReader(value, f"{self._where}{name}.", self._problems)
 
-    def domains(self, pattern: str) -> Iterator[tuple[str, Fields | None]]:
+    def domains(self, pattern: str) -> Iterator[tuple[str, TableReader | None]]:
         """Every entry as a domain, with its name, which must match a pattern.
 
         None stands for ``"boolean"``; a list of values is read as a table that has only them.
@@ -173,16 +175,16 @@ class Fields:
             value = self._data.pop(name)
             table = {"values": value} if isinstance(value, list) else value
             if re.fullmatch(pattern, name) is None:
-                self.problem(name, f"a name matching {pattern}", name)
+                self.add_problem(name, f"a name matching {pattern}", name)
             elif value != "boolean" and not isinstance(table, dict):
-                self.problem(name, wanted, value)
+                self.add_problem(name, wanted, value)
             else:
-                fields = Fields(table, f"{self._where}{name}.", self._problems)
+                fields = TableReader(table, f"{self._where}{name}.", self._problems)
                 yield name, None if value == "boolean" else fields
 
-    def mechanism(self) -> tuple[str, Fields] | None:
+    def mechanism(self) -> tuple[str, TableReader] | None:
         """The field ``mechanism``: a name, or a table with a name and options."""
-        value = self.take(
+        value = self.read(
             "mechanism",
             'a name, or a table such as { name = "cms", rows = 64 }',
             lambda v: isinstance(v.get("name") if isinstance(v, dict) else v, str),
@@ -191,14 +193,14 @@ class Fields:
         if value is None:
             return None
         options: Mapping[str, Any] = {"name": value} if isinstance(value, str) else value
-        fields = Fields(options, f"{self._where}mechanism.", self._problems)
+        fields = TableReader(options, f"{self._where}mechanism.", self._problems)
         name = fields.text("name")
         return None if name is None else (name, fields)
 
-    def refuse_unknown(self) -> None:
+    def report_unknown(self) -> None:
         """Notes every field that nobody took."""
         for name, value in self._data.items():
-            self.problem(name, "left out: no such field", value)
+            self.add_problem(name, "left out: no such field", value)
         self._data.clear()
 
 

@@ -34,15 +34,15 @@ def canonical(text: str) -> bytes:
     Raises:
         UnicodeEncodeError: if the text holds lone surrogates.
     """
-    return normalized(text).encode()
+    return normalize(text).encode()
 
 
-def normalized(text: str) -> str:
+def normalize(text: str) -> str:
     """The NFC form of a text: one spelling for characters that can be composed in several ways."""
     return text if text.isascii() else unicodedata.normalize("NFC", text)
 
 
-def spelled(text: str, longest: int) -> str | None:
+def normalize_if_short(text: str, longest: int) -> str | None:
     """The NFC form of a text, or None if it is longer than any spelling of what it may be.
 
     Normalising takes time with the square of the length, during which all threads stand still.
@@ -53,10 +53,10 @@ def spelled(text: str, longest: int) -> str | None:
     """
     if text.isascii():
         return text
-    return normalized(text) if len(text) <= longest * _LONGEST_DECOMPOSITION else None
+    return normalize(text) if len(text) <= longest * _LONGEST_DECOMPOSITION else None
 
 
-def longest(texts: Iterable[str]) -> int:
+def longest_length(texts: Iterable[str]) -> int:
     """How many characters the longest of some texts has; 0 if there are none."""
     return max(map(len, texts), default=0)
 

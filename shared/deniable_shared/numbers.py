@@ -27,7 +27,7 @@ from deniable_shared.mechanisms.numeric import RESOLUTION
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from deniable_shared.fields import Fields
+    from deniable_shared.fields import TableReader
 
 Range = tuple[Fraction, Fraction]
 
@@ -66,7 +66,7 @@ def nearest_place(value: float, ends: Range) -> int:
     return (2 * above * RESOLUTION + width) // (2 * width)
 
 
-def bin_of(value: float, ends: Range, bins: int) -> int:
+def bin_index(value: float, ends: Range, bins: int) -> int:
     """The bin that a number falls into; the last one has both its ends.
 
     Args:
@@ -96,7 +96,7 @@ def canonical_range(ends: Range) -> list[str]:
     return [str(end) for end in ends]
 
 
-def range_of(data: Any) -> Range:
+def range_from_canonical(data: Any) -> Range:
     """The range that `canonical_range` wrote.
 
     Raises:
@@ -126,7 +126,7 @@ def mechanism_for(
     epsilon_permanent: Fraction | None = None,
     delta: Fraction | None,
     bins: int,
-    options: Fields | None,
+    options: TableReader | None,
 ) -> Mechanism:
     """The mechanism of a ``number`` or ``distribution``.
 
@@ -160,7 +160,7 @@ def mechanism_for(
 
 
 def _memoized(
-    kind: str, epsilon: Fraction, permanent: Fraction, bins: int, options: Fields | None
+    kind: str, epsilon: Fraction, permanent: Fraction, bins: int, options: TableReader | None
 ) -> MemoizedOneBitMean | MemoizedDBitFlip:
     if kind == "number":
         steps: int | None = lduchi.DEFAULT_STEPS

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final
 
 from deniable_shared import attributes, numbers, segments
 from deniable_shared.errors import ParameterError, RegistryError
-from deniable_shared.fields import Fields
+from deniable_shared.fields import TableReader
 from deniable_shared.frozen import frozen
 from deniable_shared.mechanisms import (
     MAX_EPSILON,
@@ -128,8 +128,8 @@ def parse(text: str, *, name: str = "metrics.toml") -> Registry:
     except (ValueError, RecursionError) as error:
         raise RegistryError([f"{name}: must be TOML: {error}"]) from error
     problems: list[str] = []
-    top = Fields(data, f"{name}: ", problems)
-    if top.take("registry", "the number 1", lambda value: type(value) is int and value == VERSION):
+    top = TableReader(data, f"{name}: ", problems)
+    if top.read("registry", "the number 1", lambda value: type(value) is int and value == VERSION):
         application = top.text("application", _NAME) or ""
         budget = _budget(top.table("budget"))
         remote_key = _remote_key(top) if "remote" in data else None
@@ -138,29 +138,29 @@ def parse(text: str, *, name: str = "metrics.toml") -> Registry:
             for metric_name, table in top.table("metrics").tables(_NAME)
         }
         if data.get("metrics") == {}:
-            top.problem("metrics", "at least one table [metrics.NAME]", data["metrics"])
-        top.refuse_unknown()
+            top.add_problem("metrics", "at least one table [metrics.NAME]", data["metrics"])
+        top.report_unknown()
     if problems:
         raise RegistryError(problems)
     kept = {key: value for key, value in metrics.items() if value}
     return Registry(application, budget, kept, remote_key)
 
 
-def _budget(table: Fields) -> Budget:
+def _budget(table: TableReader) -> Budget:
     per_day = table.number("epsilon_per_day", MIN_EPSILON, MAX_EPSILON_PER_DAY)
     lifetime = table.number("epsilon_lifetime", MIN_EPSILON, MAX_EPSILON_LIFETIME)
-    table.refuse_unknown()
+    table.report_unknown()
     return Budget(float(per_day or 0), float(lifetime or 0))
 
 
-def _remote_key(top: Fields) -> bytes | None:
+def _remote_key(top: TableReader) -> bytes | None:
     table = top.table("remote")
-    text = table.take(
+    text = table.read(
         "key",
         f"the base64 of an Ed25519 public key, {REMOTE_KEY_BYTES} bytes",
         lambda value: isinstance(value, str) and len(_decoded(value)) == REMOTE_KEY_BYTES,
     )
-    table.refuse_unknown()
+    table.report_unknown()
     return None if text is None else _decoded(text)
 
 
@@ -172,12 +172,12 @@ def _decoded(text: str) -> bytes:
         return b""
 
 
-def _metric(application: str, name: str, table: Fields, budget: Budget) -> Metric | None:
+def _metric(application: str, name: str, table: TableReader, budget: Budget) -> Metric | None:
     kind = table.choice("type", TYPES)
     every = table.choice("every", EVERY, default="day")
     description = table.text("description", default="")
     owners = table.texts("owners", default=())
-    expires = table.take(
+    expires = table.read(
         "expires", "a date such as 2027-12-31", lambda value: type(value) is date, default=None
     )
     devices = table.integer("expected_devices", 1, MAX_DEVICES, default=DEFAULT_DEVICES)
@@ -186,7 +186,7 @@ def _metric(application: str, name: str, table: Fields, budget: Budget) -> Metri
     permanent = table.number("epsilon_permanent", MIN_EPSILON, MAX_EPSILON_PERMANENT, default=None)
     affordable = min(budget.epsilon_per_day, budget.epsilon_lifetime)
     if epsilon is not None and 0 < affordable < epsilon:
-        table.problem("epsilon", f"at most {affordable:g}, the budget", float(epsilon))
+        table.add_problem("epsilon", f"at most {affordable:g}, the budget", float(epsilon))
     values: tuple[str, ...] = ()
     other: str | None = None
     absent: str | None = None
@@ -204,7 +204,7 @@ def _metric(application: str, name: str, table: Fields, budget: Budget) -> Metri
     delta = table.number("delta", numbers.MIN_DELTA, numbers.MAX_DELTA, default=None)
     parts = attributes.read(table.table("attributes")) if kind == "attributes" else ()
     mechanism_table = table.mechanism()
-    table.refuse_unknown()
+    table.report_unknown()
     if parted is not None:
         kind, values, other = "category", parted.items, None
     if table.failed or kind is None or epsilon is None or devices is None or parts is None:
@@ -237,6 +237,6 @@ def _metric(application: str, name: str, table: Fields, budget: Budget) -> Metri
     except ParameterError as error:
         owner, _, parameter = error.name.partition(" ")
         field = f"mechanism.{parameter}" if owner in MECHANISMS else error.name
-        table.problem(field, error.constraint, error.value)
+        table.add_problem(field, error.constraint, error.value)
         return None
     return Metric(spec, description or "", owners or (), expires, devices)

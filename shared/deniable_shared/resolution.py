@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from fractions import Fraction
 
     from deniable_shared.attributes import Attribute
-    from deniable_shared.fields import Fields
+    from deniable_shared.fields import TableReader
 
 AUTO: Final = "auto"
 FRESH: Final = "fresh"
@@ -76,7 +76,7 @@ def resolve(
     epsilon_permanent: Fraction | None = None,
     repeat: str = FRESH,
     devices: int,
-    choice: tuple[str, Fields] | None,
+    choice: tuple[str, TableReader] | None,
     delta: Fraction | None = None,
 ) -> Mechanism:
     """The mechanism of one metric.
@@ -139,7 +139,7 @@ def resolve(
     else:
         mechanism = _memoized_sketch(name, epsilon, epsilon_permanent, devices, options)
     if options is not None:
-        options.refuse_unknown()
+        options.report_unknown()
     return mechanism
 
 
@@ -190,7 +190,7 @@ def _record(
     )
 
 
-def _sketch(name: str, epsilon: Fraction, devices: int, options: Fields | None) -> Sketch:
+def _sketch(name: str, epsilon: Fraction, devices: int, options: TableReader | None) -> Sketch:
     buckets, rows, inner = None, None, SKETCHES.get(name)
     if options is not None:
         buckets = options.integer("buckets", 2, MAX_BUCKETS, default=None)
@@ -213,7 +213,7 @@ def _sketch(name: str, epsilon: Fraction, devices: int, options: Fields | None) 
 
 
 def _memoized_sketch(
-    name: str, epsilon: Fraction, permanent: Fraction, devices: int, options: Fields | None
+    name: str, epsilon: Fraction, permanent: Fraction, devices: int, options: TableReader | None
 ) -> Sketch:
     """Left to the planner, the oracle inside is L-OSUE.
 
@@ -240,7 +240,7 @@ def _memoized_sketch(
     return Sketch(rows=rows or sketch.rows_for(oracle, devices), inner=oracle)
 
 
-def _rappor(epsilon: Fraction, permanent: Fraction, options: Fields | None) -> Rappor:
+def _rappor(epsilon: Fraction, permanent: Fraction, options: TableReader | None) -> Rappor:
     bits, hashes, cohorts = rappor.DEFAULT_BITS, rappor.DEFAULT_HASHES, rappor.DEFAULT_COHORTS
     f = p = q = None
     if options is not None:

@@ -16,7 +16,7 @@ from deniable_shared.frozen import frozen
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from deniable_shared.fields import Fields
+    from deniable_shared.fields import TableReader
 
 MAX_PAIRS: Final = 4_096
 
@@ -80,7 +80,7 @@ class Segments:
 
 
 def read(
-    metric: Fields, kind: str | None, name: str, values: tuple[str, ...], other: str | None
+    metric: TableReader, kind: str | None, name: str, values: tuple[str, ...], other: str | None
 ) -> Segments | None:
     """The segments of a metric, from its table in a registry file; None if there are none.
 
@@ -99,7 +99,7 @@ def read(
         return None
     called, listed = table.text("name", NAME), table.texts("values")
     catch_all = table.text("other", default=None)
-    table.refuse_unknown()
+    table.report_unknown()
     metric.failed |= table.failed
     if table.failed or called is None or listed is None:
         return None
@@ -108,5 +108,5 @@ def read(
         own = Attribute(name, "boolean" if kind == "boolean" else "category", values, other)
         return Segments(own, Attribute(called, "category", segments, catch_all))
     except ParameterError as error:
-        metric.problem(error.name, error.constraint, error.value)
+        metric.add_problem(error.name, error.constraint, error.value)
         return None

@@ -29,7 +29,7 @@ from deniable_shared.mechanisms import (
     SampledCoefficients,
     Sketch,
     SquareWave,
-    described,
+    mechanism_from_description,
 )
 from deniable_shared.numbers import MAX_DELTA, Range
 from deniable_shared.periods import EVERY
@@ -174,7 +174,7 @@ class Spec:
             "type": self.type,
             "values": list(self.values),
             "other": self.other,
-            "mechanism": self.mechanism.described(),
+            "mechanism": self.mechanism.description(),
             "every": self.every,
         }
         if self.attributes:
@@ -201,10 +201,10 @@ class Spec:
                 type=data["type"],
                 values=tuple(data["values"]),
                 other=data["other"],
-                mechanism=described(data["mechanism"]),
+                mechanism=mechanism_from_description(data["mechanism"]),
                 every=data["every"],
                 attributes=tuple(map(Attribute.from_canonical, data.get("attributes", ()))),
-                range=numbers.range_of(data["range"]) if "range" in data else None,
+                range=numbers.range_from_canonical(data["range"]) if "range" in data else None,
                 absent=data.get("absent"),
                 segments=Segments.from_canonical(data["segments"]) if "segments" in data else None,
             )
@@ -271,7 +271,9 @@ class Spec:
         if not isinstance(value, str):
             raise DomainError(f"{self.name} takes a str")
         if self.type == "category":
-            index = self._index.get(hashing.spelled(value, self._longest), self._other_index)
+            index = self._index.get(
+                hashing.normalize_if_short(value, self._longest), self._other_index
+            )
             if index is None:
                 raise DomainError(f"{self.name} has no catch-all for values outside its domain")
             return index
@@ -319,7 +321,7 @@ class Spec:
             raise DomainError(f"{self.name} takes a finite int or float")
         number = cast("float", value)
         if isinstance(self.mechanism, SquareWave | GroupedBins):
-            return numbers.bin_of(number, ends, self.mechanism.size)
+            return numbers.bin_index(number, ends, self.mechanism.size)
         return numbers.nearest_place(number, ends)
 
     def _canonical_string(self, value: str) -> bytes:
@@ -339,7 +341,7 @@ class Spec:
 
     @cached_property
     def _longest(self) -> int:
-        return hashing.longest(self.values)
+        return hashing.longest_length(self.values)
 
     @cached_property
     def _other_index(self) -> int | None:

@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from deniable_shared.disclosure_figures import devices_to_see
+from deniable_shared.disclosure_figures import devices_to_detect
 from deniable_shared.exact_bounds import SCALE
 from deniable_shared.mechanisms import DBitFlip, SquareWave
 from tests.privacy.conformance import MechanismConformance
@@ -34,7 +34,7 @@ class TestSquareWave(MeanConformance):
     @classmethod
     def with_noise(cls, mechanism, factor):
         epsilon = Fraction(mechanism.epsilon) / factor
-        return SquareWave.of_shape(mechanism.size, mechanism.window, epsilon)
+        return SquareWave.with_shape(mechanism.size, mechanism.window, epsilon)
 
     def test_the_outcomes_average_to_the_value_and_spread_as_stated(self):
         for spec, _, _ in self.small:
@@ -110,7 +110,7 @@ def test_a_bin_that_few_devices_answer_for_needs_as_many_more_of_them():
     """One report of which only a tenth is about a bin is worth a tenth of one that is."""
     few, all_of_them = (DBitFlip(10, buckets, 1 << 30) for buckets in (1, 10))
     assert few.variance(0.0, 1) == pytest.approx(10 * all_of_them.variance(0.0, 1))
-    assert devices_to_see(few, 0.01) > 9 * devices_to_see(all_of_them, 0.01)
+    assert devices_to_detect(few, 0.01) > 9 * devices_to_detect(all_of_them, 0.01)
 
 
 @pytest.mark.parametrize("epsilon", ["0.1", "1", "6", "8"])
@@ -123,4 +123,4 @@ def test_a_window_narrower_than_a_bin_leaves_a_channel_that_adds_up(epsilon, siz
     assert mechanism.window * near + (size - 1) * far == 1
     assert mechanism.window + size - 1 == mechanism.outcomes
     assert mechanism.window >= 1
-    assert mechanism.chances == (float(near), float(far))
+    assert mechanism.outcome_probabilities == (float(near), float(far))

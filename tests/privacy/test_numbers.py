@@ -82,7 +82,7 @@ class TestOneBitMean(MeanConformance):
 
 class TestPiecewise(MeanConformance):
     small = [
-        (number(Piecewise.of_shape(size, window, Fraction(epsilon))), Fraction(epsilon), ENDS)
+        (number(Piecewise.with_shape(size, window, Fraction(epsilon))), Fraction(epsilon), ENDS)
         for size, window, epsilon in [(9, 5, "1"), (2, 1, "0.5"), (5, 9, "2")]
     ] + [(number(Piecewise.for_epsilon(Fraction(1))), Fraction(1), (*ENDS, 0.5))]
     spec = number(Piecewise.for_epsilon(Fraction("1.5")))
@@ -92,7 +92,7 @@ class TestPiecewise(MeanConformance):
     @classmethod
     def with_noise(cls, mechanism, factor):
         epsilon = Fraction(mechanism.epsilon) / factor
-        return Piecewise.of_shape(mechanism.size, mechanism.window, epsilon)
+        return Piecewise.with_shape(mechanism.size, mechanism.window, epsilon)
 
     def out_of_range(self):
         return [self.spec.mechanism.outcomes.to_bytes(2, "big"), b"\xff\xff"]
@@ -100,7 +100,7 @@ class TestPiecewise(MeanConformance):
 
 def hybrid(epsilon, size, window):
     whole = Hybrid.for_epsilon(Fraction(epsilon))
-    return replace(whole, inner=Piecewise.of_shape(size, window, Fraction(epsilon)))
+    return replace(whole, inner=Piecewise.with_shape(size, window, Fraction(epsilon)))
 
 
 class TestHybrid(MeanConformance):
@@ -202,7 +202,7 @@ def test_gaussian_noise_keeps_delta_for_values_any_distance_apart_and_is_not_was
     mechanism = DiscreteGaussian.for_epsilon(Fraction(epsilon), Fraction(delta))
     steps = mechanism.steps
     distances = {1, (steps + 1) // 2, max(1, steps - 1), steps}
-    exceeding = [mechanism.exceeding(apart) for apart in sorted(distances)]
+    exceeding = [mechanism.delta_at_distance(apart) for apart in sorted(distances)]
     assert exceeding == sorted(exceeding)
     assert 0.99 * float(delta) < exceeding[-1] <= float(delta)
     less = replace(mechanism, noise=mechanism.noise - 1)

@@ -103,7 +103,7 @@ def test_every_point_of_a_hyperplane_is_equally_likely_and_so_is_every_other_poi
     """Exactly, for every item. A sampler that throws away a draw of zeros before it has solved for
     the pivot makes one point too rare by (q - 1) / q, and 1.0 becomes 1.215."""
     everything = coordinates(q, t)
-    mechanism = ProjectiveGeometryResponse.over(q, t, len(everything), Fraction(1))
+    mechanism = ProjectiveGeometryResponse.over_space(q, t, len(everything), Fraction(1))
     inside = Fraction(mechanism.inside, SCALE)
     for item, own in enumerate(everything):
         orthogonal = {
@@ -123,7 +123,7 @@ def test_every_point_of_a_hyperplane_is_equally_likely_and_so_is_every_other_poi
 
 def test_the_zeros_thrown_away_by_the_papers_code_are_sent_here():
     """Its claim of 1.0 was 1.215 for q = 5: here the ratio between any two items is the stated."""
-    mechanism = ProjectiveGeometryResponse.over(5, 2, 6, Fraction(1))
+    mechanism = ProjectiveGeometryResponse.over_space(5, 2, 6, Fraction(1))
     channels = [channel(mechanism, item) for item in range(6)]
     worst = max(
         max(each[report] for each in channels) / min(each[report] for each in channels)
@@ -139,5 +139,5 @@ def test_a_device_may_send_points_that_are_no_items():
 
 
 def test_the_field_of_three_elements_serves_every_item():
-    mechanism = ProjectiveGeometryResponse.over(3, 3, 13, Fraction(1))
+    mechanism = ProjectiveGeometryResponse.over_space(3, 3, 13, Fraction(1))
     assert all(len(channel(mechanism, item)) == 13 for item in range(13))

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from deniable_shared.disclosure_figures import (
-    bits,
-    devices_to_see,
+    bits_revealed,
+    devices_to_detect,
     posterior_from_even_odds,
     visible_share,
 )
@@ -21,7 +21,7 @@ from deniable_shared.mechanisms import (
 
 def test_three_to_one_is_a_coin_that_lies_a_quarter_of_the_time():
     assert posterior_from_even_odds(math.log(3)) == pytest.approx(0.75)
-    assert bits(math.log(2)) == pytest.approx(1.0)
+    assert bits_revealed(math.log(2)) == pytest.approx(1.0)
     assert posterior_from_even_odds(0.0) == 0.5
 
 
@@ -29,7 +29,7 @@ def test_three_to_one_is_a_coin_that_lies_a_quarter_of_the_time():
 def test_so_many_devices_see_the_item_four_times_in_five(share):
     """20,000 populations: a power of 80% and a size of 5%, each within 2 points."""
     mechanism = GeneralizedRandomizedResponse.for_epsilon(4, Fraction(1))
-    devices = devices_to_see(mechanism, share)
+    devices = devices_to_detect(mechanism, share)
     support, generator = mechanism.support, np.random.default_rng(2)
     holders = round(share * devices)
     error = math.sqrt(mechanism.variance(0.0, devices))
@@ -45,7 +45,7 @@ def test_so_many_devices_see_the_item_four_times_in_five(share):
 
 def test_more_privacy_needs_more_devices():
     few, many = (
-        devices_to_see(RandomizedResponse.for_epsilon(2, Fraction(epsilon)), 0.01)
+        devices_to_detect(RandomizedResponse.for_epsilon(2, Fraction(epsilon)), 0.01)
         for epsilon in ("2", "0.5")
     )
     assert few < many / 10
@@ -67,15 +67,15 @@ def test_optimal_mechanisms_need_the_devices_of_the_published_table(
     epsilon, share, questions, devices
 ):
     oue = OptimizedUnaryEncoding.for_epsilon(1_024, Fraction(epsilon))
-    assert devices_to_see(oue, share, questions) == pytest.approx(devices, rel=1e-4)
+    assert devices_to_detect(oue, share, questions) == pytest.approx(devices, rel=1e-4)
 
 
 @pytest.mark.parametrize("questions", [1, 50])
 def test_the_visible_share_is_the_smallest_that_so_many_devices_see(questions):
     oue = OptimizedUnaryEncoding.for_epsilon(50, Fraction(1))
     share = visible_share(oue, 100_000, questions)
-    assert devices_to_see(oue, share, questions) <= 100_000
-    assert devices_to_see(oue, share * 0.999, questions) > 100_000
+    assert devices_to_detect(oue, share, questions) <= 100_000
+    assert devices_to_detect(oue, share * 0.999, questions) > 100_000
 
 
 def test_too_few_devices_see_nothing_at_all():

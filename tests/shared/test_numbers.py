@@ -47,7 +47,7 @@ def test_a_number_is_at_the_nearest_place_of_its_range(value, ends):
 @given(st.floats(allow_nan=False, allow_infinity=False), ends, st.integers(2, 1024))
 def test_a_number_falls_into_the_bin_whose_ends_surround_it(value, ends, bins):
     low, high = ends
-    index = numbers.bin_of(value, ends, bins)
+    index = numbers.bin_index(value, ends, bins)
     inside = min(max(Fraction(value), low), high)
     left = low + (high - low) * index / bins
     right = low + (high - low) * (index + 1) / bins

@@ -72,7 +72,7 @@ def test_no_space_of_up_to_sixteen_times_the_domain_has_less_variance(size, epsi
     for q in filter(is_prime, range(2, 200)):
         for t in range(2, 15):
             if size <= points(q, t) <= 16 * size:
-                rival = ProjectiveGeometryResponse.over(q, t, size, Fraction(epsilon))
+                rival = ProjectiveGeometryResponse.over_space(q, t, size, Fraction(epsilon))
                 assert chosen <= total_variance(rival) * (1 + 1e-12)
 
 

@@ -41,7 +41,7 @@ def answer(question: dict, epsilon: str, permanent: str | None = None) -> dict:
         devices=question.get("devices", 1),
         choice=None,
     )
-    return mechanism.described()
+    return mechanism.description()
 
 
 def choices() -> list[dict]:

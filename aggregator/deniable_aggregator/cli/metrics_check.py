@@ -16,9 +16,9 @@ from deniable_aggregator.cli.render.output import json_option, print_json
 from deniable_aggregator.planning.candidates import EXTREME_PLACES, family_variance
 from deniable_shared.disclosure_figures import (
     Z,
-    bits,
+    bits_revealed,
     devices_for_width,
-    devices_to_see,
+    devices_to_detect,
     posterior_from_even_odds,
 )
 from deniable_shared.mechanisms import (
@@ -104,13 +104,13 @@ def describe(registry: Registry) -> dict[str, Any]:
                 "attributes": [each.canonical() for each in metric.spec.attributes],
                 "segments": metric.spec.segments and metric.spec.segments.canonical(),
                 "digest": metric.spec.digest.hex(),
-                "mechanism": metric.spec.mechanism.described(),
+                "mechanism": metric.spec.mechanism.description(),
                 "epsilon": metric.spec.mechanism.epsilon,
                 "epsilon_permanent": metric.spec.mechanism.epsilon_permanent,
                 "epsilon_total": metric.spec.mechanism.epsilon_total,
                 "memoized_values": metric.spec.mechanism.memoized_values,
                 "posterior_from_even_odds": posterior_from_even_odds(metric.spec.mechanism.epsilon),
-                "bits": bits(metric.spec.mechanism.epsilon),
+                "bits": bits_revealed(metric.spec.mechanism.epsilon),
                 "report_bytes": metric.spec.mechanism.report_bytes,
                 **_privacy_and_need(metric.spec),
             }
@@ -153,7 +153,7 @@ def _block(metric: Metric) -> Table:
     table.add_row(
         "  one report",
         f"makes even odds at most {posterior_from_even_odds(mechanism.epsilon):.1%} sure; "
-        f"reveals at most {bits(mechanism.epsilon):.2f} bits",
+        f"reveals at most {bits_revealed(mechanism.epsilon):.2f} bits",
     )
     if mechanism.delta:
         table.add_row(
@@ -169,7 +169,7 @@ def _block(metric: Metric) -> Table:
         table.add_row("  mean", f"within ± {MEAN_WIDTH:.0%} of the range with {needed:,} devices")
     else:
         seen = "1% bin" if spec.range else "1% item"
-        needed = devices_to_see(mechanism, SEEN_SHARE)
+        needed = devices_to_detect(mechanism, SEEN_SHARE)
         table.add_row(f"  {seen}", f"visible with {needed:,} devices")
     family = family_variance(mechanism)
     if family > 1.5 * FAMILY_TO_NOISE * mechanism.variance(0.0, metric.expected_devices):
@@ -207,7 +207,7 @@ def _privacy_and_need(spec: Spec) -> dict[str, Any]:
     return {
         "delta": mechanism.delta,
         "range": None if spec.range is None else [float(end) for end in spec.range],
-        "devices_to_see_1_percent": None if mean else devices_to_see(mechanism, SEEN_SHARE),
+        "devices_to_see_1_percent": None if mean else devices_to_detect(mechanism, SEEN_SHARE),
         "devices_for_mean_within_1_percent": _devices_for_mean(mechanism) if mean else None,
     }
 

@@ -205,7 +205,7 @@ def described(spec: Spec, reports: int) -> dict[str, Any]:
     data: dict[str, Any] = {
         "digest": spec.digest.hex(),
         "title": spec.mechanism.title,
-        "mechanism": spec.mechanism.described(),
+        "mechanism": spec.mechanism.description(),
         "epsilon": spec.mechanism.epsilon,
         "epsilon_permanent": spec.mechanism.epsilon_permanent,
         "epsilon_total": spec.mechanism.epsilon_total,

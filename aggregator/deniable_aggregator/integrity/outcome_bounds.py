@@ -61,7 +61,7 @@ def outcome_bounds(mechanism: IndexOracle | NumericMechanism) -> Bounds:
 
 def _window(mechanism: WindowMechanism) -> Bounds:
     """An outcome that all windows, or none of them, hold has one probability only."""
-    near, far = mechanism.chances
+    near, far = mechanism.outcome_probabilities
     outcome = np.arange(mechanism.outcomes)
     windows = np.minimum(outcome, mechanism.size - 1) - np.maximum(
         outcome - mechanism.window + 1, 0

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, cast
 
 from deniable_aggregator.planning.candidates import worst_variance
 from deniable_shared import mechanism_choice
-from deniable_shared.disclosure_figures import Z, devices_to_see
+from deniable_shared.disclosure_figures import Z, devices_to_detect
 from deniable_shared.mechanisms import (
     MAX_EPSILON,
     DBitFlip,
@@ -72,7 +72,7 @@ def refuse_if_hopeless(mechanism: Mechanism, devices: int) -> Refusal | None:
 def _enough_devices(mechanism: Mechanism) -> int:
     if isinstance(mechanism, NumericMechanism):
         return math.ceil(worst_variance(mechanism) * (Z / HOPELESS_PART) ** 2)
-    return devices_to_see(mechanism, HOPELESS_SHARE)
+    return devices_to_detect(mechanism, HOPELESS_SHARE)
 
 
 def _enough_epsilon(mechanism: Mechanism, devices: int) -> float | None:

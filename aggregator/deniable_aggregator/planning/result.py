@@ -118,7 +118,7 @@ class Plan:
             "epsilon": spec.mechanism.epsilon,
             "epsilon_permanent": spec.mechanism.epsilon_permanent,
             "epsilon_total": spec.mechanism.epsilon_total,
-            "mechanism": spec.mechanism.described(),
+            "mechanism": spec.mechanism.description(),
             "report_bytes": spec.mechanism.report_bytes,
             "candidates": [
                 {

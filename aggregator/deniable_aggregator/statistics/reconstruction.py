@@ -32,7 +32,7 @@ def channel(mechanism: SquareWave) -> NDArray[np.float64]:
     Every column adds up to 1, also where the wave is narrower than a bin: the device randomizes
     bins, so nothing is integrated.
     """
-    near, far = mechanism.chances
+    near, far = mechanism.outcome_probabilities
     offset = np.arange(mechanism.outcomes)[:, None] - np.arange(mechanism.size)
     return np.where((offset >= 0) & (offset < mechanism.window), near, far)
 

@@ -53,7 +53,7 @@ def _told_window(spec: Spec, mechanism: WindowMechanism, report: bytes, first: i
     statement = f"about {_place(spec, ends[0])}"
     if ends[0] < ends[1]:
         statement = f"between {_place(spec, ends[0])} and {_place(spec, ends[1])}"
-    near, far = mechanism.chances
+    near, far = mechanism.outcome_probabilities
     if high - low + 1 == mechanism.size:
         answer = f"said it is {statement}, which is true of every number"
         return answer, (Chance(statement, near, near),)

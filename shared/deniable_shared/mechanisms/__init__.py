@@ -104,7 +104,7 @@ MEMOIZED: Final = frozenset(
 """The mechanisms whose reports of one value may come from a permanent answer."""
 
 
-def described(description: Mapping[str, Any]) -> Mechanism:
+def mechanism_from_description(description: Mapping[str, Any]) -> Mechanism:
     """The mechanism that `Mechanism.described` wrote down.
 
     Raises:
@@ -116,7 +116,11 @@ def described(description: Mapping[str, Any]) -> Mechanism:
     if "inner" in parameters:
         inner = parameters["inner"]
         several = isinstance(inner, list)
-        parameters["inner"] = tuple(map(described, inner)) if several else described(inner)
+        parameters["inner"] = (
+            tuple(map(mechanism_from_description, inner))
+            if several
+            else mechanism_from_description(inner)
+        )
     return MECHANISMS[description["name"]].from_parameters(parameters)
 
 
@@ -159,5 +163,5 @@ __all__ = [
     "SubsetSelection",
     "Support",
     "SymmetricUnaryEncoding",
-    "described",
+    "mechanism_from_description",
 ]

@@ -122,7 +122,7 @@ class Mechanism(ABC):
         """The fields by name: integers, or mechanisms inside this one with their own."""
         return {name: _described(getattr(self, name)) for name in field_names(type(self))}
 
-    def described(self) -> dict[str, Any]:
+    def description(self) -> dict[str, Any]:
         """Name and parameters, as they stand in a canonical spec."""
         return {"name": self.name, **self.parameters()}
 
@@ -248,5 +248,5 @@ def require_integer(name: str, value: object, low: int, high: int) -> None:
 
 def _described(value: Any) -> Any:
     if isinstance(value, Mechanism):
-        return value.described()
+        return value.description()
     return [_described(each) for each in value] if isinstance(value, tuple) else value

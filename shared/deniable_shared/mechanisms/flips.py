@@ -8,7 +8,7 @@ from deniable_shared.errors import ParameterError
 from deniable_shared.exact_bounds import SCALE, ceil_divide, exp_lower
 
 
-def composed(permanent: int, flip: int) -> Fraction:
+def composed_flip(permanent: int, flip: int) -> Fraction:
     """The probability that exactly one of two flips happens, b1 (1 - b2) + (1 - b1) b2.
 
     Two randomized responses in a row are one with this probability of a lie.

@@ -10,7 +10,7 @@ from deniable_shared.exact_bounds import SCALE, float_upper, log_upper
 from deniable_shared.frozen import frozen
 from deniable_shared.mechanisms.base import require_integer
 from deniable_shared.mechanisms.dbitflip import MAX_SIZE, GroupedBins
-from deniable_shared.mechanisms.flips import composed, weights_for
+from deniable_shared.mechanisms.flips import composed_flip, weights_for
 
 DEFAULT_BUCKETS: Final = 1
 """One bin has all of epsilon for its only bit.
@@ -81,7 +81,7 @@ class MemoizedDBitFlip(GroupedBins):
     @property
     def lie(self) -> Fraction:
         """The probability of one flip out of two."""
-        return composed(self.permanent, self.flip)
+        return composed_flip(self.permanent, self.flip)
 
     @property
     def epsilon_permanent(self) -> float:

@@ -11,7 +11,7 @@ from deniable_shared.exact_bounds import SCALE, float_upper, log_upper
 from deniable_shared.frozen import frozen
 from deniable_shared.mechanisms.base import require_integer
 from deniable_shared.mechanisms.duchi import BitMean, OneBitMean
-from deniable_shared.mechanisms.flips import composed, weights_for
+from deniable_shared.mechanisms.flips import composed_flip, weights_for
 from deniable_shared.mechanisms.numeric import RESOLUTION
 
 MAX_STEPS: Final = 256
@@ -89,7 +89,7 @@ class MemoizedOneBitMean(BitMean):
     @property
     def lie(self) -> Fraction:
         """The probability of one flip out of two."""
-        return composed(self.permanent, self.flip)
+        return composed_flip(self.permanent, self.flip)
 
     @property
     def epsilon_permanent(self) -> float:

@@ -185,9 +185,9 @@ class DiscreteGaussian(AdditiveNoise):
     @cached_property
     def delta(self) -> float:
         """The probability that one report reveals more than `epsilon`."""
-        return self.exceeding(self.steps)
+        return self.delta_at_distance(self.steps)
 
-    def exceeding(self, apart: int) -> float:
+    def delta_at_distance(self, apart: int) -> float:
         """Delta for two values so many steps apart, rounded up.
 
         Args:

@@ -81,11 +81,11 @@ class ProjectiveGeometryResponse(IndexOracle, FreshOracle):
             ParameterError: if size is not in [2, 65536].
         """
         require_integer("pgr size", size, 2, MAX_SIZE)
-        found = [cls.over(q, t, size, epsilon) for q, t in _spaces(size)]
+        found = [cls.over_space(q, t, size, epsilon) for q, t in _spaces(size)]
         return min(found, key=lambda oracle: (oracle._total_variance(), oracle.outcomes))
 
     @classmethod
-    def over(cls, q: int, t: int, size: int, epsilon: Fraction) -> Self:
+    def over_space(cls, q: int, t: int, size: int, epsilon: Fraction) -> Self:
         """The mechanism over this very space whose epsilon does not exceed the one given.
 
         Raises:

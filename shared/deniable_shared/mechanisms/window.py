@@ -48,7 +48,7 @@ class WindowMechanism(NumericMechanism):
             raise ParameterError(f"{self.name} inside", constraint, self.inside)
 
     @classmethod
-    def of_shape(cls, size: int, window: int, epsilon: Fraction) -> Self:
+    def with_shape(cls, size: int, window: int, epsilon: Fraction) -> Self:
         """The mechanism of a shape whose epsilon does not exceed the one given."""
         near = exp_lower(epsilon) * window
         return cls(size=size, window=window, inside=int(SCALE * near / (near + size - 1)))
@@ -64,33 +64,33 @@ class WindowMechanism(NumericMechanism):
         return log_upper(self._ratio)
 
     @property
-    def chances(self) -> tuple[float, float]:
+    def outcome_probabilities(self) -> tuple[float, float]:
         """The probability of one outcome inside the window, and of one outside it."""
         inside = self.inside / SCALE
         return inside / self.window, (1 - inside) / (self.size - 1)
 
     @abstractmethod
-    def place(self, number: float) -> float:
+    def position(self, number: float) -> float:
         """Where input `number` stands in the range; linear."""
 
     def outcome_values(self) -> Sequence[float]:
         """The input that every outcome would have to come from, were its number the mean."""
         origin, slope = self._line
-        return [self.place((outcome - origin) / slope) for outcome in range(self.outcomes)]
+        return [self.position((outcome - origin) / slope) for outcome in range(self.outcomes)]
 
     def input_variance(self, number: int) -> float:
         """The variance of one report of an input, in squared widths of the range."""
-        near, far = self.chances
+        near, far = self.outcome_probabilities
         total, first, last = self.outcomes, number, number + self.window - 1
         mean = far * total * (total - 1) / 2 + (near - far) * self.window * (first + last) / 2
         square = far * _squares(total - 1) + (near - far) * (_squares(last) - _squares(first - 1))
-        spacing = self.place(1) - self.place(0)
+        spacing = self.position(1) - self.position(0)
         return (square - mean**2) * (spacing / self._line[1]) ** 2
 
     @property
     def _line(self) -> tuple[float, float]:
         """The mean number of the outcome at input 0, and what each further input adds."""
-        near, far = self.chances
+        near, far = self.outcome_probabilities
         slope = (near - far) * self.window
         total = self.outcomes
         return far * total * (total - 1) / 2 + slope * (self.window - 1) / 2, slope
@@ -116,9 +116,9 @@ class Piecewise(WindowMechanism):
     def for_epsilon(cls, epsilon: Fraction) -> Self:
         """The mechanism on 256 steps whose epsilon does not exceed the one given."""
         window = max(1, round(PIECEWISE_STEPS / exp_lower(epsilon / 2)))
-        return cls.of_shape(PIECEWISE_STEPS + 1, window, epsilon)
+        return cls.with_shape(PIECEWISE_STEPS + 1, window, epsilon)
 
-    def place(self, number: float) -> float:
+    def position(self, number: float) -> float:
         """Input 0 is the lower end, the last input the upper."""
         return number / (self.size - 1)
 
@@ -148,9 +148,9 @@ class SquareWave(WindowMechanism):
         """The mechanism over `size` bins whose epsilon does not exceed the one given."""
         e = exp_lower(epsilon)  # no float: the spec's digest depends on the shape
         width = (epsilon * e - e + 1) / (e * (e - 1 - epsilon))
-        return cls.of_shape(size, max(1, round(width * size)), epsilon)
+        return cls.with_shape(size, max(1, round(width * size)), epsilon)
 
-    def place(self, number: float) -> float:
+    def position(self, number: float) -> float:
         """A bin stands for its middle."""
         return (number + 0.5) / self.size
 

@@ -10,8 +10,8 @@ import pytest
 from click.testing import CliRunner
 
 from deniable_aggregator.cli import deniable
-from deniable_shared.disclosure_figures import devices_to_see
-from deniable_shared.mechanisms import described
+from deniable_shared.disclosure_figures import devices_to_detect
+from deniable_shared.mechanisms import mechanism_from_description
 
 REGISTRY = """
 registry = 1
@@ -84,11 +84,11 @@ def test_nothing_is_wider_than_80_columns():
 
 def test_figures_follow_from_the_mechanism():
     plan = planned(*CATEGORY, "--width", "0.005")
-    mechanism = described(plan["mechanism"])
+    mechanism = mechanism_from_description(plan["mechanism"])
     half_width = plan["half_widths"][0]["half_width"]
     assert half_width == pytest.approx(1.95996 * mechanism.variance(0.0, 100_000) ** 0.5, rel=1e-5)
     assert plan["devices_for_width"] == pytest.approx(100_000 * (half_width / 0.005) ** 2, rel=1e-4)
-    assert devices_to_see(mechanism, plan["visible_share_of_one_item"]) <= 100_000
+    assert devices_to_detect(mechanism, plan["visible_share_of_one_item"]) <= 100_000
     (chosen,) = (each for each in plan["candidates"] if each["chosen"])
     assert chosen["name"] == plan["mechanism"]["name"]
     least = min(each["variance_over_optimum"] for each in plan["candidates"])

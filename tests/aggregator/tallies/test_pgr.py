@@ -38,7 +38,7 @@ def coordinates(q, t):
 
 def mechanism_over(q, t, size=None):
     size = min(points(q, t), 65_536) if size is None else size
-    return ProjectiveGeometryResponse.over(q, t, size, Fraction(1))
+    return ProjectiveGeometryResponse.over_space(q, t, size, Fraction(1))
 
 
 @pytest.mark.parametrize(("q", "t"), SPACES)

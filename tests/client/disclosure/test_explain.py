@@ -58,8 +58,8 @@ ORACLES = [
     category(NAMES, GeneralizedRandomizedResponse.for_epsilon(5, ONE)),
     category(NAMES, MemoizedRandomizedResponse.for_epsilons(5, ONE, TWO)),
     category(NAMES, SubsetSelection.for_epsilon(5, ONE)),
-    category(NAMES, ProjectiveGeometryResponse.over(2, 3, 5, ONE)),
-    category(NAMES, ProjectiveGeometryResponse.over(3, 3, 5, TWO)),
+    category(NAMES, ProjectiveGeometryResponse.over_space(2, 3, 5, ONE)),
+    category(NAMES, ProjectiveGeometryResponse.over_space(3, 3, 5, TWO)),
     category(NAMES, HadamardResponse.for_epsilon(5, ONE)),
     category(NAMES, RecursiveHadamardResponse.with_bits(5, 2, ONE)),
     category(NAMES, RecursiveHadamardResponse.with_bits(5, 3, TWO)),
@@ -74,7 +74,7 @@ SKETCHES = [
         GeneralizedRandomizedResponse.for_epsilon(4, ONE),
         HadamardResponse.for_epsilon(4, ONE),
         OptimizedUnaryEncoding.for_epsilon(3, ONE),
-        ProjectiveGeometryResponse.over(2, 3, 5, ONE),
+        ProjectiveGeometryResponse.over_space(2, 3, 5, ONE),
         MemoizedRandomizedResponse.for_epsilons(4, ONE, TWO),
         MemoizedUnaryEncoding.for_epsilons(3, ONE, TWO),
     )
@@ -82,11 +82,11 @@ SKETCHES = [
 NUMBERS = [
     numeric(OneBitMean.for_epsilon(ONE)),
     numeric(MemoizedOneBitMean.for_epsilons(ONE, TWO, steps=2)),
-    numeric(Piecewise.of_shape(9, 5, ONE)),
-    numeric(Piecewise.of_shape(3, 7, ONE)),  # some answers cover the whole range
+    numeric(Piecewise.with_shape(9, 5, ONE)),
+    numeric(Piecewise.with_shape(3, 7, ONE)),  # some answers cover the whole range
     numeric(DiscreteLaplace(steps=4, scale=2)),
     numeric(DiscreteGaussian(steps=2, noise=9, nanonats=4 * 10**9)),
-    histogram(SquareWave.of_shape(6, 3, ONE)),
+    histogram(SquareWave.with_shape(6, 3, ONE)),
 ]
 BINS = [
     histogram(DBitFlip.for_epsilon(5, ONE, 3)),
@@ -95,7 +95,7 @@ BINS = [
 ]
 HYBRID = numeric(
     Hybrid(
-        inner=Piecewise.of_shape(9, 5, ONE), flip=OneBitMean.for_epsilon(ONE).flip, heads=1 << 30
+        inner=Piecewise.with_shape(9, 5, ONE), flip=OneBitMean.for_epsilon(ONE).flip, heads=1 << 30
     )
 )
 RAPPOR = string(Rappor(bits=8, hashes=2, cohorts=1, flip=1 << 30, p=0, q=1 << 31))
@@ -259,7 +259,7 @@ def test_the_probabilities_of_a_number_are_the_largest_and_the_least_of_the_devi
 
 
 def test_a_window_covers_the_values_that_make_it_likely():
-    spec = numeric(Piecewise.of_shape(9, 5, ONE))
+    spec = numeric(Piecewise.with_shape(9, 5, ONE))
     near, far = spec.mechanism.chances
     for step in range(9):
         for report, probability in channel(spec, step / 8).items():

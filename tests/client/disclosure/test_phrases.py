@@ -47,7 +47,7 @@ def test_the_sentence_of_a_category_is_the_one_that_the_documentation_shows():
             "for numbers in between.",
         ),
         (  # inside = 3e / (3e + 5)
-            histogram(SquareWave.of_shape(6, 3, ONE)),
+            histogram(SquareWave.with_shape(6, 3, ONE)),
             b"\x02",
             "Said it is between 0 and 0.5; what is said covers the true number with probability "
             "0.62, and is anywhere else otherwise.",
