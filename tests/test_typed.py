@@ -88,7 +88,7 @@ def use(client: deniable.Client) -> None:
         assert_type(status.last_error, str | None)
         disclosed = same.disclosure()
         assert_type(disclosed, deniable.Disclosure)
-        assert_type([said.sentence for said in disclosed.said], list[str])
+        assert_type([said.sentence for said in disclosed.reports], list[str])
         for reason, count in status.dropped.items():
             print(reason, count + 1)
 

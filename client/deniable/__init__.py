@@ -24,26 +24,26 @@ TYPE_CHECKING = False  # what type checkers read as True, without the cost of im
 
 if TYPE_CHECKING:
     from deniable._client import Client
-    from deniable._disclosure.disclosure import Disclosure, Said, disclosure
-    from deniable._disclosure.phrases import Chance
+    from deniable._disclosure.disclosure import DisclosedReport, Disclosure, disclosure
+    from deniable._disclosure.phrases import Likelihood
     from deniable._status import Dropped, FlushResult, Outcome, Status
     from deniable._transport.http import HttpTransport, Response, Transport
     from deniable_shared.errors import DeniableError, ParameterError, RecordError, RegistryError
 
 __all__ = [
-    "Chance",
     "Client",
     "DeniableError",
+    "DisclosedReport",
     "Disclosure",
     "Dropped",
     "FlushResult",
     "HttpTransport",
+    "Likelihood",
     "Outcome",
     "ParameterError",
     "RecordError",
     "RegistryError",
     "Response",
-    "Said",
     "Status",
     "Transport",
     "__version__",
@@ -52,8 +52,8 @@ __all__ = [
 
 _HOMES = {
     "deniable._client": ("Client",),
-    "deniable._disclosure.disclosure": ("Disclosure", "Said", "disclosure"),
-    "deniable._disclosure.phrases": ("Chance",),
+    "deniable._disclosure.disclosure": ("Disclosure", "DisclosedReport", "disclosure"),
+    "deniable._disclosure.phrases": ("Likelihood",),
     "deniable._status": ("Dropped", "FlushResult", "Outcome", "Status"),
     "deniable._transport.http": ("HttpTransport", "Response", "Transport"),
     "deniable_shared.errors": ("DeniableError", "ParameterError", "RecordError", "RegistryError"),

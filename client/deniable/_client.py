@@ -320,8 +320,8 @@ class Client:
         """What this device has said, in words for the person it belongs to.
 
         For a page of the application's settings: `Disclosure.sentence` can stand there as it is,
-        and `Disclosure.said` explains every report. Reads the directory, so call it when somebody
-        looks.
+        and `Disclosure.reports` explains every report. Reads the directory, so call it only when
+        somebody looks.
         """
         from deniable._disclosure.disclosure import disclosure  # only when somebody looks
 

@@ -23,7 +23,7 @@ def pgr(size, epsilon):
 def with_noise(mechanism, factor):
     """The same space, so that the reports can be compared."""
     epsilon = Fraction(mechanism.epsilon) / factor
-    return mechanism.over(mechanism.q, mechanism.t, mechanism.size, epsilon)
+    return mechanism.over_space(mechanism.q, mechanism.t, mechanism.size, epsilon)
 
 
 class TestProjectiveGeometryResponse(MechanismConformance):

@@ -308,7 +308,7 @@ def test_a_value_of_any_length_is_told_from_the_domain_without_normalising_it(mo
         lengths.append(len(text))
         return text
 
-    monkeypatch.setattr("deniable_shared.hashing.normalized", normalized)
+    monkeypatch.setattr("deniable_shared.hashing.normalize", normalized)
     assert specs()["theme"].encode(endless) == 2
     with pytest.raises(DomainError):
         specs()["plan"].encode(endless)

@@ -179,7 +179,7 @@ def _interval() -> IntervalKind | None:
     """What intervals are to cover; None where that is left to what is asked."""
     if "interval" not in request.args:
         return None
-    return cast("Interval", _choice("interval", INTERVALS))
+    return cast("IntervalKind", _choice("interval", INTERVALS))
 
 
 def _choice(name: str, allowed: Sequence[str]) -> str:

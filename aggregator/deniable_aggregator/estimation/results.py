@@ -24,8 +24,8 @@ POISONING: Final[Mapping[str, Any]] = {
     "fakes": FORGED_SHARE,
     "meaning": (
         f"poisoning_radius is how far fake reports could move the estimate beside it, up or down, "
-        f"if they came on top of those counted until they were {FORGED_SHARE:.0%} of all, each made to "
-        "move it most; no interval contains it"
+        f"if they came on top of those counted until they were {FORGED_SHARE:.0%} of all, each "
+        f"made to move it most; no interval contains it"
     ),
 }
 """What the poisoning radius beside every estimate is."""

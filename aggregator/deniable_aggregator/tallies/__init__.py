@@ -98,14 +98,14 @@ def nonempty(tallies: Sequence[tuple[Spec, NDArray[np.int64]]]) -> list[Reported
 
 
 __all__ = [
-    "SupportCounts",
+    "ItemShares",
     "RapporTally",
     "SampledAttributeTally",
     "ShareTally",
-    "ItemShares",
+    "SupportCounts",
     "Tally",
+    "nonempty",
     "oracle_tally_for",
     "share_tally_for",
     "tally_for",
-    "nonempty",
 ]

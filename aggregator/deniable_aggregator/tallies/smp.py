@@ -90,16 +90,16 @@ class SampledAttributeTally(ShareTally):
         for number in numbers[reports[numbers] > 0]:
             here = np.flatnonzero(places[:, 0] == number)
             block = counts[self._blocks[number]][None]
-            found = self._oracles[number].shares(block).of(places[here, 1])
+            found = self._oracles[number].shares(block).take(places[here, 1])
             unasked = (total - reports[number]) / (reports[number] * max(total - 1, 1))
             truth = np.clip(found.share, 0.0, 1.0)
             share[here] = found.share
             variance[here] = found.variance + truth * (1 - truth) * unasked
             null_variance[here] = found.null_variance
-            if found.radius is not None:
-                moved[here] = concentrate(found.radius, reports[number], total)
-            if numbers.size == 1 and found.counted is not None:
-                counted = found.counted._replace(sampled=True)
+            if found.influence is not None:
+                moved[here] = concentrate(found.influence, reports[number], total)
+            if numbers.size == 1 and found.support_counts is not None:
+                counted = found.support_counts._replace(sampled=True)
         return ItemShares(share, variance, null_variance, counted, influence=moved)
 
     def _find(self, items: Sequence[str]) -> NDArray[np.int64]:

@@ -19,9 +19,9 @@ POISONING_OF_CHANGES: Final[Mapping[str, Any]] = {
     "fakes": FORGED_SHARE,
     "meaning": (
         f"poisoning_radius is how far fake reports could move the change beside it, up or down, if "
-        f"they came on top of those counted until they were {FORGED_SHARE:.0%} of all in either period, "
-        "each made to move it most: up in the one period and down in the other. No interval and no "
-        "test allows for it"
+        f"they came on top of those counted until they were {FORGED_SHARE:.0%} of all in either "
+        "period, each made to move it most: up in the one period and down in the other. No "
+        f"interval and no test allows for it"
     ),
 }
 """What the poisoning radius beside every change is."""

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator, Sequence
 
-    from deniable._disclosure.disclosure import Disclosure, Said
+    from deniable._disclosure.disclosure import DisclosedReport, Disclosure
 
 MAX_WIDTH: Final = 100
 MIN_WIDTH: Final = 60
@@ -119,13 +119,13 @@ def _page(shown: Disclosure) -> Iterator[str]:
     yield "=" * len(title)
     yield from textwrap.wrap(_printable(shown.sentence), width)
     yield from _spent(shown)
-    names = max((len(said.metric) for said in shown.said), default=0)
-    for day, reports in groupby(shown.said, key=lambda said: said.day):
+    names = max((len(said.metric) for said in shown.reports), default=0)
+    for day, reports in groupby(shown.reports, key=lambda said: said.day):
         yield ""
         yield f"{day:%A}, {day.day} {day:%B %Y}"
         for said in reports:
             yield from _line(said, min(names, 24), width)
-    if shown.said:
+    if shown.reports:
         yield ""
         yield "deniable show --help explains how to read this."
 
@@ -151,7 +151,7 @@ def _bar(label: str, spent: float, limit: float | None) -> str:
     return f"  {label:<10}{full * filled}{empty * (_BAR - filled)}  {spent:.2f} of {limit:g}"
 
 
-def _line(said: Said, names: int, width: int) -> list[str]:
+def _line(said: DisclosedReport, names: int, width: int) -> list[str]:
     start = f"  {said.metric or '?':<{names}}  {_STATES[said.pending]:<7}  "
     if len(start) > width // 2:
         return [start.rstrip(), *_wrapped(said.sentence, "      ", "      ", width)]

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     )
 
 
-class Manner(Enum):
+class ReportKind(Enum):
     """How a mechanism speaks of the device's item."""
 
     ITEM = "item"
@@ -31,13 +31,13 @@ class Manner(Enum):
     """It names several. p and q are the probabilities that the own item, or another, is named."""
     BITS = "bits"
     """It answers yes or no to each. p and q are those of a yes to the own item, or another."""
-    LOT = "lot"
+    RANDOM_GROUP = "lot"
     """All items were put into groups by a lot that has nothing to do with the own one, and it names
     a group. p and q are the probabilities of naming this group, if the own item is in it, and if
     not; the lot given."""
 
 
-class Told(NamedTuple):
+class DecodedReport(NamedTuple):
     """A report, read.
 
     Attributes:
@@ -48,14 +48,14 @@ class Told(NamedTuple):
         q: see `Manner`.
     """
 
-    manner: Manner
+    kind: ReportKind
     items: Iterable[int]
-    named: float
+    named_share: float
     p: float
     q: float
 
 
-def told(oracle: Oracle, report: bytes) -> Told:
+def decode_report(oracle: Oracle, report: bytes) -> DecodedReport:
     """What a report of an oracle says.
 
     Args:
@@ -68,34 +68,34 @@ def told(oracle: Oracle, report: bytes) -> Told:
     return _READERS[oracle.name](oracle, report)
 
 
-def _item(oracle: Oracle, report: bytes) -> Told:
+def _item(oracle: Oracle, report: bytes) -> DecodedReport:
     support = oracle.support
     number = int.from_bytes(report, "big")
     if number >= oracle.size:
         raise ValueError("a report names an item of its domain")
-    return Told(Manner.ITEM, (number,), 1 / oracle.size, support.p, support.q)
+    return DecodedReport(ReportKind.ITEM, (number,), 1 / oracle.size, support.p, support.q)
 
 
-def _bits(oracle: Oracle, report: bytes, manner: Manner = Manner.BITS) -> Told:
-    items = bits_of(report, oracle.size)
+def _bits(oracle: Oracle, report: bytes, manner: ReportKind = ReportKind.BITS) -> DecodedReport:
+    items = set_bits(report, oracle.size)
     support = oracle.support
-    return Told(manner, items, len(items) / oracle.size, support.p, support.q)
+    return DecodedReport(manner, items, len(items) / oracle.size, support.p, support.q)
 
 
-def _subset(oracle: Oracle, report: bytes) -> Told:
-    return _bits(oracle, report, Manner.SET)
+def _subset(oracle: Oracle, report: bytes) -> DecodedReport:
+    return _bits(oracle, report, ReportKind.SET)
 
 
-def _hadamard(oracle: HadamardResponse, report: bytes) -> Told:
+def _hadamard(oracle: HadamardResponse, report: bytes) -> DecodedReport:
     number = int.from_bytes(report, "big")
     row, sign = 1 + number // 2, number % 2
     items = (item for item in range(oracle.size) if (row & item).bit_count() % 2 == sign)
     # Given the row the report is one bit, and `support` speaks of the own sign.
     own = oracle.support.p
-    return Told(Manner.LOT, items, 1 / 2, own, 1 - own)
+    return DecodedReport(ReportKind.RANDOM_GROUP, items, 1 / 2, own, 1 - own)
 
 
-def _recursive(oracle: RecursiveHadamardResponse, report: bytes) -> Told:
+def _recursive(oracle: RecursiveHadamardResponse, report: bytes) -> DecodedReport:
     number = int.from_bytes(report, "big")
     row, symbol = 1 + number // oracle.symbols, number % oracle.symbols
     block, sign = symbol // 2, symbol % 2
@@ -105,10 +105,10 @@ def _recursive(oracle: RecursiveHadamardResponse, report: bytes) -> Told:
         if (row & item // oracle.blocks).bit_count() % 2 == sign
     )
     support = oracle.support
-    return Told(Manner.LOT, items, 1 / oracle.symbols, support.p, support.q)
+    return DecodedReport(ReportKind.RANDOM_GROUP, items, 1 / oracle.symbols, support.p, support.q)
 
 
-def _hashed(oracle: OptimizedLocalHashing, report: bytes) -> Told:
+def _hashed(oracle: OptimizedLocalHashing, report: bytes) -> DecodedReport:
     key = hashing.key(int.from_bytes(report[:SEED_BYTES], "big"))
     bucket = int.from_bytes(report[SEED_BYTES:], "big")
     items = (
@@ -117,10 +117,10 @@ def _hashed(oracle: OptimizedLocalHashing, report: bytes) -> Told:
         if hashing.bucket(item_word(item), key, oracle.buckets) == bucket
     )
     lie = (1 - oracle.support.p) / (oracle.buckets - 1)
-    return Told(Manner.LOT, items, 1 / oracle.buckets, oracle.support.p, lie)
+    return DecodedReport(ReportKind.RANDOM_GROUP, items, 1 / oracle.buckets, oracle.support.p, lie)
 
 
-def _geometric(oracle: ProjectiveGeometryResponse, report: bytes) -> Told:
+def _geometric(oracle: ProjectiveGeometryResponse, report: bytes) -> DecodedReport:
     q = oracle.q
     point = _coordinates(int.from_bytes(report, "big"), q)
     items = (
@@ -130,7 +130,9 @@ def _geometric(oracle: ProjectiveGeometryResponse, report: bytes) -> Told:
         if sum(map(int.__mul__, point, item)) % q == 0
     )
     support = oracle.support
-    return Told(Manner.SET, items, oracle.hyperplane / oracle.outcomes, support.p, support.q)
+    return DecodedReport(
+        ReportKind.SET, items, oracle.hyperplane / oracle.outcomes, support.p, support.q
+    )
 
 
 def _coordinates(number: int, q: int) -> tuple[int, ...]:
@@ -147,14 +149,14 @@ def _points(size: int, q: int) -> tuple[tuple[int, ...], ...]:
     return tuple(_coordinates(number, q) for number in range(size))
 
 
-def bits_of(report: bytes, size: int) -> list[int]:
+def set_bits(report: bytes, size: int) -> list[int]:
     """Which of so many bits are set, the first one in the highest place of the first byte."""
     bits = int.from_bytes(report, "big") >> 8 * len(report) - size
     return [index for index in range(size) if bits >> size - 1 - index & 1]
 
 
 _READERS: Final = cast(
-    "Mapping[str, Callable[[Any, bytes], Told]]",
+    "Mapping[str, Callable[[Any, bytes], DecodedReport]]",
     {
         "grr": _item,
         "ht": _hadamard,

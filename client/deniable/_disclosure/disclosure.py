@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from deniable._disclosure import summary
-from deniable._disclosure.explain import words_for
-from deniable._disclosure.read_only import fetched, held
+from deniable._disclosure.explain import explain
+from deniable._disclosure.read_only import fetch_rows, hold_lock
 from deniable_shared.periods import epoch_at
 from deniable_shared.spec import Spec
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Callable
 
-    from deniable._disclosure.phrases import Chance
+    from deniable._disclosure.phrases import Likelihood
 
 NANO: Final = 10**9
 _DAY_ZERO: Final = date(1970, 1, 1)
@@ -50,7 +50,7 @@ LEDGER_UNREADABLE: Final = "what was spent cannot be read"
 
 
 @dataclass(frozen=True)
-class Said:
+class DisclosedReport:
     """One report of this device, explained.
 
     Attributes:
@@ -66,7 +66,7 @@ class Said:
     day: date
     sentence: str
     pending: bool
-    chances: tuple[Chance, ...]
+    likelihoods: tuple[Likelihood, ...]
     epsilon: float | None
 
 
@@ -88,7 +88,7 @@ class Disclosure:
     """
 
     application: str
-    said: tuple[Said, ...]
+    reports: tuple[DisclosedReport, ...]
     epsilon_today: float | None
     epsilon_lifetime: float | None
     limit_per_day: float | None
@@ -114,27 +114,27 @@ def disclosure(
     try:
         names = {each.name for each in path.iterdir()}
     except (FileNotFoundError, NotADirectoryError, ValueError):
-        return _disclosed([], [], None, NO_DIRECTORY)
+        return _make_disclosure([], [], None, NO_DIRECTORY)
     except OSError:
-        return _disclosed([], [], None, UNREADABLE)
+        return _make_disclosure([], [], None, UNREADABLE)
     if names.isdisjoint((_LEDGER, _SPOOL)):
-        return _disclosed([], [], None, NOTHING)
+        return _make_disclosure([], [], None, NOTHING)
     reports: list[Any] = []
     specs: list[Any] = []
     spent = problem = None
     try:
-        with held(path):
+        with hold_lock(path):
             try:
-                reports, specs = fetched(path / _SPOOL, _REPORTS, _SPECS)
+                reports, specs = fetch_rows(path / _SPOOL, _REPORTS, _SPECS)
             except (sqlite3.Error, OSError, ValueError):
                 problem = SPOOL_UNREADABLE
-            (account,) = fetched(path / _LEDGER, _ACCOUNT)
+            (account,) = fetch_rows(path / _LEDGER, _ACCOUNT)
         spent = _spent(account, epoch_at(clock()))
     except BlockingIOError:
         problem = IN_USE
     except (sqlite3.Error, OSError, LookupError, ValueError, TypeError):
         problem = LEDGER_UNREADABLE if problem is None else f"{problem}, and {LEDGER_UNREADABLE}"
-    return _disclosed(reports, specs, spent, problem)
+    return _make_disclosure(reports, specs, spent, problem)
 
 
 def in_memory(
@@ -149,7 +149,7 @@ def in_memory(
     """
     reports, specs = (spool.execute(query).fetchall() for query in (_REPORTS, _SPECS))
     spent = _spent(ledger.execute(_ACCOUNT).fetchall(), epoch_at(clock()))
-    return _disclosed(reports, specs, spent, None)
+    return _make_disclosure(reports, specs, spent, None)
 
 
 def _spent(account: list[Any], epoch: int) -> tuple[float, float]:
@@ -160,7 +160,7 @@ def _spent(account: list[Any], epoch: int) -> tuple[float, float]:
     return (0 if epoch > latest else today) / NANO, lifetime / NANO
 
 
-class _Described(NamedTuple):
+class _KnownSpec(NamedTuple):
     """What the directory knows of one digest."""
 
     spec: Spec
@@ -168,7 +168,7 @@ class _Described(NamedTuple):
     limits: tuple[float, float]
 
 
-def _disclosed(
+def _make_disclosure(
     reports: list[Any],
     specs: list[Any],
     spent: tuple[float, float] | None,
@@ -177,8 +177,8 @@ def _disclosed(
     known = {}
     for digest, description in specs:
         with contextlib.suppress(Exception):  # whatever stands there, it describes nothing
-            known[digest] = _described(digest, description)
-    said = [_said(known.get(digest), *columns) for digest, *columns in reports]
+            known[digest] = _parse_spec(digest, description)
+    said = [_explain_row(known.get(digest), *columns) for digest, *columns in reports]
     said.sort(key=lambda each: (-each.day.toordinal(), not each.pending, each.metric))
     today, lifetime = spent or (None, None)
     day, life = next((each.limits for each in known.values()), (None, None))
@@ -186,7 +186,7 @@ def _disclosed(
     application = next((each.spec.application for each in known.values()), "")
     return Disclosure(
         application=application,
-        said=tuple(said),
+        reports=tuple(said),
         epsilon_today=today,
         epsilon_lifetime=lifetime,
         limit_per_day=day,
@@ -204,22 +204,24 @@ def _disclosed(
     )
 
 
-def _described(digest: bytes, description: str) -> _Described:
+def _parse_spec(digest: bytes, description: str) -> _KnownSpec:
     data = json.loads(description)
     spec = Spec.from_canonical(data["spec"])
     if spec.digest != digest:
         raise ValueError("a description has the digest that it stands under")
     day, life = (float(limit) / NANO for limit in data["limits"])
-    return _Described(spec, spec.mechanism.epsilon, (day, life))
+    return _KnownSpec(spec, spec.mechanism.epsilon, (day, life))
 
 
-def _said(known: _Described | None, epoch: object, report: object, pending: object) -> Said:
+def _explain_row(
+    known: _KnownSpec | None, epoch: object, report: object, pending: object
+) -> DisclosedReport:
     number = epoch if isinstance(epoch, int) and 0 <= epoch <= _LAST_EPOCH else 0
     day, waits = _DAY_ZERO + timedelta(days=number), bool(pending)
     if known is None or not isinstance(report, bytes):
-        return Said("", day, _LOST, waits, (), None)
+        return DisclosedReport("", day, _LOST, waits, (), None)
     try:
-        sentence, chances = words_for(known.spec, report)
+        sentence, chances = explain(known.spec, report)
     except (LookupError, ValueError):
         sentence, chances = _LOST, ()
-    return Said(known.spec.name, day, sentence, waits, chances, known.epsilon)
+    return DisclosedReport(known.spec.name, day, sentence, waits, chances, known.epsilon)

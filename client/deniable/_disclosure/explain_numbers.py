@@ -6,8 +6,8 @@ import math
 from fractions import Fraction
 from typing import TYPE_CHECKING, Final, cast
 
-from deniable._disclosure.decode import bits_of
-from deniable._disclosure.phrases import Chance, number, odds, several
+from deniable._disclosure.decode import set_bits
+from deniable._disclosure.phrases import Likelihood, format_number, in_decimals, join_names
 from deniable_shared.mechanisms import DiscreteLaplace, Hybrid, SquareWave
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from deniable_shared.mechanisms.window import WindowMechanism
     from deniable_shared.spec import Spec
 
-_Told = tuple[str, tuple[Chance, ...]]
+_Told = tuple[str, tuple[Likelihood, ...]]
 
 
 def _bit(spec: Spec, report: bytes) -> _Told:
@@ -31,9 +31,10 @@ def _told_bit(spec: Spec, mechanism: BitMean, outcome: int) -> _Told:
     answer, near, far = (("low", 0, 1), ("high", 1, 0))[outcome]
     return (
         f"said '{answer}', where only 'low' or 'high' could be said; would have said so with "
-        f"probability {odds(1 - lie)} if the number were {_place(spec, near)}, {odds(lie)} if it "
-        f"were {_place(spec, far)}, and something in between for numbers in between"
-    ), (Chance(answer, 1 - lie, lie),)
+        f"probability {in_decimals(1 - lie)} if the number were {_place(spec, near)}, "
+        f"{in_decimals(lie)} if it were {_place(spec, far)}, and something in between for numbers "
+        "in between"
+    ), (Likelihood(answer, 1 - lie, lie),)
 
 
 def _window(spec: Spec, report: bytes) -> _Told:
@@ -56,11 +57,11 @@ def _told_window(spec: Spec, mechanism: WindowMechanism, report: bytes, first: i
     near, far = mechanism.outcome_probabilities
     if high - low + 1 == mechanism.size:
         answer = f"said it is {statement}, which is true of every number"
-        return answer, (Chance(statement, near, near),)
+        return answer, (Likelihood(statement, near, near),)
     return (
         f"said it is {statement}; what is said covers the true number with probability "
-        f"{odds(near * mechanism.window)}, and is anywhere else otherwise"
-    ), (Chance(statement, near, far),)
+        f"{in_decimals(near * mechanism.window)}, and is anywhere else otherwise"
+    ), (Likelihood(statement, near, far),)
 
 
 def _hybrid(spec: Spec, report: bytes) -> _Told:
@@ -84,8 +85,8 @@ def _noisy(spec: Spec, report: bytes) -> _Told:
     if_true, if_not = (_probability(mechanism, outcome, point) for point in (near, far))
     return (
         f"said {said}: its number, from {_place(spec, 0)} to {_place(spec, 1)}, plus a random one, "
-        f"typically {number(noise, 2)} up or down"
-    ), (Chance(said, if_true, if_not),)
+        f"typically {format_number(noise, 2)} up or down"
+    ), (Likelihood(said, if_true, if_not),)
 
 
 def _probability(mechanism: AdditiveNoise, outcome: int, point: int) -> float:
@@ -109,7 +110,7 @@ def _bins(spec: Spec, report: bytes) -> _Told:
     group = int.from_bytes(report[:2], "big")
     if group >= size:
         raise ValueError("a report names a group")
-    said = {(group + bit) % size for bit in bits_of(report[2:], asked)}
+    said = {(group + bit) % size for bit in set_bits(report[2:], asked)}
     names = {
         each: f"'{_place(spec, Fraction(each, size))} to {_place(spec, Fraction(each + 1, size))}'"
         for each in sorted((group + place) % size for place in range(asked))
@@ -117,21 +118,21 @@ def _bins(spec: Spec, report: bytes) -> _Told:
     yes = [name for each, name in names.items() if each in said]
     no = [name for each, name in names.items() if each not in said]
     p, q = mechanism.support.p, mechanism.support.q
-    answers = [f"yes to {several(yes, 'and')}"] if yes else []
-    answers += [f"no to {several(no, 'and')}"] if no else []
-    chances = [Chance(f"yes to {several(yes, 'or')}", p, q)] if yes else []
-    chances += [Chance(f"no to {several(no, 'or')}", 1 - q, 1 - p)] if no else []
+    answers = [f"yes to {join_names(yes, 'and')}"] if yes else []
+    answers += [f"no to {join_names(no, 'and')}"] if no else []
+    chances = [Likelihood(f"yes to {join_names(yes, 'or')}", p, q)] if yes else []
+    chances += [Likelihood(f"no to {join_names(no, 'or')}", 1 - q, 1 - p)] if no else []
     return (
         f"is asked about {asked} of {size} ranges, always the same; said {', '.join(answers)}; "
-        f"says yes to the true one with probability {odds(p)}, to any other with probability "
-        f"{odds(q)}"
+        f"says yes to the true one with probability {in_decimals(p)}, to any other with "
+        f"probability {in_decimals(q)}"
     ), tuple(chances)
 
 
 def _place(spec: Spec, place: Fraction | int) -> str:
     """A place in the range, 0 its lower end and 1 its upper, as a number."""
     assert spec.range is not None
-    return number(spec.range[0] + place * _width(spec))
+    return format_number(spec.range[0] + place * _width(spec))
 
 
 def _width(spec: Spec) -> Fraction:

@@ -17,7 +17,7 @@ _EVEN: Final = (0.01, 0.99)
 
 
 @dataclass(frozen=True)
-class Chance:
+class Likelihood:
     """How likely a device was to say what it said.
 
     Attributes:
@@ -33,7 +33,7 @@ class Chance:
     if_not: float
 
 
-def odds(probability: float) -> str:
+def in_decimals(probability: float) -> str:
     """A probability: two decimals, or more where those would say never or always."""
     low, high = _EVEN
     if low <= probability <= high or probability in (0.0, 1.0):
@@ -43,12 +43,15 @@ def odds(probability: float) -> str:
     return f"{probability:.{1 - math.floor(math.log10(1 - probability))}f}"
 
 
-def likely(p: float, q: float) -> str:
+def likelihood_clause(p: float, q: float) -> str:
     """How likely an answer was, if it is true (p) and if it is not (q)."""
-    return f"would have said so with probability {odds(p)} if it were true, {odds(q)} if not"
+    return (
+        f"would have said so with probability {in_decimals(p)} if it were true, "
+        f"{in_decimals(q)} if not"
+    )
 
 
-def several(names: Sequence[str], word: str) -> str:
+def join_names(names: Sequence[str], word: str) -> str:
     """A list of a few names; of many, the first ones and how many more there are.
 
     Args:
@@ -64,7 +67,7 @@ def several(names: Sequence[str], word: str) -> str:
     return f"{', '.join(shown[:-1])} {word} {shown[-1]}"
 
 
-def number(value: Fraction | float, digits: int = 4) -> str:
+def format_number(value: Fraction | float, digits: int = 4) -> str:
     """A number in so many digits, written out unless it is huge or tiny."""
     rounded = float(f"{float(value):.{digits}g}")
     return f"{rounded:,.0f}" if 1_000 <= abs(rounded) < 1e15 else f"{rounded:g}"

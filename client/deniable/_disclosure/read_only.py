@@ -20,7 +20,7 @@ _LOCK_POLL_SECONDS: Final = 0.001
 
 
 @contextlib.contextmanager
-def held(directory: Path) -> Iterator[None]:
+def hold_lock(directory: Path) -> Iterator[None]:
     """Holds the lock of the directory, if it has one: no process records meanwhile.
 
     Raises:
@@ -51,7 +51,7 @@ def held(directory: Path) -> Iterator[None]:
         os.close(lock)
 
 
-def fetched(path: Path, *queries: str) -> list[list[Any]]:
+def fetch_rows(path: Path, *queries: str) -> list[list[Any]]:
     """The rows of a database that may be in use, without leaving a trace beside it.
 
     Through SQLite even though it is only read: closing a file that was opened by other means would

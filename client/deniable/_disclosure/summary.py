@@ -47,7 +47,7 @@ def paragraph(
     return " ".join(sentences)
 
 
-def percent(probability: float) -> str:
+def format_percent(probability: float) -> str:
     """A probability below 1 in percent, rounded up, in as many digits as keep it below 100%."""
     decimals = 0
     while (scaled := math.ceil(probability * 10 ** (2 + decimals))) == 10 ** (2 + decimals):
@@ -81,7 +81,7 @@ def _certainty(
     one = posterior_from_even_odds(max(mechanism.epsilon for mechanism in mechanisms))
     sentences.append(
         "Somebody who thinks two possibilities equally likely, and then reads an answer, can be at "
-        f"most {percent(one)} sure of either."
+        f"most {format_percent(one)} sure of either."
     )
     memoised = any(mechanism.epsilon_permanent is not None for mechanism in mechanisms)
     if several and lifetime is not None:
@@ -91,7 +91,7 @@ def _certainty(
             unless = ", unless what was asked about has changed" if memoised else ""
             sentences.append(
                 "All answers that this device has ever given, taken together, can raise that to "
-                f"{percent(together)} at most{unless}."
+                f"{format_percent(together)} at most{unless}."
             )
         else:
             sentences.append(

@@ -26,7 +26,7 @@ from deniable.randomizers.numbers import (
 )
 from deniable.randomizers.olh import OptimizedLocalHashingRandomizer
 from deniable.randomizers.pairs import SampledCoefficientsRandomizer
-from deniable.randomizers.permanent import Permanent
+from deniable.randomizers.permanent import PermanentChoices
 from deniable.randomizers.pgr import ProjectiveGeometryResponseRandomizer
 from deniable.randomizers.rappor import RapporRandomizer
 from deniable.randomizers.rhr import RecursiveHadamardResponseRandomizer
@@ -90,13 +90,13 @@ def randomizer_for(
         keyed: makes the permanent randomness of (secret, label, length); tests enumerate it.
     """
     mechanism = spec.mechanism
-    permanent = Permanent(mechanism, spec.digest, keyed)
+    permanent = PermanentChoices(mechanism, spec.digest, keyed)
     if isinstance(mechanism, MemoizedOracle):
         return _memoized(mechanism, permanent, randomness)
     if isinstance(mechanism, Oracle):
         return _oracle(mechanism, randomness)
     if isinstance(mechanism, Sketch) and isinstance(mechanism.inner, MemoizedOracle):
-        answers = Permanent(mechanism.inner, spec.digest, keyed)
+        answers = PermanentChoices(mechanism.inner, spec.digest, keyed)
         inner = _memoized(mechanism.inner, answers, randomness)
         return MemoizedSketchRandomizer(mechanism, inner, spec.salt, permanent, randomness)
     if isinstance(mechanism, Sketch):
@@ -120,7 +120,7 @@ def randomizer_for(
 
 
 def _memoized(
-    mechanism: MemoizedOracle, permanent: Permanent, randomness: Randomness
+    mechanism: MemoizedOracle, permanent: PermanentChoices, randomness: Randomness
 ) -> Randomizer:
     if isinstance(mechanism, MemoizedRandomizedResponse):
         return MemoizedRandomizedResponseRandomizer(mechanism, permanent, randomness)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from deniable._randomness import Randomness
-    from deniable.randomizers.permanent import Permanent
+    from deniable.randomizers.permanent import PermanentChoices
     from deniable_shared.mechanisms import DBitFlip, MemoizedDBitFlip
 
 
@@ -22,7 +22,10 @@ class DBitFlipRandomizer:
     """
 
     def __init__(
-        self, mechanism: DBitFlip | MemoizedDBitFlip, permanent: Permanent, randomness: Randomness
+        self,
+        mechanism: DBitFlip | MemoizedDBitFlip,
+        permanent: PermanentChoices,
+        randomness: Randomness,
     ) -> None:
         self._size = mechanism.size
         self._buckets = mechanism.buckets

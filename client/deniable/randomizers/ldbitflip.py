@@ -8,7 +8,7 @@ from deniable.randomizers.dbitflip import DBitFlipRandomizer
 
 if TYPE_CHECKING:
     from deniable._randomness import Randomness
-    from deniable.randomizers.permanent import Permanent
+    from deniable.randomizers.permanent import PermanentChoices
     from deniable_shared.mechanisms import MemoizedDBitFlip
 
 
@@ -25,7 +25,7 @@ class MemoizedDBitFlipRandomizer(DBitFlipRandomizer):
     """
 
     def __init__(
-        self, mechanism: MemoizedDBitFlip, permanent: Permanent, randomness: Randomness
+        self, mechanism: MemoizedDBitFlip, permanent: PermanentChoices, randomness: Randomness
     ) -> None:
         super().__init__(mechanism, permanent, randomness)
         self._lie = mechanism.permanent
@@ -36,5 +36,5 @@ class MemoizedDBitFlipRandomizer(DBitFlipRandomizer):
 
     def _answers(self, place: int, secret: bytes) -> int:
         purpose = b"class\x00" + min(place, self._buckets).to_bytes(4, "big")
-        stream = self._permanent.randomness(secret, purpose, self._buckets + 64)
+        stream = self._permanent.stream(secret, purpose, self._buckets + 64)
         return stream.bits(self._buckets, self._lie) ^ super()._answers(place, secret)

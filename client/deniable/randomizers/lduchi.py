@@ -9,7 +9,7 @@ from deniable_shared.mechanisms.numeric import RESOLUTION
 
 if TYPE_CHECKING:
     from deniable._randomness import Randomness
-    from deniable.randomizers.permanent import Permanent
+    from deniable.randomizers.permanent import PermanentChoices
     from deniable_shared.mechanisms import MemoizedOneBitMean
 
 
@@ -25,7 +25,7 @@ class MemoizedOneBitMeanRandomizer:
     """
 
     def __init__(
-        self, mechanism: MemoizedOneBitMean, permanent: Permanent, randomness: Randomness
+        self, mechanism: MemoizedOneBitMean, permanent: PermanentChoices, randomness: Randomness
     ) -> None:
         self._mechanism = mechanism
         self._permanent = permanent
@@ -39,12 +39,12 @@ class MemoizedOneBitMeanRandomizer:
     def permanent(self, place: int, secret: bytes) -> bool:
         """The memoised bit of a value's grid point."""
         point = self.point(place, secret)
-        stream = self._permanent.randomness(secret, b"point\x00" + point.to_bytes(4, "big"), 4)
+        stream = self._permanent.stream(secret, b"point\x00" + point.to_bytes(4, "big"), 4)
         return stream.bernoulli(self._mechanism.weight(point))
 
     def point(self, place: int, secret: bytes) -> int:
         """The grid point that a place is rounded to, in [0, steps]."""
         below, rest = divmod(place * self._mechanism.steps, RESOLUTION)
         # The same word at every report, compared with what is left of a step: that is alpha.
-        alpha = self._permanent.randomness(secret, b"alpha\x00", 4)
+        alpha = self._permanent.stream(secret, b"alpha\x00", 4)
         return below + alpha.bernoulli(rest * (SCALE // RESOLUTION))

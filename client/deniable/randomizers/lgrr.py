@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, cast
 
 if TYPE_CHECKING:
     from deniable._randomness import Randomness
-    from deniable.randomizers.permanent import Permanent
+    from deniable.randomizers.permanent import PermanentChoices
     from deniable_shared.mechanisms import MemoizedRandomizedResponse
 
 
@@ -22,7 +22,10 @@ class MemoizedRandomizedResponseRandomizer:
     """
 
     def __init__(
-        self, mechanism: MemoizedRandomizedResponse, permanent: Permanent, randomness: Randomness
+        self,
+        mechanism: MemoizedRandomizedResponse,
+        permanent: PermanentChoices,
+        randomness: Randomness,
     ) -> None:
         self._permanent = permanent
         self._permanent_weights = mechanism.permanent_own, mechanism.permanent_other
@@ -36,14 +39,14 @@ class MemoizedRandomizedResponseRandomizer:
         """The reported index, big-endian."""
         permanent = self.permanent(cast("int", item), secret)
         drawn = self._randomness.one_of(self._own, self._other)
-        return self._reports[_told(permanent, drawn)]
+        return self._reports[_index_of_draw(permanent, drawn)]
 
     def permanent(self, item: int, secret: bytes) -> int:
         """The memoised answer for an item: an index."""
-        stream = self._permanent.randomness(secret, b"item\x00" + item.to_bytes(4, "big"), 4)
-        return _told(item, stream.one_of(*self._permanent_weights))
+        stream = self._permanent.stream(secret, b"item\x00" + item.to_bytes(4, "big"), 4)
+        return _index_of_draw(item, stream.one_of(*self._permanent_weights))
 
 
-def _told(index: int, drawn: int) -> int:
+def _index_of_draw(index: int, drawn: int) -> int:
     """The index itself for 0; the others, in their order, for 1, 2, ..."""
     return drawn - 1 + (drawn > index) if drawn else index

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, cast
 
 if TYPE_CHECKING:
     from deniable._randomness import Randomness
-    from deniable.randomizers.permanent import Permanent
+    from deniable.randomizers.permanent import PermanentChoices
     from deniable_shared.mechanisms import MemoizedUnaryEncoding
 
 
@@ -22,7 +22,7 @@ class MemoizedUnaryEncodingRandomizer:
     """
 
     def __init__(
-        self, mechanism: MemoizedUnaryEncoding, permanent: Permanent, randomness: Randomness
+        self, mechanism: MemoizedUnaryEncoding, permanent: PermanentChoices, randomness: Randomness
     ) -> None:
         self._mechanism = mechanism
         self._permanent = permanent
@@ -41,6 +41,6 @@ class MemoizedUnaryEncodingRandomizer:
         mechanism = self._mechanism
         place = 1 << mechanism.size - 1 - item
         purpose = b"item\x00" + item.to_bytes(4, "big")
-        stream = self._permanent.randomness(secret, purpose, mechanism.size // 2 + 64)
+        stream = self._permanent.stream(secret, purpose, mechanism.size // 2 + 64)
         bits = stream.bits(mechanism.size, mechanism.permanent_other) & ~place
         return bits | place if stream.bernoulli(mechanism.permanent_own) else bits

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     Keyed = Callable[[bytes, bytes, int], Randomness]
 
 
-class Permanent:
+class PermanentChoices:
     """The permanent choices of devices under one spec.
 
     They are derived from a keyed hash of the device's secret, the spec and what they are for: they
@@ -33,7 +33,7 @@ class Permanent:
         self._secret = b""
         self._group = 0
 
-    def randomness(self, secret: bytes, purpose: bytes, length: int) -> Randomness:
+    def stream(self, secret: bytes, purpose: bytes, length: int) -> Randomness:
         """The same stream for the same secret and purpose.
 
         Args:
@@ -52,6 +52,6 @@ class Permanent:
             count: how many there are.
         """
         if secret != self._secret:
-            self._group = self.randomness(secret, purpose, 16).uniform_below(count)
+            self._group = self.stream(secret, purpose, 16).uniform_below(count)
             self._secret = secret
         return self._group

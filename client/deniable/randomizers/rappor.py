@@ -9,7 +9,7 @@ from deniable_shared.exact_bounds import SCALE
 
 if TYPE_CHECKING:
     from deniable._randomness import Randomness
-    from deniable.randomizers.permanent import Permanent
+    from deniable.randomizers.permanent import PermanentChoices
     from deniable_shared.mechanisms import Rappor
 
 
@@ -24,7 +24,7 @@ class RapporRandomizer:
     """
 
     def __init__(
-        self, mechanism: Rappor, salt: int, permanent: Permanent, randomness: Randomness
+        self, mechanism: Rappor, salt: int, permanent: PermanentChoices, randomness: Randomness
     ) -> None:
         self._mechanism = mechanism
         self._salt = salt
@@ -52,7 +52,7 @@ class RapporRandomizer:
         for member in range(first, first + mechanism.hashes):
             bucket = hashing.bucket(word, hashing.key(member), mechanism.bits)
             bloom |= 1 << mechanism.bits - 1 - bucket
-        stream = self._permanent.randomness(secret, b"value\x00" + value, mechanism.bits + 64)
+        stream = self._permanent.stream(secret, b"value\x00" + value, mechanism.bits + 64)
         return bloom ^ stream.bits(mechanism.bits, mechanism.flip)
 
     def _cohort(self, secret: bytes) -> int:

@@ -9,7 +9,7 @@ from deniable_shared import hashing
 if TYPE_CHECKING:
     from deniable._randomness import Randomness
     from deniable.randomizers.base import Randomizer
-    from deniable.randomizers.permanent import Permanent
+    from deniable.randomizers.permanent import PermanentChoices
     from deniable_shared.mechanisms import Sketch
 
 KEPT_KEYS: Final = 1_024
@@ -67,7 +67,7 @@ class MemoizedSketchRandomizer(SketchRandomizer):
         mechanism: Sketch,
         inner: Randomizer,
         salt: int,
-        permanent: Permanent,
+        permanent: PermanentChoices,
         randomness: Randomness,
     ) -> None:
         super().__init__(mechanism, inner, salt, randomness)

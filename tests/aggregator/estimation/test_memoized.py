@@ -85,7 +85,7 @@ def test_pair_probabilities_are_those_of_both_rounds_together(name):
         for report in chances:
             if report not in supported:
                 shares = tally.shares(tally.count(report), spec.values)
-                supported[report] = shares.counted.supporting > 0
+                supported[report] = shares.support_counts.supporting > 0
         for one, two in itertools.combinations(range(6), 2):
             chance = sum(
                 chance for report, chance in chances.items() if supported[report][[one, two]].all()

@@ -111,7 +111,7 @@ def test_pair_probabilities_are_those_of_the_tally(name):
     both = {"own": [], "other": []}
     reports = possible_reports(spec)
     supported = {
-        report: tally.shares(tally.count(report), spec.values).counted.supporting > 0
+        report: tally.shares(tally.count(report), spec.values).support_counts.supporting > 0
         for report in reports
     }
     for holder in range(6):

@@ -43,8 +43,8 @@ def test_the_same_for_programs(directory, capsys):
     assert status == 0
     assert shown["pending"] == 2
     assert shown["epsilon_lifetime"] == 4.0
-    assert shown["said"][2]["day"] == TODAY.isoformat()
-    assert shown["said"][2]["chances"][0]["if_true"] == pytest.approx(0.731058, abs=1e-6)
+    assert shown["reports"][2]["day"] == TODAY.isoformat()
+    assert shown["reports"][2]["likelihoods"][0]["if_true"] == pytest.approx(0.731058, abs=1e-6)
 
 
 def test_a_missing_directory_is_answered_with_what_to_do(tmp_path, capsys):

@@ -16,7 +16,7 @@ import pytest
 
 import deniable
 from deniable._disclosure import disclosure, read_only
-from deniable._disclosure.summary import percent
+from deniable._disclosure.summary import format_percent
 from deniable.testing import RecordingClient
 from deniable_shared.disclosure_figures import posterior_from_even_odds
 from tests.client.spoken import TODAY, record, used
@@ -35,16 +35,16 @@ def files_in(directory):
 @pytest.mark.usefixtures("used")
 def test_pending_and_delivered_reports_are_shown_the_latest_day_first(directory, clock):
     shown = deniable.disclosure(directory, clock=clock)
-    assert [(said.metric, said.day, said.pending) for said in shown.said] == [
+    assert [(said.metric, said.day, said.pending) for said in shown.reports] == [
         ("emoji", TODAY + timedelta(days=1), True),
         ("theme", TODAY + timedelta(days=1), True),
         ("late", TODAY, False),
         ("theme", TODAY, False),
     ]
     assert (shown.application, shown.pending, shown.problem) == ("flightdeck", 2, None)
-    assert shown.said[2].sentence.endswith("with probability 0.73 if it were true, 0.27 if not.")
-    assert shown.said[2].chances[0].if_true == pytest.approx(0.731058, abs=1e-6)
-    assert shown.said[2].epsilon == pytest.approx(1.0)
+    assert shown.reports[2].sentence.endswith("with probability 0.73 if it were true, 0.27 if not.")
+    assert shown.reports[2].likelihoods[0].if_true == pytest.approx(0.731058, abs=1e-6)
+    assert shown.reports[2].epsilon == pytest.approx(1.0)
 
 
 def test_what_was_spent_and_may_be_is_what_the_client_says(used, directory, clock):
@@ -74,7 +74,7 @@ def test_what_is_shown_as_sent_is_what_the_aggregator_got(used, collector, direc
     with closing(sqlite3.connect(directory / "spool.sqlite")) as spool:
         assert {payload for (payload,) in spool.execute("SELECT payload FROM sent")} == got
     said = {b"\x00": "Said 'no'", b"\x01": "Said 'yes'"}
-    (late,) = [each for each in used.disclosure().said if each.metric == "late"]
+    (late,) = [each for each in used.disclosure().reports if each.metric == "late"]
     assert any(late.sentence.startswith(said.get(payload, "no such")) for payload in got)
 
 
@@ -92,11 +92,11 @@ def test_the_paragraph_is_for_people(used):
 @pytest.mark.parametrize("epsilon", [0.01, 0.5, 1.0, 2.0, 4.0, 4.6, 6.0, 7.5])
 def test_a_certainty_is_never_stated_below_what_it_is(epsilon):
     exact = posterior_from_even_odds(epsilon)
-    stated = float(percent(exact).removesuffix("%")) / 100
+    stated = float(format_percent(exact).removesuffix("%")) / 100
     assert exact <= stated < exact + 0.01
     assert stated < 1
-    assert percent(posterior_from_even_odds(1.0)) == "74%"
-    assert percent(posterior_from_even_odds(7.5)) == "99.95%"
+    assert format_percent(posterior_from_even_odds(1.0)) == "74%"
+    assert format_percent(posterior_from_even_odds(7.5)) == "99.95%"
 
 
 def test_a_lifetime_that_bounds_nothing_is_not_made_to_sound_like_a_bound(make_client, clock):
@@ -133,7 +133,7 @@ def test_the_recording_client_of_tests_discloses_what_a_real_one_would(registry,
     assert client.flush().sent == 2
     record(client, "emoji")
     shown = client.disclosure()
-    assert [(said.metric, said.pending) for said in shown.said] == [
+    assert [(said.metric, said.pending) for said in shown.reports] == [
         ("emoji", True),
         ("late", False),
         ("theme", False),
@@ -154,7 +154,7 @@ def test_no_value_is_in_what_is_shown_of_a_text(make_client):
 def test_a_missing_directory_is_said_to_be_missing_and_not_made(tmp_path):
     shown = deniable.disclosure(tmp_path / "none" / "deeper")
     assert shown.problem == disclosure.NO_DIRECTORY
-    assert (shown.said, shown.epsilon_today, shown.epsilon_lifetime) == ((), None, None)
+    assert (shown.reports, shown.epsilon_today, shown.epsilon_lifetime) == ((), None, None)
     assert shown.sentence == "There is no such directory."
     assert list(tmp_path.iterdir()) == []
 
@@ -168,14 +168,14 @@ def test_a_directory_of_somebody_else_is_left_alone(tmp_path):
 def test_a_directory_that_cannot_be_looked_into_is_told_from_one_that_is_not_there(tmp_path):
     """A name too long stands for what only others may read, for tests may run as root."""
     shown = deniable.disclosure(tmp_path / ("n" * 300))
-    assert (shown.said, shown.problem) == ((), disclosure.UNREADABLE)
+    assert (shown.reports, shown.problem) == ((), disclosure.UNREADABLE)
 
 
 def test_a_client_without_consent_has_said_nothing(make_client, directory):
     client = make_client(consent=False)
     client.record("theme", "dark")
     shown = client.disclosure()
-    assert (shown.said, shown.problem) == ((), disclosure.NO_DIRECTORY)
+    assert (shown.reports, shown.problem) == ((), disclosure.NO_DIRECTORY)
     assert not directory.exists()
 
 
@@ -188,7 +188,7 @@ def test_looking_leaves_no_trace(used, directory, clock, state, tmp_path):
         directory = tmp_path / "copy"
         assert (directory / "spool.sqlite-wal").stat().st_size > 0
     before = files_in(directory), sorted(path.name for path in directory.iterdir())
-    assert len(deniable.disclosure(directory, clock=clock).said) == 4
+    assert len(deniable.disclosure(directory, clock=clock).reports) == 4
     assert (files_in(directory), sorted(path.name for path in directory.iterdir())) == before
 
 
@@ -210,7 +210,7 @@ def test_a_client_goes_on_while_others_look(make_client, directory, clock):
     def look():
         while not stop.is_set():
             shown = deniable.disclosure(directory, clock=clock)
-            seen.append((shown.problem, len(shown.said)))
+            seen.append((shown.problem, len(shown.reports)))
 
     threads = [threading.Thread(target=look) for _ in range(3)]
     for thread in threads:
@@ -267,7 +267,7 @@ def test_a_damaged_file_is_named_and_the_other_one_is_shown(used, directory, clo
     if name == "spool.sqlite":
         assert (shown.problem, shown.epsilon_lifetime) == (disclosure.SPOOL_UNREADABLE, 4.0)
     else:
-        assert (shown.problem, len(shown.said)) == (disclosure.LEDGER_UNREADABLE, 4)
+        assert (shown.problem, len(shown.reports)) == (disclosure.LEDGER_UNREADABLE, 4)
         assert shown.epsilon_today is None
     assert shown.problem[1:] in shown.sentence
     assert files_in(directory) == before
@@ -289,10 +289,10 @@ def test_reports_that_cannot_be_explained_are_still_counted(used, directory, sta
     with closing(sqlite3.connect(directory / "spool.sqlite")) as spool, spool:
         spool.execute(statement)
     shown = deniable.disclosure(directory)
-    assert (len(shown.said), shown.pending) == (4, 2)
-    lost = [said for said in shown.said if said.sentence.startswith("Something that cannot")]
+    assert (len(shown.reports), shown.pending) == (4, 2)
+    lost = [said for said in shown.reports if said.sentence.startswith("Something that cannot")]
     assert len(lost) >= 2
-    assert all(said.chances == () for said in lost)
+    assert all(said.likelihoods == () for said in lost)
 
 
 @pytest.mark.parametrize("spent", ["-1e300", "NULL", "'much'", "x'00'", "1e300"])
@@ -301,14 +301,14 @@ def test_an_account_that_makes_no_sense_is_not_shown(used, directory, spent):
     with closing(sqlite3.connect(directory / "ledger.sqlite")) as ledger, ledger:
         ledger.execute(f"UPDATE entry SET spent = {spent} WHERE metric = ''")
     shown = deniable.disclosure(directory)
-    assert len(shown.said) == 4
+    assert len(shown.reports) == 4
     assert shown.problem == (None if spent == "1e300" else disclosure.LEDGER_UNREADABLE)
 
 
 def test_after_opting_out_nothing_is_left_but_what_was_spent(used):
     used.consent = False
     shown = used.disclosure()
-    assert (shown.said, shown.pending, shown.problem) == ((), 0, None)
+    assert (shown.reports, shown.pending, shown.problem) == ((), 0, None)
     assert shown.epsilon_lifetime == 4.0
     assert shown.sentence == (
         "This device has sent no answers to the application in the last 30 days."
@@ -332,7 +332,7 @@ def test_the_reports_of_a_killed_process_are_shown(registry, directory):
         process.send_signal(signal.SIGKILL)
     names = sorted(path.name for path in directory.iterdir())
     shown = deniable.disclosure(directory)
-    assert [(said.metric, said.pending) for said in shown.said] == [("theme", True)]
+    assert [(said.metric, said.pending) for said in shown.reports] == [("theme", True)]
     assert sorted(path.name for path in directory.iterdir()) == names
 
 
@@ -353,7 +353,7 @@ def test_the_import_of_the_client_does_not_pay_for_any_of_this():
 def test_thousands_of_reports_are_explained_in_seconds(spool_of_thousands):
     started = time.thread_time()
     shown = deniable.disclosure(spool_of_thousands)
-    assert len(shown.said) == 2_000
+    assert len(shown.reports) == 2_000
     assert time.thread_time() - started < 20
 
 

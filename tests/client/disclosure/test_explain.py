@@ -10,9 +10,9 @@ from fractions import Fraction
 
 import pytest
 
-from deniable._disclosure.decode import Manner, told
-from deniable._disclosure.explain import words_for
-from deniable._disclosure.phrases import number, odds
+from deniable._disclosure.decode import ReportKind, decode_report
+from deniable._disclosure.explain import explain
+from deniable._disclosure.phrases import format_number, in_decimals
 from deniable.randomizers import randomizer_for
 from deniable_shared import hashing
 from deniable_shared.mechanisms import (
@@ -141,22 +141,22 @@ def test_every_mechanism_has_words():
 @pytest.mark.parametrize("spec", ORACLES, ids=name_of)
 def test_the_probabilities_of_a_known_domain_are_those_of_the_device(spec):
     channels = [channel(spec, value) for value in values_of(spec)]
-    manner = told(spec.mechanism, next(iter(channels[0]))).manner
+    manner = decode_report(spec.mechanism, next(iter(channels[0]))).kind
     named = [[Fraction(0)] * len(channels) for _ in channels]
     lots = {}
     for report in set().union(*channels):
-        it = told(spec.mechanism, report)
+        it = decode_report(spec.mechanism, report)
         items = set(it.items)
-        chances = words_for(spec, report).chances
+        chances = explain(spec, report).likelihoods
         for own, exact in enumerate(channels):
             for item in items:
                 named[own][item] += exact.get(report, 0)
-        if manner in (Manner.ITEM, Manner.LOT):
+        if manner in (ReportKind.ITEM, ReportKind.RANDOM_GROUP):
             # The lot says nothing about the item, so all its answers together are as likely.
             lot = lot_of(spec.mechanism, report)
             lots.setdefault(lot, []).append((items, report, chances))
-    p, q = told(spec.mechanism, next(iter(channels[0])))[-2:]
-    if manner in (Manner.SET, Manner.BITS):
+    p, q = decode_report(spec.mechanism, next(iter(channels[0])))[-2:]
+    if manner in (ReportKind.SET, ReportKind.BITS):
         for own, row in enumerate(named):
             for item, exact in enumerate(row):
                 assert same(p if item == own else q, exact)
@@ -189,22 +189,22 @@ def lot_of(mechanism, report):
 def test_the_items_that_are_named_stand_in_the_sentence_with_the_probabilities(spec):
     names = ("'no'", "'yes'") if spec.type == "boolean" else [f"'{name}'" for name in spec.values]
     for report in channel(spec, values_of(spec)[0]):
-        it = told(spec.mechanism, report)
-        sentence, chances = words_for(spec, report)
+        it = decode_report(spec.mechanism, report)
+        sentence, chances = explain(spec, report)
         answer = " ".join(sentence.split("; ")[:-1])
         yes, _, _ = answer.partition(", no to")
         items = set(it.items)
         if not chances:
             assert not items
             continue
-        if it.manner is Manner.BITS and len(items) in (0, spec.mechanism.size):
+        if it.kind is ReportKind.BITS and len(items) in (0, spec.mechanism.size):
             assert (" to all " in answer) is True
             continue
         for index, name in enumerate(names):
             assert (name in yes) is (index in items)
         for chance in chances[:1]:
-            assert odds(chance.if_true) in sentence
-            assert odds(chance.if_not) in sentence
+            assert in_decimals(chance.if_true) in sentence
+            assert in_decimals(chance.if_not) in sentence
 
 
 @pytest.mark.parametrize("spec", SKETCHES, ids=name_of)
@@ -225,20 +225,20 @@ def test_the_probabilities_of_a_sketch_are_those_of_the_device(spec):
         for own, exact in zip(buckets, rows, strict=True):
             named = [Fraction(0)] * mechanism.buckets
             for report, probability in exact.items():
-                it = told(mechanism.inner, report[2:])
+                it = decode_report(mechanism.inner, report[2:])
                 items = set(it.items)
                 for item in items:
                     named[item] += probability
-                chance = words_for(spec, report).chances[0]
-                if it.manner is Manner.ITEM:
+                chance = explain(spec, report).likelihoods[0]
+                if it.kind is ReportKind.ITEM:
                     assert same(chance.if_true if own in items else chance.if_not, probability)
-                if it.manner is Manner.LOT:
+                if it.kind is ReportKind.RANDOM_GROUP:
                     lots = mechanism.inner.order - 1
                     stated = chance.if_true if own in items else chance.if_not
                     assert same(stated, probability * lots)
-                if it.manner is Manner.BITS and items:
+                if it.kind is ReportKind.BITS and items:
                     assert (chance.if_true, chance.if_not) == (it.p, it.q)
-            if it.manner in (Manner.SET, Manner.BITS):
+            if it.kind in (ReportKind.SET, ReportKind.BITS):
                 for item, probability in enumerate(named):
                     assert same(it.p if item == own else it.q, probability)
 
@@ -253,17 +253,17 @@ def test_the_probabilities_of_a_number_are_the_largest_and_the_least_of_the_devi
     channels = [channel(spec, float(place)) for place in grid]
     for report in set().union(*channels):
         likelihoods = [exact.get(report, Fraction(0)) for exact in channels]
-        (chance,) = words_for(spec, report).chances
+        (chance,) = explain(spec, report).likelihoods
         assert chance.if_true == pytest.approx(float(max(likelihoods)), rel=2e-5)
         assert chance.if_not == pytest.approx(float(min(likelihoods)), rel=2e-5)
 
 
 def test_a_window_covers_the_values_that_make_it_likely():
     spec = numeric(Piecewise.with_shape(9, 5, ONE))
-    near, far = spec.mechanism.chances
+    near, far = spec.mechanism.outcome_probabilities
     for step in range(9):
         for report, probability in channel(spec, step / 8).items():
-            (chance,) = words_for(spec, report).chances
+            (chance,) = explain(spec, report).likelihoods
             ends = chance.statement.removeprefix("between ").removeprefix("about ").split(" and ")
             covered = float(ends[0]) <= step / 8 <= float(ends[-1])
             assert same(near if covered else far, probability)
@@ -276,7 +276,7 @@ def test_the_hybrid_says_what_its_two_parts_say():
         part = heads if report[-1] >= 2 else 1 - heads
         middle = channel(HYBRID, 0.5)
         likelihoods = [exact.get(report, 0) / part for exact in (*ends, middle)]
-        sentence, (chance,) = words_for(HYBRID, report)
+        sentence, (chance,) = explain(HYBRID, report)
         assert ("low" in sentence) is (report[-1] < 2)
         assert any(same(chance.if_not, likelihood) for likelihood in likelihoods)
         assert float(max(likelihoods)) <= chance.if_true * (1 + 1e-9)
@@ -289,11 +289,11 @@ def test_the_probabilities_of_a_bin_are_those_of_the_device(spec):
         exact = channel(spec, (own + 0.5) / size)
         asked, yes = {}, {}
         for report, probability in exact.items():
-            sentence, chances = words_for(spec, report)
+            sentence, chances = explain(spec, report)
             for chance in chances:
                 answer, _, bins = chance.statement.partition(" to ")
                 for index in range(size):
-                    name = f"{number(index / size)} to {number((index + 1) / size)}"
+                    name = f"{format_number(index / size)} to {format_number((index + 1) / size)}"
                     if name in bins:
                         assert name in sentence
                         asked[index] = asked.get(index, 0) + probability
@@ -312,7 +312,7 @@ def test_the_probabilities_of_rappor_are_those_of_the_device():
     marked = {hashing.bucket(word, hashing.key(member), 8) for member in range(2)}
     ones = [Fraction(0)] * 8
     for report, probability in exact.items():
-        sentence, chances = words_for(RAPPOR, report)
+        sentence, chances = explain(RAPPOR, report)
         count = report[2].bit_count()
         assert f"yes to {count} of them" in sentence
         if count:
@@ -330,7 +330,7 @@ def test_a_record_speaks_of_the_attribute_that_was_drawn():
     told_of = {"late": Fraction(0), "carrier": Fraction(0)}
     named = {"late": {}, "carrier": {}}
     for report, probability in channel(SAMPLED, own).items():
-        sentence, (chance,) = words_for(SAMPLED, report)
+        sentence, (chance,) = explain(SAMPLED, report)
         name, _, statement = chance.statement.partition(": ")
         assert f"'{name}'" in sentence
         told_of[name] += probability
@@ -356,7 +356,7 @@ def test_a_pair_speaks_of_the_question_that_was_drawn():
     }
     seen = set()
     for report, probability in channel(PAIRS, own).items():
-        sentence, (chance,) = words_for(PAIRS, report)
+        sentence, (chance,) = explain(PAIRS, report)
         question, _, answer = chance.statement.partition(": ")
         assert question in sentence
         seen.add(question)
@@ -370,7 +370,7 @@ def test_bytes_that_are_no_report_are_refused(spec):
     width = spec.mechanism.report_bytes
     for report in (b"", bytes(width + 1)):
         with pytest.raises(ValueError, match="width"):
-            words_for(spec, report)
+            explain(spec, report)
 
 
 @pytest.mark.parametrize("spec", EVERY, ids=name_of)
@@ -378,7 +378,7 @@ def test_any_bytes_of_the_right_width_are_explained_or_refused(spec):
     width = spec.mechanism.report_bytes
     for byte in (0, 1, 7, 128, 255):
         try:
-            sentence, chances = words_for(spec, bytes([byte]) * width)
+            sentence, chances = explain(spec, bytes([byte]) * width)
         except (LookupError, ValueError):
             continue
         assert sentence.endswith(".")

@@ -6,8 +6,13 @@ from fractions import Fraction
 
 import pytest
 
-from deniable._disclosure.explain import words_for
-from deniable._disclosure.phrases import likely, number, odds, several
+from deniable._disclosure.explain import explain
+from deniable._disclosure.phrases import (
+    format_number,
+    in_decimals,
+    join_names,
+    likelihood_clause,
+)
 from deniable_shared.mechanisms import (
     DBitFlip,
     DiscreteLaplace,
@@ -24,7 +29,7 @@ ONE = Fraction(1)
 
 def test_the_sentence_of_a_category_is_the_one_that_the_documentation_shows():
     spec = category("light dark system", GeneralizedRandomizedResponse.for_epsilon(3, ONE))
-    assert words_for(spec, b"\x01").sentence == (
+    assert explain(spec, b"\x01").sentence == (
         "Said 'dark'; would have said so with probability 0.58 if it were true, 0.21 if not."
     )
 
@@ -74,11 +79,11 @@ def test_the_sentence_of_a_category_is_the_one_that_the_documentation_shows():
     ids=lambda value: value.mechanism.name if hasattr(value, "mechanism") else "",
 )
 def test_the_words_say_what_the_bytes_say(spec, report, sentence):
-    assert words_for(spec, report).sentence == sentence
+    assert explain(spec, report).sentence == sentence
 
 
 def test_probabilities_keep_what_tells_them_from_never_and_always():
-    assert [odds(p) for p in (0.5, 0.0123, 0.00012, 0.993307, 0.999967, 1.0)] == [
+    assert [in_decimals(p) for p in (0.5, 0.0123, 0.00012, 0.993307, 0.999967, 1.0)] == [
         "0.50",
         "0.01",
         "0.00012",
@@ -86,13 +91,21 @@ def test_probabilities_keep_what_tells_them_from_never_and_always():
         "0.999967",
         "1.00",
     ]
-    assert likely(0.5, 0.25).endswith("0.50 if it were true, 0.25 if not")
+    assert likelihood_clause(0.5, 0.25).endswith("0.50 if it were true, 0.25 if not")
 
 
 def test_lists_and_numbers_are_short():
-    assert several(["a"], "or") == "a"
-    assert several(["a", "b", "c"], "or") == "a, b or c"
-    assert several([str(n) for n in range(30)], "and") == "0, 1, 2, 3 and 26 more"
-    assert len(several(["x" * 500], "or")) == 40
-    assert [number(0.5), number(12345.6), number(Fraction(1, 3))] == ["0.5", "12,350", "0.3333"]
-    assert [number(-273.15), number(1e30), number(1234, 2)] == ["-273.1", "1e+30", "1,200"]
+    assert join_names(["a"], "or") == "a"
+    assert join_names(["a", "b", "c"], "or") == "a, b or c"
+    assert join_names([str(n) for n in range(30)], "and") == "0, 1, 2, 3 and 26 more"
+    assert len(join_names(["x" * 500], "or")) == 40
+    assert [format_number(0.5), format_number(12345.6), format_number(Fraction(1, 3))] == [
+        "0.5",
+        "12,350",
+        "0.3333",
+    ]
+    assert [format_number(-273.15), format_number(1e30), format_number(1234, 2)] == [
+        "-273.1",
+        "1e+30",
+        "1,200",
+    ]

@@ -328,5 +328,5 @@ def test_a_segment_is_kept_with_its_value(clock):
         assert recorder.record("theme", "dark") is Outcome.OUTSIDE_DOMAIN
         assert recorder.record("theme", "dark", segment="beta") is Outcome.RECORDED
         assert recorder.recorded == [("theme", ("dark", "beta"))]
-        said = recorder.disclosure().said
+        said = recorder.disclosure().reports
         assert "channel=" in str(said)
