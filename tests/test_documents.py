@@ -1,13 +1,19 @@
-"""Documents: links lead somewhere, tests that are named exist, and examples are registries."""
+"""Documents: links lead somewhere, what is named exists, and the code in them runs."""
 
 from __future__ import annotations
 
+import functools
+import json
 import re
+import shlex
+import subprocess
+import sys
+import tomllib
 from pathlib import Path
 
 import pytest
 
-from deniable_shared import registry
+from deniable_shared import command, registry
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -24,6 +30,18 @@ NAMED_TEST = re.compile(r"`(test_\w+)`")
 each_document = pytest.mark.parametrize(
     "path", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT))
 )
+
+
+FIRST_PARAGRAPH = re.compile(r"\A# [^\n]+\n\n(.+?[.?!])\s", re.DOTALL)
+TABLE_OF_A_METRIC = (
+    'registry = 1\napplication = "flightdeck"\n'
+    "[budget]\nepsilon_per_day = 8\nepsilon_lifetime = 80\n"
+)
+CALL = re.compile(r"^deniable$|/bin/deniable$")
+RUN_ELSEWHERE = {
+    "docs/client/recipes.md": "test_recipes.py finds each block in a program that it runs",
+    "docs/client/testing.md": "test_recording_client.py runs the tests with their settings",
+}
 
 
 def text_of(path):
@@ -60,11 +78,6 @@ def test_the_index_has_every_document():
     assert listed >= documents - {"README.md"}
 
 
-def test_the_registry_in_the_readme_is_one():
-    (text,) = re.findall(r"```toml\n(.*?)```", text_of(ROOT / "README.md"), re.DOTALL)
-    assert registry.parse(text).application == "flightdeck"
-
-
 @each_document
 def test_every_test_that_is_named_exists(path, names_of_tests):
     assert set(NAMED_TEST.findall(text_of(path))) <= names_of_tests
@@ -77,3 +90,95 @@ def test_every_threat_names_a_test():
     named = [row for row in rows if not row.startswith("| threat |")]
     assert len(named) > 20
     assert [row for row in named if not NAMED_TEST.search(row.split(" | ")[2])] == []
+
+
+def blocks(language, path):
+    """The code blocks of a document in one language."""
+    return re.findall(rf"(?ms)^```{language}\n(.*?)^```$", text_of(path))
+
+
+def having(language):
+    """The documents with code in a language that no other test runs."""
+    paths = [path for path in DOCUMENTS if blocks(language, path)]
+    names = [str(path.relative_to(ROOT)) for path in paths]
+    shown = [
+        pytest.param(path, id=name)
+        for path, name in zip(paths, names, strict=True)
+        if name not in RUN_ELSEWHERE
+    ]
+    return pytest.mark.parametrize("path", shown)
+
+
+@pytest.mark.parametrize("path", [p for p in DOCUMENTS if DOCS in p.parents], ids=str)
+def test_a_document_says_first_which_question_it_answers(path):
+    assert FIRST_PARAGRAPH.match(text_of(path))[1].endswith("?")
+
+
+@having("python")
+def test_code_runs(path, tmp_path, monkeypatch):
+    (example,) = blocks("toml", DOCS / "client" / "quickstart.md")
+    (tmp_path / "metrics.toml").write_text(example, "utf-8")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("DO_NOT_TRACK", raising=False)
+    for code in blocks("python", path):
+        exec(compile(code, str(path), "exec"), {})
+
+
+@having("toml")
+def test_toml_is_a_registry_a_metric_or_settings(path, tmp_path):
+    for text in blocks("toml", path):
+        if text.startswith("registry = "):
+            registry.parse(text)
+        elif text.startswith("[metrics."):
+            registry.parse(TABLE_OF_A_METRIC + text)
+        else:
+            file = tmp_path / "deniable.toml"
+            file.write_text(text, "utf-8")
+            shown = deniable("config", "show", "--json", "--config", str(file))
+            settings = {name: each["value"] for name, each in json.loads(shown).items()}
+            assert tomllib.loads(text).items() <= settings.items()
+
+
+def deniable(*arguments):
+    """What a command prints."""
+    done = subprocess.run(
+        [sys.executable, "-c", "from deniable_shared.command import main; main()", *arguments],
+        capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.fixture
+def help_of(monkeypatch, capsys):
+    """The help of a command, by its words."""
+
+    @functools.cache
+    def show(*words):
+        monkeypatch.setattr(sys, "argv", ["deniable", *words, "--help"])
+        with pytest.raises(SystemExit) as end:
+            command.main()
+        assert not end.value.code, words
+        return capsys.readouterr().out
+
+    return show
+
+
+def commands_in(text):
+    """What follows the program's name in each of the lines that call it."""
+    for line in text.replace("\\\n", " ").splitlines():
+        words = shlex.split(line, comments=True)
+        called = [place for place, word in enumerate(words) if CALL.search(word)]
+        if called and words[called[-1] + 1 :]:
+            yield words[called[-1] + 1 :]
+
+
+@having("sh")
+def test_commands_and_their_options_exist(path, help_of):
+    for text in blocks("sh", path):
+        for words in commands_in(text):
+            called = []
+            while "\nCommands:\n" in help_of(*called) and not words[len(called)].startswith("-"):
+                called.append(words[len(called)])
+            for option in (word for word in words if word.startswith("--")):
+                assert option in help_of(*called), f"deniable {' '.join(called)}: {option}"

@@ -28,7 +28,7 @@ from tests.ports import HOST, free_port
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "examples"
 REGISTRY = registry.load(EXAMPLES / "metrics.toml")
-RECIPES = ("web_app", "gunicorn_settings", "job_worker", "service", "tool", "desktop")
+RECIPES = ("web_app", "job_worker", "service", "tool", "desktop")
 
 ATTEMPTS = 5
 LONGEST_BLOCK_SECONDS = 1.0
@@ -129,12 +129,11 @@ def until(question, log, process=None):
     return answer
 
 
-@pytest.mark.parametrize("name", RECIPES)
-def test_the_document_shows_every_recipe_as_it_is(name):
-    code = (EXAMPLES / f"{name}.py").read_text("utf-8")
+def test_the_document_shows_a_part_of_every_program_as_it_is():
     text = (ROOT / "docs/client/recipes.md").read_text("utf-8")
     shown = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
-    assert code in shown
+    programs = [(EXAMPLES / f"{name}.py").read_text("utf-8") for name in RECIPES]
+    assert [sum(part in program for program in programs) for part in shown] == [1] * len(RECIPES)
 
 
 @pytest.mark.slow

@@ -1,0 +1,138 @@
+"""docs/reference/metrics-toml.md says what the parser accepts, and nothing else."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections import defaultdict
+from pathlib import Path
+
+import pytest
+
+from deniable_shared import fields, registry
+from deniable_shared.errors import RegistryError
+from deniable_shared.mechanisms import MECHANISMS
+from deniable_shared.spec import TYPES
+
+TEXT = (Path(__file__).parents[2] / "docs/reference/metrics-toml.md").read_text(encoding="utf-8")
+FILE = (
+    'registry = 1\napplication = "flightdeck"\n'
+    'remote = { key = "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=" }\n'
+    "[budget]\nepsilon_per_day = 4\nepsilon_lifetime = 40\n[metrics.m]\n"
+)
+SEGMENT = 'segment = { name = "channel", values = ["stable", "beta"] }\n'
+OWN_FIELDS = {
+    "attributes": 'attributes = { late = "boolean", airport = { values = ["JFK", "LGA"] } }\n',
+    "boolean": "",
+    "category": 'values = ["light", "dark", "system"]\n',
+    "distribution": "range = [0, 1]\n",
+    "number": "range = [0, 1]\n",
+    "string": "",
+}
+REPEAT = {"fresh": "", "memoize": 'repeat = "memoize"\nepsilon_permanent = 2\n'}
+NAMES = ("auto", "cms", "hcms", "loloha", *MECHANISMS)
+
+
+def table(heading):
+    """The rows of the first table under a heading, without its head, as lists of cells."""
+    section = TEXT.partition(f"\n## {heading}\n")[2].partition("\n## ")[0]
+    rows = [line.strip("|").split(" | ") for line in section.splitlines() if line.startswith("| ")]
+    return [[cell.strip() for cell in row] for row in rows[1:]]
+
+
+def names(cell):
+    return frozenset(cell.replace("`", "").split(", "))
+
+
+def problems(text):
+    try:
+        registry.parse(FILE + text)
+    except RegistryError as error:
+        return str(error)
+    return ""
+
+
+def metric(kind, repeat, mechanism="", more=""):
+    return f'type = "{kind}"\nepsilon = 1\n{OWN_FIELDS[kind]}{REPEAT[repeat]}{mechanism}{more}'
+
+
+@pytest.fixture(scope="module")
+def read():
+    """What the parser reads: (table, field, constraint) to (type, mechanism), defaults beside."""
+    found, defaults = defaultdict(set), defaultdict(set)
+    original = fields.Fields.take
+
+    def spy(self, name, constraint, accepts, default=fields.REQUIRED):
+        place = self._where.removeprefix("metrics.toml: ").replace("metrics.m.", "metric:")
+        place = re.sub(r"attributes\.\w+\.", "attributes.NAME.", place) + name
+        key = (place, constraint.replace("[1, 32]", "[1, bins]"))
+        found[key].add(case)
+        defaults[key].add(default)
+        return original(self, name, constraint, accepts, default)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(fields.Fields, original.__name__, spy)
+        for case in itertools.product(TYPES, NAMES, REPEAT):
+            kind, name, repeat = case
+            problems(metric(kind, repeat, f'mechanism = {{ name = "{name}" }}\n'))
+            problems(metric(kind, repeat, more=SEGMENT))
+    return found, defaults
+
+
+def test_the_fields_of_the_file_are_those_that_are_read(read):
+    documented = {(field.strip("`"), constraint) for field, constraint, *_ in table("The file")}
+    assert documented == {key for key in read[0] if not key[0].startswith("metric:")}
+
+
+def test_the_fields_of_a_metric_are_those_that_are_read_for_its_type(read):
+    documented = {
+        (field.strip("`"), constraint): frozenset(TYPES) if kinds == "all" else names(kinds)
+        for field, kinds, constraint, *_ in table("A metric")
+    }
+    accepted = {
+        (place.removeprefix("metric:"), constraint): frozenset(kind for kind, _, _ in cases)
+        for (place, constraint), cases in read[0].items()
+        if place.startswith("metric:") and not place.startswith("metric:mechanism.")
+    }
+    assert documented == accepted
+
+
+def test_a_field_that_may_be_left_out_has_its_default_in_the_table(read):
+    rows = [(field, must, default) for field, must, default, _ in table("The file")]
+    rows += [(f"`metric:{field[1:]}", must, left) for field, _, must, left, _ in table("A metric")]
+    for field, constraint, shown in rows:
+        (default,) = read[1][field.strip("`"), constraint]
+        optional = field == "`remote`"  # read only where it is there
+        assert (shown == "refused") == (default is fields.REQUIRED and not optional), field
+        if default not in (fields.REQUIRED, None, "", ()):
+            assert shown == str(default)
+
+
+def test_the_mechanisms_of_each_type_are_those_that_it_may_name():
+    for kind, fresh, memoize in table("Mechanisms")[: len(TYPES)]:
+        for repeat, listed in (("fresh", fresh), ("memoize", memoize)):
+            answer = problems(metric(kind.strip("`"), repeat, 'mechanism = "nothing"\n'))
+            wanted = f"one of {listed} for {kind.strip('`')}" if listed else "nothing memoises"
+            assert wanted in answer
+
+
+def test_the_options_of_a_mechanism_are_those_that_are_read_for_it(read):
+    documented = {
+        (option.strip("`"), kind, must): frozenset(NAMES) if of == "every mechanism" else names(of)
+        for option, kinds, of, must, _ in table("Mechanisms")[len(TYPES) + 1 :]
+        for kind in (TYPES if kinds == "all" else names(kinds))
+    }
+    accepted = defaultdict(set)
+    for (place, constraint), cases in read[0].items():
+        if place.startswith("metric:mechanism."):
+            for kind, name, _ in cases:
+                accepted[place.rpartition(".")[2], kind, constraint].add(name)
+    assert documented == accepted
+
+
+@pytest.mark.parametrize("row", table("What fields require of each other"), ids=lambda row: row[1])
+def test_what_is_said_to_be_refused_is_refused_for_this_reason(row):
+    written, reason = row
+    lines = re.findall(r"`([^`]+)`", written)
+    epsilon = [] if any(line.startswith("epsilon =") for line in lines) else ["epsilon = 1"]
+    assert f"metrics.m.{reason}, got" in problems("\n".join([*lines, *epsilon]))
