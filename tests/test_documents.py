@@ -6,7 +6,6 @@ import functools
 import json
 import re
 import shlex
-import subprocess
 import sys
 import tomllib
 from pathlib import Path
@@ -125,7 +124,7 @@ def test_code_runs(path, tmp_path, monkeypatch):
 
 
 @having("toml")
-def test_toml_is_a_registry_a_metric_or_settings(path, tmp_path):
+def test_toml_is_a_registry_a_metric_or_settings(path, tmp_path, deniable):
     for text in blocks("toml", path):
         if text.startswith("registry = "):
             registry.parse(text)
@@ -139,29 +138,19 @@ def test_toml_is_a_registry_a_metric_or_settings(path, tmp_path):
             assert tomllib.loads(text).items() <= settings.items()
 
 
-def deniable(*arguments):
-    """What a command prints."""
-    done = subprocess.run(
-        [sys.executable, "-c", "from deniable_shared.command import main; main()", *arguments],
-        capture_output=True, text=True, timeout=60, check=False,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    return done.stdout
-
-
 @pytest.fixture
-def help_of(monkeypatch, capsys):
-    """The help of a command, by its words."""
+def deniable(monkeypatch, capsys):
+    """Runs a command and returns what it prints."""
 
     @functools.cache
-    def show(*words):
-        monkeypatch.setattr(sys, "argv", ["deniable", *words, "--help"])
+    def run(*arguments):
+        monkeypatch.setattr(sys, "argv", ["deniable", *arguments])
         with pytest.raises(SystemExit) as end:
             command.main()
-        assert not end.value.code, words
+        assert not end.value.code, arguments
         return capsys.readouterr().out
 
-    return show
+    return run
 
 
 def commands_in(text):
@@ -174,11 +163,13 @@ def commands_in(text):
 
 
 @having("sh")
-def test_commands_and_their_options_exist(path, help_of):
+def test_commands_and_their_options_exist(path, deniable):
     for text in blocks("sh", path):
         for words in commands_in(text):
             called = []
-            while "\nCommands:\n" in help_of(*called) and not words[len(called)].startswith("-"):
+            explained = deniable("--help")
+            while "\nCommands:\n" in explained and not words[len(called)].startswith("-"):
                 called.append(words[len(called)])
+                explained = deniable(*called, "--help")
             for option in (word for word in words if word.startswith("--")):
-                assert option in help_of(*called), f"deniable {' '.join(called)}: {option}"
+                assert option in explained, f"deniable {' '.join(called)}: {option}"
