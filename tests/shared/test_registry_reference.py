@@ -60,7 +60,7 @@ def metric(kind, repeat, mechanism="", more=""):
 def read():
     """What the parser reads: (table, field, constraint) to (type, mechanism), defaults beside."""
     found, defaults = defaultdict(set), defaultdict(set)
-    original = fields.Fields.take
+    original = fields.TableReader.read
 
     def spy(self, name, constraint, accepts, default=fields.REQUIRED):
         place = self._where.removeprefix("metrics.toml: ").replace("metrics.m.", "metric:")
@@ -71,7 +71,7 @@ def read():
         return original(self, name, constraint, accepts, default)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(fields.Fields, original.__name__, spy)
+        patch.setattr(fields.TableReader, original.__name__, spy)
         for case in itertools.product(TYPES, NAMES, REPEAT):
             kind, name, repeat = case
             problems(metric(kind, repeat, f'mechanism = {{ name = "{name}" }}\n'))
