@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 
-SMALL = "DENIABLE_SMALL_TESTS"
-"""Set in CI, so that every slow suite runs there in its small form."""
+SMALL = bool(os.environ.get("DENIABLE_SMALL_TESTS"))
+"""Whether slow suites are to run in their small form."""
 
 
 def full_or_small(full: int, small: int) -> int:
-    """A number of kills, seeds or examples: the small one if `SMALL` is set."""
-    return small if os.environ.get(SMALL) else full
+    """A number of kills, seeds or examples."""
+    return small if SMALL else full

@@ -19,9 +19,10 @@ from deniable_shared.periods import epoch_at
 from tests.end_to_end.asking import PATIENCE_SECONDS
 from tests.end_to_end.serving import start
 from tests.ports import HOST, free_port
+from tests.repetitions import full_or_small
 
-KILLS = 20
-DATABASE_KILLS = 4
+KILLS = full_or_small(20, 4)
+DATABASE_KILLS = full_or_small(4, 1)
 """The last so many of the kills on PostgreSQL hit the database too."""
 
 THREADS = 8

@@ -16,11 +16,12 @@ from tests.end_to_end import asking
 from tests.end_to_end.serving import running
 from tests.end_to_end.test_kill_minus_nine import METRICS
 from tests.end_to_end.test_no_identifiers import keys
+from tests.repetitions import full_or_small
 
 pytestmark = pytest.mark.slow
 
-EXAMPLES = 60
-"""For each operation; with them the run takes about twenty seconds."""
+EXAMPLES = full_or_small(60, 8)
+"""For each operation."""
 
 LEFT_OUT = "positive_data_acceptance"
 """A day of 1812, a key that is not there, or candidates of another metric have the right form, and

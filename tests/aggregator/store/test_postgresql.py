@@ -32,8 +32,10 @@ from tests.aggregator.stored import (
     rows,
     waiting,
 )
+from tests.repetitions import full_or_small
 
-PROCESSES = 8
+PROCESSES = full_or_small(8, 3)
+UPLOADS = full_or_small(3_000, 600)
 
 
 @pytest.fixture
@@ -337,8 +339,8 @@ def work(target, uploads, seed):
 
 @pytest.mark.slow
 def test_processes_that_append_and_fold_at_once_count_every_upload_once(store, target):
-    bodies = [upload(bytes([index % 3])) for index in range(3_000)]
-    shares = [random.sample(bodies, 1_500) for _ in range(PROCESSES)]
+    bodies = [upload(bytes([index % 3])) for index in range(UPLOADS)]
+    shares = [random.sample(bodies, UPLOADS // 2) for _ in range(PROCESSES)]
     distinct = set().union(*shares)
     context = multiprocessing.get_context("spawn")
     with context.Pool(PROCESSES) as pool:
@@ -346,7 +348,7 @@ def test_processes_that_append_and_fold_at_once_count_every_upload_once(store, t
     outcomes = sum(done, Counter())
     assert outcomes == {
         Outcome.STORED: len(distinct),
-        Outcome.DUPLICATE: PROCESSES * 1_500 - len(distinct),
+        Outcome.DUPLICATE: PROCESSES * UPLOADS // 2 - len(distinct),
     }
     fold(store)
     assert counted(store) == [

@@ -1,4 +1,4 @@
-"""Forty kills at random moments: nothing that was recorded is lost, and nothing is damaged."""
+"""Kills at random moments: nothing that was recorded is lost, and nothing is damaged."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ import time
 import pytest
 
 from tests.client.storage.test_processes import stored
+from tests.repetitions import full_or_small
 
-KILLS = 40
+KILLS = full_or_small(40, 8)
 LONGEST_START_SECONDS = 0.4
 """Every other kill comes at any time in so long, from before the interpreter has started."""
 
@@ -46,7 +47,7 @@ def integrity(path):
 
 
 @pytest.mark.slow
-def test_forty_kills_lose_nothing_and_damage_nothing(command, run, collector, directory):
+def test_kills_at_any_moment_lose_nothing_and_damage_nothing(command, run, collector, directory):
     acknowledged = debits = 0
     for number in range(KILLS):
         process = subprocess.Popen(
@@ -89,7 +90,7 @@ say(outcome, client.status().last_error, client.status().pending)
 
 
 @pytest.mark.slow
-def test_twenty_kills_while_the_user_opts_out_leave_a_device_that_works(
+def test_kills_while_the_user_opts_out_leave_a_device_that_works(
     command,
     run,
     directory,
