@@ -12,7 +12,15 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.service)])
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Runs tests of stores on SQLite and PostgreSQL; those marked ``one_store`` on SQLite alone."""
+    if "fresh_target" in metafunc.fixturenames:
+        stores = ["sqlite", pytest.param("postgresql", marks=pytest.mark.service)]
+        one = metafunc.definition.get_closest_marker("one_store")
+        metafunc.parametrize("fresh_target", stores[:1] if one else stores, indirect=True)
+
+
+@pytest.fixture
 def fresh_target(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[], str | Path]:
     """Makes places for stores: paths, or URLs of empty schemas of a real server."""
     if request.param == "postgresql":

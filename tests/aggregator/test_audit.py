@@ -71,6 +71,7 @@ def test_an_empty_log_is_whole(target):
         assert store.audit.last(3) == []
 
 
+@pytest.mark.one_store
 @pytest.mark.parametrize(
     "change",
     [

@@ -125,6 +125,7 @@ def test_where_all_reports_are_left_out_the_problem_says_so(service):
     assert other_days["excluded_reports"] == 0
 
 
+@pytest.mark.one_store
 @pytest.mark.parametrize("scope", ["write", "read"])
 @pytest.mark.parametrize("action", ["", "/rotate", "/revoke", "/exclude", "/include"])
 def test_only_administrators_look_after_keys(service, scope, action):
@@ -156,6 +157,7 @@ def test_an_administrator_makes_keys_for_their_application_only(service):
     problem(service.send(upload(), key=made["token"]), 409, "unknown_digest")
 
 
+@pytest.mark.one_store
 @pytest.mark.parametrize(
     "fields",
     [
@@ -181,6 +183,7 @@ def test_a_malformed_request_makes_no_key(service, fields):
     assert listed(service) == before
 
 
+@pytest.mark.one_store
 @pytest.mark.parametrize(
     "fields",
     [
@@ -200,6 +203,7 @@ def test_a_malformed_rotation_changes_nothing(service, fields):
     assert listed(service) == before
 
 
+@pytest.mark.one_store
 @pytest.mark.parametrize(
     "body", [b"{", b"[]", b'"write"', b"\xff", b"[" * 10_000, b'{"scope": "\\ud800"}', b"null"]
 )

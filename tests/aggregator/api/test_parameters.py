@@ -19,6 +19,7 @@ def ask(service, path, query, method="GET"):
     return service.ask(path, query_string=query, method=method, **body)
 
 
+@pytest.mark.one_store
 @pytest.mark.parametrize(("method", "path"), ASKING)
 def test_a_misspelt_key_is_refused_and_not_ignored(service, method, path):
     service.send(upload())
@@ -29,6 +30,7 @@ def test_a_misspelt_key_is_refused_and_not_ignored(service, method, path):
     )
 
 
+@pytest.mark.one_store
 @pytest.mark.parametrize("path", GETTING)
 def test_what_openapi_names_is_what_a_query_may_have(service, path):
     service.send(upload())
@@ -38,6 +40,7 @@ def test_what_openapi_names_is_what_a_query_may_have(service, path):
     assert operation.described()["description"] == CLOSED_QUERY
 
 
+@pytest.mark.one_store
 @pytest.mark.parametrize("path", GETTING)
 def test_a_key_that_comes_twice_is_refused_unless_it_is_a_list(service, path):
     service.send(upload())
@@ -51,6 +54,7 @@ def test_a_key_that_comes_twice_is_refused_unless_it_is_a_list(service, path):
             assert told == f"{name} must be given once."
 
 
+@pytest.mark.one_store
 @pytest.mark.parametrize("top", ["0", "1000000000", "9" * 20])
 def test_top_says_how_far_it_goes(service, top):
     path = "/v1/metrics/{name}/estimate"

@@ -16,6 +16,7 @@ def test_healthz_needs_no_key(service):
     assert (answer.status_code, answer.get_json()) == (200, {"status": "ok"})
 
 
+@pytest.mark.one_store
 @pytest.mark.parametrize("path", ["/v1/metrics", "/v1/status", ESTIMATE])
 def test_reading_needs_a_key_that_reads(service, path):
     problem(service.http.get(path), 401, "unknown_key")
@@ -99,6 +100,7 @@ def test_an_answer_is_bounded_and_says_how_much_was_asked_for(service, monkeypat
         assert [each["item"] for each in answer["estimates"]] == ["system", "light"]
 
 
+@pytest.mark.one_store
 @pytest.mark.parametrize(
     "query",
     [
@@ -137,6 +139,7 @@ def test_strings_need_candidates(service):
     assert all(each["standard_error"] > 0 for each in estimates)
 
 
+@pytest.mark.one_store
 @pytest.mark.parametrize(
     "body",
     [
@@ -284,6 +287,7 @@ def test_detection_names_its_correction(service):
         assert answer["detection"]["correction"] == correction
 
 
+@pytest.mark.one_store
 @pytest.mark.parametrize("method", ["norm-sub", "base-cut", "power", "ibu"])
 def test_post_processed_shares_stand_beside_the_raw_ones(service, method):
     noise_for_theme(service)
@@ -322,6 +326,7 @@ def test_strings_are_summed_too(service):
     assert answer["sum"]["standard_error"] > answer["estimates"][0]["standard_error"]
 
 
+@pytest.mark.one_store
 @pytest.mark.parametrize(
     "query",
     [
@@ -338,6 +343,7 @@ def test_an_unknown_option_is_refused_with_those_there_are(service, query):
     assert "must be" in document["detail"]
 
 
+@pytest.mark.one_store
 @pytest.mark.parametrize(
     ("body", "status", "code"),
     [
@@ -401,6 +407,7 @@ def test_a_category_that_once_was_a_string_needs_no_candidates(service):
     assert service.ask("/v1/metrics/emoji/estimate").get_json()["items_asked_for"] == 2
 
 
+@pytest.mark.one_store
 @pytest.mark.parametrize("option", ["about", "correction", "interval", "postprocess"])
 @pytest.mark.parametrize("value", ["", "x", "None"])
 def test_an_option_that_there_is_not_is_refused(service, option, value):

@@ -69,6 +69,7 @@ def test_a_serial_goes_up_only(service):
     assert get(service).data == document(4, slow=2)
 
 
+@pytest.mark.one_store
 @pytest.mark.parametrize(
     "body",
     [

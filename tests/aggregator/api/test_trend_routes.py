@@ -107,6 +107,7 @@ def test_a_change_is_found(filled):
     assert row["standard_error"] > row["standard_error_same_devices"] > 0
 
 
+@pytest.mark.one_store
 @pytest.mark.parametrize(
     ("path", "code", "status"),
     [

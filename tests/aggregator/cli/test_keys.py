@@ -121,6 +121,7 @@ def test_a_token_is_alone_on_the_output(run, target):
         assert KeyVerifier(store).verify(rotated.stdout.strip()).id != key.id
 
 
+@pytest.mark.one_store
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
@@ -218,6 +219,7 @@ def test_a_log_that_somebody_changed_can_still_be_shown(tmp_path):
         assert (shown.exit_code, "no JSON" in shown.stdout) == (0, True)
 
 
+@pytest.mark.one_store
 @pytest.mark.parametrize("head", ["", "zz", "ab" * 31, "ab" * 33])
 def test_a_head_is_64_digits(run, done, head):
     done("keys", "create", *KEY)

@@ -13,6 +13,7 @@ def test_an_unknown_path_is_a_problem_that_lists_the_paths(service):
     assert "/v1/reports" in problem(service.http.get("/nothing"), 404, "not_found")["detail"]
 
 
+@pytest.mark.one_store
 @pytest.mark.parametrize(("path", "allowed"), [("/v1/reports", "POST"), ("/healthz", "GET")])
 def test_a_wrong_method_is_a_problem_that_lists_the_right_ones(service, path, allowed):
     answer = service.http.delete(path)

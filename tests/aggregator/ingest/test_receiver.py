@@ -76,6 +76,7 @@ def test_a_retry_after_a_restart_is_counted_once(tmp_path):
             assert service.counts() == [0, 1, 0]
 
 
+@pytest.mark.one_store
 @pytest.mark.parametrize("body", [b"", b"\x00", b"\x93" * 5_000, b"\x81" * 5_000, bytes(300)])
 def test_what_is_not_an_upload_is_refused(service, body):
     problem(service.send(body), 400, "malformed_upload")
@@ -87,6 +88,7 @@ def test_random_bytes_are_no_upload(body):
         wire.decode(body)
 
 
+@pytest.mark.one_store
 @pytest.mark.parametrize("cut", [1, 17, 200])
 def test_a_truncated_upload_is_refused_and_counted_as_such(service, cut):
     problem(service.send(upload(b"\x01")[:-cut]), 400, "malformed_upload")
@@ -188,6 +190,7 @@ def test_only_open_days_are_accepted(service):
     assert service.counts("late") == [0, 0]
 
 
+@pytest.mark.one_store
 @pytest.mark.parametrize(
     ("metric", "payload"),
     [

@@ -175,6 +175,7 @@ def test_a_use_that_could_not_be_written_down_is_not_forgotten(store, clock):
     assert store.keys.find(key.id).last_used == TODAY
 
 
+@pytest.mark.one_store
 @pytest.mark.parametrize(
     ("field", "value"),
     [
