@@ -11,7 +11,7 @@ import numpy as np
 
 from benchmarks.randomizers import BITS, EPSILON, categories, points, sketch, unary
 from benchmarks.timing import Row, at_least, at_most, rate, seconds
-from deniable_aggregator.estimation.shares import estimate
+from deniable_aggregator.estimation.shares import estimate_shares
 from deniable_aggregator.kernels.projective_space import singer_cycle
 from deniable_aggregator.tallies import oracle_tally_for, tally_for
 from deniable_shared.mechanisms import ProjectiveGeometryResponse
@@ -76,7 +76,7 @@ def naive_bits_per_second(spec: Spec) -> float:
 def counted_seconds(spec: Spec) -> float:
     """From a million packed reports to the estimates of all items."""
     tally, payload = tally_for(spec), payload_of(spec, REPORTS)
-    return seconds(lambda: estimate([(spec, tally.count(payload))]), rounds=3)
+    return seconds(lambda: estimate_shares([(spec, tally.count(payload))]), rounds=3)
 
 
 def extra_megabytes(spec: Spec, reports: int) -> float:
@@ -92,7 +92,7 @@ def extra_megabytes(spec: Spec, reports: int) -> float:
 def estimated_seconds(spec: Spec, reports: int) -> float:
     """Packed bytes to shares and intervals of all items."""
     tally, payload = tally_for(spec), payload_of(spec, reports)
-    return seconds(lambda: estimate([(spec, tally.count(payload))]))
+    return seconds(lambda: estimate_shares([(spec, tally.count(payload))]))
 
 
 def decoding_seconds(oracle: ProjectiveGeometryResponse, groups: int) -> float:
@@ -132,9 +132,9 @@ def candidates() -> tuple[float, float]:
     spec = sketch()
     counts = tally_for(spec).count(payload_of(spec, BIT_REPORTS))
     items = [f"candidate {index}" for index in range(CANDIDATES)]
-    elapsed = seconds(lambda: estimate([(spec, counts)], items), rounds=2)
+    elapsed = seconds(lambda: estimate_shares([(spec, counts)], items), rounds=2)
     tracemalloc.start()
-    estimate([(spec, counts)], items)
+    estimate_shares([(spec, counts)], items)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     return elapsed, peak / MEGABYTE

@@ -9,7 +9,7 @@ import numpy as np
 
 from benchmarks.randomizers import BITS, EPSILON, reports_per_second, spec_of
 from benchmarks.timing import Row, at_least, at_most, seconds
-from deniable_aggregator.estimation.shares import estimate
+from deniable_aggregator.estimation.shares import estimate_shares
 from deniable_aggregator.tallies import oracle_tally_for, tally_for
 from deniable_shared.mechanisms import (
     HadamardResponse,
@@ -53,7 +53,7 @@ def hcms_seconds() -> float:
     outcomes = 2 * (BITS - 1)
     payload = uniform_payload(((">u2", ROWS), (">u2", outcomes)), REPORTS)
     words = [f"word {index}" for index in range(1_000)]
-    return seconds(lambda: estimate([(spec, tally.count(payload))], words))
+    return seconds(lambda: estimate_shares([(spec, tally.count(payload))], words))
 
 
 def hashed_seconds(oracle: OptimizedLocalHashing) -> float:

@@ -16,8 +16,8 @@ import numpy as np
 
 from deniable._randomness import Randomness
 from deniable.randomizers import randomizer_for
-from deniable_aggregator.estimation.options import Options
-from deniable_aggregator.estimation.shares import estimate
+from deniable_aggregator.estimation.options import EstimateOptions
+from deniable_aggregator.estimation.shares import estimate_shares
 from deniable_aggregator.tallies import tally_for
 from deniable_shared import mechanism_choice
 from deniable_shared.spec import Spec
@@ -103,7 +103,7 @@ def measure(case: Case) -> Outcome:
         spec, held, counts = _collected(
             case, mechanism, generator.multinomial(devices, uniform), run
         )
-        answer = estimate([(spec, counts)], held)
+        answer = estimate_shares([(spec, counts)], held)
         truth = np.zeros(asked)
         truth[: case.size] = uniform
         ratios.append(devices * float(((answer.share - truth) ** 2).sum()) / best)
@@ -115,11 +115,11 @@ def measure(case: Case) -> Outcome:
         devices_of = generator.multinomial(devices, common)
         spec, held, counts = _collected(case, mechanism, devices_of, -1 - run)
         actual_of = dict(zip(held, (devices_of / devices).tolist(), strict=False))
-        answer = estimate([(spec, counts)], held)
+        answer = estimate_shares([(spec, counts)], held)
         errors.append(float(answer.share[0] - common[0]))
         actual = np.array([actual_of.get(item, 0.0) for item in answer.items])
         covered.append(float(((answer.low <= actual) & (actual <= answer.high)).mean()))
-        shown = estimate([(spec, counts)], held, Options(detected=True))
+        shown = estimate_shares([(spec, counts)], held, EstimateOptions(detected=True))
         actual = np.array([actual_of.get(item, 0.0) for item in shown.items])
         misses = (actual < shown.low) | (actual > shown.high)
         missed.append(float(misses.mean()) if misses.size else 0.0)

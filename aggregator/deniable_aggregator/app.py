@@ -18,7 +18,7 @@ from deniable_aggregator.api import (
     trend_routes,
 )
 from deniable_aggregator.api import integrity_routes as poisoning
-from deniable_aggregator.catalog import Catalogue
+from deniable_aggregator.catalog import MetricCatalog
 from deniable_aggregator.config.settings import Settings
 from deniable_aggregator.http import problems
 from deniable_aggregator.ingest import receiver, wsgi
@@ -63,7 +63,7 @@ class Aggregator:
         verifier: KeyVerifier,
         rate_limiter: RateLimiter,
         ingest: receiver.UploadReceiver,
-        health: readiness.Health,
+        health: readiness.Readiness,
         owned: bool,
     ) -> None:
         self.store = store
@@ -112,7 +112,7 @@ def create_app(
     opened = store if isinstance(store, Store) else Store(store)
     verifier = KeyVerifier(opened, clock=clock)
     checked = GuardedClock(opened, clock, monotonic)
-    catalogue = Catalogue(opened)
+    catalogue = MetricCatalog(opened)
     inbox_fold = InboxFold(opened, catalogue)
     writer = GroupCommitWriter(
         opened,
@@ -130,7 +130,7 @@ def create_app(
         clock=clock,
         days_ahead=checked.days_ahead,
     )
-    answering = query_service.Reading(
+    answering = query_service.QueryService(
         store=opened,
         catalogue=catalogue,
         inbox_fold=inbox_fold,
@@ -147,7 +147,7 @@ def create_app(
     )
     background = BackgroundWorker(inbox_fold, maintenance, fold_seconds=settings.fold_seconds)
 
-    watching = readiness.Health(
+    watching = readiness.Readiness(
         store=opened,
         lag_seconds=inbox_fold.lag_seconds,
         settings=settings,
@@ -159,7 +159,7 @@ def create_app(
     provider = DefaultJSONProvider(app)
     provider.sort_keys = False  # an answer reads in its own order
     app.json = provider
-    problems.install(app)
+    problems.register_error_handlers(app)
     wsgi.install(app, wsgi.UploadEndpoint(receiving, max_body_bytes=settings.max_body_bytes))
     app.register_blueprint(estimate_routes.blueprint(answering, verifier, settings))
     app.register_blueprint(trend_routes.blueprint(answering, verifier, settings))

@@ -29,7 +29,7 @@ log = logging.getLogger("deniable_aggregator")
 
 
 @dataclass(frozen=True)
-class Entry:
+class CatalogEntry:
     """One registered spec.
 
     Attributes:
@@ -46,35 +46,35 @@ class Entry:
         return self.registration.spec
 
 
-class Catalogue:
+class MetricCatalog:
     """All registered metrics by digest. Another process may register more at any time."""
 
     def __init__(self, store: Store, monotonic: Callable[[], float] = time.monotonic) -> None:
         self._store = store
         self._monotonic = monotonic
         self._lock = threading.Lock()
-        self._entries: Mapping[bytes, Entry] = {}
+        self._entries: Mapping[bytes, CatalogEntry] = {}
         self._unreadable: Mapping[bytes, UnreadableMetric] = {}
         self._read_at = monotonic()
-        self.read()
+        self.reload()
 
-    def find(self, digest: bytes) -> Entry | None:
+    def find(self, digest: bytes) -> CatalogEntry | None:
         """The metric with this digest, of whatever application."""
         entry = self._entries.get(digest)
         if entry is None and self._monotonic() - self._read_at >= REREAD_SECONDS:
             # Noted before reading, so that a crowd of unknown digests causes one reading.
             self._read_at = self._monotonic()
-            self.read()
+            self.reload()
             entry = self._entries.get(digest)
         return entry
 
-    def holds(self, digest: bytes) -> bool:
+    def is_cached(self, digest: bytes) -> bool:
         """Whether this metric is known without asking the store."""
         return digest in self._entries
 
-    def of(self, application: str) -> list[Entry]:
+    def for_application(self, application: str) -> list[CatalogEntry]:
         """All metrics of an application, by name, as the store has them now."""
-        self.read()
+        self.reload()
         return [e for e in self._entries.values() if e.spec.application == application]
 
     def unreadable(self) -> Mapping[bytes, UnreadableMetric]:
@@ -84,21 +84,21 @@ class Catalogue:
     def register(self, metrics: Iterable[Metric], today: int, actor: str) -> list[Spec]:
         """Registers metrics on behalf of a key, and says which specs are new."""
         new = self._store.metrics.register(metrics, today, actor)
-        self.read()
+        self.reload()
         return new
 
-    def read(self) -> None:
+    def reload(self) -> None:
         """Reads the store again, in which another process may have registered more."""
         with self._lock:
             old = self._entries
-            entries: dict[bytes, Entry] = {}
+            entries: dict[bytes, CatalogEntry] = {}
             specs = {digest: entry.spec for digest, entry in old.items()}
             found = self._store.metrics.all(specs)
             for registration in found.readable:
                 spec = registration.spec
                 known = old.get(spec.digest)
                 tally = tally_for(spec) if known is None else known.tally
-                entries[spec.digest] = Entry(registration, tally)
+                entries[spec.digest] = CatalogEntry(registration, tally)
             for each in found.unreadable:
                 if each.digest not in self._unreadable:
                     # Both are names that a registry allows, and none of a sender's.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from deniable_aggregator.audit import COMMAND_LINE, AuditAction, AuditRecord
-from deniable_aggregator.catalog import Catalogue
+from deniable_aggregator.catalog import MetricCatalog
 from deniable_aggregator.operations.fold import InboxFold
 from deniable_aggregator.security.key_administration import KeyAdministrator
 from deniable_aggregator.store import StoredKey
@@ -55,7 +55,7 @@ def custodian(store: Store, day: int = TODAY) -> KeyAdministrator:
 
 def fold(store: Store) -> None:
     """Counts what waits."""
-    InboxFold(store, Catalogue(store)).fold(seconds=60)
+    InboxFold(store, MetricCatalog(store)).fold(seconds=60)
 
 
 def counted(store: Store, epoch: int = TODAY) -> list[int]:

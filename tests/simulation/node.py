@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from unittest import mock
 
 from deniable_aggregator import Settings, Store
-from deniable_aggregator.catalog import Catalogue
+from deniable_aggregator.catalog import MetricCatalog
 from deniable_aggregator.http.problems import ProblemError
 from deniable_aggregator.ingest.group_commit import (
     GroupCommitWriter,
@@ -117,7 +117,7 @@ class Node:
     def start(self) -> None:
         """Opens the store, as a server does when it starts."""
         store = self.store = Store(self._target)
-        catalogue = Catalogue(store, monotonic=lambda: 0.0)
+        catalogue = MetricCatalog(store, monotonic=lambda: 0.0)
         self.inbox_fold = InboxFold(store, catalogue)
         self.checked = GuardedClock(
             store, self.clock, monotonic=lambda: self._day() * float(SECONDS_PER_EPOCH)

@@ -8,7 +8,7 @@ from flask import Blueprint, request
 from werkzeug.exceptions import HTTPException, RequestEntityTooLarge
 
 from deniable_aggregator.dates import parse_day
-from deniable_aggregator.http.authorization import administrator
+from deniable_aggregator.http.authorization import require_admin
 from deniable_aggregator.http.problems import ProblemError
 from deniable_aggregator.security.key_administration import (
     DEFAULT_OVERLAP_DAYS,
@@ -24,7 +24,7 @@ from deniable_shared.periods import epoch_at
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from deniable_aggregator.catalog import Catalogue
+    from deniable_aggregator.catalog import MetricCatalog
     from deniable_aggregator.security.keys import IssuedKey, KeyVerifier
     from deniable_aggregator.store import Store, StoredKey
 
@@ -38,7 +38,7 @@ _TYPES: Final = {"scope": str, "label": str, "expires": str, "overlap_days": int
 Answer = tuple[dict[str, Any], int, dict[str, str]]
 
 
-class Administration:
+class AdminApi:
     """Answers administrators, each for the application of their key.
 
     Args:
@@ -51,7 +51,7 @@ class Administration:
     def __init__(
         self,
         store: Store,
-        catalogue: Catalogue,
+        catalogue: MetricCatalog,
         verifier: KeyVerifier,
         clock: Callable[[], float],
     ) -> None:
@@ -62,7 +62,7 @@ class Administration:
 
     def register(self) -> dict[str, Any]:
         """``POST /v1/metrics``."""
-        key = administrator(self._verifier)
+        key = require_admin(self._verifier)
         request.max_content_length = MAX_REGISTRY_BYTES
         try:
             parsed = registry.parse(request.get_data(cache=False).decode())
@@ -131,7 +131,7 @@ class Administration:
             raise _refused(error) from None
         return self._issued(rotated.issued, old=self._described(rotated.old))
 
-    def act(self, key_id: str, action: str) -> dict[str, Any]:
+    def change_key(self, key_id: str, action: str) -> dict[str, Any]:
         """``POST /v1/keys/ID/revoke``, ``exclude`` or ``include``."""
         _, custodian = self._custodian()
         _fields()
@@ -147,7 +147,7 @@ class Administration:
         return {"key": self._described(key)}
 
     def _custodian(self) -> tuple[str, KeyAdministrator]:
-        key = administrator(self._verifier)
+        key = require_admin(self._verifier)
         custodian = KeyAdministrator(
             self._store, actor=key.id, today=self._today(), application=key.application
         )
@@ -165,18 +165,18 @@ class Administration:
 
 
 def blueprint(
-    store: Store, catalogue: Catalogue, verifier: KeyVerifier, clock: Callable[[], float]
+    store: Store, catalogue: MetricCatalog, verifier: KeyVerifier, clock: Callable[[], float]
 ) -> Blueprint:
     """The routes."""
     routes = Blueprint("administration", __name__)
-    administration = Administration(store, catalogue, verifier, clock)
+    administration = AdminApi(store, catalogue, verifier, clock)
     post = {"methods": ["POST"]}
     routes.add_url_rule("/v1/metrics", view_func=administration.register, **post)
     routes.add_url_rule("/v1/keys", view_func=administration.keys)
     routes.add_url_rule("/v1/keys", view_func=administration.create, **post)
     routes.add_url_rule("/v1/keys/<key_id>/rotate", view_func=administration.rotate, **post)
     path = f"/v1/keys/<key_id>/<any({', '.join(ACTIONS)}):action>"
-    routes.add_url_rule(path, view_func=administration.act, **post)
+    routes.add_url_rule(path, view_func=administration.change_key, **post)
     return routes
 
 

@@ -7,29 +7,29 @@ from typing import TYPE_CHECKING, Any
 from flask import Blueprint, request
 
 from deniable_aggregator.api import parameters
-from deniable_aggregator.estimation.options import Asked
-from deniable_aggregator.http.authorization import reader
+from deniable_aggregator.estimation.options import ItemSelection
+from deniable_aggregator.http.authorization import require_reader
 from deniable_aggregator.http.problems import ProblemError
 
 if TYPE_CHECKING:
-    from deniable_aggregator.api.query_service import Reading
+    from deniable_aggregator.api.query_service import QueryService
     from deniable_aggregator.config.settings import Settings
     from deniable_aggregator.security.keys import KeyVerifier
 
 
-def blueprint(reading: Reading, verifier: KeyVerifier, settings: Settings) -> Blueprint:
+def blueprint(reading: QueryService, verifier: KeyVerifier, settings: Settings) -> Blueprint:
     """The routes."""
     routes = Blueprint("reading", __name__)
 
     def metrics() -> dict[str, Any]:
-        return reading.metrics(reader(verifier).application)
+        return reading.metrics(require_reader(verifier).application)
 
     def status() -> dict[str, Any]:
-        return reading.status(reader(verifier).application)
+        return reading.status(require_reader(verifier).application)
 
     def estimate(name: str) -> dict[str, Any]:
-        key = reader(verifier)
-        parameters.only(
+        key = require_reader(verifier)
+        parameters.reject_unknown_parameters(
             "since",
             "until",
             "top",
@@ -41,7 +41,11 @@ def blueprint(reading: Reading, verifier: KeyVerifier, settings: Settings) -> Bl
             "reconstruction",
             "segment",
         )
-        asked = parameters.asked(settings) if request.method == "POST" else Asked()
+        asked = (
+            parameters.parse_item_selection(settings)
+            if request.method == "POST"
+            else ItemSelection()
+        )
         since, until = parameters.day("since"), parameters.day("until")
         if since is not None and until is not None and since > until:
             raise ProblemError("malformed_question", f"since must not be after until, got {since}")

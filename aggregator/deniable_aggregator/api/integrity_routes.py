@@ -9,21 +9,21 @@ from flask import Blueprint
 from deniable_aggregator.api import parameters
 from deniable_aggregator.api.parameters import FIRST_DAY
 from deniable_aggregator.api.query_service import LAST_DAY
-from deniable_aggregator.http.authorization import reader
+from deniable_aggregator.http.authorization import require_reader
 from deniable_aggregator.http.problems import ProblemError
 
 if TYPE_CHECKING:
-    from deniable_aggregator.api.query_service import Reading
+    from deniable_aggregator.api.query_service import QueryService
     from deniable_aggregator.security.keys import KeyVerifier
 
 
-def blueprint(reading: Reading, verifier: KeyVerifier) -> Blueprint:
+def blueprint(reading: QueryService, verifier: KeyVerifier) -> Blueprint:
     """The route."""
     routes = Blueprint("poisoning", __name__)
 
     def health(name: str) -> dict[str, Any]:
-        key = reader(verifier)
-        parameters.only("since", "until")
+        key = require_reader(verifier)
+        parameters.reject_unknown_parameters("since", "until")
         since, until = parameters.day("since"), parameters.day("until")
         if since is not None and until is not None and since > until:
             raise ProblemError("malformed_question", f"since must not be after until, got {since}")

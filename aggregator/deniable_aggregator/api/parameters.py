@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final, cast
 from flask import request
 from werkzeug.exceptions import HTTPException, RequestEntityTooLarge
 
-from deniable_aggregator.estimation.options import Asked, Options
+from deniable_aggregator.estimation.options import EstimateOptions, ItemSelection
 from deniable_aggregator.http.problems import ProblemError
 from deniable_aggregator.statistics.reconstruction import RECONSTRUCTIONS
 from deniable_shared.errors import ParameterError
@@ -24,7 +24,7 @@ FIRST_DAY: Final = date(1970, 1, 1)
 LARGEST_TOP: Final = 999_999_999
 
 
-def asked(settings: Settings) -> Asked:
+def parse_item_selection(settings: Settings) -> ItemSelection:
     """The lists in the request's body: different items or not, but text that UTF-8 can hold."""
     request.max_content_length = settings.max_candidates_bytes
     wanted = (
@@ -38,7 +38,7 @@ def asked(settings: Settings) -> Asked:
         raise ProblemError("upload_too_large", f"Ask with at most {limit} bytes.") from None
     except (HTTPException, RecursionError):
         raise ProblemError("malformed_question", wanted) from None
-    if not isinstance(body, dict) or not body or not body.keys() <= set(Asked._fields):
+    if not isinstance(body, dict) or not body or not body.keys() <= set(ItemSelection._fields):
         raise ProblemError("malformed_question", wanted)
     for name, values in body.items():
         if not isinstance(values, list) or not values or not all(type(v) is str for v in values):
@@ -56,10 +56,10 @@ def asked(settings: Settings) -> Asked:
             ) from None
     if "range" in body and ("sum" in body or len(body["range"]) != 2):
         raise ProblemError("malformed_question", wanted)
-    return Asked(**body)
+    return ItemSelection(**body)
 
 
-def only(*names: str, several: str | None = None) -> None:
+def reject_unknown_parameters(*names: str, several: str | None = None) -> None:
     """Refuses what the query says beyond what is understood, or twice: it would be ignored.
 
     Args:
@@ -76,7 +76,7 @@ def only(*names: str, several: str | None = None) -> None:
             raise ProblemError("malformed_question", f"{name} must be given once.")
 
 
-def options() -> Options:
+def options() -> EstimateOptions:
     """How the question is to be answered, from the query."""
     chosen = {
         name: request.args[name]
@@ -87,7 +87,7 @@ def options() -> Options:
     if detected not in ("true", "false"):
         raise ProblemError("malformed_question", "detected must be true or false.")
     try:
-        return Options(top=top(), detected=detected == "true", **chosen)  # type: ignore[arg-type]
+        return EstimateOptions(top=top(), detected=detected == "true", **chosen)  # type: ignore[arg-type]
     except ParameterError as error:
         raise ProblemError("malformed_question", f"{error}.") from None
 
@@ -129,7 +129,7 @@ def top() -> int | None:
 LONGEST_REASON: Final = 1_000
 
 
-def refusal(error: ParameterError) -> ProblemError:
+def estimate_refused(error: ParameterError) -> ProblemError:
     """The problem that a question cannot be answered, with the reason."""
     detail = str(error)  # with what was asked for in it, however long that is
     if len(detail) > LONGEST_REASON:

@@ -6,11 +6,11 @@ import logging
 from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
-from deniable_aggregator.api.parameters import FIRST_DAY, refusal
+from deniable_aggregator.api.parameters import FIRST_DAY, estimate_refused
 from deniable_aggregator.estimation.estimator import answered
-from deniable_aggregator.estimation.inputs import Gathered, gather
-from deniable_aggregator.estimation.options import Asked
-from deniable_aggregator.http.outdated import outdated
+from deniable_aggregator.estimation.inputs import CollectedTallies, collect_tallies
+from deniable_aggregator.estimation.options import ItemSelection
+from deniable_aggregator.http.outdated import server_outdated
 from deniable_aggregator.http.problems import ProblemError
 from deniable_aggregator.ingest.receiver import NO_APPLICATION
 from deniable_aggregator.integrity import report as poisoning
@@ -23,9 +23,9 @@ from deniable_shared.periods import epoch_at
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from deniable_aggregator.catalog import Catalogue, Entry
+    from deniable_aggregator.catalog import CatalogEntry, MetricCatalog
     from deniable_aggregator.config.settings import Settings
-    from deniable_aggregator.estimation.options import Options
+    from deniable_aggregator.estimation.options import EstimateOptions
     from deniable_aggregator.ingest.receiver import UploadReceiver
     from deniable_aggregator.operations.fold import InboxFold
     from deniable_aggregator.statistics.reconstruction import Reconstruction
@@ -46,7 +46,7 @@ MOST_EXAMINED_CELLS: Final = 1 << 26
 LAST_DAY: Final = date(9999, 12, 31)
 
 
-class Reading:
+class QueryService:
     """Answers questions about one store.
 
     Args:
@@ -62,7 +62,7 @@ class Reading:
         self,
         *,
         store: Store,
-        catalogue: Catalogue,
+        catalogue: MetricCatalog,
         inbox_fold: InboxFold,
         ingest: UploadReceiver,
         settings: Settings,
@@ -78,7 +78,7 @@ class Reading:
 
     def metrics(self, application: str) -> dict[str, Any]:
         """The registered metrics of an application, with what was counted of each."""
-        entries = self._catalogue.of(application)
+        entries = self._catalogue.for_application(application)
         digests = [entry.spec.digest for entry in entries]
         counted = self._store.tallies.reports(digests)
         excluded = self._store.tallies.reports(digests, excluded=True)
@@ -98,7 +98,7 @@ class Reading:
 
     def status(self, application: str) -> dict[str, Any]:
         """How ingest and fold are doing, for one application."""
-        entries = self._catalogue.of(application)
+        entries = self._catalogue.for_application(application)
         digests = [entry.spec.digest for entry in entries]
         backlog = self._store.inbox.backlog(digests)
         counts = dict(self._ingest.outcome_counts(application))
@@ -127,8 +127,8 @@ class Reading:
         *,
         since: date | None,
         until: date | None,
-        asked: Asked,
-        options: Options,
+        asked: ItemSelection,
+        options: EstimateOptions,
         reconstruction: Reconstruction,
         segment: str | None = None,
     ) -> dict[str, Any]:
@@ -137,10 +137,10 @@ class Reading:
         Raises:
             ProblemError: if it is unknown, has no reports or cannot be estimated.
         """
-        entries = self.counted(application, name)
-        gathered = self.gather(entries, since or FIRST_DAY, until or LAST_DAY)
+        entries = self.entries_after_fold(application, name)
+        gathered = self.collect(entries, since or FIRST_DAY, until or LAST_DAY)
         specs = gathered.specs or [entry.spec for entry in entries]
-        if asked == Asked() and any(spec.type == "string" for spec in specs):
+        if asked == ItemSelection() and any(spec.type == "string" for spec in specs):
             raise ProblemError(
                 "candidates_needed",
                 f"{name} counts strings of an open domain: POST the same path with "
@@ -153,18 +153,20 @@ class Reading:
                 first, last = _epoch(since or FIRST_DAY), _epoch(until or LAST_DAY)
                 add_medians(self._store, entries, first, last, found, options.level)
         except ParameterError as error:
-            raise refusal(error) from None
+            raise estimate_refused(error) from None
         return {
             "application": application,
             "since": None if since is None else since.isoformat(),
             "until": None if until is None else until.isoformat(),
             "pending_reports": self.pending(entries),
             "excluded_reports": gathered.excluded,
-            "health": self.looked_at(entries, since or FIRST_DAY, until or LAST_DAY),
+            "health": self.integrity_summary(entries, since or FIRST_DAY, until or LAST_DAY),
             **found,
         }
 
-    def looked_at(self, entries: Sequence[Entry], since: date, until: date) -> dict[str, Any]:
+    def integrity_summary(
+        self, entries: Sequence[CatalogEntry], since: date, until: date
+    ) -> dict[str, Any]:
         """What is said beside an answer about the health of the days that it is from: JSON data."""
         return poisoning.summary(
             self._examiner.examine(entries, _epoch(since), _epoch(until), most_cells=EXAMINED_CELLS)
@@ -176,30 +178,30 @@ class Reading:
         Raises:
             ProblemError: if it is unknown or has no reports.
         """
-        entries = self.counted(application, name)
+        entries = self.entries_after_fold(application, name)
         examined = self._examiner.examine(
             entries, _epoch(since), _epoch(until), most_cells=MOST_EXAMINED_CELLS
         )
         excluded = self.excluded(entries, since, until)
         if not examined.days:
-            self.require_reports(name, Gathered((), {}, excluded))
+            self.require_reports(name, CollectedTallies((), {}, excluded))
         return {
             "pending_reports": self.pending(entries),
             "excluded_reports": excluded,
             **poisoning.as_dict(examined),
         }
 
-    def counted(self, application: str, name: str) -> list[Entry]:
+    def entries_after_fold(self, application: str, name: str) -> list[CatalogEntry]:
         """The forms of a metric, after counting what is pending.
 
         Raises:
             ProblemError: if there is no such metric, or this server cannot read all of its forms.
         """
-        entries = [e for e in self._catalogue.of(application) if e.spec.name == name]
+        entries = [e for e in self._catalogue.for_application(application) if e.spec.name == name]
         for each in self._catalogue.unreadable().values():
             # Without this form of it, an answer would be about some of the devices only.
             if (each.application, each.name) == (application, name):
-                raise outdated(each)
+                raise server_outdated(each)
         if not entries:
             raise ProblemError("unknown_metric", "GET /v1/metrics lists the metrics of this key.")
         try:
@@ -209,11 +211,13 @@ class Reading:
             log.error("not everything was counted before an answer: %s", error)
         return entries
 
-    def gather(self, entries: Sequence[Entry], since: date, until: date) -> Gathered:
+    def collect(
+        self, entries: Sequence[CatalogEntry], since: date, until: date
+    ) -> CollectedTallies:
         """What was counted of a metric's forms over some days."""
-        return gather(self._store, entries, _epoch(since), _epoch(until))
+        return collect_tallies(self._store, entries, _epoch(since), _epoch(until))
 
-    def days(self, entries: Sequence[Entry], since: date, until: date) -> list[date]:
+    def days(self, entries: Sequence[CatalogEntry], since: date, until: date) -> list[date]:
         """The days of which something was counted, in their order."""
         first, last = _epoch(since), _epoch(until)
         found = {
@@ -223,16 +227,16 @@ class Reading:
         }
         return [FIRST_DAY + timedelta(epoch) for epoch in sorted(found)]
 
-    def pending(self, entries: Sequence[Entry]) -> int:
+    def pending(self, entries: Sequence[CatalogEntry]) -> int:
         """How many reports of a metric's forms wait to be counted."""
         return sum(self._pending(entries).values())
 
-    def excluded(self, entries: Sequence[Entry], since: date, until: date) -> int:
+    def excluded(self, entries: Sequence[CatalogEntry], since: date, until: date) -> int:
         """How many reports of a metric's forms are left out: their keys are excluded."""
         digests = [entry.spec.digest for entry in entries]
         return self._store.tallies.excluded_reports(digests, _epoch(since), _epoch(until))
 
-    def require_reports(self, name: str, gathered: Gathered) -> None:
+    def require_reports(self, name: str, gathered: CollectedTallies) -> None:
         """Refuses to say anything about days without reports.
 
         Raises:
@@ -245,7 +249,7 @@ class Reading:
             detail += f" {gathered.excluded:,} reports are left out: their keys are excluded."
         raise ProblemError("no_reports", detail, excluded_reports=gathered.excluded)
 
-    def _pending(self, entries: Sequence[Entry]) -> dict[bytes, int]:
+    def _pending(self, entries: Sequence[CatalogEntry]) -> dict[bytes, int]:
         widths = {entry.spec.digest: entry.spec.mechanism.report_bytes for entry in entries}
         return {
             each.digest: each.payload_bytes // widths[each.digest]
@@ -253,7 +257,7 @@ class Reading:
         }
 
 
-def _description(entry: Entry) -> dict[str, Any]:
+def _description(entry: CatalogEntry) -> dict[str, Any]:
     spec, about = entry.spec, entry.registration
     return {
         "name": spec.name,

@@ -30,7 +30,7 @@ CLOCK: Final = "clock"
 log = logging.getLogger("deniable_aggregator")
 
 
-class Health:
+class Readiness:
     """Whether a server should be given work.
 
     Args:
@@ -62,15 +62,15 @@ class Health:
         self._found: Mapping[str, str] = {}
         self._lookout = SharedProbe(self._check, "deniable-looking", monotonic)
 
-    def checks(self, patience_seconds: float | None = None) -> Mapping[str, str]:
+    def checks(self, timeout_seconds: float | None = None) -> Mapping[str, str]:
         """Each thing that was looked at: ``ok``, or what is wrong; at most a second old.
 
         Where the store does not answer, the others are told as they were found before.
 
         Args:
-            patience_seconds: how long to wait for the store; None for `PATIENCE_SECONDS`.
+            timeout_seconds: how long to wait for the store; None for `PATIENCE_SECONDS`.
         """
-        patience = PATIENCE_SECONDS if patience_seconds is None else patience_seconds
+        patience = PATIENCE_SECONDS if timeout_seconds is None else timeout_seconds
         try:
             found = self._lookout.result(timeout_seconds=patience, max_age_seconds=CACHE_SECONDS)
             self._found = found
@@ -127,7 +127,7 @@ class Health:
         return f"it is {days:,} days ahead of the newest report, and in doubt" if days else OK
 
 
-def blueprint(health: Health) -> Blueprint:
+def blueprint(health: Readiness) -> Blueprint:
     """The routes."""
     routes = Blueprint("health", __name__)
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from flask import Blueprint, Response, request
 
 from deniable_aggregator.audit import AuditAction, AuditRecord
-from deniable_aggregator.http.authorization import administrator, authenticated
+from deniable_aggregator.http.authorization import authenticate, require_admin
 from deniable_aggregator.http.problems import ProblemError
 from deniable_aggregator.security.keys import SCOPES
 from deniable_shared.errors import ParameterError
@@ -33,7 +33,7 @@ def blueprint(store: Store, verifier: KeyVerifier, clock: Callable[[], float]) -
     routes = Blueprint("remote", __name__)
 
     def hand_out() -> Response:
-        key = authenticated(verifier, request.headers.get("Authorization", ""), *SCOPES)
+        key = authenticate(verifier, request.headers.get("Authorization", ""), *SCOPES)
         document = store.remote.find(key.application)
         if document is None:
             raise ProblemError(
@@ -43,7 +43,7 @@ def blueprint(store: Store, verifier: KeyVerifier, clock: Callable[[], float]) -
         return Response(document, content_type=MEDIA_TYPE)
 
     def publish() -> dict[str, Any]:
-        key = administrator(verifier)
+        key = require_admin(verifier)
         request.max_content_length = MAX_DOCUMENT_BYTES
         document = request.get_data(cache=False)
         configuration = _read(document)

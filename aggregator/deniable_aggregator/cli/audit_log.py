@@ -14,8 +14,8 @@ from rich.text import Text
 from deniable_aggregator.audit import HASH_BYTES, AuditEntry, ChainCheck, verify_chain
 from deniable_aggregator.cli.render.output import (
     UNBROKEN,
-    beside,
     close_table,
+    columns_or_lines,
     json_option,
     literal_console,
     print_json,
@@ -69,11 +69,11 @@ def log_table(entries: Sequence[AuditEntry], width: int = UNBROKEN) -> Table:
         entries: the latest at the end.
         width: of the terminal, in characters.
     """
-    whole = ["entry", "day", *beside(width, "actor", "act")]
+    whole = ["entry", "day", *columns_or_lines(width, "actor", "act")]
     columns = [Column(name, no_wrap=True) for name in whole]
     table = close_table(*columns, Column("details", overflow="fold"))
     for entry in entries:
-        done = beside(width, str(entry.actor), str(entry.act))
+        done = columns_or_lines(width, str(entry.actor), str(entry.act))
         # As they are: brackets and colons are not for rich to read.
         table.add_row(str(entry.sequence), _day(entry), *map(Text, (*done, _spaced(entry))))
     return table

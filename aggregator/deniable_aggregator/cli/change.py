@@ -11,10 +11,10 @@ from rich.text import Text
 from deniable_aggregator.cli.render.output import (
     UNBROKEN,
     WIDE,
-    beside,
-    charts,
     close_table,
+    columns_or_lines,
     fakes,
+    import_charts,
     literal_console,
     picture_option,
     print_json,
@@ -24,7 +24,7 @@ from deniable_aggregator.cli.render.output import (
     warnings,
 )
 from deniable_aggregator.cli.support.http_client import server_options
-from deniable_aggregator.cli.support.question_options import added_up, ask_about, time_options
+from deniable_aggregator.cli.support.question_options import query_items, sum_items, time_options
 from deniable_aggregator.statistics.intervals import CORRECTIONS
 
 if TYPE_CHECKING:
@@ -90,9 +90,9 @@ def change(
         "top": None if top is None else str(top),
     }
     path = f"/v1/metrics/{metric}/change"
-    answer = ask_about(server, token, path, query, items, candidates, added_up(added))
+    answer = query_items(server, token, path, query, items, candidates, sum_items(added))
     if picture is not None:
-        charts().save(charts("trends").change_chart(answer), picture)
+        import_charts().save(import_charts("trends").change_chart(answer), picture)
     if as_json:
         print_json(answer)
         return
@@ -169,7 +169,7 @@ def change_table(answer: Mapping[str, Any], width: int = UNBROKEN) -> Table:
     space = "  " if width >= WIDE else "\n"
     for name in ("before", "after", f"change,{space[:1]}{level:.0%} interval"):
         table.add_column(name, justify="right", no_wrap=True)
-    for name in beside(width, "p, corrected", "changed?"):
+    for name in columns_or_lines(width, "p, corrected", "changed?"):
         table.add_column(name, justify="right", no_wrap=True)
     for row in _with_sum(answer):
         difference, low, high = (form.format(row[name]) for name in ("change", "low", "high"))
@@ -179,6 +179,6 @@ def change_table(answer: Mapping[str, Any], width: int = UNBROKEN) -> Table:
             plain.format(row["before"]),
             plain.format(row["after"]),
             f"{difference}{space}[{low}, {high}]",
-            *beside(width, _written(p_value), "yes" if row["changed"] else "not shown"),
+            *columns_or_lines(width, _written(p_value), "yes" if row["changed"] else "not shown"),
         )
     return table

@@ -12,7 +12,7 @@ from deniable_aggregator.cli.render.number_tables import (
     number_notes,
 )
 from deniable_aggregator.cli.render.output import (
-    charts,
+    import_charts,
     json_option,
     literal_console,
     picture_option,
@@ -25,11 +25,11 @@ from deniable_aggregator.cli.render.share_table import estimate_table, notes
 from deniable_aggregator.cli.support.http_client import server_options
 from deniable_aggregator.cli.support.question_options import (
     about_option,
-    added_up,
     ask,
     candidates_option,
     days_options,
     lines_of,
+    sum_items,
     sum_option,
 )
 from deniable_aggregator.estimation.postprocess import POSTPROCESS
@@ -146,7 +146,7 @@ def estimate(
     question: dict[str, list[str]] = {}
     if candidates is not None:
         question["candidates"] = lines_of(candidates)
-    question.update(added_up(added))
+    question.update(sum_items(added))
     if ends is not None:
         question["range"] = list(ends)
     answer = ask(server, token, f"/v1/metrics/{metric}/estimate", query, question)
@@ -170,7 +170,7 @@ def estimate(
 
 
 def _draw(answer: dict[str, object], path: Path) -> None:
-    drawing, kind = charts(), answer.get("type")
+    drawing, kind = import_charts(), answer.get("type")
     if kind == "number":
         raise click.ClickException("a mean is a single number: there is nothing to draw")
     chart = drawing.distribution_chart if kind == "distribution" else drawing.shares_chart

@@ -14,8 +14,8 @@ from deniable_aggregator.audit import COMMAND_LINE
 from deniable_aggregator.cli.render.output import (
     UNBROKEN,
     WIDE,
-    beside,
     close_table,
+    columns_or_lines,
     json_option,
     literal_console,
     print_json,
@@ -202,13 +202,15 @@ def keys_table(keys: Sequence[Mapping[str, Any]], width: int = UNBROKEN) -> Tabl
         keys: as described by the custodian.
         width: of the terminal, in characters.
     """
-    named = [Column(name, overflow="fold") for name in beside(width, "application", "label")]
-    whole = ["id", "scope"], [*beside(width, "created", "last used"), "state"]
+    named = [
+        Column(name, overflow="fold") for name in columns_or_lines(width, "application", "label")
+    ]
+    whole = ["id", "scope"], [*columns_or_lines(width, "created", "last used"), "state"]
     first, last = ([Column(name, no_wrap=True) for name in names] for names in whole)
     table = close_table(*first, *named, *last)
     for key in keys:
-        names = beside(width, key["application"], key["label"])
-        days = beside(width, key["created"], key["last_used"] or "")
+        names = columns_or_lines(width, key["application"], key["label"])
+        days = columns_or_lines(width, key["created"], key["last_used"] or "")
         # As they are: brackets and colons are not for rich to read.
         shown = [key["id"], key["scope"], *names, *days, _state(key, width)]
         table.add_row(*map(Text, shown))

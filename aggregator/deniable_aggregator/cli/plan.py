@@ -9,7 +9,12 @@ from typing import Final
 import click
 from rich.console import Console
 
-from deniable_aggregator.cli.render.output import charts, json_option, picture_option, print_json
+from deniable_aggregator.cli.render.output import (
+    import_charts,
+    json_option,
+    picture_option,
+    print_json,
+)
 from deniable_aggregator.cli.render.plan_table import plan_plot, plan_table
 from deniable_aggregator.planning import DEFAULT_DAYS, plan
 from deniable_shared.fields import MAX_VALUES
@@ -131,7 +136,7 @@ def plan_command(
         for metric in registry.metrics.values()
     ]
     if picture is not None:
-        drawing = charts()
+        drawing = import_charts()
         drawing.save(drawing.plans_chart(plans), picture)
     if as_json:
         print_json({"plans": [each.as_dict() for each in plans]})

@@ -11,9 +11,9 @@ from rich.text import Text
 from deniable_aggregator.cli.render.output import (
     UNBROKEN,
     WIDE,
-    charts,
     close_table,
     fakes,
+    import_charts,
     literal_console,
     picture_option,
     print_json,
@@ -25,9 +25,9 @@ from deniable_aggregator.cli.render.output import (
 from deniable_aggregator.cli.render.share_table import IntervalBar
 from deniable_aggregator.cli.support.http_client import server_options
 from deniable_aggregator.cli.support.question_options import (
-    added_up,
-    ask_about,
     days_options,
+    query_items,
+    sum_items,
     time_options,
 )
 from deniable_aggregator.trends.series import BY
@@ -85,9 +85,9 @@ def series(
         "top": None if top is None else str(top),
     }
     path = f"/v1/metrics/{metric}/series"
-    answer = ask_about(server, token, path, query, items, candidates, added_up(added))
+    answer = query_items(server, token, path, query, items, candidates, sum_items(added))
     if picture is not None:
-        charts().save(charts("trends").series_chart(answer), picture)
+        import_charts().save(import_charts("trends").series_chart(answer), picture)
     if as_json:
         print_json(answer)
         return

@@ -31,7 +31,7 @@ LEAST_VARIANCE: Final = 1e-30
 """That of rounding: the shares of a whole domain can add up to 1 without any noise."""
 
 
-class Part(NamedTuple):
+class SpecEstimate(NamedTuple):
     """What one spec says, or of a record with one sampled attribute each of them.
 
     Attributes:
@@ -53,7 +53,7 @@ class Part(NamedTuple):
     periods: Periods | None = None
 
 
-class Limits(NamedTuple):
+class IntervalBounds(NamedTuple):
     """The ends of intervals.
 
     Attributes:
@@ -68,7 +68,7 @@ class Limits(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Combination:
+class CombinedShares:
     """Estimates of one list of items from all specs that know them.
 
     A spec's weight for an item is the inverse of the variance that its estimate would have if
@@ -85,14 +85,14 @@ class Combination:
         between: float64, (items,): the part of the variance that the specs have in common.
     """
 
-    parts: Sequence[Part]
+    parts: Sequence[SpecEstimate]
     about: About
     share: NDArray[np.float64]
     variance: NDArray[np.float64]
     null_variance: NDArray[np.float64]
     scores: NDArray[np.float64]
     weights: NDArray[np.float64]
-    between: NDArray[np.float64]
+    shared_variance: NDArray[np.float64]
 
     def variance_at(self, share: NDArray[np.float64]) -> NDArray[np.float64]:
         """The variance of the estimates if these were the true shares.
@@ -110,9 +110,9 @@ class Combination:
                 )
                 shares = shares._replace(variance=noise)
             variance[mine] += weights[mine] ** 2 * variance_of(part, shares, held[mine], self.about)
-        return variance + self.between
+        return variance + self.shared_variance
 
-    def limits(self, chosen: NDArray[np.int64], alpha: float) -> Limits:
+    def limits(self, chosen: NDArray[np.int64], alpha: float) -> IntervalBounds:
         """Intervals for some of the items.
 
         Where several errors come together (of specs, or of noise and a hash family), the distances
@@ -123,7 +123,7 @@ class Combination:
             chosen: int64, (items,): their positions.
             alpha: the probability that a single one may miss, in (0, 1).
         """
-        down = z_for_alpha(alpha) ** 2 * self.between[chosen]
+        down = z_for_alpha(alpha) ** 2 * self.shared_variance[chosen]
         up = down.copy()
         is_exact = np.zeros(chosen.size, bool)
         for part, weights in zip(self.parts, self.weights, strict=True):
@@ -139,9 +139,9 @@ class Combination:
             up[mine] += (weights[here] * above) ** 2
             is_exact[mine] |= exactly
         share = self.share[chosen]
-        return Limits(share - np.sqrt(down), share + np.sqrt(up), is_exact)
+        return IntervalBounds(share - np.sqrt(down), share + np.sqrt(up), is_exact)
 
-    def radius(self, chosen: NDArray[np.int64]) -> NDArray[np.float64]:
+    def influence(self, chosen: NDArray[np.int64]) -> NDArray[np.float64]:
         """How far fake reports, 1% of those of every spec, could move some of the items.
 
         Args:
@@ -154,7 +154,7 @@ class Combination:
         return moved[chosen]
 
 
-def combine(parts: Sequence[Part], size: int, about: About) -> Combination:
+def combine(parts: Sequence[SpecEstimate], size: int, about: About) -> CombinedShares:
     """Combines what the specs say about `size` items."""
     precision = np.zeros((len(parts), size))
     for row, part in zip(precision, parts, strict=True):
@@ -179,18 +179,20 @@ def combine(parts: Sequence[Part], size: int, about: About) -> Combination:
     between = np.zeros(size)
     if about == "population":
         held = np.clip(share, 0.0, 1.0)
-        between = in_common(parts, np.nan_to_num(weights)) * held * (1 - held)
+        between = shared_sampling_factor(parts, np.nan_to_num(weights)) * held * (1 - held)
     null_variance = np.divide(1, total, out=np.full(size, np.nan), where=known)
     variance += between
-    return Combination(parts, about, share, variance, null_variance, scores, weights, between)
+    return CombinedShares(parts, about, share, variance, null_variance, scores, weights, between)
 
 
-def _null_variance(part: Part) -> NDArray[np.float64]:
+def _null_variance(part: SpecEstimate) -> NDArray[np.float64]:
     null = part.shares.null_variance + part.repeats.noise(0.0)
     return np.asarray(np.maximum(null, LEAST_VARIANCE))
 
 
-def in_common(parts: Sequence[Part], weights: NDArray[np.float64]) -> NDArray[np.float64]:
+def shared_sampling_factor(
+    parts: Sequence[SpecEstimate], weights: NDArray[np.float64]
+) -> NDArray[np.float64]:
     """What devices that used several specs, one after the other, add to an average over them.
 
     Permanent answers are not the same under two specs, but what the devices hold may be.
@@ -215,7 +217,7 @@ def in_common(parts: Sequence[Part], weights: NDArray[np.float64]) -> NDArray[np
 
 
 def variance_of(
-    part: Part, shares: ItemShares, share: NDArray[np.float64], about: About
+    part: SpecEstimate, shares: ItemShares, share: NDArray[np.float64], about: About
 ) -> NDArray[np.float64]:
     """A spec's variance; about the population, its devices are a sample too.
 
@@ -233,7 +235,7 @@ def variance_of(
 
 
 def _distances(
-    part: Part, shares: ItemShares, share: NDArray[np.float64], about: About, alpha: float
+    part: SpecEstimate, shares: ItemShares, share: NDArray[np.float64], about: About, alpha: float
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], bool]:
     """How far a spec's own interval reaches below and above its estimate; whether exactly."""
     z, counted = z_for_alpha(alpha), shares.support_counts

@@ -8,7 +8,11 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
 import numpy as np
 
-from deniable_aggregator.estimation.influence_of_histograms import Radii, bits_radii, wave_radii
+from deniable_aggregator.estimation.influence_of_histograms import (
+    DistributionInfluence,
+    dbitflip_influence,
+    square_wave_influence,
+)
 from deniable_aggregator.estimation.means import MeanPart, mean_variance, mean_weight
 from deniable_aggregator.estimation.results import POISONING, described
 from deniable_aggregator.statistics.consistency import norm_sub
@@ -86,7 +90,7 @@ class DistributionEstimate:
     reports: int
     left_out: int
     specs: tuple[tuple[Spec, int], ...]
-    radii: Radii
+    influence: DistributionInfluence
 
     def as_dict(self) -> dict[str, Any]:
         """JSON data: the meaning of the numbers, and the numbers."""
@@ -113,11 +117,11 @@ class DistributionEstimate:
             "specs": [described(spec, reports) for spec, reports in self.specs],
             "mean": {
                 **self.mean._asdict(),
-                "poisoning_radius": self.radii.mean,
+                "poisoning_radius": self.influence.mean,
                 "meaning": "unbiased, of the middles of the bins",
             },
             "quantiles": [
-                {"quantile": q, **at._asdict(), "poisoning_radius": self.radii.quantiles[q]}
+                {"quantile": q, **at._asdict(), "poisoning_radius": self.influence.quantiles[q]}
                 for q, at in self.quantiles.items()
             ],
             "bins": [
@@ -130,7 +134,7 @@ class DistributionEstimate:
                     "poisoning_radius": moved,
                 }
                 for left, right, bar, moved in zip(
-                    edges, edges[1:], self.shares, self.radii.bins.tolist(), strict=False
+                    edges, edges[1:], self.shares, self.influence.bins.tolist(), strict=False
                 )
             ],
         }
@@ -173,9 +177,9 @@ def estimate_distribution(
     counted = nonempty(tallies)
     alike = _most_reports(counted)
     if isinstance(alike[0][0].mechanism, GroupedBins):
-        method_used, found = "unbiased", _from_bits(alike, level, periods or {})
+        method_used, found = "unbiased", _from_dbitflip(alike, level, periods or {})
     else:
-        method_used, found = method, _from_waves(alike, method, level, periods or {})
+        method_used, found = method, _from_square_wave(alike, method, level, periods or {})
     first = alike[0][0]
     low, high = (float(end) for end in cast("Range", first.range))
     width = high - low
@@ -195,7 +199,7 @@ def estimate_distribution(
         reports=reports,
         left_out=sum(reports for _, _, reports in counted) - reports,
         specs=tuple((spec, reports) for spec, _, reports in alike),
-        radii=Radii(
+        influence=DistributionInfluence(
             found.radii.bins,
             width * found.radii.mean,
             {q: width * moved for q, moved in found.radii.quantiles.items()},
@@ -209,7 +213,7 @@ class _Found(NamedTuple):
     mean: BoundedValue
     shares: tuple[BoundedValue, ...]
     quantiles: dict[float, BoundedValue]
-    radii: Radii
+    radii: DistributionInfluence
 
 
 def _most_reports(counted: Sequence[Reported]) -> list[Reported]:
@@ -221,7 +225,7 @@ def _most_reports(counted: Sequence[Reported]) -> list[Reported]:
     return max(groups.values(), key=lambda group: sum(reports for _, _, reports in group))
 
 
-def _from_waves(
+def _from_square_wave(
     counted: Sequence[Reported], method: Reconstruction, level: float, periods: PeriodsBySpec
 ) -> _Found:
     """Reconstruction, and a percentile bootstrap.
@@ -237,7 +241,9 @@ def _from_waves(
     if method != "em":
         histogram = reconstruct(mechanisms, once, method=method)
     drawn = [
-        _drawn(random, mechanism, likely[0], reports, repeats_of(spec, reports, within).extra)
+        _bootstrap_reports(
+            random, mechanism, likely[0], reports, repeats_of(spec, reports, within).extra
+        )
         for mechanism, (spec, _, reports) in zip(mechanisms, counted, strict=True)
         for within in (periods.get(spec.digest),)
     ]
@@ -259,7 +265,7 @@ def _from_waves(
         q: interval_containing(float(histogram_quantiles(histogram, q)[0]), *ends[q].tolist())
         for q in QUANTILES
     }
-    radii = wave_radii(
+    radii = square_wave_influence(
         mechanisms,
         [counts for _, counts, _ in counted],
         method=method,
@@ -271,7 +277,7 @@ def _from_waves(
     )
 
 
-def _drawn(
+def _bootstrap_reports(
     random: np.random.Generator,
     mechanism: SquareWave,
     histogram: NDArray[np.float64],
@@ -294,7 +300,7 @@ def _drawn(
     return drawn
 
 
-def _from_bits(counted: Sequence[Reported], level: float, periods: PeriodsBySpec) -> _Found:
+def _from_dbitflip(counted: Sequence[Reported], level: float, periods: PeriodsBySpec) -> _Found:
     """Unbiased shares with normal intervals."""
     found = [cast("DBitFlipTally", tally_for(spec)).shares(counts) for spec, counts, _ in counted]
     precision = np.sum([1 / shares.null_variance for shares in found], axis=0)
@@ -320,7 +326,7 @@ def _from_bits(counted: Sequence[Reported], level: float, periods: PeriodsBySpec
     # Raw shares need not add up to 1: against the middle of the range that adds no noise.
     arms = (np.arange(share.size) + 0.5) / share.size - 0.5
     moved = [cast("Any", shares.influence) for shares in found]
-    radii = bits_radii(
+    radii = dbitflip_influence(
         [cast("GroupedBins", spec.mechanism) for spec, _, _ in counted],
         [counts for _, counts, _ in counted],
         weights,

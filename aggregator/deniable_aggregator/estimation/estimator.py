@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Any, Final
 
 from deniable_aggregator.estimation.distributions import DistributionEstimate, estimate_distribution
 from deniable_aggregator.estimation.means import MeanEstimate, estimate_mean
-from deniable_aggregator.estimation.options import Asked
-from deniable_aggregator.estimation.segments import sizes, within
-from deniable_aggregator.estimation.shares import default_items, estimate, items_between
+from deniable_aggregator.estimation.options import ItemSelection
+from deniable_aggregator.estimation.segments import estimate_segment_sizes, estimate_within_segment
+from deniable_aggregator.estimation.shares import default_items, estimate_shares, items_between
 from deniable_shared.errors import ParameterError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from deniable_aggregator.estimation.inputs import Gathered
-    from deniable_aggregator.estimation.options import Options
+    from deniable_aggregator.estimation.inputs import CollectedTallies
+    from deniable_aggregator.estimation.options import EstimateOptions
     from deniable_aggregator.statistics.reconstruction import Reconstruction
     from deniable_shared.spec import Spec
 
@@ -26,9 +26,9 @@ take a gigabyte of memory."""
 
 
 def answered(
-    gathered: Gathered,
-    asked: Asked,
-    options: Options,
+    gathered: CollectedTallies,
+    asked: ItemSelection,
+    options: EstimateOptions,
     reconstruction: Reconstruction,
     segment: str | None,
 ) -> dict[str, Any]:
@@ -48,41 +48,45 @@ def answered(
     _refuse_mixed(specs)
     if segment is not None:
         _refuse_lists(asked, segment)
-        return within(gathered.tallies, segment, options, gathered.periods).as_dict()
+        return estimate_within_segment(
+            gathered.tallies, segment, options, gathered.periods
+        ).as_dict()
     if specs[0].range is not None:
         _refuse_items(specs[0].type, asked, options)
         return _number(gathered, reconstruction).as_dict()
     return _shares(gathered, asked, options)
 
 
-def _shares(gathered: Gathered, asked: Asked, options: Options) -> dict[str, Any]:
+def _shares(
+    gathered: CollectedTallies, asked: ItemSelection, options: EstimateOptions
+) -> dict[str, Any]:
     """The shares of items as JSON data, and of segments where there are any."""
     specs, tallies, periods = gathered.specs, gathered.tallies, gathered.periods
-    answer = estimate(
+    answer = estimate_shares(
         tallies,
         asked.candidates,
         _bounded(options, asked, specs),
         add=asked.sum if asked.range is None else items_between(specs, *asked.range),
         periods=periods,
     )
-    segments = sizes(tallies, options.about, options.level, periods)
+    segments = estimate_segment_sizes(tallies, options.about, options.level, periods)
     more = {"segments": segments} if segments else {}
     return {"items_asked_for": answer.asked, **answer.as_dict(), **more}
 
 
-def _refuse_lists(asked: Asked, segment: str) -> None:
+def _refuse_lists(asked: ItemSelection, segment: str) -> None:
     """Refuses to look for single items within a segment.
 
     Raises:
         ParameterError: always, if there are any.
     """
-    if asked != Asked():
+    if asked != ItemSelection():
         constraint = "asked for without a body: within it, all values are estimated"
         raise ParameterError("segment", constraint, segment)
 
 
 def _number(
-    gathered: Gathered, reconstruction: Reconstruction
+    gathered: CollectedTallies, reconstruction: Reconstruction
 ) -> MeanEstimate | DistributionEstimate:
     tallies, periods = gathered.tallies, gathered.periods
     if tallies[0][0].type == "number":
@@ -101,7 +105,7 @@ def _refuse_mixed(specs: Sequence[Spec]) -> None:
         raise ParameterError("type", "the same in all of these days: narrow since and until", types)
 
 
-def _refuse_items(kind: str, asked: Asked, options: Options) -> None:
+def _refuse_items(kind: str, asked: ItemSelection, options: EstimateOptions) -> None:
     """Refuses to look for items in numbers.
 
     Raises:
@@ -120,7 +124,9 @@ def _refuse_items(kind: str, asked: Asked, options: Options) -> None:
             raise ParameterError(name, constraint, value)
 
 
-def _bounded(options: Options, asked: Asked, specs: Sequence[Spec]) -> Options:
+def _bounded(
+    options: EstimateOptions, asked: ItemSelection, specs: Sequence[Spec]
+) -> EstimateOptions:
     """The options, with a limit on the number of items shown."""
     items = asked.candidates or asked.sum or default_items(specs) or ()
     if min(len(items), options.top or len(items)) <= LARGEST_ANSWER:

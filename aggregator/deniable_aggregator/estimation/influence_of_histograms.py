@@ -23,7 +23,7 @@ MOST_OUTCOMES: Final = 128
 """Fakes are tried at so many outcomes, evenly spaced."""
 
 
-class Radii(NamedTuple):
+class DistributionInfluence(NamedTuple):
     """How far fakes could move each part of a distribution, lengths in widths of the range.
 
     Attributes:
@@ -37,14 +37,14 @@ class Radii(NamedTuple):
     quantiles: dict[float, float]
 
 
-def wave_radii(
+def square_wave_influence(
     mechanisms: Sequence[SquareWave],
     counts: Sequence[NDArray[np.int64]],
     *,
     method: Reconstruction,
     mean: float,
     quantiles: Sequence[float],
-) -> Radii:
+) -> DistributionInfluence:
     """By adding fakes at one outcome after the other, and reconstructing again.
 
     A reconstructed histogram is no average, so there is no worst report to be written down; these
@@ -67,17 +67,17 @@ def wave_radii(
         added.append(rows)
     found = reconstruct(mechanisms, added, method=method)
     bins = np.abs(found[:-1] - found[-1]).max(axis=0)
-    return Radii(bins, mean, {q: _apart(found, q) for q in quantiles})
+    return DistributionInfluence(bins, mean, {q: _apart(found, q) for q in quantiles})
 
 
-def bits_radii(
+def dbitflip_influence(
     mechanisms: Sequence[GroupedBins],
     counts: Sequence[NDArray[np.int64]],
     weights: Sequence[NDArray[np.float64]],
     share: NDArray[np.float64],
     bins: NDArray[np.float64],
     quantiles: Sequence[float],
-) -> Radii:
+) -> DistributionInfluence:
     """Bins exactly, the mean at most, quantiles by adding fakes that answer for the last bins.
 
     Args:
@@ -105,7 +105,7 @@ def bits_radii(
             shifted[row, answered] += (part * low)[answered]
             shifted[row, last] += (part * (high - low))[last]
     histograms = np.array([norm_sub(each) for each in shifted])
-    return Radii(bins, mean, {q: _apart(histograms, q) for q in quantiles})
+    return DistributionInfluence(bins, mean, {q: _apart(histograms, q) for q in quantiles})
 
 
 def _apart(histograms: NDArray[np.float64], quantile: float) -> float:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from deniable_aggregator.estimation.combination import Part
+    from deniable_aggregator.estimation.combination import SpecEstimate
     from deniable_shared.mechanisms import Mechanism
 
 ONE_ITEM = (GeneralizedRandomizedResponse, MemoizedRandomizedResponse, RandomizedResponse)
@@ -43,7 +43,7 @@ class Supported(NamedTuple):
     most: int
 
 
-def radius_of_sum(part: Part, chosen: NDArray[np.int64]) -> NDArray[np.float64]:
+def influence_on_subset(part: SpecEstimate, chosen: NDArray[np.int64]) -> NDArray[np.float64]:
     """The radius of the sum of some items: exact, or where that is not known an upper bound.
 
     Args:
@@ -64,8 +64,8 @@ def radius_of_sum(part: Part, chosen: NDArray[np.int64]) -> NDArray[np.float64]:
     return np.asarray(moved)
 
 
-def radius_of_ratios(
-    parts: Sequence[Part], places: Sequence[NDArray[np.int64]], weights: NDArray[np.float64]
+def influence_on_ratios(
+    parts: Sequence[SpecEstimate], places: Sequence[NDArray[np.int64]], weights: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """How far fakes could move the shares of items among the devices that hold any of them.
 

@@ -13,13 +13,13 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from deniable_aggregator.catalog import Entry
+    from deniable_aggregator.catalog import CatalogEntry
     from deniable_aggregator.store import Store
     from deniable_shared.spec import Spec
 
 
 @dataclass(frozen=True)
-class Gathered:
+class CollectedTallies:
     """What was counted of one metric over some days.
 
     Attributes:
@@ -43,7 +43,9 @@ class Gathered:
         return sum(sum(periods.values()) for periods in self.periods.values())
 
 
-def gather(store: Store, entries: Sequence[Entry], since: int, until: int) -> Gathered:
+def collect_tallies(
+    store: Store, entries: Sequence[CatalogEntry], since: int, until: int
+) -> CollectedTallies:
     """Reads the tallies of a metric's specs; what it was in other days is left out.
 
     Args:
@@ -61,4 +63,4 @@ def gather(store: Store, entries: Sequence[Entry], since: int, until: int) -> Ga
             epochs = store.tallies.reports_by_day(spec.digest, since, until)
             periods[spec.digest] = reports_by_period(spec, epochs)
     digests = [entry.spec.digest for entry in entries]
-    return Gathered(tallies, periods, store.tallies.excluded_reports(digests, since, until))
+    return CollectedTallies(tallies, periods, store.tallies.excluded_reports(digests, since, until))

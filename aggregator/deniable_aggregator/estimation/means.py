@@ -50,7 +50,7 @@ class MeanEstimate:
     level: float
     reports: int
     specs: tuple[tuple[Spec, int], ...]
-    radius: float
+    influence: float
 
     def as_dict(self) -> dict[str, Any]:
         """JSON data: the meaning of the numbers, and the numbers."""
@@ -75,7 +75,7 @@ class MeanEstimate:
             "standard_error": self.standard_error,
             "low": self.low,
             "high": self.high,
-            "poisoning_radius": self.radius,
+            "poisoning_radius": self.influence,
         }
 
 
@@ -113,7 +113,7 @@ def estimate_mean(
         level=level,
         reports=sum(reports for _, _, reports in counted),
         specs=tuple((spec, reports) for spec, _, reports in counted),
-        radius=sum(part.weight * part.found.influence for part in parts),
+        influence=sum(part.weight * part.found.influence for part in parts),
     )
 
 

@@ -18,7 +18,7 @@ from deniable_shared.errors import ParameterError
 
 
 @dataclass(frozen=True)
-class Options:
+class EstimateOptions:
     """How a question is to be answered.
 
     Attributes:
@@ -56,7 +56,7 @@ class Options:
             raise ParameterError("top", "at least 1", self.top)
 
 
-class Asked(NamedTuple):
+class ItemSelection(NamedTuple):
     """What a question is about.
 
     Attributes:

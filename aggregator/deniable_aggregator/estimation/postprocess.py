@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from deniable_aggregator.estimation.combination import Combination
+    from deniable_aggregator.estimation.combination import CombinedShares
 
 Postprocess = Literal["none", "norm-sub", "base-cut", "power", "ibu"]
 
@@ -46,7 +46,7 @@ QUASI_LIKELIHOOD: Final = (
 )
 
 
-def process(method: Postprocess, combined: Combination) -> NDArray[np.float64]:
+def process(method: Postprocess, combined: CombinedShares) -> NDArray[np.float64]:
     """Post-processes the raw shares of all items that were estimated.
 
     A whole known domain is made to sum to 1. A list of candidates keeps the sum that its raw
@@ -83,7 +83,7 @@ def process(method: Postprocess, combined: Combination) -> NDArray[np.float64]:
     return ibu(counted.supporting, counted.support)
 
 
-def meaning(method: Postprocess, combined: Combination) -> str:
+def meaning(method: Postprocess, combined: CombinedShares) -> str:
     """What a method does, in a sentence."""
     likelihood = isinstance(combined.parts[0].spec.mechanism, ONE_ITEM)
     if method == "ibu" and not likelihood:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from deniable_aggregator.estimation.combination import About
-    from deniable_aggregator.estimation.subset_shares import Sum
+    from deniable_aggregator.estimation.subset_shares import SubsetShare
     from deniable_aggregator.statistics.intervals import Correction, IntervalKind
     from deniable_shared.spec import Spec
 
@@ -43,7 +43,7 @@ _EXACT: Final = (
 
 
 @dataclass(frozen=True)
-class Processed:
+class PostprocessedShares:
     """Post-processed shares; no interval belongs to them.
 
     Attributes:
@@ -60,7 +60,7 @@ class Processed:
 
 
 @dataclass(frozen=True)
-class Estimate:
+class ShareEstimate:
     """Unbiased estimates of the items of one metric; nothing of it is clipped or rescaled.
 
     Attributes:
@@ -100,9 +100,9 @@ class Estimate:
     correction: Correction
     reports: int
     specs: tuple[tuple[Spec, int], ...]
-    radius: NDArray[np.float64]
-    processed: Processed | None = None
-    sum: Sum | None = None
+    influence: NDArray[np.float64]
+    processed: PostprocessedShares | None = None
+    sum: SubsetShare | None = None
 
     def as_dict(self) -> dict[str, Any]:
         """JSON data: the meaning of the numbers, then one entry per item."""
@@ -152,7 +152,7 @@ class Estimate:
             "high": self.high.tolist(),
             "method": ["exact" if exact else "normal" for exact in self.exact.tolist()],
             "detected": self.detected.tolist(),
-            "poisoning_radius": self.radius.tolist(),
+            "poisoning_radius": self.influence.tolist(),
         }
         if self.processed is not None:
             columns["processed"] = self.processed.share.tolist()

@@ -7,11 +7,15 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from deniable_aggregator.estimation.combination import in_common, variance_of
-from deniable_aggregator.estimation.influence_of_subsets import radius_of_ratios
+from deniable_aggregator.estimation.combination import shared_sampling_factor, variance_of
+from deniable_aggregator.estimation.influence_of_subsets import influence_on_ratios
 from deniable_aggregator.estimation.results import DETECTION_ALPHA, POISONING, WHOSE, described
-from deniable_aggregator.estimation.shares import combination_of
-from deniable_aggregator.estimation.subset_shares import Sum, add_up, sum_of
+from deniable_aggregator.estimation.shares import combine_specs
+from deniable_aggregator.estimation.subset_shares import (
+    SubsetShare,
+    estimate_subset_share,
+    merge_items,
+)
 from deniable_aggregator.statistics.intervals import alpha_per_interval, detect, z_for_alpha
 from deniable_aggregator.tallies import nonempty
 from deniable_shared.errors import ParameterError
@@ -21,9 +25,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from deniable_aggregator.estimation.combination import About, Part
-    from deniable_aggregator.estimation.options import Options
-    from deniable_aggregator.estimation.shares import Read
+    from deniable_aggregator.estimation.combination import About, SpecEstimate
+    from deniable_aggregator.estimation.options import EstimateOptions
+    from deniable_aggregator.estimation.shares import ItemEstimates
     from deniable_aggregator.statistics.repeated_reports import PeriodsBySpec
     from deniable_shared.segments import Segments
     from deniable_shared.spec import Spec
@@ -32,7 +36,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Within:
+class SegmentEstimate:
     """Shares of values within one segment: of the devices that are in it.
 
     A ratio of two unbiased estimates. It is not itself unbiased, but its interval (Fieller 1954)
@@ -60,15 +64,15 @@ class Within:
     metric: str
     name: str
     segment: str
-    size: Sum
+    size: SubsetShare
     items: tuple[str, ...]
     share: NDArray[np.float64]
     standard_error: NDArray[np.float64]
     low: NDArray[np.float64]
     high: NDArray[np.float64]
-    radius: NDArray[np.float64]
+    influence: NDArray[np.float64]
     detected: NDArray[np.bool_]
-    options: Options
+    options: EstimateOptions
     reports: int
     left_out: int
     specs: tuple[tuple[Spec, int], ...]
@@ -84,7 +88,7 @@ class Within:
         )
         columns = (self.share, self.standard_error, self.low, self.high, self.detected)
         rows = zip(self.items, *(column.tolist() for column in columns), strict=True)
-        radii = [radius if np.isfinite(radius) else None for radius in self.radius.tolist()]
+        radii = [radius if np.isfinite(radius) else None for radius in self.influence.tolist()]
         fields = ("item", "share", "standard_error", "low", "high", "detected")
         return {
             "metric": self.metric,
@@ -118,7 +122,7 @@ class Within:
         }
 
 
-def sizes(
+def estimate_segment_sizes(
     tallies: Tallies, about: About, level: float, periods: PeriodsBySpec
 ) -> list[dict[str, Any]]:
     """The share of each segment, as JSON data; nothing where no spec has segments.
@@ -138,12 +142,16 @@ def sizes(
     rows = []
     for name, segment in found:
         read, items = _read(_with_segment(tallies, segment, name), segment, about, periods)
-        size = add_up(read.combined.parts, read.wanted.tolist(), items, about, 1 - level)
+        size = estimate_subset_share(
+            read.combined.parts, read.wanted.tolist(), items, about, 1 - level
+        )
         rows.append({"name": name, "value": segment, **_sized(size)})
     return rows
 
 
-def within(tallies: Tallies, segment: str, options: Options, periods: PeriodsBySpec) -> Within:
+def estimate_within_segment(
+    tallies: Tallies, segment: str, options: EstimateOptions, periods: PeriodsBySpec
+) -> SegmentEstimate:
     """Estimates the shares of values among the devices of one segment.
 
     Args:
@@ -165,7 +173,7 @@ def within(tallies: Tallies, segment: str, options: Options, periods: PeriodsByS
     own = cast("Segments", mine[0][0].segments)
     interval = options.interval or "item"
     alpha = alpha_per_interval(interval, level=options.level, asked=len(items), shown=len(items))
-    size = add_up(parts, wanted.tolist(), items, options.about, alpha)
+    size = estimate_subset_share(parts, wanted.tolist(), items, options.about, alpha)
     ratio = _ratios(parts, wanted, options.about, z_for_alpha(alpha)) if size.low > 0 else None
     if ratio is None:
         constraint = f"clearly above 0 to be looked into: {own.by.name}={segment} is not"
@@ -175,7 +183,7 @@ def within(tallies: Tallies, segment: str, options: Options, periods: PeriodsByS
     found = detect(scores, correction=options.correction, alpha=DETECTION_ALPHA)
     total = sum(int(reports) for _, _, reports in nonempty(tallies))
     reports = sum(part.reports for part in parts)
-    return Within(
+    return SegmentEstimate(
         metric=own.of.name,
         name=own.by.name,
         segment=segment,
@@ -185,7 +193,7 @@ def within(tallies: Tallies, segment: str, options: Options, periods: PeriodsByS
         standard_error=ratio[1][chosen],
         low=ratio[2][chosen],
         high=ratio[3][chosen],
-        radius=ratio[4][chosen],
+        influence=ratio[4][chosen],
         detected=found,
         options=options,
         reports=reports,
@@ -194,7 +202,7 @@ def within(tallies: Tallies, segment: str, options: Options, periods: PeriodsByS
     )
 
 
-def _refuse_options(options: Options) -> None:
+def _refuse_options(options: EstimateOptions) -> None:
     """Refuses what is about items that are chosen, or whose shares add up.
 
     Raises:
@@ -235,14 +243,14 @@ def _with_segment(tallies: Tallies, segment: str, name: str | None = None) -> Ta
 
 def _read(
     tallies: Tallies, segment: str, about: About, periods: PeriodsBySpec
-) -> tuple[Read, tuple[str, ...]]:
+) -> tuple[ItemEstimates, tuple[str, ...]]:
     """What the specs say of the values within a segment, and these as items."""
     items = cast("Segments", tallies[0][0].segments).items_of(segment)
-    return combination_of(tallies, items, about, periods=periods), items
+    return combine_specs(tallies, items, about, periods=periods), items
 
 
 def _ratios(
-    parts: Sequence[Part], wanted: NDArray[np.int64], about: About, z: float
+    parts: Sequence[SpecEstimate], wanted: NDArray[np.int64], about: About, z: float
 ) -> tuple[NDArray[np.float64], ...] | None:
     """Shares within, their standard errors, the ends of their intervals (Fieller 1954), and radii.
 
@@ -257,7 +265,7 @@ def _ratios(
         order[np.searchsorted(part.known, wanted, sorter=order)]
         for part, order in zip(parts, orders, strict=True)
     ]
-    totals = [sum_of(part, mine)[0] for part, mine in zip(parts, places, strict=True)]
+    totals = [merge_items(part, mine)[0] for part, mine in zip(parts, places, strict=True)]
     precision = np.array([1 / float(total.shares.null_variance[0]) for total in totals])
     weights = precision / precision.sum()
     top = np.zeros(wanted.size)
@@ -268,7 +276,7 @@ def _ratios(
     for weight, part, mine in zip(weights, parts, places, strict=True):
         moments += weight**2 * _moments(part, mine, top, about)
     if about == "population":
-        common = float(in_common(parts, weights[:, None])[0])
+        common = float(shared_sampling_factor(parts, weights[:, None])[0])
         held, inside = np.clip(top, 0.0, 1.0), min(max(bottom, 0.0), 1.0)
         moments += common * np.array(
             [held * (1 - held), np.full_like(held, inside * (1 - inside)), held * (1 - inside)]
@@ -281,12 +289,12 @@ def _ratios(
         return None
     middle = top * bottom - z**2 * both
     root = np.sqrt(np.maximum(middle**2 - leading * (top**2 - z**2 * own), 0.0))
-    radius = radius_of_ratios(parts, places, weights)
+    radius = influence_on_ratios(parts, places, weights)
     return share, error, (middle - root) / leading, (middle + root) / leading, radius
 
 
 def _moments(
-    part: Part, places: NDArray[np.int64], top: NDArray[np.float64], about: About
+    part: SpecEstimate, places: NDArray[np.int64], top: NDArray[np.float64], about: About
 ) -> NDArray[np.float64]:
     """The variances of each value and of the segment, and their covariance, for one spec.
 
@@ -296,7 +304,7 @@ def _moments(
     def variance(chosen: NDArray[np.int64], held: float) -> float:
         if not chosen.size:
             return 0.0
-        total, note = sum_of(part, chosen)
+        total, note = merge_items(part, chosen)
         if note.startswith("not known"):
             known = "one whose covariances are known, to divide by a segment"
             raise ParameterError("mechanism", known, part.spec.mechanism.name)
@@ -311,12 +319,12 @@ def _moments(
     return found
 
 
-def _sized(size: Sum) -> dict[str, Any]:
+def _sized(size: SubsetShare) -> dict[str, Any]:
     return {
         "share": size.share,
         "standard_error": size.standard_error,
         "low": size.low,
         "high": size.high,
         "detected": size.low > 0,
-        "poisoning_radius": size.radius,
+        "poisoning_radius": size.influence,
     }

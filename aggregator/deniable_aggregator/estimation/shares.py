@@ -7,10 +7,14 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from deniable_aggregator.estimation import postprocess as processing
-from deniable_aggregator.estimation.combination import Combination, Part, combine
-from deniable_aggregator.estimation.options import Options
-from deniable_aggregator.estimation.results import DETECTION_ALPHA, Estimate, Processed
-from deniable_aggregator.estimation.subset_shares import Sum, add_up
+from deniable_aggregator.estimation.combination import CombinedShares, SpecEstimate, combine
+from deniable_aggregator.estimation.options import EstimateOptions
+from deniable_aggregator.estimation.results import (
+    DETECTION_ALPHA,
+    PostprocessedShares,
+    ShareEstimate,
+)
+from deniable_aggregator.estimation.subset_shares import SubsetShare, estimate_subset_share
 from deniable_aggregator.statistics.intervals import alpha_per_interval, detect
 from deniable_aggregator.statistics.repeated_reports import repeats_of
 from deniable_aggregator.tallies import (
@@ -58,14 +62,14 @@ def items_between(specs: Sequence[Spec], first: str, last: str) -> tuple[str, ..
     )
 
 
-def estimate(
+def estimate_shares(
     tallies: Sequence[tuple[Spec, NDArray[np.int64]]],
     items: Sequence[str] | None = None,
-    options: Options | None = None,
+    options: EstimateOptions | None = None,
     *,
     add: Sequence[str] | None = None,
     periods: PeriodsBySpec | None = None,
-) -> Estimate:
+) -> ShareEstimate:
     """Estimates the shares of items from the tallies of one metric.
 
     Tallies of different specs are never added: each is debiased by itself, and an item's estimates
@@ -83,21 +87,21 @@ def estimate(
         ParameterError: if there is no report, items are missing for a string metric, an item is
             in no spec's domain or comes twice, or an option does not fit the metric.
     """
-    options = options or Options()
+    options = options or EstimateOptions()
     specs = [spec for spec, _, _ in nonempty(tallies)]
     _check_sum(specs, add)
-    found = combination_of(tallies, items, options.about, add=add, periods=periods)
+    found = combine_specs(tallies, items, options.about, add=add, periods=periods)
     domain, combined, wanted = found.domain, found.combined, found.wanted
     total = None
     if add is not None:
         position = {item: index for index, item in enumerate(domain)}
         single = 1 - options.level
         places = [position[item] for item in add]
-        total = add_up(combined.parts, places, add, options.about, single)
+        total = estimate_subset_share(combined.parts, places, add, options.about, single)
     return _answer(specs[0].name, domain, combined, wanted, options, items is None, total)
 
 
-class Read(NamedTuple):
+class ItemEstimates(NamedTuple):
     """What tallies say, before it is put into an answer.
 
     Attributes:
@@ -107,18 +111,18 @@ class Read(NamedTuple):
     """
 
     domain: tuple[str, ...]
-    combined: Combination
+    combined: CombinedShares
     wanted: NDArray[np.int64]
 
 
-def combination_of(
+def combine_specs(
     tallies: Sequence[tuple[Spec, NDArray[np.int64]]],
     items: Sequence[str] | None,
     about: About,
     *,
     add: Sequence[str] | None = None,
     periods: PeriodsBySpec | None = None,
-) -> Read:
+) -> ItemEstimates:
     """The estimates of a metric's items from all of its specs; arguments as of `estimate`.
 
     Raises:
@@ -126,7 +130,7 @@ def combination_of(
     """
     counted = nonempty(tallies)
     specs = [spec for spec, _, _ in counted]
-    asked = _asked(specs, items, add)
+    asked = _requested_items(specs, items, add)
     domain = _domain(specs, asked, add)
     alone = domain is asked and add is None  # a million candidates need no dictionary
     position = {} if alone else {item: index for index, item in enumerate(domain)}
@@ -140,10 +144,10 @@ def combination_of(
     if not alone:
         wanted = np.fromiter((position[item] for item in asked), np.int64, len(asked))
     wanted = _informed(specs[0], combined, asked, wanted, named=items is not None)
-    return Read(domain, combined, wanted)
+    return ItemEstimates(domain, combined, wanted)
 
 
-def _asked(
+def _requested_items(
     specs: Sequence[Spec], items: Sequence[str] | None, add: Sequence[str] | None
 ) -> tuple[str, ...]:
     asked = (add or default_items(specs)) if items is None else items
@@ -188,7 +192,7 @@ def _parts(
     domain: Sequence[str],
     position: dict[str, int],
     periods: Periods | None,
-) -> Iterator[Part]:
+) -> Iterator[SpecEstimate]:
     own = FLAG if spec.type == "boolean" else default_items([spec])
     if own is None:
         known = np.arange(len(domain))
@@ -207,10 +211,10 @@ def _parts(
     else:
         found = [(known, tally.shares(counts, items))]
     for mine, shares in found:
-        yield _informative(Part(spec, counts, reports, mine, shares, repeats, periods))
+        yield _informative(SpecEstimate(spec, counts, reports, mine, shares, repeats, periods))
 
 
-def _informative(part: Part) -> Part:
+def _informative(part: SpecEstimate) -> SpecEstimate:
     """What a spec says, without the items that none of its reports is about."""
     informed = np.flatnonzero(np.isfinite(part.shares.null_variance))
     if informed.size == part.known.size:
@@ -220,7 +224,7 @@ def _informative(part: Part) -> Part:
 
 def _informed(
     spec: Spec,
-    combined: Combination,
+    combined: CombinedShares,
     asked: Sequence[str],
     wanted: NDArray[np.int64],
     *,
@@ -237,12 +241,12 @@ def _informed(
 def _answer(
     metric: str,
     domain: Sequence[str],
-    combined: Combination,
+    combined: CombinedShares,
     wanted: NDArray[np.int64],
-    options: Options,
+    options: EstimateOptions,
     whole: bool,
-    total: Sum | None,
-) -> Estimate:
+    total: SubsetShare | None,
+) -> ShareEstimate:
     found = detect(combined.scores[wanted], correction=options.correction, alpha=DETECTION_ALPHA)
     chosen = np.flatnonzero(found) if options.detected else np.arange(wanted.size)
     selected = options.detected or options.top is not None
@@ -258,7 +262,7 @@ def _answer(
         distribution = whole and not selected and combined.parts[0].spec.type == "category"
         method = "norm-sub" if distribution or total is not None else "none"
     specs = tuple(dict.fromkeys((part.spec, part.reports) for part in combined.parts))
-    return Estimate(
+    return ShareEstimate(
         metric=metric,
         items=tuple(domain[index] for index in shown.tolist()),
         share=combined.share[shown],
@@ -274,7 +278,7 @@ def _answer(
         correction=options.correction,
         reports=sum(reports for _, reports in specs),
         specs=specs,
-        radius=combined.radius(shown),
+        influence=combined.influence(shown),
         processed=_processed(domain, combined, method, shown, total),
         sum=total,
     )
@@ -282,11 +286,11 @@ def _answer(
 
 def _processed(
     domain: Sequence[str],
-    combined: Combination,
+    combined: CombinedShares,
     method: Postprocess,
     shown: NDArray[np.int64],
-    total: Sum | None,
-) -> Processed | None:
+    total: SubsetShare | None,
+) -> PostprocessedShares | None:
     """Post-processes the whole of what was estimated, and keeps what is shown."""
     if method == "none":
         return None
@@ -295,4 +299,4 @@ def _processed(
     if total is not None:
         members = set(total.items)
         added = float(sum(share[i] for i, item in enumerate(domain) if item in members))
-    return Processed(method, processing.meaning(method, combined), share[shown], added)
+    return PostprocessedShares(method, processing.meaning(method, combined), share[shown], added)

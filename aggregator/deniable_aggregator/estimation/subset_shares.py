@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from deniable_aggregator.estimation.combination import About, Combination, Part, combine
+from deniable_aggregator.estimation.combination import About, CombinedShares, SpecEstimate, combine
 from deniable_aggregator.estimation.covariance import (
     MUTUALLY_EXCLUSIVE,
     geometry_sum_variance,
@@ -15,7 +15,7 @@ from deniable_aggregator.estimation.covariance import (
     permanent_pair_support,
     sum_variance,
 )
-from deniable_aggregator.estimation.influence_of_subsets import radius_of_sum
+from deniable_aggregator.estimation.influence_of_subsets import influence_on_subset
 from deniable_aggregator.tallies import ItemShares, SupportCounts
 from deniable_shared.errors import ParameterError
 from deniable_shared.mechanisms import Mechanism, ProjectiveGeometryResponse, Sketch, Support
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Sum:
+class SubsetShare:
     """The share of the devices that hold any of a set of items.
 
     Attributes:
@@ -50,7 +50,7 @@ class Sum:
     high: float
     exact: bool
     covariance: str
-    radius: float
+    influence: float
 
     def as_dict(self) -> dict[str, Any]:
         """JSON data."""
@@ -62,17 +62,17 @@ class Sum:
             "high": self.high,
             "method": "exact" if self.exact else "normal",
             "covariance": self.covariance,
-            "poisoning_radius": self.radius,
+            "poisoning_radius": self.influence,
         }
 
 
-def add_up(
-    parts: Sequence[Part],
+def estimate_subset_share(
+    parts: Sequence[SpecEstimate],
     positions: Sequence[int],
     items: Sequence[str],
     about: About,
     alpha: float,
-) -> Sum:
+) -> SubsetShare:
     """The share of a set of items, from every spec that knows all of them.
 
     Args:
@@ -90,15 +90,15 @@ def add_up(
         place = {position: index for index, position in enumerate(part.known.tolist())}
         if all(position in place for position in positions):
             chosen = np.array([place[position] for position in positions], np.int64)
-            total, note = sum_of(part, chosen)
-            radius = radius_of_sum(part, chosen)
+            total, note = merge_items(part, chosen)
+            radius = influence_on_subset(part, chosen)
             sums.append(total._replace(shares=total.shares._replace(influence=radius)))
             notes.append(note)
     if not sums:
         raise ParameterError("sum", "items that one spec has together", list(items))
-    found: Combination = combine(sums, 1, about)
+    found: CombinedShares = combine(sums, 1, about)
     limits = found.limits(np.zeros(1, np.int64), alpha)
-    return Sum(
+    return SubsetShare(
         items=tuple(items),
         share=float(found.share[0]),
         standard_error=float(np.sqrt(found.variance[0])),
@@ -106,11 +106,11 @@ def add_up(
         high=float(limits.high[0]),
         exact=bool(limits.exact[0]),
         covariance="; ".join(dict.fromkeys(notes)),
-        radius=float(found.radius(np.zeros(1, np.int64))[0]),
+        influence=float(found.influence(np.zeros(1, np.int64))[0]),
     )
 
 
-def sum_of(part: Part, chosen: NDArray[np.int64]) -> tuple[Part, str]:
+def merge_items(part: SpecEstimate, chosen: NDArray[np.int64]) -> tuple[SpecEstimate, str]:
     """What one spec says of some of its items together, as of a single item.
 
     Args:
@@ -125,7 +125,7 @@ def sum_of(part: Part, chosen: NDArray[np.int64]) -> tuple[Part, str]:
     return _with_repeats(total, part.repeats, chosen.size), note
 
 
-def _sum(part: Part, chosen: NDArray[np.int64]) -> tuple[ItemShares, str]:
+def _sum(part: SpecEstimate, chosen: NDArray[np.int64]) -> tuple[ItemShares, str]:
     """One spec's estimate of the sum as a single item, and what is known of the covariances."""
     mechanism, shares = part.spec.mechanism, part.shares.take(chosen)
     share = shares.share.sum(keepdims=True)
@@ -159,7 +159,7 @@ def _sum(part: Part, chosen: NDArray[np.int64]) -> tuple[ItemShares, str]:
     return ItemShares(share, variance, null_variance, single), "exact"
 
 
-def _with_repeats(total: Part, repeats: RepeatedReports, size: int) -> Part:
+def _with_repeats(total: SpecEstimate, repeats: RepeatedReports, size: int) -> SpecEstimate:
     """The sum of items as a single one, with what permanent answers add to its variance."""
     mechanism, permanent = total.spec.mechanism, repeats.permanent
     pairs = permanent_pair_support(mechanism)

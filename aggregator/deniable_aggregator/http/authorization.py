@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from deniable_aggregator.security.keys import Key, KeyVerifier
 
 
-def authenticated(verifier: KeyVerifier, authorization: str, *scopes: str) -> Key:
+def authenticate(verifier: KeyVerifier, authorization: str, *scopes: str) -> Key:
     """The key of a request, if it has one of these scopes.
 
     Args:
@@ -54,11 +54,11 @@ def unknown_key() -> ProblemError:
     )
 
 
-def reader(verifier: KeyVerifier) -> Key:
+def require_reader(verifier: KeyVerifier) -> Key:
     """The key of Flask's current request, which must allow reading."""
-    return authenticated(verifier, request.headers.get("Authorization", ""), "read", "admin")
+    return authenticate(verifier, request.headers.get("Authorization", ""), "read", "admin")
 
 
-def administrator(verifier: KeyVerifier) -> Key:
+def require_admin(verifier: KeyVerifier) -> Key:
     """The key of Flask's current request, which must allow administration."""
-    return authenticated(verifier, request.headers.get("Authorization", ""), "admin")
+    return authenticate(verifier, request.headers.get("Authorization", ""), "admin")

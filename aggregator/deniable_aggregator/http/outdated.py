@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 RETRY_SECONDS: Final = 60
 
 
-def outdated(metric: UnreadableMetric) -> ProblemError:
+def server_outdated(metric: UnreadableMetric) -> ProblemError:
     """The problem of a metric that this server cannot count, though another one may."""
     return ProblemError(
         "server_outdated",

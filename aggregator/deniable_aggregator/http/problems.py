@@ -100,7 +100,7 @@ class ProblemError(Exception):
         return json.dumps(self.document).encode()
 
 
-def unavailable() -> ProblemError:
+def store_unavailable() -> ProblemError:
     """The problem of a store that cannot be read or written."""
     return ProblemError(
         "store_unavailable",
@@ -119,25 +119,25 @@ def overloaded() -> ProblemError:
     )
 
 
-def cut_off() -> ProblemError:
+def body_cut_off() -> ProblemError:
     """The problem of a body that ends too early: damage on its way, and no fault of the sender."""
     return ProblemError(
         "body_cut_off", "Send the same bytes again.", headers={"Connection": "close"}
     )
 
 
-def install(app: Flask) -> None:
+def register_error_handlers(app: Flask) -> None:
     """Makes every error of an application a problem document, those of Flask included."""
-    app.register_error_handler(Exception, document)
+    app.register_error_handler(Exception, problem_response)
 
 
-def document(error: Exception) -> Response:
+def problem_response(error: Exception) -> Response:
     """The problem document of any error."""
     if isinstance(error, ProblemError):
         return error.response()
     if isinstance(error, StoreUnavailableError):
         log.error("store unavailable: %s", error)
-        return unavailable().response()
+        return store_unavailable().response()
     if isinstance(error, HTTPException):
         return _http(error)
     return _unexpected(error)

@@ -9,9 +9,9 @@ import threading
 from collections import Counter
 from typing import TYPE_CHECKING, Final
 
-from deniable_aggregator.http.authorization import authenticated
-from deniable_aggregator.http.outdated import outdated
-from deniable_aggregator.http.problems import ProblemError, overloaded, unavailable
+from deniable_aggregator.http.authorization import authenticate
+from deniable_aggregator.http.outdated import server_outdated
+from deniable_aggregator.http.problems import ProblemError, overloaded, store_unavailable
 from deniable_aggregator.ingest.group_commit import OverloadedError
 from deniable_aggregator.ingest.histogram import SECONDS, Histogram
 from deniable_aggregator.store import Outcome, StoreUnavailableError
@@ -22,7 +22,7 @@ from deniable_shared.periods import epoch_at
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from deniable_aggregator.catalog import Catalogue
+    from deniable_aggregator.catalog import MetricCatalog
     from deniable_aggregator.config.settings import Settings
     from deniable_aggregator.ingest.group_commit import GroupCommitWriter
     from deniable_aggregator.ingest.rate_limit import RateLimiter
@@ -62,7 +62,7 @@ class UploadReceiver:
         self,
         *,
         verifier: KeyVerifier,
-        catalogue: Catalogue,
+        catalogue: MetricCatalog,
         writer: GroupCommitWriter,
         rate_limiter: RateLimiter,
         settings: Settings,
@@ -108,7 +108,7 @@ class UploadReceiver:
             ProblemError: ``unknown_key`` or ``wrong_scope``.
             StoreUnavailableError: if the store cannot be asked.
         """
-        return authenticated(self._verifier, authorization, "write")
+        return authenticate(self._verifier, authorization, "write")
 
     def check_headers(
         self, key: Key, *, content_type: str, content_encoding: str, length: int | None
@@ -150,7 +150,7 @@ class UploadReceiver:
 
     def metrics_are_cached(self, upload: wire.Upload) -> bool:
         """Whether an upload can be checked without asking the store for its metrics."""
-        return all(self._catalogue.holds(part.digest) for part in upload.parts)
+        return all(self._catalogue.is_cached(part.digest) for part in upload.parts)
 
     def check(self, application: str, upload: wire.Upload) -> None:
         """Checks every part of an upload.
@@ -164,7 +164,7 @@ class UploadReceiver:
             entry = self._catalogue.find(digest)
             unreadable = self._catalogue.unreadable().get(digest) if entry is None else None
             if unreadable is not None and unreadable.application == application:
-                raise outdated(unreadable)
+                raise server_outdated(unreadable)
             if entry is None or entry.spec.application != application:
                 raise ProblemError(
                     "unknown_digest",
@@ -212,7 +212,7 @@ class UploadReceiver:
 
     def storage_problem(self, error: Exception) -> ProblemError:
         """The problem of an upload that the writer did not take, or could not store."""
-        return overloaded() if isinstance(error, OverloadedError) else unavailable()
+        return overloaded() if isinstance(error, OverloadedError) else store_unavailable()
 
     def too_large(self) -> ProblemError:
         """The problem of a body above the limit."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from flask import request
 
 from deniable_aggregator.http import problems
-from deniable_aggregator.http.problems import ProblemError, cut_off
+from deniable_aggregator.http.problems import ProblemError, body_cut_off
 from deniable_aggregator.ingest.receiver import NO_APPLICATION, OUTCOME_NAMES, PATH
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ class UploadEndpoint:
         try:
             self.receive(environ)
         except Exception as error:  # noqa: BLE001  every failure has its problem document
-            return problems.document(error)(environ, start_response)
+            return problems.problem_response(error)(environ, start_response)
         start_response("204 No Content", [])
         return []
 
@@ -110,7 +110,7 @@ def read_body(environ: WSGIEnvironment, limit: int) -> bytes | None:
     if length is None:
         return None if wanted <= 0 else b"".join(chunks)
     if wanted > 0:
-        raise cut_off()
+        raise body_cut_off()
     return b"".join(chunks)
 
 

@@ -14,7 +14,7 @@ from deniable_aggregator.integrity.checks import Check, run_checks
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from deniable_aggregator.catalog import Entry
+    from deniable_aggregator.catalog import CatalogEntry
     from deniable_aggregator.store import Store
     from deniable_shared.spec import Spec
 
@@ -122,7 +122,7 @@ class Examiner:
         self._remembered_slices = 0
 
     def examine(
-        self, entries: Sequence[Entry], since: int, until: int, *, most_cells: int
+        self, entries: Sequence[CatalogEntry], since: int, until: int, *, most_cells: int
     ) -> Examination:
         """The checks of a metric's forms over some days.
 
@@ -133,7 +133,7 @@ class Examiner:
             most_cells: the oldest days are left out where more counters than that would have to be
                 read; at least one day is looked at.
         """
-        wanted: list[tuple[int, Entry, Mapping[str, int]]] = []
+        wanted: list[tuple[int, CatalogEntry, Mapping[str, int]]] = []
         for entry in entries:
             slices = self._store.tallies.reports_by_day_and_key(entry.spec.digest, since, until)
             wanted += ((epoch, entry, keys) for epoch, keys in slices.items())
@@ -152,7 +152,7 @@ class Examiner:
             days.append(day)
         return Examination(tuple(days), len(wanted) - len(days))
 
-    def _day(self, entry: Entry, epoch: int) -> DayChecks:
+    def _day(self, entry: CatalogEntry, epoch: int) -> DayChecks:
         tally, spec = entry.tally, entry.spec
         total, reports = np.zeros(tally.stored_cells, np.int64), 0
         keys = []

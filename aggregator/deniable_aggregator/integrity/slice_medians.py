@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
-from deniable_aggregator.estimation.shares import combination_of
+from deniable_aggregator.estimation.shares import combine_specs
 from deniable_aggregator.statistics.intervals import z_for_level
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from deniable_aggregator.catalog import Entry
+    from deniable_aggregator.catalog import CatalogEntry
     from deniable_aggregator.store import Store
     from deniable_shared.spec import Spec
 
@@ -59,7 +59,7 @@ class Medians(NamedTuple):
 
 def add_medians(
     store: Store,
-    entries: Sequence[Entry],
+    entries: Sequence[CatalogEntry],
     since: int,
     until: int,
     data: dict[str, Any],
@@ -147,7 +147,7 @@ def _slice(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """One slice's estimates of the items that its spec knows; NaN for others."""
     share, error = np.full(len(position), np.nan), np.full(len(position), np.nan)
-    read = combination_of(
+    read = combine_specs(
         [(spec, cells)], list(position) if spec.type == "string" else None, "devices"
     )
     for place in read.wanted.tolist():

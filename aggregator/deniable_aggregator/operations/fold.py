@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from deniable_aggregator.store import Store, TallyTotal
 
 if TYPE_CHECKING:
-    from deniable_aggregator.catalog import Catalogue
+    from deniable_aggregator.catalog import MetricCatalog
     from deniable_aggregator.store import Batch, InboxRow, TallyKey
     from deniable_aggregator.tallies import Tally
 
@@ -35,7 +35,7 @@ class InboxFold:
         failed: how often it failed in the background.
     """
 
-    def __init__(self, store: Store, catalogue: Catalogue) -> None:
+    def __init__(self, store: Store, catalogue: MetricCatalog) -> None:
         self._store = store
         self._catalogue = catalogue
         # Two threads of this process would only do the same work twice.
@@ -86,7 +86,7 @@ class InboxFold:
         entry = self._catalogue.find(where.digest)
         if entry is None:
             # Another server may have registered it, and accepted its reports, a moment ago.
-            self._catalogue.read()
+            self._catalogue.reload()
             entry = self._catalogue.find(where.digest)
         if entry is None and where.digest in self._catalogue.unreadable():
             return

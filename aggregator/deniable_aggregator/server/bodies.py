@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from granian._granian import RSGIProtocolClosed
 
-from deniable_aggregator.http.problems import ProblemError, cut_off, overloaded
+from deniable_aggregator.http.problems import ProblemError, body_cut_off, overloaded
 
 if TYPE_CHECKING:
     from granian._granian import RSGIHTTPProtocol as HTTPProtocol
@@ -91,7 +91,7 @@ class RequestBody:
                 return await self._at_once(protocol, length)
             return await self._by_pieces(protocol, length, limit)
         except RSGIProtocolClosed:
-            raise cut_off() from None
+            raise body_cut_off() from None
         except asyncio.CancelledError:
             if not slow or task.uncancel():
                 raise
@@ -107,7 +107,7 @@ class RequestBody:
         self._take(length)
         data = await protocol()
         if len(data) != length:
-            raise cut_off()
+            raise body_cut_off()
         return data
 
     async def _by_pieces(
@@ -123,7 +123,7 @@ class RequestBody:
             if not self._budget.has_room(0):
                 raise overloaded()
         if length is not None and self._size != length:
-            raise cut_off()
+            raise body_cut_off()
         return b"".join(pieces)
 
     async def discard(

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Final
 from deniable_aggregator.api.readiness import PATHS as HEALTH
 from deniable_aggregator.app import EXTENSION
 from deniable_aggregator.http import problems
-from deniable_aggregator.http.authorization import authenticated, unknown_key
+from deniable_aggregator.http.authorization import authenticate, unknown_key
 from deniable_aggregator.http.problems import ProblemError
 from deniable_aggregator.ingest import receiver
 from deniable_aggregator.ingest.group_commit import OverloadedError, PendingUpload
@@ -173,7 +173,7 @@ class RsgiApplication:
             except ProblemError as problem:
                 # The web server does not tell a chunked body's end from its being cut off.
                 if length is None and problem.code == "malformed_upload":
-                    raise problems.cut_off() from None
+                    raise problems.body_cut_off() from None
                 raise
             outcome = await self._store(upload, key)
         except ProblemError as problem:
@@ -246,7 +246,7 @@ class RsgiApplication:
                     self._running.key_verifier,
                     headers.get("authorization", ""),
                 )
-                await self._small.run(authenticated, verifier, authorization, *scopes)
+                await self._small.run(authenticate, verifier, authorization, *scopes)
                 data = await self._question_body(body, protocol, length, limit)
             answer = await pool.run(wsgi_bridge.call_wsgi, self._wsgi, scope, data)
         except Exception as error:  # noqa: BLE001  every failure has its problem document
@@ -300,6 +300,6 @@ def _respond_problem(protocol: HTTPProtocol, error: Exception) -> None:
         headers = [("content-type", problems.MEDIA_TYPE), *error.headers.items()]
         protocol.response_bytes(error.status, headers, error.body())
         return
-    response = problems.document(error)
+    response = problems.problem_response(error)
     headers = [(name.lower(), value) for name, value in response.headers.to_wsgi_list()]
     protocol.response_bytes(response.status_code, headers, response.get_data())

@@ -9,10 +9,15 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 
 from deniable_aggregator.estimation.results import described
-from deniable_aggregator.estimation.shares import FLAG, combination_of, default_items
+from deniable_aggregator.estimation.shares import FLAG, combine_specs, default_items
 from deniable_aggregator.statistics.intervals import DEFAULT_LEVEL, Correction, alpha_per_interval
 from deniable_aggregator.tallies import nonempty
-from deniable_aggregator.trends.comparison import adjusted, means, shares, sum_change
+from deniable_aggregator.trends.comparison import (
+    adjust_p_values,
+    compare_means,
+    compare_shares,
+    compare_subset,
+)
 from deniable_aggregator.trends.influence import POISONING_OF_CHANGES
 from deniable_shared.errors import ParameterError
 
@@ -22,9 +27,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from deniable_aggregator.estimation.combination import About
-    from deniable_aggregator.estimation.inputs import Gathered
+    from deniable_aggregator.estimation.inputs import CollectedTallies
     from deniable_aggregator.statistics.intervals import IntervalKind
-    from deniable_aggregator.trends.series import Span
+    from deniable_aggregator.trends.series import DayRange
 
 ALPHA: Final = 0.05
 MAX_ITEMS: Final = 100_000
@@ -41,7 +46,7 @@ _OVERLAP: Final = (
 )
 
 
-class Apart(NamedTuple):
+class OnlyInOnePeriod(NamedTuple):
     """Items that only one of the two periods knows. In the other they are unknown, which is not 0.
 
     Attributes:
@@ -102,16 +107,16 @@ class Change:
     adjusted: NDArray[np.float64]
     radius: NDArray[np.float64]
     asked: int
-    apart: Apart
+    apart: OnlyInOnePeriod
     type: str | None
     about: About
     interval: IntervalKind
     level: float
     correction: Correction
-    gathered: tuple[Gathered, Gathered]
+    gathered: tuple[CollectedTallies, CollectedTallies]
     sum: Mapping[str, Any] | None = None
 
-    def as_dict(self, before: Span, after: Span) -> dict[str, Any]:
+    def as_dict(self, before: DayRange, after: DayRange) -> dict[str, Any]:
         """JSON data: the meaning of the numbers, then one entry per item.
 
         Args:
@@ -190,8 +195,8 @@ class Change:
 
 
 def change(
-    before: Gathered,
-    after: Gathered,
+    before: CollectedTallies,
+    after: CollectedTallies,
     items: Sequence[str] | None = None,
     *,
     about: About = "devices",
@@ -236,7 +241,7 @@ def change(
             if value is not None:
                 raise ParameterError(name, f"left out: it is about items, not of a {kind}", value)
     both: tuple[str, ...] = (specs[0].name,)
-    apart = Apart()
+    apart = OnlyInOnePeriod()
     if not numeric:
         both, apart = _asked(before, after, add if items is None else items, about)
     interval = interval or ("item" if top is None else "selected")
@@ -244,9 +249,11 @@ def change(
         interval, level=level, asked=len(both), shown=min(top or len(both), len(both))
     )
     found = (
-        means(before, after, kind, alpha) if numeric else shares(before, after, both, about, alpha)
+        compare_means(before, after, kind, alpha)
+        if numeric
+        else compare_shares(before, after, both, about, alpha)
     )
-    found["adjusted"] = adjusted(found["p_value"], correction)
+    found["adjusted"] = adjust_p_values(found["p_value"], correction)
     shown = np.arange(len(both))
     if top is not None:
         shown = np.argsort(-np.abs(found["after"] - found["before"]), kind="stable")[:top]
@@ -262,13 +269,13 @@ def change(
         level=level,
         correction=correction,
         gathered=(before, after),
-        sum=None if add is None else sum_change(before, after, add, about, 1 - level),
+        sum=None if add is None else compare_subset(before, after, add, about, 1 - level),
     )
 
 
 def _asked(
-    before: Gathered, after: Gathered, items: Sequence[str] | None, about: About
-) -> tuple[tuple[str, ...], Apart]:
+    before: CollectedTallies, after: CollectedTallies, items: Sequence[str] | None, about: About
+) -> tuple[tuple[str, ...], OnlyInOnePeriod]:
     """What is compared: of what was asked for, or of everything, what both periods know.
 
     Raises:
@@ -289,13 +296,13 @@ def _asked(
     if not 0 < len(both) <= MAX_ITEMS:
         wanted = f"1 to {MAX_ITEMS:,} items that both periods know"
         raise ParameterError("candidates", wanted, len(both))
-    return both, Apart(
+    return both, OnlyInOnePeriod(
         tuple(item for item in listed if item not in later),
         tuple(item for item in listed if item not in earlier),
     )
 
 
-def _known(gathered: Gathered, about: About, *, named: bool) -> tuple[str, ...] | None:
+def _known(gathered: CollectedTallies, about: About, *, named: bool) -> tuple[str, ...] | None:
     """What a period says something about; None for strings, where that is whatever is asked."""
     specs = gathered.specs
     if specs[0].type == "boolean" and named:
@@ -303,11 +310,11 @@ def _known(gathered: Gathered, about: About, *, named: bool) -> tuple[str, ...] 
     if specs[0].type != "attributes":
         return default_items(specs)
     # Of single attributes there may be no report at all.
-    read = combination_of(gathered.tallies, None, about, periods=gathered.periods)
+    read = combine_specs(gathered.tallies, None, about, periods=gathered.periods)
     return tuple(read.domain[place] for place in read.wanted.tolist())
 
 
-def _described(span: Span, gathered: Gathered) -> dict[str, Any]:
+def _described(span: DayRange, gathered: CollectedTallies) -> dict[str, Any]:
     """The days, and what was counted in them."""
     counted = nonempty(gathered.tallies)
     return {

@@ -11,8 +11,8 @@ from scipy import special
 
 from deniable_aggregator.estimation.distributions import estimate_distribution
 from deniable_aggregator.estimation.means import estimate_mean, mean_covariance, mean_parts
-from deniable_aggregator.estimation.options import Options
-from deniable_aggregator.estimation.shares import combination_of, estimate
+from deniable_aggregator.estimation.options import EstimateOptions
+from deniable_aggregator.estimation.shares import combine_specs, estimate_shares
 from deniable_aggregator.statistics.binomial import is_small_count
 from deniable_aggregator.statistics.intervals import (
     DEFAULT_LEVEL,
@@ -22,23 +22,23 @@ from deniable_aggregator.statistics.intervals import (
 )
 from deniable_aggregator.statistics.repeated_reports import shared_pairs_across_specs
 from deniable_aggregator.tallies import nonempty
-from deniable_aggregator.trends.influence import moves, radius_of_changes
+from deniable_aggregator.trends.influence import influence_on_changes, signed_influence
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from deniable_aggregator.estimation.combination import About, Combination, Part
-    from deniable_aggregator.estimation.inputs import Gathered
-    from deniable_aggregator.estimation.subset_shares import Sum
+    from deniable_aggregator.estimation.combination import About, CombinedShares, SpecEstimate
+    from deniable_aggregator.estimation.inputs import CollectedTallies
+    from deniable_aggregator.estimation.subset_shares import SubsetShare
     from deniable_aggregator.tallies import SupportCounts
 
 LEAST_ERROR: Final = 1e-15
 """That of rounding: a whole domain has a share of 1, without any noise."""
 
 
-def adjusted(p_values: NDArray[np.float64], correction: Correction) -> NDArray[np.float64]:
+def adjust_p_values(p_values: NDArray[np.float64], correction: Correction) -> NDArray[np.float64]:
     """P-values that can be compared with alpha although there are many.
 
     Args:
@@ -55,8 +55,12 @@ def adjusted(p_values: NDArray[np.float64], correction: Correction) -> NDArray[n
     return found
 
 
-def shares(
-    before: Gathered, after: Gathered, items: tuple[str, ...], about: About, alpha: float
+def compare_shares(
+    before: CollectedTallies,
+    after: CollectedTallies,
+    items: tuple[str, ...],
+    about: About,
+    alpha: float,
 ) -> dict[str, NDArray[np.float64]]:
     """The differences of items' shares.
 
@@ -71,7 +75,7 @@ def shares(
         float64, (items,), for the fields of `change.Change` of these names.
     """
     reads = [
-        combination_of(each.tallies, items, about, periods=each.periods) for each in (before, after)
+        combine_specs(each.tallies, items, about, periods=each.periods) for each in (before, after)
     ]
     chosen = [read.wanted for read in reads]
     (one, other), (first, second) = [read.combined for read in reads], chosen
@@ -90,17 +94,25 @@ def shares(
         "before": earlier,
         "after": later,
         "standard_error": np.sqrt(separate),
-        "same_devices": np.sqrt(np.maximum(separate - 2 * _shared(one, first, other, second), 0.0)),
+        "same_devices": np.sqrt(
+            np.maximum(separate - 2 * _covariance(one, first, other, second), 0.0)
+        ),
         # The distances of Zou and Donner (2008), as for all sums of estimates.
         "low": later - earlier - np.hypot(later - above.low, below.high - earlier),
         "high": later - earlier + np.hypot(above.high - later, earlier - below.low),
         "p_value": p_value if exactly is None else exactly,
-        "radius": radius_of_changes(moves(one, first), moves(other, second)),
+        "radius": influence_on_changes(
+            signed_influence(one, first), signed_influence(other, second)
+        ),
     }
 
 
-def sum_change(
-    before: Gathered, after: Gathered, items: Sequence[str], about: About, alpha: float
+def compare_subset(
+    before: CollectedTallies,
+    after: CollectedTallies,
+    items: Sequence[str],
+    about: About,
+    alpha: float,
 ) -> dict[str, Any]:
     """The difference of the share of some items together, as JSON data.
 
@@ -117,12 +129,12 @@ def sum_change(
     Raises:
         ParameterError: if a period has no spec that knows all of the items.
     """
-    options = Options(about=about, interval="item", postprocess="none", level=1 - alpha)
+    options = EstimateOptions(about=about, interval="item", postprocess="none", level=1 - alpha)
     found = [
-        estimate(each.tallies, None, options, add=items, periods=each.periods).sum
+        estimate_shares(each.tallies, None, options, add=items, periods=each.periods).sum
         for each in (before, after)
     ]
-    one, other = (cast("Sum", each) for each in found)
+    one, other = (cast("SubsetShare", each) for each in found)
     difference = other.share - one.share
     error = math.hypot(one.standard_error, other.standard_error)
     return {
@@ -134,22 +146,22 @@ def sum_change(
         "low": difference - math.hypot(other.share - other.low, one.high - one.share),
         "high": difference + math.hypot(other.high - other.share, one.share - one.low),
         "p_value": float(2 * special.ndtr(-abs(difference) / max(error, LEAST_ERROR))),
-        "poisoning_radius": one.radius + other.radius,
+        "poisoning_radius": one.influence + other.influence,
     }
 
 
 def _placed(
-    combined: Combination, places: NDArray[np.int64], share: NDArray[np.float64]
+    combined: CombinedShares, places: NDArray[np.int64], share: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     everything = combined.share.copy()
     everything[places] = share
     return everything
 
 
-def _shared(
-    one: Combination,
+def _covariance(
+    one: CombinedShares,
     first: NDArray[np.int64],
-    other: Combination,
+    other: CombinedShares,
     second: NDArray[np.int64],
 ) -> NDArray[np.float64]:
     """The covariance of two estimates, if they have as many devices in common as can be.
@@ -163,7 +175,7 @@ def _shared(
         zip(one.parts, np.nan_to_num(one.weights), strict=True),
         zip(other.parts, np.nan_to_num(other.weights), strict=True),
     ):
-        common, family = _in_common(mine, theirs, low, high, one.about)
+        common, family = _common_variance(mine, theirs, low, high, one.about)
         pairs = shared_pairs_across_specs(mine.periods or {}, theirs.periods or {})
         covariance = common * pairs / (mine.reports * theirs.reports) + family
         weights = weight[first] * factor[second]
@@ -171,7 +183,9 @@ def _shared(
     return total
 
 
-def _in_common(mine: Part, theirs: Part, low: Any, high: Any, about: About) -> tuple[Any, float]:
+def _common_variance(
+    mine: SpecEstimate, theirs: SpecEstimate, low: Any, high: Any, about: About
+) -> tuple[Any, float]:
     """What two reports of one device have in common, and what all reports of a family have.
 
     Of a device that has changed its mind the permanent answers are others.
@@ -190,9 +204,9 @@ def _in_common(mine: Part, theirs: Part, low: Any, high: Any, about: About) -> t
 
 
 def _fisher(
-    one: Combination,
+    one: CombinedShares,
     first: NDArray[np.int64],
-    other: Combination,
+    other: CombinedShares,
     second: NDArray[np.int64],
 ) -> NDArray[np.float64] | None:
     """Fisher's exact test of the numbers of supporters, where few reports are expected.
@@ -222,7 +236,9 @@ def _few(counted: SupportCounts) -> bool:
     return is_small_count(counted, 0.05)
 
 
-def means(before: Gathered, after: Gathered, kind: str, alpha: float) -> dict[str, Any]:
+def compare_means(
+    before: CollectedTallies, after: CollectedTallies, kind: str, alpha: float
+) -> dict[str, Any]:
     """The same for a mean, about the population.
 
     Args:
@@ -237,12 +253,12 @@ def means(before: Gathered, after: Gathered, kind: str, alpha: float) -> dict[st
             found = estimate_mean(each.tallies, periods=each.periods)
             values.append(found.mean)
             variances.append(found.standard_error**2)
-            radii.append(found.radius)
+            radii.append(found.influence)
         else:
             histogram = estimate_distribution(each.tallies, periods=each.periods)
             mean = histogram.mean
             values.append(mean.value)
-            radii.append(histogram.radii.mean)
+            radii.append(histogram.influence.mean)
             variances.append(((mean.high - mean.low) / (2 * z_for_level(DEFAULT_LEVEL))) ** 2)
     common = math.nan
     if kind == "number":

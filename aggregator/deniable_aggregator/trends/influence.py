@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from deniable_aggregator.estimation.combination import Combination
+    from deniable_aggregator.estimation.combination import CombinedShares
 
 POISONING_OF_CHANGES: Final[Mapping[str, Any]] = {
     "fakes": FORGED_SHARE,
@@ -27,7 +27,7 @@ POISONING_OF_CHANGES: Final[Mapping[str, Any]] = {
 """What the poisoning radius beside every change is."""
 
 
-class Moves(NamedTuple):
+class SignedInfluence(NamedTuple):
     """How far fakes could move estimates.
 
     Attributes:
@@ -39,7 +39,7 @@ class Moves(NamedTuple):
     down: NDArray[np.float64]
 
 
-def radius_of_changes(before: Moves, after: Moves) -> NDArray[np.float64]:
+def influence_on_changes(before: SignedInfluence, after: SignedInfluence) -> NDArray[np.float64]:
     """Of the differences of two estimates: the fakes of one period pull against the other's.
 
     Args:
@@ -52,7 +52,7 @@ def radius_of_changes(before: Moves, after: Moves) -> NDArray[np.float64]:
     return np.asarray(np.maximum(before.up + after.down, before.down + after.up))
 
 
-def moves(combined: Combination, chosen: NDArray[np.int64]) -> Moves:
+def signed_influence(combined: CombinedShares, chosen: NDArray[np.int64]) -> SignedInfluence:
     """How far fakes, 1% of the reports of every spec, could move shares to either side.
 
     A radius is that to the farther side. By the support lemma what a report contributes lies
@@ -75,4 +75,4 @@ def moves(combined: Combination, chosen: NDArray[np.int64]) -> Moves:
         farther = radius * weights[mine] / np.maximum(above, below)
         up[mine] += farther * above
         down[mine] += farther * below
-    return Moves(up[chosen], down[chosen])
+    return SignedInfluence(up[chosen], down[chosen])

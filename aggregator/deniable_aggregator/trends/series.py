@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, Final, Literal, get_args
 
 from deniable_aggregator.estimation.distributions import DistributionEstimate, estimate_distribution
 from deniable_aggregator.estimation.means import MeanEstimate, estimate_mean
-from deniable_aggregator.estimation.options import Options
+from deniable_aggregator.estimation.options import EstimateOptions
 from deniable_aggregator.estimation.results import described
-from deniable_aggregator.estimation.shares import FLAG, default_items, estimate
+from deniable_aggregator.estimation.shares import FLAG, default_items, estimate_shares
 from deniable_aggregator.statistics.intervals import DEFAULT_LEVEL, alpha_per_interval
 from deniable_shared.errors import ParameterError
 
@@ -18,16 +18,16 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from deniable_aggregator.estimation.combination import About
-    from deniable_aggregator.estimation.inputs import Gathered
-    from deniable_aggregator.estimation.results import Estimate
+    from deniable_aggregator.estimation.inputs import CollectedTallies
+    from deniable_aggregator.estimation.results import ShareEstimate
     from deniable_aggregator.statistics.intervals import IntervalKind
     from deniable_shared.spec import Spec
 
-    Answer = Estimate | MeanEstimate | DistributionEstimate
+    Answer = ShareEstimate | MeanEstimate | DistributionEstimate
 
-By = Literal["day", "week", "month"]
+PeriodLength = Literal["day", "week", "month"]
 
-BY: Final[tuple[str, ...]] = get_args(By)
+BY: Final[tuple[str, ...]] = get_args(PeriodLength)
 MAX_PERIODS: Final = 400
 MAX_HISTOGRAMS: Final = 100
 """The periods of a distribution: finding a histogram with its intervals takes a while."""
@@ -40,7 +40,7 @@ _DECEMBER: Final = 12
 
 
 @dataclass(frozen=True)
-class Span:
+class DayRange:
     """Some days in a row.
 
     Attributes:
@@ -71,12 +71,12 @@ class Series:
     """
 
     metric: str
-    by: By
+    by: PeriodLength
     about: About
     interval: IntervalKind
     level: float
     asked: int | None
-    points: tuple[tuple[Span, Answer | None], ...]
+    points: tuple[tuple[DayRange, Answer | None], ...]
 
     def as_dict(self) -> dict[str, Any]:
         """JSON data: the meaning of the numbers, then one entry per period."""
@@ -122,7 +122,7 @@ class Series:
         )
 
 
-def spans(by: By, since: date, until: date) -> Iterator[Span]:
+def calendar_periods(by: PeriodLength, since: date, until: date) -> Iterator[DayRange]:
     """The calendar periods from one day to another, the first and the last cut to these days.
 
     Args:
@@ -140,16 +140,16 @@ def spans(by: By, since: date, until: date) -> Iterator[Span]:
             december = start.month == _DECEMBER
             following = date(start.year + december, 1 if december else start.month + 1, 1)
         end = min(following - timedelta(1), until)
-        yield Span(start, end)
+        yield DayRange(start, end)
         start = end + timedelta(1)
 
 
 def series(
-    gather: Callable[[Span], Gathered],
-    periods: Sequence[Span],
+    gather: Callable[[DayRange], CollectedTallies],
+    periods: Sequence[DayRange],
     items: Sequence[str] | None,
     *,
-    by: By = "day",
+    by: PeriodLength = "day",
     about: About = "devices",
     interval: IntervalKind | None = None,
     level: float = DEFAULT_LEVEL,
@@ -182,14 +182,14 @@ def series(
     if top is None:
         items = add if items is None else items
     else:
-        items, asked = _largest(gather(Span(periods[0].since, periods[-1].until)), items, top)
+        items, asked = _largest(gather(DayRange(periods[0].since, periods[-1].until)), items, top)
     interval = interval or ("item" if top is None else "selected")
     alpha = 1 - level
     if interval == "simultaneous":
         alpha /= len(periods)
     elif asked is not None:
         alpha = alpha_per_interval(interval, level=level, asked=asked, shown=len(items or ()))
-    points: list[tuple[Span, Answer | None]] = []
+    points: list[tuple[DayRange, Answer | None]] = []
     types: set[str] = set()
     unknown = set(items or ())
     for span in periods:
@@ -223,7 +223,7 @@ def series(
 
 
 def _answer(
-    gathered: Gathered,
+    gathered: CollectedTallies,
     items: Sequence[str] | None,
     add: Sequence[str] | None,
     about: About,
@@ -242,15 +242,17 @@ def _answer(
         there = set(known)
         mine = None if specs[0].type == "attributes" else [i for i in items if i in there]
     together = add if known is None or set(add or ()) <= set(known) else None
-    options = Options(about=about, interval="item", postprocess="none", level=1 - alpha / at_once)
+    options = EstimateOptions(
+        about=about, interval="item", postprocess="none", level=1 - alpha / at_once
+    )
     if mine == []:
-        return _only(estimate(tallies, None, options, add=together, periods=periods), ())
-    found = estimate(tallies, mine, options, add=together, periods=periods)
+        return _only(estimate_shares(tallies, None, options, add=together, periods=periods), ())
+    found = estimate_shares(tallies, mine, options, add=together, periods=periods)
     return found if items is None or mine is not None else _only(found, items)
 
 
 def _largest(
-    gathered: Gathered, items: Sequence[str] | None, top: int
+    gathered: CollectedTallies, items: Sequence[str] | None, top: int
 ) -> tuple[tuple[str, ...], int]:
     """The items with the largest shares, and out of how many they were chosen.
 
@@ -262,8 +264,8 @@ def _largest(
     _refuse_mixed({spec.type for spec in gathered.specs})
     if gathered.specs[0].range is not None:
         _refuse_items(gathered.specs[0].type, {"top": top})
-    options = Options(top=top, postprocess="none")
-    found = estimate(gathered.tallies, items, options, periods=gathered.periods)
+    options = EstimateOptions(top=top, postprocess="none")
+    found = estimate_shares(gathered.tallies, items, options, periods=gathered.periods)
     return found.items, found.asked
 
 
@@ -290,16 +292,16 @@ def _refuse_items(kind: str, chosen: Mapping[str, Any]) -> None:
             raise ParameterError(name, constraint, value)
 
 
-def _asked(gathered: Gathered, items: Sequence[str] | None) -> int:
+def _asked(gathered: CollectedTallies, items: Sequence[str] | None) -> int:
     """How many numbers a period has."""
     return max(len(items if items is not None else default_items(gathered.specs) or ()), 1)
 
 
-def _only(found: Estimate, items: Sequence[str]) -> Estimate:
+def _only(found: ShareEstimate, items: Sequence[str]) -> ShareEstimate:
     """An estimate without the other items."""
     wanted = set(items)
     chosen = [index for index, item in enumerate(found.items) if item in wanted]
-    columns = ("share", "standard_error", "low", "high", "exact", "detected", "radius")
+    columns = ("share", "standard_error", "low", "high", "exact", "detected", "influence")
     kept = {name: getattr(found, name)[chosen] for name in columns}
     return replace(found, items=tuple(found.items[index] for index in chosen), **kept)
 

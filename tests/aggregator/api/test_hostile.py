@@ -11,7 +11,7 @@ import pytest
 
 from deniable_aggregator import Store
 from deniable_aggregator.audit import COMMAND_LINE, AuditAction, AuditRecord
-from deniable_aggregator.catalog import Catalogue
+from deniable_aggregator.catalog import MetricCatalog
 from deniable_aggregator.integrity import examiner as examiner_module
 from deniable_aggregator.integrity.examiner import Examiner
 from deniable_aggregator.security.keys import (
@@ -147,7 +147,7 @@ def test_keys_and_metrics_are_found_while_analysts_read_as_much_as_they_may(targ
         for _ in range(READERS):
             reading.enter_context(store._database.read())
         assert KeyVerifier(store).verify(token) is not None
-        assert len(Catalogue(store).of("flightdeck")) == 3
+        assert len(MetricCatalog(store).for_application("flightdeck")) == 3
         store.check_schema()
     store.close()
 
@@ -156,11 +156,11 @@ def test_what_a_server_knows_of_metrics_is_not_read_again(target):
     """Thousands of metrics of one application would make every question of others wait."""
     store = Store(target)
     register(store)
-    catalogue = Catalogue(store)
+    catalogue = MetricCatalog(store)
     execute(store, "UPDATE metrics SET spec = '{}', owners = '[\"new@example.org\"]'")
-    (first, *_) = catalogue.of("flightdeck")
+    (first, *_) = catalogue.for_application("flightdeck")
     assert first.registration.owners == ("new@example.org",)
-    assert Catalogue(store).of("flightdeck") == []
+    assert MetricCatalog(store).for_application("flightdeck") == []
     store.close()
 
 
@@ -195,7 +195,7 @@ def test_checks_that_are_remembered_take_bounded_memory(target, monkeypatch):
     """Every report of today makes worthless what was found of today before."""
     store = Store(target)
     register(store)
-    entry = Catalogue(store).find(THEME)
+    entry = MetricCatalog(store).find(THEME)
     examiner = Examiner(store)
     days = range(TODAY, TODAY + 4)
 

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from deniable_aggregator.api import readiness
-from deniable_aggregator.api.readiness import Health
+from deniable_aggregator.api.readiness import Readiness
 from tests.aggregator.service import problem, serving
 from tests.aggregator.stored import execute
 from tests.waiting import wait_until
@@ -70,7 +70,7 @@ def test_who_asks_often_is_not_a_burden(service, monkeypatch):
     monkeypatch.setattr(readiness, "CACHE_SECONDS", 1.0)
     now = [0.0]
     looked = []
-    watched = Health(
+    watched = Readiness(
         store=service.store,
         lag_seconds=lambda: looked.append(now[0]) or 0.0,
         settings=service.settings,
@@ -93,7 +93,7 @@ def test_nobody_waits_for_long_for_a_store_that_does_not_answer(service, monkeyp
         assert len(looks) == 1 or go.wait(120)
         return 0.0
 
-    watched = Health(store=service.store, lag_seconds=hang, settings=service.settings)
+    watched = Readiness(store=service.store, lag_seconds=hang, settings=service.settings)
     try:
         assert set(watched.checks(120.0).values()) == {"ok"}
         with ThreadPoolExecutor(8) as pool:

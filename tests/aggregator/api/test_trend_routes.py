@@ -10,9 +10,9 @@ import pytest
 
 from deniable._randomness import Randomness
 from deniable.randomizers import randomizer_for
-from deniable_aggregator.estimation.inputs import Gathered
+from deniable_aggregator.estimation.inputs import CollectedTallies
 from deniable_aggregator.tallies import tally_for
-from deniable_aggregator.trends.series import Span, series, spans
+from deniable_aggregator.trends.series import DayRange, calendar_periods, series
 from deniable_shared import registry, wire
 from tests import one_metric
 from tests.aggregator.service import REGISTRY, TODAY, problem, upload
@@ -192,12 +192,12 @@ def test_the_largest_changes_come_first(filled):
 
 def test_spans_are_calendar_periods_cut_to_the_days():
     first, last = date(2025, 12, 30), date(2026, 2, 2)
-    months = list(spans("month", first, last))
-    assert months[0] == Span(first, date(2025, 12, 31))
-    assert months[1] == Span(date(2026, 1, 1), date(2026, 1, 31))
-    assert months[-1] == Span(date(2026, 2, 1), last)
+    months = list(calendar_periods("month", first, last))
+    assert months[0] == DayRange(first, date(2025, 12, 31))
+    assert months[1] == DayRange(date(2026, 1, 1), date(2026, 1, 31))
+    assert months[-1] == DayRange(date(2026, 2, 1), last)
     for by in ("day", "week", "month"):
-        found = list(spans(by, first, last))
+        found = list(calendar_periods(by, first, last))
         assert (found[0].since, found[-1].until) == (first, last)
         assert all(
             one.until + timedelta(1) == other.since for one, other in itertools.pairwise(found)
@@ -241,7 +241,9 @@ def test_single_attributes_have_series():
     spec = one_metric.spec_of(metric)
     randomizer, values = randomizer_for(spec, Randomness()), {"late": True, "size": "m"}
     payload = b"".join(randomizer.report(spec.encode(values), bytes(32)) for _ in range(200))
-    gathered = Gathered([(spec, tally_for(spec).count(payload))], {spec.digest: {TODAY: 200}})
-    span = Span(date(2026, 1, 1), date(2026, 1, 1))
+    gathered = CollectedTallies(
+        [(spec, tally_for(spec).count(payload))], {spec.digest: {TODAY: 200}}
+    )
+    span = DayRange(date(2026, 1, 1), date(2026, 1, 1))
     (period,) = series(lambda _: gathered, [span], ["size=m"]).as_dict()["periods"]
     assert [row["item"] for row in period["estimates"]] == ["size=m"]

@@ -5,15 +5,15 @@ import json
 import pytest
 
 from deniable_aggregator.charts.estimates import SUFFIXES, save, shares_chart
-from deniable_aggregator.estimation.options import Options
-from deniable_aggregator.estimation.shares import estimate
+from deniable_aggregator.estimation.options import EstimateOptions
+from deniable_aggregator.estimation.shares import estimate_shares
 from deniable_shared.errors import ParameterError
 from tests.aggregator.estimation.test_shares import counted, grr
 
 
 @pytest.fixture(scope="module")
 def answer():
-    return estimate([counted(grr("2"), ["red"] * 600 + ["green"] * 400)]).as_dict()
+    return estimate_shares([counted(grr("2"), ["red"] * 600 + ["green"] * 400)]).as_dict()
 
 
 def test_the_chart_holds_the_numbers_it_was_given(answer):
@@ -43,8 +43,8 @@ def test_only_the_largest_are_drawn(answer):
 
 def test_the_chart_says_whose_shares_and_which_intervals_it_shows():
     tally = counted(grr("2"), ["red"] * 600 + ["green"] * 400)
-    options = Options(top=2, about="population", postprocess="norm-sub")
-    chart = shares_chart(estimate([tally], None, options).as_dict()).to_json()
+    options = EstimateOptions(top=2, about="population", postprocess="norm-sub")
+    chart = shares_chart(estimate_shares([tally], None, options).as_dict()).to_json()
     for words in ("share of the population", "after selection", "norm-sub, no interval"):
         assert words in chart
 

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from deniable_aggregator.charts.trends import COLORS, change_chart, series_chart
-from deniable_aggregator.estimation.inputs import Gathered
+from deniable_aggregator.estimation.inputs import CollectedTallies
 from deniable_aggregator.trends.change import change
-from deniable_aggregator.trends.series import Span, series
+from deniable_aggregator.trends.series import DayRange, series
 from tests.aggregator.simulated import spec_of
 
 REPORTS, FIRST = 2_000, date(2026, 1, 31)
@@ -21,15 +21,15 @@ def gathered(spec, generator, number):
     support, size = spec.mechanism.support, spec.mechanism.size
     chances = support.q + generator.dirichlet(np.full(size, 0.3)) * (support.p - support.q)
     counts = generator.multinomial(REPORTS, chances / chances.sum())
-    return Gathered([(spec, counts)], {spec.digest: {number: REPORTS}})
+    return CollectedTallies([(spec, counts)], {spec.digest: {number: REPORTS}})
 
 
 def answers(items, periods, missing=()):
     """A series over days with some missing, and the change from the first to the last."""
     spec, generator = spec_of("grr", items, 1), np.random.default_rng(3)
-    days = [Span(FIRST + timedelta(n), FIRST + timedelta(n)) for n in range(periods)]
+    days = [DayRange(FIRST + timedelta(n), FIRST + timedelta(n)) for n in range(periods)]
     found = {
-        day: Gathered([], {}) if number in missing else gathered(spec, generator, number)
+        day: CollectedTallies([], {}) if number in missing else gathered(spec, generator, number)
         for number, day in enumerate(days)
     }
     going = series(found.__getitem__, days, None).as_dict()

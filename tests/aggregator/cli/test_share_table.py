@@ -8,8 +8,8 @@ import pytest
 from rich.console import Console
 
 from deniable_aggregator.cli.render.share_table import IntervalBar, estimate_table, notes
-from deniable_aggregator.estimation.options import Options
-from deniable_aggregator.estimation.shares import estimate
+from deniable_aggregator.estimation.options import EstimateOptions
+from deniable_aggregator.estimation.shares import estimate_shares
 from deniable_shared.mechanisms import MemoizedRandomizedResponse
 from tests.aggregator.estimation.test_shares import counted, grr
 from tests.privacy.specs import category
@@ -17,7 +17,7 @@ from tests.privacy.specs import category
 
 @pytest.fixture(scope="module")
 def answer():
-    return estimate([counted(grr("2"), ["red"] * 600 + ["green"] * 400)]).as_dict()
+    return estimate_shares([counted(grr("2"), ["red"] * 600 + ["green"] * 400)]).as_dict()
 
 
 def printed(table, width):
@@ -72,7 +72,7 @@ def test_post_processed_shares_have_a_column_of_their_own(answer):
 
 def test_exact_intervals_show_both_sides():
     tally = counted(grr("5"), ["red"] * 20 + ["green"] * 10)
-    data = estimate([tally], None, Options(postprocess="none")).as_dict()
+    data = estimate_shares([tally], None, EstimateOptions(postprocess="none")).as_dict()
     assert {row["method"] for row in data["estimates"]} == {"exact"}
     text = printed(estimate_table(data), 120)
     (red,) = (line for line in text.splitlines() if "red" in line)
@@ -83,7 +83,7 @@ def test_exact_intervals_show_both_sides():
 
 def test_below_the_table_stands_what_the_numbers_mean():
     tally = counted(grr("2"), ["red"] * 600 + ["green"] * 400)
-    data = estimate([tally], add=["red", "blue"]).as_dict()
+    data = estimate_shares([tally], add=["red", "blue"]).as_dict()
     first, *rest = notes(data)
     assert first.startswith("red + blue: ")
     assert f"norm-sub {data['sum']['processed']:.2%}" in first
@@ -95,7 +95,7 @@ def test_below_the_table_stands_what_the_numbers_mean():
 def test_below_a_table_of_permanent_noise_stands_that_periods_do_not_average_out():
     mechanism = MemoizedRandomizedResponse.for_epsilons(3, Fraction(1), Fraction(2))
     spec = category("red green blue", mechanism)
-    answer = estimate([counted(spec, ["red"])]).as_dict()
+    answer = estimate_shares([counted(spec, ["red"])]).as_dict()
     (line,) = (each for each in notes(answer) if "permanent noise" in each)
     assert line.startswith(mechanism.title)
     assert "errors and intervals allow for the same devices" in line

@@ -14,8 +14,8 @@ from rich.console import Console
 from deniable.randomizers import randomizer_for
 from deniable_aggregator.cli import deniable
 from deniable_aggregator.cli.render.share_table import estimate_table
-from deniable_aggregator.estimation.options import Options
-from deniable_aggregator.estimation.shares import estimate
+from deniable_aggregator.estimation.options import EstimateOptions
+from deniable_aggregator.estimation.shares import estimate_shares
 from deniable_aggregator.tallies import tally_for
 from deniable_shared import registry, wire
 from deniable_shared.errors import ParameterError
@@ -60,12 +60,12 @@ def counted(spec, records, seed="attributes"):
 
 @pytest.fixture(scope="module")
 def flight():
-    return estimate([counted(SPECS["flight"], FLIGHT)])
+    return estimate_shares([counted(SPECS["flight"], FLIGHT)])
 
 
 @pytest.fixture(scope="module")
 def flags():
-    return estimate([counted(SPECS["flags"], FLAGS)])
+    return estimate_shares([counted(SPECS["flags"], FLAGS)])
 
 
 def assert_close(result, truth):
@@ -113,7 +113,7 @@ def test_the_cells_of_two_flags_add_up_to_one_and_to_the_single_flags(flags):
 
 def test_the_error_is_about_the_population_where_that_is_asked(flight):
     tally = counted(SPECS["flight"], FLIGHT)
-    drawn = estimate([tally], options=Options(about="population"))
+    drawn = estimate_shares([tally], options=EstimateOptions(about="population"))
     added = drawn.standard_error[0] ** 2 - flight.standard_error[0] ** 2
     share = flight.share[0]
     assert added == pytest.approx(share * (1 - share) / 6_000)
@@ -129,7 +129,7 @@ def test_intervals_from_few_reports_are_exact_and_cover():
     truth["carrier=another"] = 0.0
     missed = np.zeros(len(truth))
     for repetition in range(400):
-        result = estimate([counted(spec, devices, f"few{repetition}")])
+        result = estimate_shares([counted(spec, devices, f"few{repetition}")])
         assert result.items == tuple(truth)
         assert result.exact.all()
         shares = np.array(list(truth.values()))
@@ -141,10 +141,10 @@ def test_an_attribute_that_no_device_reported_yet_is_left_out_and_said_where_ask
     spec = SPECS["flight"]
     tally = tally_for(spec)
     counts = tally.count(b"\x00\x01" * 30)  # 30 reports on whether flights were late
-    result = estimate([(spec, counts)])
+    result = estimate_shares([(spec, counts)])
     assert result.items == ("late=true",)
     with pytest.raises(ParameterError, match="candidates must be items of flight that some report"):
-        estimate([(spec, counts)], ["carrier=AA"])
+        estimate_shares([(spec, counts)], ["carrier=AA"])
 
 
 def test_a_new_form_of_a_record_is_combined_with_the_old_one():
@@ -152,9 +152,9 @@ def test_a_new_form_of_a_record_is_combined_with_the_old_one():
     text = TEXT.replace('mechanism = "pairs"\n', "").replace("epsilon = 2.0", "epsilon = 2.5")
     new = registry.parse(text).metrics["flags"].spec
     first, second = counted(old, FLAGS), counted(new, FLAGS, "new")
-    both = estimate([first, second])
+    both = estimate_shares([first, second])
     assert both.items == old.items
-    single = estimate([first])
+    single = estimate_shares([first])
     assert (both.standard_error[:3] < single.standard_error[:3]).all()
     assert np.allclose(both.share[3:], single.share[3:])
 
@@ -164,7 +164,7 @@ def test_a_new_form_of_a_record_is_combined_with_the_old_one():
 )
 def test_an_item_that_no_attribute_has_is_refused(item):
     with pytest.raises(ParameterError, match="candidates must be items of flight"):
-        estimate([counted(SPECS["flight"], FLIGHT[:100])], [item])
+        estimate_shares([counted(SPECS["flight"], FLIGHT[:100])], [item])
 
 
 def test_devices_reports_become_answers_over_http(service):
@@ -199,7 +199,7 @@ def test_lines_separate_the_attributes_of_a_table_unless_it_is_sorted(flight):
     assert lines(flight) == 1  # two flags, then the carriers
     tally = counted(SPECS["flight"], FLIGHT)
     for count in (1, 3, 5):
-        assert lines(estimate([tally], options=Options(top=count))) == 0
+        assert lines(estimate_shares([tally], options=EstimateOptions(top=count))) == 0
 
 
 def command(tmp_path, *arguments):
@@ -256,7 +256,7 @@ def test_an_old_form_that_says_nothing_of_an_attribute_leaves_it_to_the_new_one(
     few, many = ((spec, np.zeros(tally_for(spec).cells, np.int64)) for spec in (old, new))
     few[1][:2] = 1
     many[1][:] = 50
-    answer = estimate([few, many], None, Options(about=about))
+    answer = estimate_shares([few, many], None, EstimateOptions(about=about))
     json.dumps(answer.as_dict(), allow_nan=False)
     assert answer.items == old.items
     assert (answer.low < answer.share).all()

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from deniable_aggregator.estimation.options import Options
-from deniable_aggregator.estimation.shares import estimate
+from deniable_aggregator.estimation.options import EstimateOptions
+from deniable_aggregator.estimation.shares import estimate_shares
 from tests.aggregator.simulated import drawn, holders, spec_of
 
 SIZE, REPORTS, REPETITIONS = 500, 20_000, 300
@@ -27,7 +27,7 @@ def covered(setting, options):
     spec, truth, tallies = setting
     found = []
     for counts in tallies:
-        answer = estimate([(spec, counts)], None, options)
+        answer = estimate_shares([(spec, counts)], None, options)
         actual = np.array([truth[item] for item in answer.items])
         found.append((answer.low <= actual) & (actual <= answer.high))
     return found
@@ -35,20 +35,22 @@ def covered(setting, options):
 
 def test_an_interval_by_itself_covers_with_its_level(setting):
     """150,000 intervals; the standard error of the coverage is below 0.001."""
-    assert np.mean(covered(setting, Options())) == pytest.approx(0.95, abs=0.004)
+    assert np.mean(covered(setting, EstimateOptions())) == pytest.approx(0.95, abs=0.004)
 
 
 def test_simultaneous_intervals_cover_all_at_once(setting):
     """300 times all 500; the standard error is 0.013."""
-    at_once = np.mean([each.all() for each in covered(setting, Options(interval="simultaneous"))])
+    at_once = np.mean(
+        [each.all() for each in covered(setting, EstimateOptions(interval="simultaneous"))]
+    )
     assert at_once == pytest.approx(0.95, abs=0.045)
-    assert np.mean([each.all() for each in covered(setting, Options())]) == 0
+    assert np.mean([each.all() for each in covered(setting, EstimateOptions())]) == 0
 
 
 @pytest.mark.parametrize("options", [{"top": 25}, {"detected": True}])
 def test_after_selection_naive_intervals_fail_and_selected_ones_do_not(setting, options):
-    naive = covered(setting, Options(**options, interval="item"))
-    selected = covered(setting, Options(**options))
+    naive = covered(setting, EstimateOptions(**options, interval="item"))
+    selected = covered(setting, EstimateOptions(**options))
     misses = [np.mean(~each) if each.size else 0.0 for each in selected]
     assert np.mean(misses) <= 0.05 + 3 * np.std(misses) / np.sqrt(REPETITIONS)
     if "top" in options:
@@ -63,7 +65,7 @@ def test_intervals_about_the_population_cover_it_and_those_about_devices_do_not(
     for _ in range(1_500):
         counts = drawn(spec, generator.multinomial(4_000, truth), generator)
         for about, found in hits.items():
-            answer = estimate([(spec, counts)], None, Options(about=about))
+            answer = estimate_shares([(spec, counts)], None, EstimateOptions(about=about))
             found.append((answer.low <= truth) & (truth <= answer.high))
     assert np.mean(hits["population"]) == pytest.approx(0.95, abs=0.01)
     assert np.mean(hits["devices"]) < 0.75
@@ -78,7 +80,9 @@ def test_few_reports_get_exact_intervals_and_these_cover(about):
     for _ in range(400):
         drawn_devices = about == "population"
         held = generator.multinomial(150, share) if drawn_devices else holders(150, 100, 1.0)
-        answer = estimate([(spec, drawn(spec, held, generator))], None, Options(about=about))
+        answer = estimate_shares(
+            [(spec, drawn(spec, held, generator))], None, EstimateOptions(about=about)
+        )
         assert answer.exact.all()
         hits.append((answer.low <= share + 1e-12) & (share - 1e-12 <= answer.high))
     assert np.mean(hits) >= 0.95
@@ -96,7 +100,7 @@ def test_combined_specs_cover_too_whether_or_not_some_are_exact(reports):
         tallies = [
             (spec, drawn(spec, each, generator)) for spec, each in zip(specs, held, strict=True)
         ]
-        answer = estimate(tallies)
+        answer = estimate_shares(tallies)
         hits.append((answer.low <= truth + 1e-12) & (truth - 1e-12 <= answer.high))
         errors.append(answer.share - truth)
         stated.append(answer.standard_error**2)
@@ -119,7 +123,7 @@ def test_combined_specs_cover_after_selection_too(reports):
         both = zip(specs, (held, held * (reports[1] // reports[0])), strict=True)
         tallies = [(spec, drawn(spec, devices, generator)) for spec, devices in both]
         for interval, found in misses.items():
-            answer = estimate(tallies, None, Options(top=10, interval=interval))
+            answer = estimate_shares(tallies, None, EstimateOptions(top=10, interval=interval))
             actual = np.array([truth[item] for item in answer.items]) + 1e-12
             found.append(np.mean((answer.low > actual) | (actual > answer.high + 2e-12)))
     assert np.mean(misses[None]) <= 0.05 + 3 * np.std(misses[None]) / np.sqrt(300)
@@ -149,7 +153,7 @@ def test_the_exact_interval_of_an_absent_item_contains_its_estimate():
     spec = spec_of("grr", 100, 4)
     counts = np.zeros(100, np.int64)
     counts[0] = 50
-    answer = estimate([(spec, counts)])
+    answer = estimate_shares([(spec, counts)])
     assert answer.share[5] < 0
     assert (answer.low <= answer.share).all()
     assert (answer.share <= answer.high).all()
@@ -165,7 +169,7 @@ def test_intervals_keep_their_level_where_the_variance_depends_on_the_share():
     generator = np.random.default_rng(17)
     hits, plain = [], []
     for _ in range(200):
-        answer = estimate([(spec, drawn(spec, held, generator))])
+        answer = estimate_shares([(spec, drawn(spec, held, generator))])
         assert not answer.exact.any()
         hits.append((answer.low <= held / reports) & (held / reports <= answer.high))
         plain.append(np.abs(answer.share - held / reports) <= 1.96 * answer.standard_error)

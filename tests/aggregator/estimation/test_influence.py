@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from deniable_aggregator.estimation.distributions import estimate_distribution
-from deniable_aggregator.estimation.inputs import Gathered
+from deniable_aggregator.estimation.inputs import CollectedTallies
 from deniable_aggregator.estimation.means import estimate_mean
-from deniable_aggregator.estimation.options import Options
-from deniable_aggregator.estimation.segments import within
-from deniable_aggregator.estimation.shares import estimate
+from deniable_aggregator.estimation.options import EstimateOptions
+from deniable_aggregator.estimation.segments import estimate_within_segment
+from deniable_aggregator.estimation.shares import estimate_shares
 from deniable_aggregator.statistics.influence import allocated_influence
 from deniable_aggregator.statistics.reconstruction import channel
 from deniable_aggregator.tallies import tally_for
@@ -66,16 +66,16 @@ def worst(spec, counts, candidates, item):
     """The reports among some candidates that move an item most, up and down."""
     tally = tally_for(spec)
     shares = [
-        estimate([(spec, counts + tally.count(each * FAKES))], [item]).share[0]
+        estimate_shares([(spec, counts + tally.count(each * FAKES))], [item]).share[0]
         for each in candidates
     ]
     return max(shares), min(shares)
 
 
 def radius_and_moves(spec, counts, candidates, item):
-    before = estimate([(spec, counts)], [item])
+    before = estimate_shares([(spec, counts)], [item])
     up, down = worst(spec, counts, candidates, item)
-    return before.radius[0], up - before.share[0], before.share[0] - down
+    return before.influence[0], up - before.share[0], before.share[0] - down
 
 
 ORACLES = ("grr", "oue", "sue", "olh", "ss", "pgr", "ht", "rhr")
@@ -158,7 +158,7 @@ def test_fakes_may_divide_themselves_between_the_coefficients_of_a_pair():
     outcomes = generator.integers(0, mechanism.outcomes, HONEST)
     counts = np.bincount(outcomes, minlength=mechanism.outcomes)
     item = "a=true & b=true"
-    before = estimate([(spec, counts)], [item])
+    before = estimate_shares([(spec, counts)], [item])
     moves = []
     # Of a pair, three coefficients matter; which sign of each is worst is tried too.
     three = [mechanism.coefficients.index(each) for each in ((0,), (1,), (0, 1))]
@@ -170,9 +170,11 @@ def test_fakes_may_divide_themselves_between_the_coefficients_of_a_pair():
                     three, signs, (first, second, FAKES - first - second), strict=True
                 ):
                     after[2 * number + sign] += fakes
-                moves.append(abs(estimate([(spec, after)], [item]).share[0] - before.share[0]))
-    assert before.radius[0] >= max(moves) * (1 - 1e-9)
-    assert before.radius[0] == pytest.approx(max(moves), rel=1e-3)
+                moves.append(
+                    abs(estimate_shares([(spec, after)], [item]).share[0] - before.share[0])
+                )
+    assert before.influence[0] >= max(moves) * (1 - 1e-9)
+    assert before.influence[0] == pytest.approx(max(moves), rel=1e-3)
 
 
 def test_fakes_spread_over_the_cohorts_of_rappor_move_a_candidate_by_the_radius():
@@ -185,7 +187,7 @@ def test_fakes_spread_over_the_cohorts_of_rappor_move_a_candidate_by_the_radius(
     cohorts = np.repeat(np.array([[0, 0], [0, 1]], np.uint8), HONEST // 2, axis=0)
     tally = tally_for(spec)
     counts = tally.count(np.hstack([cohorts, rows]).tobytes())
-    before = estimate([(spec, counts)], words)
+    before = estimate_shares([(spec, counts)], words)
     found = []
     for cohort in range(2):
         # How each single bit of a cohort's fakes moves the first word; ones where it moves it up.
@@ -195,16 +197,20 @@ def test_fakes_spread_over_the_cohorts_of_rappor_move_a_candidate_by_the_radius(
             for bit in range(16)
         ]
         other = tally.count(bytes([0, 1 - cohort, 0, 0]) * (FAKES // 2))
-        base = estimate([(spec, counts + blank + other)], words).share[0]
-        moved = [estimate([(spec, counts + each + other)], words).share[0] - base for each in one]
+        base = estimate_shares([(spec, counts + blank + other)], words).share[0]
+        moved = [
+            estimate_shares([(spec, counts + each + other)], words).share[0] - base for each in one
+        ]
         up = sum(1 << (15 - bit) for bit in range(16) if moved[bit] > 0)
         found.append(bytes([0, cohort]) + up.to_bytes(2, "big"))
     fakes = sum(tally.count(each * (FAKES // 2)) for each in found)
     down = [bytes([0, each[1]]) + bytes(255 - byte for byte in each[2:]) for each in found]
     lowered = sum(tally.count(each * (FAKES // 2)) for each in down)
-    up, low = (estimate([(spec, counts + each)], words).share[0] for each in (fakes, lowered))
+    up, low = (
+        estimate_shares([(spec, counts + each)], words).share[0] for each in (fakes, lowered)
+    )
     moved = max(up - before.share[0], before.share[0] - low)
-    assert before.radius[0] == pytest.approx(moved, rel=1e-6)
+    assert before.influence[0] == pytest.approx(moved, rel=1e-6)
 
 
 @pytest.mark.parametrize("name", ["grr", "oue", "ss", "pgr", "ht"])
@@ -214,7 +220,7 @@ def test_the_radius_of_a_sum_counts_what_one_report_can_support_at_once(name, ch
     generator = np.random.default_rng(17)
     counts = tally_for(spec).count(b"".join(random_reports(spec, generator, HONEST)))
     members = [spec.values[index] for index in chosen]
-    before = estimate([(spec, counts)], None, add=members).sum
+    before = estimate_shares([(spec, counts)], None, add=members).sum
     candidates = set(random_reports(spec, generator, 400))
     if name == "oue":
         mask = sum(1 << (15 - index) for index in chosen)
@@ -229,14 +235,14 @@ def test_the_radius_of_a_sum_counts_what_one_report_can_support_at_once(name, ch
         }
     moves = [
         abs(
-            estimate(
+            estimate_shares(
                 [(spec, counts + tally_for(spec).count(each * FAKES))], None, add=members
             ).sum.share
             - before.share
         )
         for each in candidates
     ]
-    assert before.radius == pytest.approx(max(moves), rel=1e-9, abs=1e-12)
+    assert before.influence == pytest.approx(max(moves), rel=1e-9, abs=1e-12)
 
 
 def test_the_larger_epsilon_is_the_less_can_a_fake_do():
@@ -247,7 +253,7 @@ def test_the_larger_epsilon_is_the_less_can_a_fake_do():
         support, reports = spec.mechanism.support, 10**8
         counts = np.full(65, round(support.q * reports))
         counts[0] = reports
-        (radius,) = estimate([(spec, counts)], ["i5"]).radius
+        (radius,) = estimate_shares([(spec, counts)], ["i5"]).influence
         assert radius == pytest.approx(0.01 * (1 - support.q) / (support.p - support.q), rel=1e-6)
         found.append(round(radius, 3))
     assert found == [0.051, 0.032, 0.023, 0.02]
@@ -275,7 +281,7 @@ def test_a_mean_moves_by_the_radius(mechanism):
         after = counts.copy()
         after[outcome] += FAKES
         moves.append(abs(estimate_mean([(spec, after)]).mean - before.mean))
-    assert before.radius == pytest.approx(max(moves), rel=1e-9)
+    assert before.influence == pytest.approx(max(moves), rel=1e-9)
 
 
 def test_the_bins_of_dbitflip_move_by_the_radius_and_the_mean_by_at_most_it():
@@ -296,8 +302,8 @@ def test_the_bins_of_dbitflip_move_by_the_radius_and_the_mean_by_at_most_it():
         apart = [abs(a.value - b.value) for a, b in zip(after.shares, before.shares, strict=True)]
         moved_bins = np.maximum(moved_bins, apart)
         moved_mean = max(moved_mean, abs(after.mean.value - before.mean.value))
-    assert before.radii.bins == pytest.approx(moved_bins, rel=1e-9)
-    assert moved_mean <= before.radii.mean < 2 * moved_mean
+    assert before.influence.bins == pytest.approx(moved_bins, rel=1e-9)
+    assert moved_mean <= before.influence.mean < 2 * moved_mean
 
 
 def test_no_single_outcome_moves_a_reconstructed_histogram_further():
@@ -315,10 +321,10 @@ def test_no_single_outcome_moves_a_reconstructed_histogram_further():
         bins = np.maximum(bins, apart)
         median = max(median, abs(found.quantiles[0.5].value - before.quantiles[0.5].value))
         mean = max(mean, abs(found.mean.value - before.mean.value))
-    assert before.radii.mean == pytest.approx(mean, rel=1e-9)
+    assert before.influence.mean == pytest.approx(mean, rel=1e-9)
     # The same but for where expectation maximisation stops.
-    assert before.radii.quantiles[0.5] == pytest.approx(median, rel=0.1)
-    assert before.radii.bins == pytest.approx(bins, rel=0.2)
+    assert before.influence.quantiles[0.5] == pytest.approx(median, rel=0.1)
+    assert before.influence.bins == pytest.approx(bins, rel=0.2)
 
 
 def test_several_specs_are_poisoned_alike():
@@ -329,16 +335,16 @@ def test_several_specs_are_poisoned_alike():
         (spec, tally_for(spec).count(b"".join(random_reports(spec, generator, HONEST))))
         for spec in specs
     ]
-    before = estimate(tallies, [ITEM])
+    before = estimate_shares(tallies, [ITEM])
     fakes = [bytes([1]), bytes([0x40, 0])]
-    after = estimate(
+    after = estimate_shares(
         [
             (spec, counts + tally_for(spec).count(fake * FAKES))
             for (spec, counts), fake in zip(tallies, fakes, strict=True)
         ],
         [ITEM],
     )
-    assert before.radius[0] == pytest.approx(after.share[0] - before.share[0], rel=1e-9)
+    assert before.influence[0] == pytest.approx(after.share[0] - before.share[0], rel=1e-9)
 
 
 @pytest.mark.parametrize("name", ["grr", "oue", "ss"])
@@ -352,12 +358,14 @@ def test_a_share_within_a_segment_moves_by_the_radius(name):
     shares = np.array([0.3, 0.2, 0.15, 0.2, 0.1, 0.05])
     counts[-6:] = np.rint(HONEST * (support.q + shares * (support.p - support.q)))
     counts[:-6] = HONEST
-    before = within([(spec, counts)], "y", Options(), {})
+    before = estimate_within_segment([(spec, counts)], "y", EstimateOptions(), {})
     moved = np.zeros(3)
     for report in set(random_reports(spec, generator, 400)):
-        after = within([(spec, counts + tally.count(report * FAKES))], "y", Options(), {})
+        after = estimate_within_segment(
+            [(spec, counts + tally.count(report * FAKES))], "y", EstimateOptions(), {}
+        )
         moved = np.maximum(moved, np.abs(after.share - before.share))
-    assert before.radius == pytest.approx(moved, rel=1e-2)
+    assert before.influence == pytest.approx(moved, rel=1e-2)
 
 
 def test_where_fakes_could_empty_a_segment_its_shares_can_be_anything():
@@ -366,8 +374,10 @@ def test_where_fakes_could_empty_a_segment_its_shares_can_be_anything():
     shares = np.array([0.5, 0.3, 0.18, 0.01, 0.006, 0.004])
     reports = 10**8
     counts = np.rint(reports * (support.q + shares * (support.p - support.q))).astype(np.int64)
-    found = within([(spec, np.concatenate([[reports], counts]))], "y", Options(), {})
-    assert np.isinf(found.radius).all()
+    found = estimate_within_segment(
+        [(spec, np.concatenate([[reports], counts]))], "y", EstimateOptions(), {}
+    )
+    assert np.isinf(found.influence).all()
     rows = found.as_dict()["estimates"]
     assert [row["poisoning_radius"] for row in rows] == [None] * 3
 
@@ -381,7 +391,7 @@ def test_an_item_that_no_average_is_of_cannot_be_moved():
 
 def compared(spec, before, after):
     first, second = (
-        Gathered([(spec, counts)], {spec.digest: {day: HONEST}})
+        CollectedTallies([(spec, counts)], {spec.digest: {day: HONEST}})
         for day, counts in ((0, before), (1, after))
     )
     return change(first, second)
@@ -402,9 +412,9 @@ def test_fakes_in_both_periods_move_a_change_as_far_as_its_radius_says(name):
     moved = []
     for counts in pair:
         fakes = int(tally.reports(counts)) // 99
-        alone = estimate([(spec, counts)], [ITEM]).share[0]
+        alone = estimate_shares([(spec, counts)], [ITEM]).share[0]
         shares = [
-            estimate([(spec, counts + tally.count(each * fakes))], [ITEM]).share[0]
+            estimate_shares([(spec, counts + tally.count(each * fakes))], [ITEM]).share[0]
             for each in candidates
         ]
         moved.append((max(shares) - alone, alone - min(shares)))

@@ -10,7 +10,7 @@ import pytest
 
 from deniable.randomizers import randomizer_for
 from deniable_aggregator.estimation.covariance import pair_support
-from deniable_aggregator.estimation.shares import estimate
+from deniable_aggregator.estimation.shares import estimate_shares
 from deniable_aggregator.tallies import tally_for
 from tests.one_metric import MEMOIZED, spec_of
 from tests.privacy.conformance import secret_of, seeded
@@ -45,9 +45,9 @@ def outcomes(request):
         randomizer, tally = randomizer_for(again, randomness), tally_for(again)
         payload = b"".join(map(randomizer.report, encoded, secrets))
         counts = [(again, tally.count(payload))]
-        found = estimate(counts, names)
+        found = estimate_shares(counts, names)
         covered.append((found.low <= truth) & (truth <= found.high))
-        added = estimate(counts, add=["i1", "i2"]).sum
+        added = estimate_shares(counts, add=["i1", "i2"]).sum
         sums.append((added.share - truth[1] - truth[2]) / added.standard_error)
     return np.array(covered), np.array(sums)
 

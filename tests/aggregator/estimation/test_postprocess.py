@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import optimize
 
-from deniable_aggregator.estimation.options import Options
+from deniable_aggregator.estimation.options import EstimateOptions
 from deniable_aggregator.estimation.postprocess import POSTPROCESS
-from deniable_aggregator.estimation.shares import estimate
+from deniable_aggregator.estimation.shares import estimate_shares
 from deniable_aggregator.statistics.consistency import base_cut, ibu, norm_sub, power
 from deniable_shared.errors import ParameterError
 from tests.aggregator.simulated import drawn, holders, spec_of
@@ -138,10 +138,10 @@ def errors():
     sums = {}
     for _ in range(12):
         counts = drawn(spec, held, generator)
-        raw = estimate([(spec, counts)], None, Options(postprocess="none")).share
+        raw = estimate_shares([(spec, counts)], None, EstimateOptions(postprocess="none")).share
         kept = {"raw": raw, "clipped and rescaled": np.maximum(raw, 0) / np.maximum(raw, 0).sum()}
         for method in POSTPROCESS[1:]:
-            answer = estimate([(spec, counts)], None, Options(postprocess=method))
+            answer = estimate_shares([(spec, counts)], None, EstimateOptions(postprocess=method))
             assert (answer.share == raw).all()  # never replaced
             kept[method] = answer.processed.share
         for method, share in kept.items():
@@ -174,7 +174,7 @@ def test_clipping_and_rescaling_is_worse_than_raw_and_not_offered(errors):
     assert top > 50
     spec = spec_of("grr", 3, 1)
     with pytest.raises(ParameterError, match="postprocess must be one of none, norm-sub"):
-        estimate([(spec, np.array([5, 5, 5]))], None, Options(postprocess="clip"))
+        estimate_shares([(spec, np.array([5, 5, 5]))], None, EstimateOptions(postprocess="clip"))
 
 
 def test_raw_estimates_stay_unbiased_where_clipping_and_rescaling_is_not():
@@ -185,7 +185,7 @@ def test_raw_estimates_stay_unbiased_where_clipping_and_rescaling_is_not():
     generator = np.random.default_rng(8)
     raw, rescaled = [], []
     for _ in range(400):
-        share = estimate([(spec, drawn(spec, held, generator))]).share
+        share = estimate_shares([(spec, drawn(spec, held, generator))]).share
         raw.append(share[0])
         rescaled.append(max(share[0], 0) / np.maximum(share, 0).sum())
     error = np.std(raw) / np.sqrt(len(raw))
@@ -196,27 +196,27 @@ def test_raw_estimates_stay_unbiased_where_clipping_and_rescaling_is_not():
 def test_what_is_added_is_labelled_and_stands_beside_the_raw_numbers():
     spec = spec_of("oue", 6, 1)
     counts = drawn(spec, holders(500, 6, 1.0), np.random.default_rng(9))
-    answer = estimate([(spec, counts)]).as_dict()
+    answer = estimate_shares([(spec, counts)]).as_dict()
     assert answer["postprocess"]["method"] == "norm-sub"
     assert sum(row["processed"] for row in answer["estimates"]) == pytest.approx(1)
     assert (
         "quasi-likelihood"
-        in estimate([(spec, counts)], None, Options(postprocess="ibu")).as_dict()["postprocess"][
-            "meaning"
-        ]
+        in estimate_shares([(spec, counts)], None, EstimateOptions(postprocess="ibu")).as_dict()[
+            "postprocess"
+        ]["meaning"]
     )
-    for options in (Options(postprocess="none"), Options(top=3)):
-        plain = estimate([(spec, counts)], None, options).as_dict()
+    for options in (EstimateOptions(postprocess="none"), EstimateOptions(top=3)):
+        plain = estimate_shares([(spec, counts)], None, options).as_dict()
         assert "postprocess" not in plain
         assert "processed" not in plain["estimates"][0]
-    assert "postprocess" not in estimate([(spec, counts)], ["i0"]).as_dict()
+    assert "postprocess" not in estimate_shares([(spec, counts)], ["i0"]).as_dict()
 
 
 def test_what_is_shown_is_post_processed_within_the_whole_domain():
     spec = spec_of("oue", 6, 1)
     counts = drawn(spec, holders(500, 6, 1.0), np.random.default_rng(10))
-    whole = estimate([(spec, counts)], None, Options(postprocess="norm-sub"))
-    one = estimate([(spec, counts)], ["i2"], Options(postprocess="norm-sub"))
+    whole = estimate_shares([(spec, counts)], None, EstimateOptions(postprocess="norm-sub"))
+    one = estimate_shares([(spec, counts)], ["i2"], EstimateOptions(postprocess="norm-sub"))
     assert one.processed.share[0] == whole.processed.share[2]
 
 
@@ -229,15 +229,19 @@ def test_candidates_keep_the_sum_of_their_raw_estimates():
     support = spec.mechanism.inner.support
     counts[:, 1:] = generator.binomial(400, support.q + (support.p - support.q) / 64, (64, 64))
     items = [f"word {index}" for index in range(30)]
-    answer = estimate([(spec, counts.ravel())], items, Options(postprocess="norm-sub"))
+    answer = estimate_shares(
+        [(spec, counts.ravel())], items, EstimateOptions(postprocess="norm-sub")
+    )
     kept = answer.processed.share
     assert (kept >= 0).all()
     assert kept.sum() == pytest.approx(min(max(answer.share.sum(), 0), 1))
     with pytest.raises(ParameterError, match="ibu needs the counts of one domain"):
-        estimate([(spec, counts.ravel())], items, Options(postprocess="ibu"))
+        estimate_shares([(spec, counts.ravel())], items, EstimateOptions(postprocess="ibu"))
 
 
 def test_without_a_supporter_of_any_item_all_are_equally_likely():
     spec = spec_of("oue", 4, 8)
-    answer = estimate([(spec, np.array([1, 0, 0, 0, 0]))], None, Options(postprocess="ibu"))
+    answer = estimate_shares(
+        [(spec, np.array([1, 0, 0, 0, 0]))], None, EstimateOptions(postprocess="ibu")
+    )
     assert answer.processed.share.tolist() == [0.25] * 4

@@ -8,8 +8,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from deniable_aggregator.estimation.options import Options
-from deniable_aggregator.estimation.segments import sizes, within
+from deniable_aggregator.estimation.options import EstimateOptions
+from deniable_aggregator.estimation.segments import estimate_segment_sizes, estimate_within_segment
 from deniable_aggregator.tallies import tally_for
 from deniable_shared import registry, wire
 from deniable_shared.errors import ParameterError
@@ -48,13 +48,13 @@ def spec_of(name="grr", epsilon=2):
 
 def covered(spec, about, interval="item"):
     """Whether the intervals of the values within y cover, and scores of the shares."""
-    generator, options = np.random.default_rng(3), Options(about=about, interval=interval)
+    generator, options = np.random.default_rng(3), EstimateOptions(about=about, interval=interval)
     hits, scores = [], []
     for _ in range(REPETITIONS):
         held = np.rint(HELD * REPORTS).astype(np.int64)
         if about == "population":
             held = generator.multinomial(REPORTS, HELD)
-        found = within([(spec, drawn(spec, held, generator))], "y", options, {})
+        found = estimate_within_segment([(spec, drawn(spec, held, generator))], "y", options, {})
         hits.append((found.low <= WITHIN_Y) & (found.high >= WITHIN_Y))
         scores.append((found.share - WITHIN_Y) / found.standard_error)
     return np.array(hits), np.array(scores)
@@ -79,7 +79,9 @@ def test_without_the_covariance_the_error_would_be_far_off():
     """Nearly all of y holds one value: numerator and denominator move together."""
     spec, generator = spec_of("grr", 2), np.random.default_rng(5)
     held = np.array([3_000, 0, 0, 2_900, 50, 50])
-    found = within([(spec, drawn(spec, held, generator))], "y", Options(), {})
+    found = estimate_within_segment(
+        [(spec, drawn(spec, held, generator))], "y", EstimateOptions(), {}
+    )
     shares = held[3] / held.sum()
     noise = float(spec.mechanism.variance(shares, int(held.sum())))
     independent = np.sqrt(noise * (1 + 1)) / shares
@@ -89,7 +91,7 @@ def test_without_the_covariance_the_error_would_be_far_off():
 def test_sizes_are_those_of_the_segments():
     spec, generator = spec_of(), np.random.default_rng(7)
     counts = drawn(spec, np.rint(HELD * REPORTS).astype(np.int64), generator)
-    found = sizes([(spec, counts)], "devices", 0.95, {})
+    found = estimate_segment_sizes([(spec, counts)], "devices", 0.95, {})
     assert [(row["name"], row["value"]) for row in found] == [("channel", "x"), ("channel", "y")]
     assert sum(row["share"] for row in found) == pytest.approx(1.0, abs=1e-6)
     assert all(
@@ -103,29 +105,29 @@ def test_two_specs_are_combined_and_others_are_left_out():
     more = segmented("a b c d", "x y", ORACLES["grr"].for_epsilon(8, Fraction(2)))
     held = np.rint(HELD * REPORTS).astype(np.int64)
     tallies = [(spec, drawn(spec, held, generator)) for spec in (one, other)]
-    both = within(tallies, "y", Options(), {})
-    single = within(tallies[:1], "y", Options(), {})
+    both = estimate_within_segment(tallies, "y", EstimateOptions(), {})
+    single = estimate_within_segment(tallies[:1], "y", EstimateOptions(), {})
     assert both.reports == 2 * single.reports
     assert (both.standard_error < single.standard_error).all()
     wider = np.concatenate([held[:3], [0], held[3:], [0]])
     mixed = [*tallies, (more, drawn(more, wider, generator))]
-    assert within(mixed, "y", Options(), {}).left_out == REPORTS
+    assert estimate_within_segment(mixed, "y", EstimateOptions(), {}).left_out == REPORTS
 
 
 def test_a_segment_that_may_be_empty_is_not_divided_by():
     spec = spec_of()
     counts = drawn(spec, np.array([3_000, 3_000, 0, 0, 0, 0]), np.random.default_rng(11))
     with pytest.raises(ParameterError, match="channel=y is not"):
-        within([(spec, counts)], "y", Options(), {})
+        estimate_within_segment([(spec, counts)], "y", EstimateOptions(), {})
     with pytest.raises(ParameterError, match="segment must be one of x, y, got 'z'"):
-        within([(spec, counts)], "z", Options(), {})
+        estimate_within_segment([(spec, counts)], "z", EstimateOptions(), {})
     plain = spec_of_category("grr", 6, 2)
     with pytest.raises(ParameterError, match="segment must be left out, as the metric has none"):
-        within([(plain, counts)], "x", Options(), {})
+        estimate_within_segment([(plain, counts)], "x", EstimateOptions(), {})
     with pytest.raises(ParameterError, match="top must be left out within a segment, got 3"):
-        within([(spec, counts)], "x", Options(top=3), {})
+        estimate_within_segment([(spec, counts)], "x", EstimateOptions(top=3), {})
     with pytest.raises(ParameterError, match="interval must be item or simultaneous within"):
-        within([(spec, counts)], "x", Options(interval="selected"), {})
+        estimate_within_segment([(spec, counts)], "x", EstimateOptions(interval="selected"), {})
 
 
 @pytest.mark.parametrize("about", ["devices", "population"])
@@ -137,7 +139,9 @@ def test_an_interval_within_a_small_segment_has_the_estimate_in_it(about):
     for _ in range(200):
         with contextlib.suppress(ParameterError):
             counts = drawn(spec, held, generator)
-            answers.append(within([(spec, counts)], "y", Options(about=about), {}))
+            answers.append(
+                estimate_within_segment([(spec, counts)], "y", EstimateOptions(about=about), {})
+            )
     assert len(answers) > 50
     assert all((a.low <= a.share).all() and (a.share <= a.high).all() for a in answers)
 
@@ -146,7 +150,7 @@ def test_errors_that_cannot_be_known_are_not_made_up():
     spec = spec_of("rhr", 1)
     counts = np.full(tally_for(spec).cells, 1_000)
     with pytest.raises(ParameterError, match="whose covariances are known"):
-        within([(spec, counts)], "x", Options(), {})
+        estimate_within_segment([(spec, counts)], "x", EstimateOptions(), {})
 
 
 @pytest.fixture

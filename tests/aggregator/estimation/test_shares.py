@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from deniable.randomizers import randomizer_for
-from deniable_aggregator.estimation.options import Options
-from deniable_aggregator.estimation.shares import estimate
+from deniable_aggregator.estimation.options import EstimateOptions
+from deniable_aggregator.estimation.shares import estimate_shares
 from deniable_aggregator.tallies import tally_for
 from deniable_shared.errors import ParameterError
 from deniable_shared.mechanisms import GeneralizedRandomizedResponse, Rappor
@@ -37,7 +37,9 @@ def test_intervals_have_the_level_they_state():
     truth = np.array([0.6, 0.3, 0.1])
     covered = []
     for repetition in range(800):
-        result = estimate([counted(grr("2"), values, f"r{repetition}")], None, Options(level=0.8))
+        result = estimate_shares(
+            [counted(grr("2"), values, f"r{repetition}")], None, EstimateOptions(level=0.8)
+        )
         covered.append((result.low <= truth) & (truth <= result.high))
     assert 0.77 < np.mean(covered) < 0.83
 
@@ -46,8 +48,8 @@ def test_two_specs_are_combined_by_inverse_variance_and_never_added():
     specs = weak, strong = grr("0.5"), grr("3")
     values = ["red"] * 3_000 + ["green"] * 1_000
     tallies = [counted(weak, values), counted(strong, values)]
-    alone = [estimate([tally]) for tally in tallies]
-    both = estimate(tallies)
+    alone = [estimate_shares([tally]) for tally in tallies]
+    both = estimate_shares(tallies)
     weights = np.array([1 / spec.mechanism.variance(0, 4_000) for spec in specs])
     weights /= weights.sum()
     assert np.allclose(both.share, weights @ [single.share for single in alone])
@@ -61,27 +63,27 @@ def test_two_specs_are_combined_by_inverse_variance_and_never_added():
 def test_an_item_that_only_one_spec_knows_is_estimated_from_that_one():
     old, new = grr("2"), grr("2", "red green blue violet")
     tallies = [counted(old, ["red"] * 500), counted(new, ["violet"] * 500)]
-    both = estimate(tallies)
+    both = estimate_shares(tallies)
     assert both.items == ("red", "green", "blue", "violet")
-    assert both.share[3] == estimate(tallies[1:]).share[3]
+    assert both.share[3] == estimate_shares(tallies[1:]).share[3]
 
 
 def test_raw_estimates_are_not_clipped():
-    result = estimate([counted(grr("0.1"), ["red"] * 200)])
+    result = estimate_shares([counted(grr("0.1"), ["red"] * 200)])
     assert result.share.min() < 0 or result.share.max() > 1
     assert result.share.sum() == pytest.approx(1)
 
 
 def test_the_top_items_come_largest_first():
     values = ["blue"] * 900 + ["green"] * 100
-    result = estimate([counted(grr("4"), values)], None, Options(top=2))
+    result = estimate_shares([counted(grr("4"), values)], None, EstimateOptions(top=2))
     assert result.items == ("blue", "green")
     assert result.share[0] > result.share[1]
     assert len(result.low) == len(result.detected) == 2
 
 
 def test_json_says_what_the_numbers_mean():
-    data = estimate([counted(grr("1"), ["red"] * 50)]).as_dict()
+    data = estimate_shares([counted(grr("1"), ["red"] * 50)]).as_dict()
     assert json.loads(json.dumps(data)) == data
     assert data["interval"]["level"] == 0.95
     assert "by itself" in data["interval"]["meaning"]
@@ -95,14 +97,14 @@ def test_json_says_what_the_numbers_mean():
 def test_what_cannot_be_answered_is_refused_with_the_reason():
     spec, counts = counted(grr("1"), ["red"])
     with pytest.raises(ParameterError, match="reports must be at least 1, got 0"):
-        estimate([(spec, counts * 0)])
+        estimate_shares([(spec, counts * 0)])
     with pytest.raises(ParameterError, match="candidates must be items of choice"):
-        estimate([(spec, counts)], ["purple"])
+        estimate_shares([(spec, counts)], ["purple"])
     with pytest.raises(ParameterError, match="candidates must be all different"):
-        estimate([(spec, counts)], ["red", "red"])
+        estimate_shares([(spec, counts)], ["red", "red"])
     text = string(sketch("sue", 2, rows=4, buckets=8))
     with pytest.raises(ParameterError, match="candidates must be given for the strings of text"):
-        estimate([counted(text, ["ant"])])
+        estimate_shares([counted(text, ["ant"])])
 
 
 def rappor_spec(**shape):
@@ -117,7 +119,7 @@ def test_unlisted_values_do_not_turn_absent_candidates_into_discoveries():
     for repetition in range(20):
         values = ["listed"] * 1_000 + [f"unlisted {index}" for index in range(1_000)]
         tally = counted(replace(spec, name=f"text{repetition}"), values, f"i{repetition}")
-        result = estimate([tally], ["listed", *absent])
+        result = estimate_shares([tally], ["listed", *absent])
         assert result.detected[0]
         discoveries += result.detected[1:].sum()
         scores.append(result.share[1:] / result.standard_error[1:])
@@ -128,7 +130,7 @@ def test_unlisted_values_do_not_turn_absent_candidates_into_discoveries():
 def test_more_candidates_than_a_rappor_can_tell_apart_are_refused():
     spec = rappor_spec(bits=8, hashes=1, cohorts=2)
     with pytest.raises(ParameterError, match="candidates must be at most 10 for this RAPPOR"):
-        estimate([counted(spec, ["ant"] * 50)], [f"item {index}" for index in range(11)])
+        estimate_shares([counted(spec, ["ant"] * 50)], [f"item {index}" for index in range(11)])
 
 
 def test_the_error_bar_of_a_small_sketch_contains_its_family_bias():
@@ -138,7 +140,7 @@ def test_the_error_bar_of_a_small_sketch_contains_its_family_bias():
     scores = []
     for repetition in range(400):
         tally = counted(replace(spec, name=f"text{repetition}"), values, "family")
-        result = estimate([tally], ["absent"])
+        result = estimate_shares([tally], ["absent"])
         scores.append(result.share[0] / result.standard_error[0])
         noise = spec.mechanism.variance(0.0, 2_000)
         assert result.standard_error[0] ** 2 > 3 * noise

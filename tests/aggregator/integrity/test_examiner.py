@@ -200,7 +200,7 @@ def test_the_oldest_days_are_left_out_where_the_work_would_be_too_much(fleet):
     service.running.inbox_fold.fold(seconds=60)
     (entry,) = [
         each
-        for each in service.running.receiver._catalogue.of("flightdeck")
+        for each in service.running.receiver._catalogue.for_application("flightdeck")
         if each.spec.name == "screen"
     ]
     examiner = Examiner(service.store)

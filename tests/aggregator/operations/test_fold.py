@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from deniable_aggregator import Store
-from deniable_aggregator.catalog import Catalogue
+from deniable_aggregator.catalog import MetricCatalog
 from deniable_aggregator.operations import fold
 from deniable_aggregator.store import StoreUnavailableError, TallyKey, TallyTotal
 from deniable_shared import registry, wire
@@ -25,7 +25,7 @@ KEY = "cafe"
 def opened(target):
     with contextlib.closing(Store(target)) as store:
         store.metrics.register(registry.parse(REGISTRY).metrics.values(), TODAY)
-        yield store, fold.InboxFold(store, Catalogue(store))
+        yield store, fold.InboxFold(store, MetricCatalog(store))
 
 
 def send(store, payload, epoch=TODAY):
@@ -118,7 +118,7 @@ def test_rows_of_an_unregistered_metric_are_set_aside(service):
 
 def test_a_metric_that_another_server_registered_a_moment_ago_is_counted(target):
     with contextlib.closing(Store(target)) as store:
-        catalogue = Catalogue(store, monotonic=lambda: 0.0)
+        catalogue = MetricCatalog(store, monotonic=lambda: 0.0)
         store.metrics.register(registry.parse(REGISTRY).metrics.values(), TODAY)
         send(store, b"\x02")
         fold.InboxFold(store, catalogue).fold(seconds=60)

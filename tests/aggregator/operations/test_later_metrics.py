@@ -7,7 +7,7 @@ import contextlib
 import pytest
 
 from deniable_aggregator import Store
-from deniable_aggregator.catalog import Catalogue
+from deniable_aggregator.catalog import MetricCatalog
 from deniable_aggregator.operations.fold import InboxFold
 from tests.aggregator.service import SPECS, problem, serving, upload
 from tests.aggregator.stored import THEME, append, counted, decoded, execute, register, rows
@@ -61,7 +61,7 @@ def test_its_rows_stay_for_the_server_that_can_count_them(service, monkeypatch):
 
 def test_a_metric_that_is_registered_by_a_later_server_while_this_one_counts_is_left(target):
     with contextlib.closing(Store(target)) as store:
-        folder = InboxFold(store, Catalogue(store, monotonic=lambda: 0.0))
+        folder = InboxFold(store, MetricCatalog(store, monotonic=lambda: 0.0))
         register(store)
         replace_spec(store, LATE, "{}")
         append(store, [decoded(b"\x01", metric="late"), decoded(b"\x02")])
@@ -75,6 +75,6 @@ def test_what_cannot_be_read_is_told_once(service, caplog):
     for _ in range(3):
         service.ask("/v1/metrics")
     with contextlib.closing(Store(service.target)) as again:
-        catalogue = Catalogue(again)
-        catalogue.read()
+        catalogue = MetricCatalog(again)
+        catalogue.reload()
     assert caplog.text.count("metric late of flightdeck: registered by a later version") == 1

@@ -13,8 +13,8 @@ from deniable.randomizers import randomizer_for
 from deniable_aggregator.estimation.covariance import pair_support, permanent_pair_support
 from deniable_aggregator.estimation.distributions import estimate_distribution
 from deniable_aggregator.estimation.means import estimate_mean
-from deniable_aggregator.estimation.options import Options
-from deniable_aggregator.estimation.shares import estimate
+from deniable_aggregator.estimation.options import EstimateOptions
+from deniable_aggregator.estimation.shares import estimate_shares
 from deniable_aggregator.statistics.repeated_reports import (
     permanent_support,
     repeats_of,
@@ -83,7 +83,8 @@ def test_intervals_over_six_periods_of_the_same_devices_cover(memoised):
     RAPPOR's: the residuals of its regression show the permanent noise.
     """
     found = [
-        (estimate([(s, c)], ITEMS, periods=p), estimate([(s, c)], ITEMS)) for s, c, p in memoised
+        (estimate_shares([(s, c)], ITEMS, periods=p), estimate_shares([(s, c)], ITEMS))
+        for s, c, p in memoised
     ]
     assert np.mean([covers(mended) for mended, _ in found]) > 0.92
     if memoised[0][0].mechanism.name != "rappor":
@@ -93,7 +94,8 @@ def test_intervals_over_six_periods_of_the_same_devices_cover(memoised):
 def test_the_stated_error_is_that_of_the_worst_case_which_this_is(memoised):
     """The mean squared error over the stated variance, of 600 values: standard error about 0.08."""
     found = [
-        estimate([(spec, counts)], ITEMS, periods=periods) for spec, counts, periods in memoised
+        estimate_shares([(spec, counts)], ITEMS, periods=periods)
+        for spec, counts, periods in memoised
     ]
     ratio = np.mean([np.mean(((a.share - TRUTH) / a.standard_error) ** 2) for a in found])
     assert 0.7 < ratio < 1.3
@@ -101,10 +103,10 @@ def test_the_stated_error_is_that_of_the_worst_case_which_this_is(memoised):
 
 def test_an_item_that_nobody_holds_is_seldom_detected(memoised):
     """150 one-sided tests at 5%, the standard error is 1.8%; naive ones find it far more often."""
-    options = Options(correction="bonferroni")
+    options = EstimateOptions(correction="bonferroni")
     found = [
         [
-            bool(estimate([(s, c)], ITEMS[3:], options, periods=p).detected[0])
+            bool(estimate_shares([(s, c)], ITEMS[3:], options, periods=p).detected[0])
             for p in (periods, None)
         ]
         for s, c, periods in memoised
@@ -120,7 +122,7 @@ def test_a_sum_has_the_error_of_permanent_answers_too(memoised):
         pytest.skip("a regression's covariances are tested by its shares")
     scores = []
     for spec, counts, periods in memoised:
-        total = estimate([(spec, counts)], add=ITEMS[1:3], periods=periods).sum
+        total = estimate_shares([(spec, counts)], add=ITEMS[1:3], periods=periods).sum
         scores.append((total.share - TRUTH[1] - TRUTH[2]) / total.standard_error)
     assert 0.65 < np.mean(np.square(scores)) < 1.4  # 150 of them: three standard errors of 0.115
 
@@ -129,9 +131,9 @@ def test_one_period_changes_nothing():
     spec = spec_of("oue", 10, 2)
     counts = tally_for(spec).count(b"\x80\x00" * 50 + b"\x01\x40" * 150)
     for about in ("devices", "population"):
-        plain = estimate([(spec, counts)], options=Options(about=about))
-        same = estimate(
-            [(spec, counts)], options=Options(about=about), periods={spec.digest: {7: 200}}
+        plain = estimate_shares([(spec, counts)], options=EstimateOptions(about=about))
+        same = estimate_shares(
+            [(spec, counts)], options=EstimateOptions(about=about), periods={spec.digest: {7: 200}}
         )
         assert (plain.standard_error == same.standard_error).all()
         assert (plain.low == same.low).all()
@@ -143,10 +145,12 @@ def test_fresh_noise_of_these_devices_averages_out_and_their_sampling_does_not()
     counts = np.array([3_000, 2_000, 1_000])
     periods = {spec.digest: dict.fromkeys(range(30), 200)}
     for about, factor in (("devices", 1.0), ("population", 30.0)):
-        options = Options(about=about)
-        plain = estimate([(spec, counts)], options=options).standard_error ** 2
-        again = estimate([(spec, counts)], options=options, periods=periods).standard_error ** 2
-        noise = estimate([(spec, counts)]).standard_error ** 2
+        options = EstimateOptions(about=about)
+        plain = estimate_shares([(spec, counts)], options=options).standard_error ** 2
+        again = (
+            estimate_shares([(spec, counts)], options=options, periods=periods).standard_error ** 2
+        )
+        noise = estimate_shares([(spec, counts)]).standard_error ** 2
         assert np.allclose(again - noise, factor * (plain - noise))
 
 
@@ -162,7 +166,9 @@ def test_the_population_is_covered_where_the_same_devices_report_every_day():
         held = generator.multinomial(devices, truth)
         counts = generator.multinomial(held * days, channel).sum(axis=0)
         for found, within in ((hits, periods), (naive, None)):
-            answer = estimate([(spec, counts)], options=Options(about="population"), periods=within)
+            answer = estimate_shares(
+                [(spec, counts)], options=EstimateOptions(about="population"), periods=within
+            )
             found.append((answer.low <= truth) & (truth <= answer.high))
     assert np.mean(hits) == pytest.approx(0.95, abs=0.025)
     assert np.mean(naive) < 0.65
@@ -171,15 +177,15 @@ def test_the_population_is_covered_where_the_same_devices_report_every_day():
 def test_two_specs_that_the_same_devices_used_one_after_the_other_are_no_larger_sample():
     one, other = spec_of("grr", 3, 6), spec_of("grr", 3, 7)
     counts = np.array([300, 200, 100])
-    options = Options(about="population")
+    options = EstimateOptions(about="population")
     apart = {one.digest: {1: 600}, other.digest: {2: 600}}
     at_once = {one.digest: {1: 600}, other.digest: {1: 600}}
     tallies = [(one, counts), (other, counts)]
     single, both, disjoint = (
-        estimate(*asked, options=options, periods=periods).standard_error[0]
+        estimate_shares(*asked, options=options, periods=periods).standard_error[0]
         for asked, periods in (([[tallies[0]]], {}), ([tallies], apart), ([tallies], at_once))
     )
-    assert disjoint == pytest.approx(estimate(tallies, options=options).standard_error[0])
+    assert disjoint == pytest.approx(estimate_shares(tallies, options=options).standard_error[0])
     assert disjoint < 0.8 * single
     assert both == pytest.approx(single, rel=0.02)
 

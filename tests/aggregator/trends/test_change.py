@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from deniable_aggregator.estimation.inputs import Gathered
+from deniable_aggregator.estimation.inputs import CollectedTallies
 from deniable_aggregator.trends.change import change
-from deniable_aggregator.trends.comparison import adjusted
-from deniable_aggregator.trends.series import Span
+from deniable_aggregator.trends.comparison import adjust_p_values
+from deniable_aggregator.trends.series import DayRange
 from deniable_shared.errors import ParameterError
 from deniable_shared.exact_bounds import SCALE
 from deniable_shared.mechanisms import MemoizedOneBitMean, MemoizedRandomizedResponse, OneBitMean
@@ -38,7 +38,7 @@ def answered(values, own, generator):
 
 def gathered(spec, counts, first_day, days=DAYS):
     daily = int(counts.sum()) // days
-    return Gathered(
+    return CollectedTallies(
         [(spec, counts)], {spec.digest: {first_day + day: daily for day in range(days)}}
     )
 
@@ -244,7 +244,7 @@ def test_intervals_and_tests_of_changed_sums_err_as_often_as_they_say(name):
                 ones = generator.binomial(held, support.p)
                 ones += generator.binomial(1_000 - held, support.q)
                 counts = np.array([1_000, *ones])
-            pair.append(Gathered([(spec, counts)], {spec.digest: {period: 1_000}}))
+            pair.append(CollectedTallies([(spec, counts)], {spec.digest: {period: 1_000}}))
         found = change(*pair, add=["i1", "i3", "i4"]).sum
         rejected.append(found["p_value"] < 0.05)
         off = found["change"]
@@ -256,14 +256,14 @@ def test_intervals_and_tests_of_changed_sums_err_as_often_as_they_say(name):
 
 def test_corrections_are_those_of_benjamini_hochberg_and_bonferroni():
     p_values = np.array([0.01, 0.04, 0.03, 0.5])
-    assert adjusted(p_values, "bonferroni") == pytest.approx([0.04, 0.16, 0.12, 1.0])
-    assert adjusted(p_values, "bh") == pytest.approx(stats.false_discovery_control(p_values))
+    assert adjust_p_values(p_values, "bonferroni") == pytest.approx([0.04, 0.16, 0.12, 1.0])
+    assert adjust_p_values(p_values, "bh") == pytest.approx(stats.false_discovery_control(p_values))
 
 
 def test_an_answer_says_what_it_is_about():
     before, after = (
-        Span(date(2026, 1, 1), date(2026, 1, 3)),
-        Span(date(2026, 1, 11), date(2026, 1, 13)),
+        DayRange(date(2026, 1, 1), date(2026, 1, 3)),
+        DayRange(date(2026, 1, 11), date(2026, 1, 13)),
     )
     data = next(unchanged(MEMOISED, "devices", True, 9)).as_dict(before, after)
     assert data["before"]["since"] == "2026-01-01"
@@ -277,7 +277,7 @@ def test_what_cannot_be_compared_is_refused():
     counts = np.array([5, 5, 5, 5])
     some = gathered(FRESH, counts, 0, 1)
     with pytest.raises(ParameterError, match="at least 1 in both"):
-        change(some, Gathered([], {}))
+        change(some, CollectedTallies([], {}))
     with pytest.raises(ParameterError, match="items of"):
         change(some, gathered(FRESH, counts, 1, 1), ["nothing"])
     mean = specs.number(OneBitMean.for_epsilon(Fraction(1)))

@@ -60,7 +60,7 @@ def close_table(*columns: Column | str, **options: Any) -> Table:
     return Table(*columns, title_justify="left", **{**style, **options})
 
 
-def beside(width: int, *texts: str) -> list[str]:
+def columns_or_lines(width: int, *texts: str) -> list[str]:
     """What stands in columns beside each other, or, in a narrow table, in lines of one column.
 
     Args:
@@ -77,7 +77,7 @@ def print_table(table: Table) -> None:
     console.print(table)
 
 
-def charts(module: str = "estimates") -> Any:
+def import_charts(module: str = "estimates") -> Any:
     """A module of `deniable_aggregator.charts`.
 
     Args:

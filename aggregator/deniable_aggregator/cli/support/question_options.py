@@ -59,7 +59,7 @@ sum_option = click.option(
 )
 
 
-def added_up(added: Sequence[str]) -> dict[str, list[str]]:
+def sum_items(added: Sequence[str]) -> dict[str, list[str]]:
     """The items of ``--sum``, as a part of a question; nothing where it is not given."""
     return {"sum": [item for listed in added for item in listed.split(",")]} if added else {}
 
@@ -128,7 +128,7 @@ def ask(
     )
 
 
-def ask_about(
+def query_items(
     server: str,
     token: str,
     path: str,
