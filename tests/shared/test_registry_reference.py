@@ -118,8 +118,9 @@ def test_the_mechanisms_of_each_type_are_those_that_it_may_name():
 
 def test_the_options_of_a_mechanism_are_those_that_are_read_for_it(read):
     documented = {
-        (option.strip("`"), kind, must): frozenset(NAMES) if of == "every mechanism" else names(of)
-        for option, kinds, of, must, _ in table("Mechanisms")[len(TYPES) + 1 :]
+        (option, kind, must): frozenset(NAMES) if of == "every mechanism" else names(of)
+        for options, kinds, of, must, _ in table("Mechanisms")[len(TYPES) + 1 :]
+        for option in names(options)
         for kind in (TYPES if kinds == "all" else names(kinds))
     }
     accepted = defaultdict(set)
