@@ -147,7 +147,7 @@ def test_an_import_that_fails_leaves_the_new_store_empty(
         raise OSError(28, "No space left on device", "disk")
 
     with monkeypatch.context() as patch:
-        patch.setattr("deniable_aggregator.store.maintenance.transfer._compare", fail)
+        patch.setattr("deniable_aggregator.store.maintenance.transfer._require_equal", fail)
         assert "No space left" in refused("import", "--store", new, file)
     with contextlib.closing(Store(new)) as store:
         assert {table: rows(store, f"SELECT count(*) FROM {table}") for table in TABLES} == {
@@ -160,7 +160,7 @@ def test_an_export_that_fails_leaves_no_file(filled, tmp_path, monkeypatch):
     def fail(*_):
         raise OSError(28, "No space left on device", "disk")
 
-    monkeypatch.setattr("deniable_aggregator.store.maintenance.transfer._compare", fail)
+    monkeypatch.setattr("deniable_aggregator.store.maintenance.transfer._require_equal", fail)
     folder = tmp_path / "exports"
     folder.mkdir()
     refused("export", "--store", filled[0], folder / "moved.db")
@@ -361,7 +361,7 @@ def test_a_server_that_is_not_there_is_one_line_without_the_password(tmp_path):
 def test_a_missing_pg_dump_is_named_with_what_to_install(postgresql, monkeypatch, tmp_path):
     url = postgresql.fresh_schema()
     Store(url).close()
-    monkeypatch.setattr("deniable_aggregator.store.maintenance.backup._find", lambda _: None)
+    monkeypatch.setattr("deniable_aggregator.store.maintenance.backup._find_program", lambda _: None)
     assert "postgresql-client" in refused("backup", "--store", url, tmp_path / "backup")
     assert list(tmp_path.iterdir()) == []
 
@@ -384,7 +384,7 @@ def test_what_pg_dump_is_told_shows_no_password(postgresql, tmp_path, monkeypatc
     url = postgresql.fresh_schema()
     Store(url).close()
     monkeypatch.setattr(
-        "deniable_aggregator.store.maintenance.backup._find", lambda _: str(program)
+        "deniable_aggregator.store.maintenance.backup._find_program", lambda _: str(program)
     )
     assert "pg_dump failed: status 1" in refused("backup", "--store", url, tmp_path / "backup")
     told = (tmp_path / "pg_dump.told").read_text()
