@@ -5,8 +5,6 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
-import sqlite3
-from pathlib import Path
 
 import pytest
 
@@ -23,9 +21,7 @@ from deniable_aggregator.operations.clock import GuardedClock
 from deniable_aggregator.operations.maintenance import Maintenance
 from deniable_aggregator.security.keys import create_key
 from deniable_aggregator.store import Outcome, StoreUnavailableError
-from deniable_aggregator.store.maintenance.migration import migrate
 from deniable_aggregator.store.maintenance.transfer import copy_store
-from deniable_aggregator.store.schema import REVISION
 from tests.aggregator.api.test_remote_configuration import document, put
 from tests.aggregator.service import APPLICATION, REGISTRY, SPECS, TODAY, Clock, bearer, problem
 from tests.aggregator.stored import append, custodian, decoded, execute, register, rows
@@ -307,14 +303,3 @@ def test_a_log_moves_with_its_store_and_goes_on(store, target, fresh_target):
         create_key(moved, scope="write", application="a", label="", today=TODAY)
         verdict = verify_chain(moved.audit.entries(), head)
     assert (verdict.entries, verdict.broken, verdict.kept_head_at) == (ENTRIES + 1, None, ENTRIES)
-
-
-def test_the_log_of_a_store_that_was_migrated_begins_with_that(tmp_path):
-    path = tmp_path / "store.db"
-    earlier = Path(__file__).parent / "store" / "stores" / "0001.sql"
-    with contextlib.closing(sqlite3.connect(path)) as connection:
-        connection.executescript(earlier.read_text())
-    migrate(path)
-    migrate(path)
-    with contextlib.closing(Store(path)) as store:
-        assert acts(store, "store.migrate") == [(COMMAND_LINE, {"from": "0001", "to": REVISION})]

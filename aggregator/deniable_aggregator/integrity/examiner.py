@@ -32,7 +32,7 @@ class KeyChecks(NamedTuple):
     """The checks of what one key brought.
 
     Attributes:
-        key: its id; empty for what was stored before reports were kept by key.
+        key: its id.
         reports: how many it brought.
         checks: their checks.
     """

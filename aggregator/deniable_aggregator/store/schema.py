@@ -22,7 +22,7 @@ from sqlalchemy import (
     Text,
 )
 
-REVISION: Final = "0002"
+REVISION: Final = "0001"
 """The newest revision in ``migrations/versions``; a store at another one is refused."""
 
 # Only a column declared INTEGER is SQLite's own row key; BIGINT would get a second index.
@@ -88,8 +88,7 @@ inbox: Final = Table(
     Column("id", _RowId, primary_key=True, autoincrement=False),
     Column("digest", LargeBinary(32), nullable=False),
     Column("epoch", Integer, nullable=False),
-    # The id of the write key that brought it, which many devices share; empty for what was stored
-    # at revision 0001, which did not have it.
+    # The id of the write key that the upload came with; all devices of a build share it.
     Column("key", Text, nullable=False),
     Column("payload", LargeBinary, nullable=False),
 )

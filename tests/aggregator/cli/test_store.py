@@ -361,7 +361,9 @@ def test_a_server_that_is_not_there_is_one_line_without_the_password(tmp_path):
 def test_a_missing_pg_dump_is_named_with_what_to_install(postgresql, monkeypatch, tmp_path):
     url = postgresql.fresh_schema()
     Store(url).close()
-    monkeypatch.setattr("deniable_aggregator.store.maintenance.backup._find_program", lambda _: None)
+    monkeypatch.setattr(
+        "deniable_aggregator.store.maintenance.backup._find_program", lambda _: None
+    )
     assert "postgresql-client" in refused("backup", "--store", url, tmp_path / "backup")
     assert list(tmp_path.iterdir()) == []
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from sqlalchemy import insert, inspect, select
 
@@ -11,10 +11,6 @@ from deniable_aggregator.store.schema import REVISION, metadata, revision
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
-
-FIRST_REVISION: Final = "0001"
-BEFORE_REVISIONS: Final = "schema_version"
-"""The table in which the first schema had its number."""
 
 
 def create_or_check(connection: Connection, name: str) -> None:
@@ -73,6 +69,4 @@ def revision_of(connection: Connection, name: str) -> str | None:
     if revision.name in tables:
         found = connection.execute(select(revision.c.version_num)).scalars().all()
         return ", ".join(found) or "none"
-    if BEFORE_REVISIONS in tables:
-        return FIRST_REVISION
     raise StoreRefusedError(f"{name}: is a database, but not a Deniable store. Name another one.")

@@ -91,7 +91,7 @@ class PostgresqlDatabase(Database):
         except StoreUnavailableError as error:
             self.close()
             raise StoreUnavailableError(f"{self.name}: {error}") from error
-        except StoreRefusedError:
+        except BaseException:
             self.close()
             raise
 

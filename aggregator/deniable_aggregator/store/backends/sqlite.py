@@ -86,6 +86,9 @@ class SqliteDatabase(Database):
         except StoreRefusedError:
             self._close(refused=True)
             raise
+        except BaseException:
+            self._close()
+            raise
 
     @contextmanager
     def write(self) -> Iterator[Connection]:

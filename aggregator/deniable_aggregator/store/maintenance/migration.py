@@ -1,4 +1,4 @@
-"""Bringing a store of an earlier version to this one."""
+"""Bringing a store of an earlier version to the schema of this one."""
 
 from __future__ import annotations
 
@@ -8,17 +8,12 @@ from typing import TYPE_CHECKING, NamedTuple
 from alembic import command
 from alembic.config import Config
 from alembic.script import ScriptDirectory
-from sqlalchemy import insert
 
 from deniable_aggregator.audit import AuditAction, record_from_command_line
-from deniable_aggregator.store.backends.creation import (
-    FIRST_REVISION,
-    newer_schema_error,
-    revision_of,
-)
+from deniable_aggregator.store.backends.creation import newer_schema_error, revision_of
 from deniable_aggregator.store.backends.opening import open_database, require_existing
 from deniable_aggregator.store.errors import StoreRefusedError
-from deniable_aggregator.store.schema import REVISION, revision
+from deniable_aggregator.store.schema import REVISION
 from deniable_aggregator.store.tables.audit import append
 
 if TYPE_CHECKING:
@@ -28,11 +23,11 @@ MIGRATIONS = Path(__file__).parents[1] / "migrations"
 
 
 class MigrationResult(NamedTuple):
-    """What a migration has done.
+    """The schema of a store before and after a migration.
 
     Attributes:
-        before: the revision that was found.
-        after: the revision that the store has now.
+        before: the revision that the store had.
+        after: the revision that it has now.
     """
 
     before: str
@@ -46,8 +41,8 @@ def migrate(target: str | Path) -> MigrationResult:
         target: a store that exists.
 
     Raises:
-        StoreRefusedError: if it is not a store, or one of a later version.
-        StoreUnavailableError: if it cannot be written; then nothing has changed.
+        StoreRefusedError: if the target is not a store, or a later version wrote it.
+        StoreUnavailableError: if the store cannot be written; then nothing has changed.
     """
     require_existing(target)
     found: list[str] = []
@@ -60,38 +55,37 @@ def migrate(target: str | Path) -> MigrationResult:
 
 
 def upgrade(connection: Connection, name: str) -> str:
-    """Runs the missing revisions in a transaction; returns the revision that was found.
+    """Runs the revisions that a store lacks, and records that in its audit log.
+
+    Args:
+        connection: in a transaction that nobody else can be in.
+        name: the store's name in messages.
+
+    Returns:
+        The revision that the store had.
 
     Raises:
-        StoreRefusedError: if it is not a store, or one of a later version.
+        StoreRefusedError: if the database is not a store, or a later version wrote it.
     """
     found = revision_of(connection, name)
     if found is None:
         raise StoreRefusedError(f"{name}: is empty. deniable serve --store {name} creates a store.")
-    if found not in {each.revision for each in _scripts(connection).walk_revisions()}:
+    scripts = ScriptDirectory.from_config(_alembic_config(connection))
+    if found not in {script.revision for script in scripts.walk_revisions()}:
         raise newer_schema_error(name, found)
-    if found == FIRST_REVISION:
-        revision.create(connection)
-        connection.execute(insert(revision).values(version_num=FIRST_REVISION))
     run_revisions(connection)
     if found != REVISION:
-        append(
-            connection,
-            record_from_command_line(AuditAction.STORE_MIGRATE, **{"from": found, "to": REVISION}),
-        )
+        details = {"from": found, "to": REVISION}
+        append(connection, record_from_command_line(AuditAction.STORE_MIGRATE, **details))
     return found
 
 
 def run_revisions(connection: Connection) -> None:
-    """Runs the revisions that Alembic's table does not have, all of them if there is no table."""
-    command.upgrade(_config(connection), "head")
+    """Runs the revisions that Alembic's table does not name; all of them if it has no table."""
+    command.upgrade(_alembic_config(connection), "head")
 
 
-def _scripts(connection: Connection) -> ScriptDirectory:
-    return ScriptDirectory.from_config(_config(connection))
-
-
-def _config(connection: Connection) -> Config:
+def _alembic_config(connection: Connection) -> Config:
     config = Config(attributes={"connection": connection})
     config.set_main_option("script_location", str(MIGRATIONS).replace("%", "%%"))
     config.set_main_option("path_separator", "os")

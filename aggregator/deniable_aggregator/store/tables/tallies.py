@@ -31,7 +31,7 @@ class Slice(NamedTuple):
 
     Attributes:
         epoch: the day.
-        key: the id of the write key; empty for what was stored before reports were kept by key.
+        key: the id of the write key.
         sum: what its reports amount to.
     """
 

@@ -1,7 +1,4 @@
-"""The first schema: one tally for each spec and day.
-
-Stores of it have no table of Alembic's; ``migration.py`` gives them one.
-"""
+"""The first schema."""
 
 from __future__ import annotations
 
@@ -11,11 +8,11 @@ from alembic import op
 revision = "0001"
 down_revision = None
 
+_ROW_ID = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
+
 
 def upgrade() -> None:
-    """Creates the tables."""
-    op.create_table("schema_version", sa.Column("version", sa.Integer, primary_key=True))
-    op.execute("INSERT INTO schema_version (version) VALUES (1)")
+    """Creates the tables of an empty store."""
     op.create_table(
         "metrics",
         sa.Column("digest", sa.LargeBinary(32), primary_key=True),
@@ -37,6 +34,9 @@ def upgrade() -> None:
         sa.Column("label", sa.Text, nullable=False),
         sa.Column("created", sa.Integer, nullable=False),
         sa.Column("revoked", sa.Integer),
+        sa.Column("expires", sa.Integer),
+        sa.Column("last_used", sa.Integer),
+        sa.Column("excluded", sa.Integer),
     )
     op.create_table(
         "epochs",
@@ -52,20 +52,33 @@ def upgrade() -> None:
     for name in ("inbox", "set_aside"):
         op.create_table(
             name,
-            sa.Column(
-                "id",
-                sa.BigInteger().with_variant(sa.Integer(), "sqlite"),
-                primary_key=True,
-                autoincrement=False,
-            ),
+            sa.Column("id", _ROW_ID, primary_key=True, autoincrement=False),
             sa.Column("digest", sa.LargeBinary(32), nullable=False),
             sa.Column("epoch", sa.Integer, nullable=False),
+            sa.Column("key", sa.Text, nullable=False),
             sa.Column("payload", sa.LargeBinary, nullable=False),
         )
     op.create_table(
         "tallies",
         sa.Column("digest", sa.LargeBinary(32), primary_key=True),
         sa.Column("epoch", sa.Integer, primary_key=True, autoincrement=False),
+        sa.Column("key", sa.Text, primary_key=True),
+        sa.Column("part", sa.BigInteger, primary_key=True, autoincrement=False),
         sa.Column("reports", sa.BigInteger, nullable=False),
         sa.Column("cells", sa.LargeBinary, nullable=False),
+    )
+    op.create_index("tallies_epoch", "tallies", ["epoch"])
+    op.create_table(
+        "audit",
+        sa.Column("sequence", _ROW_ID, primary_key=True, autoincrement=False),
+        sa.Column("day", sa.Integer, nullable=False),
+        sa.Column("actor", sa.Text, nullable=False),
+        sa.Column("act", sa.Text, nullable=False),
+        sa.Column("details", sa.Text, nullable=False),
+        sa.Column("hash", sa.LargeBinary(32), nullable=False),
+    )
+    op.create_table(
+        "remote",
+        sa.Column("application", sa.Text, primary_key=True),
+        sa.Column("document", sa.Text, nullable=False),
     )
