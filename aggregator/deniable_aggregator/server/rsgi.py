@@ -82,7 +82,6 @@ class RsgiApplication:
         self._writer = running.writer
         self._settings = settings
         self._started = started
-        self._limiter_waits = running.rate_limiter.is_remote
         self.bodies = MemoryBudget(settings.in_flight_bytes)
         self._questions = MemoryBudget(max(settings.in_flight_bytes, settings.max_candidates_bytes))
         self._reading = Deadlines(settings.body_seconds)
@@ -153,10 +152,7 @@ class RsgiApplication:
                 key = await self._small.run(taking.authenticate, authorization)
             whose = key.application
             length = _content_length(headers)
-            if self._limiter_waits:
-                await self._small.run(self._check_headers, key, headers, length)
-            else:
-                self._check_headers(key, headers, length)
+            self._check_headers(key, headers, length)
             if length is None or length > WHOLE_BYTES:
                 self._require_queue_room(length or 0)
             data = await body.read(
