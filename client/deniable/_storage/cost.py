@@ -1,4 +1,4 @@
-"""What the reports of a metric cost, in whole nano-nats."""
+"""The privacy cost of reports, in whole nano-nats (10^-9 of epsilon), so that sums are exact."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ if TYPE_CHECKING:
 
 
 def cost_nano_nats(epsilon: float) -> int:
-    """What a report of this epsilon costs, rounded up."""
+    """The cost of one report with this epsilon, in nano-nats, rounded up."""
     return math.ceil(Fraction(epsilon) * NANO)
 
 
 def limit_nano_nats(epsilon: float) -> int:
-    """A limit that a registry states in decimal digits, to the nearest nano-nat."""
+    """A budget that a registry states in decimal digits, to the nearest nano-nat."""
     return round(epsilon * NANO)
 
 
@@ -29,8 +29,10 @@ class Charge(NamedTuple):
         metric: the metric's name.
         every: the kind of its periods, since periods of different kinds are not comparable.
         cost: of one report, in nano-nats.
-        digest: of the spec if its mechanism memoises a bounded number of answers, or None.
-        total: what all reports of this spec can ever cost, in nano-nats; 0 without a digest.
+        digest: the digest of the spec if its mechanism memoises a bounded number of answers, else
+            None.
+        total: what all reports of this spec together can ever cost, in nano-nats; 0 without a
+            digest.
     """
 
     metric: str
@@ -41,7 +43,7 @@ class Charge(NamedTuple):
 
 
 def charge_for(spec: Spec) -> Charge:
-    """What the reports of a spec cost, rounded up."""
+    """What the reports of a spec cost, each amount rounded up."""
     cost = cost_nano_nats(spec.mechanism.epsilon)
     total = spec.mechanism.epsilon_total
     if total is None:

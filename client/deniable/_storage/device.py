@@ -1,4 +1,4 @@
-"""The private directory of one device: its secret, its ledger, its spool and the lock over them."""
+"""The storage of one device: its files, used by one thread of one process at a time."""
 
 from __future__ import annotations
 
@@ -7,22 +7,18 @@ import os
 import sqlite3
 import time
 
-from deniable._status import Dropped
 from deniable._storage import sqlite
-from deniable._storage.directory import (
-    APPLICATION,
-    BusyError,
-    StorageError,
-    claim_directory,
-    make_private,
-    overwrite,
-    write_durably,
+from deniable._storage.directory import BusyError, StorageError, claim_directory, make_private
+from deniable._storage.files import (
+    FILE_NAMES,
+    LEDGER,
+    LOCK,
+    SPOOL,
+    DeviceFiles,
+    describe_error,
 )
-from deniable._storage.ledger import Ledger, LedgerError, SecretReplacedError, sync_to_disk
+from deniable._storage.ledger import LedgerError, SecretReplacedError
 from deniable._storage.lock import DirectoryLock
-from deniable._storage.open_files import OpenFileCheck
-from deniable._storage.spool import Spool
-from deniable._storage.spool_file import delete_files
 
 TYPE_CHECKING = False
 
@@ -31,69 +27,49 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Final, TypeVar, TypeVarTuple
 
-    from deniable._status import EventLog
+    from deniable._status import Dropped, EventLog
 
     _T = TypeVar("_T")
     _Ts = TypeVarTuple("_Ts")
 
-SECRET_BYTES: Final = 32
 REOPEN_SECONDS: Final = 60.0
 """After a failure the storage is left alone this long, so that `record` stays quick."""
 
-_LOCK_WAIT_SECONDS: Final = 1.0
-_LEDGER, _SPOOL, _SECRET, _LOCK = "ledger.sqlite", "spool.sqlite", "secret", "lock"
-_ABANDONED: Final[list[object]] = []
-_FILE_NAMES: Final = (_LEDGER, _SPOOL, _SECRET, _LOCK, APPLICATION, "remote.json")
-
-
 STORAGE_ERRORS: Final = (StorageError, LedgerError, sqlite3.Error, OSError)
-"""What using a `Device` can raise."""
+"""What using a `DeviceStorage` can raise."""
+
+_LOCK_WAIT_SECONDS: Final = 1.0
+_ABANDONED: Final[list[object]] = []
+"""Files of the parent of a fork; they are referred to for ever, and so never closed."""
 
 
-class DeviceStorage:
-    """One device's storage, opened at first use.
+class DeviceStorage(DeviceFiles):
+    """The files of one device behind a lock; opened at first use.
 
-    Ledger, spool and secret are touched by what is given to `use`, and by nothing else: only one
-    thread of one process is there at a time. Any storage error there closes the files, and they are
-    opened again after `REOPEN_SECONDS`, or at once if another process has replaced the secret. Any
-    other exception closes them, too, whatever it interrupted, and the next use opens them.
-
-    A device exists as soon as it has a secret. From then on, a ledger that is missing, damaged or
-    older than what was uploaded means that the spent budget is not known: nothing can be recorded
-    until it is back. The same holds for a ledger with spent budget whose secret is missing.
+    Ledger, spool and secret are used by actions that are given to `run_locked`, and by nothing
+    else. If an action raises a storage error, the files are closed, and stay closed for
+    `REOPEN_SECONDS`, unless another process has replaced the secret: then the next use opens them.
+    Any other exception closes them too, because nobody knows what it interrupted, and the next use
+    opens them.
 
     Args:
-        directory: made with mode 0700 when first entered, not before.
-        events: where problems and dropped reports are noted.
-        application: whose it is; another one's is not used.
+        directory: see `DeviceFiles`, as are the next two.
+        events: see there.
+        application: see there.
 
     Attributes:
-        ledger: valid in `use`, as are the next two.
-        spool: see there.
-        secret: see there.
-        has_forked: returns what is to be called in the child of a fork, if not only `forked`.
+        fork_handler: returns what is to be called in the child of a fork, in place of
+            `after_fork_in_child`; or None.
     """
 
-    ledger: Ledger
-    spool: Spool
-    secret: bytes
-
     def __init__(self, directory: Path, events: EventLog, application: str) -> None:
-        self.directory = directory
-        self._events = events
-        self._application = application
+        super().__init__(directory, events, application)
         self._lock = DirectoryLock()
-        self._ready = False
-        self._file_check = OpenFileCheck(directory, _LEDGER, _SPOOL)
+        self._ready = False  # whether the files are open, and no action is at work or was cut short
         self._retry_at = 0.0
         self._last_failure = StorageError()
         self._process = os.getpid()
         self.fork_handler: Callable[[], Callable[[], None] | None] = lambda: None
-
-    @property
-    def exists(self) -> bool:
-        """Whether anything was ever stored."""
-        return (self.directory / _SECRET).exists() or (self.directory / _LEDGER).exists()
 
     def run_locked(
         self,
@@ -101,12 +77,15 @@ class DeviceStorage:
         *arguments: *_Ts,
         wait_seconds: float | None = None,
     ) -> _T:
-        """Does something with the files, while nobody else does.
+        """Calls an action that uses the files, while no other thread or process uses them.
 
         Args:
-            action: what is to be done.
-            arguments: what it is called with.
+            action: what to call.
+            arguments: what to call it with.
             wait_seconds: how long to wait for others; 0 or more, `_LOCK_WAIT_SECONDS` if None.
+
+        Returns:
+            What the action returns.
 
         Raises:
             BusyError: if others need longer.
@@ -118,119 +97,89 @@ class DeviceStorage:
         deadline = time.monotonic() + wait
         return self._lock.run_exclusively(wait, self._run, wait, deadline, action, arguments)
 
-    def detect_fork(self) -> None:
-        """Has everything that must not cross a fork dropped, if no hook of Python has done it.
-
-        A program in C may fork on its own, and a signal may end a hook before its first step. Two
-        processes with the same random bytes would give away what is noise.
-        """
-        if os.getpid() != self._process:
-            (self.fork_handler() or self.after_fork_in_child)()
-
-    def sync_ledger(self) -> None:
-        """Makes every debit survive a power failure; called before anything is uploaded.
-
-        Raises:
-            OSError: if the disk refuses; then nothing may be uploaded.
-        """
-        try:
-            sync_to_disk(self.directory / _LEDGER)
-        except OSError as error:
-            self._events.problem("storage_unavailable", describe_error(error))
-            raise
-
     def allow_retry(self) -> None:
         """Lets the next use try the storage even if it failed a moment ago."""
         self._retry_at = 0.0
 
-    def wipe(self) -> int:
-        """Deletes every report and starts with a new secret; what was spent stays spent.
-
-        Used inside `use`. Whenever this is interrupted, permanent answers may be paid for twice,
-        and never given without being paid for: the ledger forgets what was paid, on the disk,
-        before there is another secret.
-
-        Returns:
-            How many reports were pending.
-
-        Raises:
-            sqlite3.Error, OSError: if the disk refuses; then it has to be done again.
-        """
-        ledger, secret = self.directory / _LEDGER, self.directory / _SECRET
-        count = self.spool.delete_everything(Dropped.CONSENT_WITHDRAWN)
-        self.ledger.set_secret(None)
-        sync_to_disk(ledger)
-        overwrite(secret, os.urandom(SECRET_BYTES))
-        self.secret = os.urandom(SECRET_BYTES)
-        write_durably(secret, self.secret)
-        self.ledger.set_secret(self.secret)
-        return count
-
     def delete_reports(self, reason: Dropped, wait_seconds: float = _LOCK_WAIT_SECONDS) -> int:
-        """Deletes every report of a device whose files cannot be used together.
+        """Deletes every report of a device whose files cannot be opened together.
 
-        Not used inside `use`, which cannot be entered. Secret and ledger stay, and so does
-        what tells an old copy of the ledger, unless the spool is deleted as a whole because
-        nothing else can be done with it.
+        Must not be called by an action of `run_locked`. Secret and ledger stay as they are. The
+        spool's note of what the ledger had spent, by which an old copy of the ledger is recognised,
+        stays too, unless the spool is so damaged that its file has to be deleted.
 
         Args:
             reason: what the pending reports are counted as.
-            wait_seconds: see `use`.
+            wait_seconds: see `run_locked`.
 
         Returns:
             How many reports were pending, as far as they could be counted.
 
         Raises:
-            StorageError, sqlite3.Error, OSError: if that cannot be done, either.
+            StorageError, sqlite3.Error, OSError: if that cannot be done either.
         """
-        return self._run_on_closed_files(wait_seconds, self._delete_reports, reason)
+        return self._run_on_closed_files(wait_seconds, self._delete_reports_unopened, reason)
 
     def reset_unreadable(self, wait_seconds: float = _LOCK_WAIT_SECONDS) -> int:
-        """What is left of `wipe` where the files cannot be used together; used as `clear` is.
+        """Does as much of `wipe` as can be done if the files cannot be opened together.
 
-        A secret that is there is replaced. If the ledger comes back, it finds another secret than
-        it knows, of which nothing has been paid for in advance.
+        Must not be called by an action of `run_locked`. Deletes the reports and replaces the
+        secret, if there is one. If the ledger comes back, it finds another secret than the one it
+        knows, and counts nothing as paid for in advance.
 
         Args:
-            wait_seconds: see `use`.
+            wait_seconds: see `run_locked`.
 
         Returns:
-            As `clear` does.
+            How many reports were pending, as far as they could be counted.
 
         Raises:
-            StorageError, sqlite3.Error, OSError: if that cannot be done, either.
+            StorageError, sqlite3.Error, OSError: if that cannot be done either.
         """
-        return self._run_on_closed_files(wait_seconds, self._reset)
+        return self._run_on_closed_files(wait_seconds, self._reset_unopened)
 
     def close(self, wait_seconds: float = _LOCK_WAIT_SECONDS / 2) -> None:
         """Closes the files; the next use opens them again.
 
         Args:
-            wait_seconds: how long to wait for a thread that is inside, and for other processes.
+            wait_seconds: how long to wait for an action of another thread, and for other processes.
         """
         deadline = time.monotonic() + wait_seconds
         with contextlib.suppress(BusyError):
             self._lock.run_exclusively(wait_seconds, self._close_locked, deadline)
 
+    def detect_fork(self) -> None:
+        """Calls the fork handler if this process is a forked child in which it has not been called.
+
+        Python's own hooks are not enough: a program in C may fork by itself, and a signal may end a
+        hook before its first step. Two processes with the same random bytes would reveal the noise.
+        """
+        if os.getpid() != self._process:
+            (self.fork_handler() or self.after_fork_in_child)()
+
     def before_fork(self) -> None:
-        """Before a fork: closes the files and keeps every other thread out until `resume`.
+        """Closes the files, and keeps other threads out until `after_fork_in_parent`.
 
         SQLite connections must not cross a fork, not even to be closed on the other side.
         """
         if self._lock.block_for_fork(_LOCK_WAIT_SECONDS) and self._lock.file is not None:
-            # The host waits for this, and for whoever records next.
-            kept = self.directory / _LEDGER, self.directory / _SPOOL
+            # Closing keeps the logs, for the host waits until this is done.
+            kept = self.directory / LEDGER, self.directory / SPOOL
             self._close_locked(time.monotonic() + _LOCK_WAIT_SECONDS, *kept)
 
     def after_fork_in_parent(self) -> None:
-        """After a fork, in the parent."""
+        """Lets other threads in again."""
         self._lock.unblock()
 
     def after_fork_in_child(self) -> None:
-        """After a fork, in the child."""
+        """Gives up all files and locks of the parent.
+
+        Files are still open here if a thread of the parent was stuck in an action. Their
+        connections are never closed and never used again. If the thread that forked was itself in
+        an action, which a signal handler can do, that action goes on here: every statement that it
+        executes on such a connection is refused.
+        """
         files = [self.__dict__.pop(name, None) for name in ("ledger", "spool")]
-        # Some thread was stuck inside. Its connections stay open, untouched, to the end; this one
-        # finds that they do nothing, if it was a signal handler of its own that forked.
         _ABANDONED.extend(files)
         if self._lock.after_fork_in_child():
             for file in files:
@@ -250,49 +199,40 @@ class DeviceStorage:
         action: Callable[[*_Ts], _T],
         arguments: tuple[*_Ts],
     ) -> _T:
-        fit = inside = False
+        usable = started = False
         try:
             if self._ready:
                 self._lock.lock_file(deadline)
                 self._ready = False
-                fit = self._file_check.still_in_place()
-            if not fit:
+                usable = self._file_check.still_in_place()
+            if not usable:
                 self._open(deadline)
-            inside = True
+            started = True
             result = action(*arguments)
         except BusyError as error:
             if wait_seconds >= _LOCK_WAIT_SECONDS:
-                self._suspend_use(error)  # the next one would wait in vain, too
+                self._suspend_use(error)  # the next use would wait in vain, too
             raise
         except BaseException as error:
-            trouble = isinstance(error, STORAGE_ERRORS)
-            if inside and trouble and not isinstance(error, SecretReplacedError):
+            failed = isinstance(error, STORAGE_ERRORS)
+            if started and failed and not isinstance(error, SecretReplacedError):
                 self._suspend_use(error)
             else:
-                # An exception of a signal handler perhaps: what is half done is not gone on with.
+                # Possibly raised by a signal handler: close the files rather than continue
+                # half-done work.
                 self._close_files()
             raise
-        # Not if a fork has left this behind in its child.
+        # The lock file is closed if the action forked and this is the child.
         self._ready = self._lock.file is not None
         return result
-
-    def _close_locked(self, deadline: float, *kept: Path) -> None:
-        """Takes the directory's lock to close the files: the last one to close moves the log.
-
-        If another process is stuck with it, SQLite's own locks must do.
-        """
-        with contextlib.suppress(StorageError, OSError):
-            self._lock.lock_file(deadline)
-        with sqlite.keep_logs(*kept):
-            self._close_files()
 
     def _open(self, deadline: float) -> None:
         self._close_files()
         if time.monotonic() < self._retry_at:
             raise self._failure_again()
         try:
-            make_private(self.directory, _FILE_NAMES)
-            self._lock.open_file(self.directory / _LOCK)
+            make_private(self.directory, FILE_NAMES)
+            self._lock.open_file(self.directory / LOCK)
             self._lock.lock_file(deadline)
             self._open_files()
         except BusyError:
@@ -302,53 +242,16 @@ class DeviceStorage:
             self._suspend_use(error)
             raise self._failure_again() from error
 
-    def _open_files(self) -> None:
-        claim_directory(self.directory, self._application)
-        ledger, secret = self.directory / _LEDGER, self.directory / _SECRET
-        known = secret.exists()
-        if known:
-            self.secret = secret.read_bytes()
-            if len(self.secret) != SECRET_BYTES:
-                raise StorageError("the device's secret is damaged")
-            if not ledger.exists():
-                raise StorageError("the ledger is missing: what was spent is not known")
-        else:
-            sqlite.create_file(ledger)
-        self.ledger = Ledger(ledger, new=not known)
-        if not known:
-            if self.ledger.lifetime > 0:
-                raise StorageError("the device's secret is missing")
-            self.secret = os.urandom(SECRET_BYTES)
-            write_durably(secret, self.secret)
-        self.ledger.set_secret(self.secret)
-        self.spool = Spool(self.directory / _SPOOL, self._events)
-        # No power failure does this: a debit is on the disk before its report is uploaded.
-        if self.spool.spent_at_last_upload() > self.ledger.lifetime:
-            raise StorageError("the ledger is an old copy: what was spent is not known")
-        self.spool.drop_unpaid(self.ledger.lifetime)
-        self._file_check.remember()
-
-    def _suspend_use(self, error: BaseException) -> None:
-        self._close_files()
-        ours = isinstance(error, (StorageError, LedgerError))
-        self._last_failure = StorageError(str(error) if ours else describe_error(error))
-        self._retry_at = time.monotonic() + REOPEN_SECONDS
-        self._events.problem("storage_unavailable", str(self._last_failure))
-
-    def _failure_again(self) -> StorageError:
-        """The latest refusal, as an error that was not raised before."""
-        return StorageError(*self._last_failure.args)
-
     def _run_on_closed_files(
         self, wait_seconds: float, action: Callable[[*_Ts], _T], *arguments: *_Ts
     ) -> _T:
-        """Does something to files that cannot be opened together, while nobody else is there."""
+        """Calls an action for files that cannot be opened together, while nobody else uses them."""
         deadline = time.monotonic() + wait_seconds
 
-        def work() -> _T:
+        def run() -> _T:
             self._close_files()
-            make_private(self.directory, _FILE_NAMES)  # or it is not ours to delete anything from
-            self._lock.open_file(self.directory / _LOCK)
+            make_private(self.directory, FILE_NAMES)  # refuses a directory that is not ours
+            self._lock.open_file(self.directory / LOCK)
             try:
                 self._lock.lock_file(deadline)
                 claim_directory(self.directory, self._application)
@@ -356,37 +259,35 @@ class DeviceStorage:
             finally:
                 self._close_files()
 
-        return self._lock.run_exclusively(wait_seconds, work)
+        return self._lock.run_exclusively(wait_seconds, run)
 
-    def _delete_reports(self, reason: Dropped) -> int:
-        path = self.directory / _SPOOL
-        try:
-            with contextlib.closing(Spool(path, self._events)) as spool:
-                return spool.delete_everything(reason)
-        except (sqlite3.Error, OSError):
-            delete_files(path)
-            return 0
+    def _close_locked(self, deadline: float, *kept: Path) -> None:
+        """Closes the files under the directory's lock: SQLite moves the log when the last closes.
 
-    def _reset(self) -> int:
-        count = self._delete_reports(Dropped.CONSENT_WITHDRAWN)
-        secret = self.directory / _SECRET
-        if secret.exists():
-            overwrite(secret, os.urandom(SECRET_BYTES))
-            write_durably(secret, os.urandom(SECRET_BYTES))
-        return count
+        If another process does not give the lock back in time, SQLite's own locks must do.
+
+        Args:
+            deadline: of the monotonic clock.
+            kept: the files whose logs are left for whoever opens them next.
+        """
+        with contextlib.suppress(StorageError, OSError):
+            self._lock.lock_file(deadline)
+        with sqlite.keep_logs(*kept):
+            self._close_files()
 
     def _close_files(self) -> None:
         self._ready = False
-        for name in ("spool", "ledger"):
-            file = self.__dict__.pop(name, None)
-            if file is not None:
-                with contextlib.suppress(sqlite3.Error):
-                    file.close()
+        self._close_databases()
         self._lock.close_file()
 
+    def _suspend_use(self, error: BaseException) -> None:
+        """Closes the files, and refuses to open them again for `REOPEN_SECONDS`."""
+        self._close_files()
+        own = isinstance(error, (StorageError, LedgerError))
+        self._last_failure = StorageError(str(error) if own else describe_error(error))
+        self._retry_at = time.monotonic() + REOPEN_SECONDS
+        self._events.problem("storage_unavailable", str(self._last_failure))
 
-def describe_error(error: BaseException) -> str:
-    """An error in a few words, without the path, which may hold a user's name."""
-    name = getattr(error, "sqlite_errorname", None)
-    detail = name or (error.strerror if isinstance(error, OSError) else "")
-    return f"{type(error).__name__} {detail}".strip()
+    def _failure_again(self) -> StorageError:
+        """The latest failure as a new error, for one that was raised before holds its frames."""
+        return StorageError(*self._last_failure.args)

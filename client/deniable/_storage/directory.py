@@ -1,4 +1,4 @@
-"""A directory that only its owner looks into, its lock, and files that are never half written."""
+"""The private directory of a device, and files that are never half written."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from typing import Final
 
 APPLICATION: Final = "application"
-"""The file that says whose directory it is, with a check, for a damaged name is no other one."""
+"""The file that names the application, with a check value by which a damaged name is noticed."""
 
 _CHECK_DIGITS: Final = 16
 _PRIVATE_DIRECTORY: Final = 0o700
@@ -22,23 +22,23 @@ _WRITABLE_BY_OTHERS: Final = 0o022
 
 
 class StorageError(Exception):
-    """The directory cannot be used now; the message says why and holds no value."""
+    """The directory cannot be used now; the message says why and contains no recorded value."""
 
 
 class BusyError(StorageError):
-    """Another thread or process is using it; nothing else is known to be wrong."""
+    """Another thread or process is using the directory; nothing else is known to be wrong."""
 
 
-def make_private(directory: Path, ours: tuple[str, ...]) -> None:
-    """Makes the directory, or checks that an existing one is nobody else's business.
+def make_private(directory: Path, own_names: tuple[str, ...]) -> None:
+    """Makes the directory with mode 0700, or checks an existing one and gives it that mode.
 
     Args:
-        directory: its parents are made, too.
-        ours: what the names of this client's own files begin with.
+        directory: its missing parents are made, too.
+        own_names: prefixes of the names of this client's own files.
 
     Raises:
-        StorageError: if it belongs to another user; or if others can look into it and it holds
-            more than this client's files, or some that another user has made or could change.
+        StorageError: if the directory belongs to another user; or if other users can read it and it
+            holds files besides this client's own, or files that another user owns or can change.
         OSError: if it cannot be made.
     """
     directory.parent.mkdir(parents=True, exist_ok=True)
@@ -47,13 +47,13 @@ def make_private(directory: Path, ours: tuple[str, ...]) -> None:
         return
     status, me = directory.stat(), os.geteuid()
     if status.st_uid != me:
-        # Whoever owns it can read the secret, or choose it.
+        # The owner could read the secret, or choose it.
         raise StorageError(
             "the directory belongs to another user: give this user one of its own, or the ownership"
         )
     if status.st_mode & _OTHERS:
         for path in directory.iterdir():
-            if not path.name.startswith(ours):
+            if not path.name.startswith(own_names):
                 raise StorageError("the directory is open to other users and holds other files")
             file = path.lstat()
             if file.st_uid != me or file.st_mode & _WRITABLE_BY_OTHERS:
@@ -65,9 +65,9 @@ def make_private(directory: Path, ours: tuple[str, ...]) -> None:
 
 
 def read_application(directory: Path) -> str | None:
-    """Which application a directory belongs to; None if that is not written down, or damaged.
+    """Which application a directory belongs to; None if that is not written down, or is damaged.
 
-    Reads at most, and needs no lock.
+    Changes nothing, and needs no lock.
     """
     try:
         name, check = (directory / APPLICATION).read_text(encoding="utf-8").split("\n")
@@ -77,17 +77,18 @@ def read_application(directory: Path) -> str | None:
 
 
 def claim_directory(directory: Path, application: str) -> None:
-    """Writes down which application a directory belongs to, unless that is known.
+    """Makes a directory that of an application, unless it belongs to one already.
 
-    Another one would upload the reports that wait there to its own aggregator, which refuses them.
+    Two applications must not share one: the second would upload the first one's reports to its own
+    aggregator, which refuses them.
 
     Args:
-        directory: exists, and nobody else uses it now.
+        directory: an existing one, which nobody else uses at the moment.
         application: its name in the registry.
 
     Raises:
-        StorageError: if it is another application's.
-        OSError: if it cannot be written.
+        StorageError: if the directory belongs to another application.
+        OSError: if the name cannot be written.
     """
     owner = read_application(directory)
     if owner is None:
@@ -112,13 +113,14 @@ def write_durably(path: Path, content: bytes) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
-    _sync_directory(path.parent)  # what was made before, the ledger, must not vanish without it
+    # Before the new file is visible: a ledger that was made earlier must not vanish while it stays.
+    _sync_directory(path.parent)
     draft.replace(path)
     _sync_directory(path.parent)
 
 
 def overwrite(path: Path, content: bytes) -> None:
-    """Writes over the bytes of a file, where they stand, and waits for the disk."""
+    """Overwrites the bytes of a file in place, and waits for the disk."""
     descriptor = os.open(path, os.O_WRONLY)
     try:
         os.write(descriptor, content)
@@ -128,7 +130,7 @@ def overwrite(path: Path, content: bytes) -> None:
 
 
 def _name_check(name: str) -> str:
-    import hashlib  # loaded with the registry, and only then
+    import hashlib  # costs start-up time; the registry loads it anyway
 
     return hashlib.sha256(name.encode()).hexdigest()[:_CHECK_DIGITS]
 

@@ -1,4 +1,4 @@
-"""The gate to a directory: one thread of one process at a time, whatever happens to that thread."""
+"""The lock of a directory: one thread of one process at a time, even if signals raise or fork."""
 
 from __future__ import annotations
 
@@ -23,38 +23,38 @@ _LOCK_POLL_SECONDS: Final = 0.001
 
 
 class DirectoryLock:
-    """A lock of threads, and within it the lock file that processes respect.
+    """A lock between threads, and a lock file between processes.
 
-    Signal handlers of the host may raise, and do it when a function begins or a call returns. So
-    nothing is used as a context whose end is a function in Python: it may be over before it began.
-    What gives a lock back is the first call in its ``finally``, and no call stands between taking
-    one and the ``try``.
+    A signal handler of the host may raise whenever a Python function begins or a call returns. Do
+    not use Python-level context managers here: a signal may raise between acquiring a lock and
+    entering the block, and leak the lock. Instead, no call stands between acquiring a lock and its
+    ``try``, and releasing it is the first call in the ``finally``.
 
     Attributes:
-        file: the descriptor of the lock file while it is open.
+        file: the descriptor of the lock file while it is open, or None.
     """
 
     def __init__(self) -> None:
         self.file: int | None = None
         self._lock: Any = threading.RLock()
-        self._forking: set[int] = set()  # threads, by their numbers
+        self._forking: set[int] = set()  # identifiers of threads
 
     def run_exclusively(
         self, wait_seconds: float, action: Callable[[*_Ts], _T], *arguments: *_Ts
     ) -> _T:
-        """Does something while no other thread is inside.
+        """Calls an action while no other thread is in one.
 
         Args:
             wait_seconds: how long to wait for another thread; 0 or more.
-            action: may `seize` the lock file, which is given back at the end.
-            arguments: what it is called with.
+            action: may call `lock_file`; the lock file is unlocked when the action ends.
+            arguments: what to call it with.
 
         Raises:
-            BusyError: if others need longer, or if this thread is inside already: a signal handler
-                may record while its own thread does, and must not wait for itself.
+            BusyError: if another thread needs longer, or if this thread is in an action already: a
+                signal handler may record while its thread records, and must not wait for itself.
         """
         lock = self._lock
-        if lock._is_owned():  # as threading.Condition asks
+        if lock._is_owned():  # private, but threading.Condition relies on it, too
             raise BusyError("the storage is in use")
         try:
             entered = lock.acquire(timeout=wait_seconds)
@@ -74,17 +74,19 @@ class DirectoryLock:
                 lock.release()
 
     def open_file(self, path: Path) -> None:
-        """Opens the lock file, and makes it if there is none."""
+        """Opens the lock file, and creates it if there is none."""
         self.file = os.open(path, os.O_CREAT | os.O_RDWR, 0o600)
 
     def lock_file(self, deadline: float) -> None:
-        """Keeps other processes out, until the end of `through` or `close_file`.
+        """Keeps other processes out until `run_exclusively` ends or the file is closed.
+
+        Does nothing if the lock file is not open.
 
         Args:
-            deadline: of the monotonic clock; it is tried once at least.
+            deadline: when to give up, by the monotonic clock; at least one attempt is made.
 
         Raises:
-            BusyError: if another process was inside until then.
+            BusyError: if another process held the lock until then.
             OSError: if the lock file cannot be used.
         """
         while self.file is not None:
@@ -99,22 +101,23 @@ class DirectoryLock:
 
     def close_file(self) -> None:
         """Closes the lock file."""
-        # Taken first: closed twice, the number might be that of a file of the host by then.
+        # Forget the descriptor before closing it: a descriptor that is closed twice may by then be
+        # that of a file of the host.
         file, self.file = self.file, None
         if file is not None:
-            try:  # noqa: SIM105  no call may come between
+            try:  # noqa: SIM105  suppress() would be one more call that a signal may interrupt
                 os.close(file)
             except OSError:
                 pass
 
     def block_for_fork(self, wait_seconds: float) -> bool:
-        """Before a fork: keeps other threads out until `unbar`.
+        """Keeps other threads out while this one forks, until `unblock`.
 
         Args:
             wait_seconds: how long to wait for another thread; 0 or more.
 
         Returns:
-            False if others need longer, or if this thread is inside.
+            False if another thread needs longer, or if this thread is in an action.
         """
         if self._lock._is_owned():
             return False
@@ -122,7 +125,7 @@ class DirectoryLock:
         return bool(self._lock.acquire(timeout=wait_seconds))
 
     def unblock(self) -> None:
-        """After a fork, in the parent; undoes as much of `bar` as was done, and once."""
+        """Undoes as much of `block_for_fork` as was done; a second call does nothing."""
         me = threading.get_ident()
         if me in self._forking:
             if self._lock._is_owned():
@@ -134,10 +137,10 @@ class DirectoryLock:
             self._forking.discard(me)
 
     def after_fork_in_child(self) -> bool:
-        """After a fork, in the child: a new lock, for others may have held the old one.
+        """Makes a new lock in a forked child, because threads of the parent may hold the old one.
 
         Returns:
-            Whether this thread was inside, and will find itself there.
+            Whether this thread forked within an action, which goes on in the child.
         """
         inside = self._lock._is_owned() and threading.get_ident() not in self._forking
         self._lock = threading.RLock()

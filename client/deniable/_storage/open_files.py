@@ -1,4 +1,4 @@
-"""Whether files that are open still stand in their directory under their names."""
+"""Noticing that somebody has deleted or replaced files that this process has open."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Final
 
-_CLOCK_TICK_NANOSECONDS: Final = 10**8  # ten times what file systems of today need
+_CLOCK_TICK_NANOSECONDS: Final = 10**8  # ten times the coarsest clock of today's file systems
 
 
 class OpenFileCheck:
-    """The files of a directory that were open when `note` was called.
+    """Whether the files that are open are still the ones in the directory.
 
-    If somebody deletes or replaces them, what is written to these is lost, and the budget that they
-    remember would be spent once more by the next process.
+    If somebody deletes or replaces an open file, everything written to it afterwards is lost, and
+    the next process would spend once more the budget that was recorded in it.
 
     Args:
-        directory: theirs; absolute.
+        directory: the files' directory; absolute.
         names: of the files.
     """
 
@@ -32,39 +32,40 @@ class OpenFileCheck:
         self._unchanged: tuple[int, int] | None = None
 
     def remember(self) -> None:
-        """Says that the files that stand there now are those that are open.
+        """Remembers the files that are in the directory now: they are the open ones.
 
         Raises:
-            OSError: if they cannot be looked at.
+            OSError: if the directory cannot be read.
         """
         self._opened, self._unchanged = self._inodes(), None
 
     def still_in_place(self) -> bool:
-        """Whether they still stand there; every call of `record` asks.
+        """Whether the remembered files are still in the directory; called by every `record`.
 
         Raises:
-            OSError: if they cannot be looked at.
+            OSError: if the directory cannot be read.
         """
         try:
-            directory = os.stat(self._directory)  # noqa: PTH116  quicker
+            directory = os.stat(self._directory)  # noqa: PTH116  faster than pathlib
         except FileNotFoundError:
             return False
         seen = (directory.st_ino, directory.st_mtime_ns)
         if seen == self._unchanged:
-            return True  # nothing was made, renamed or deleted in it since
+            return True  # nothing was created, renamed or deleted in it since the last check
         if self._inodes() != self._opened:
             return False
-        # Two changes can have the same time if the clock of the file system is coarse.
+        # A file system with a coarse clock gives two changes the same time: trust a time only when
+        # it is old enough.
         if time.time_ns() - directory.st_mtime_ns > _CLOCK_TICK_NANOSECONDS:
             self._unchanged = seen
         return True
 
     def _inodes(self) -> list[int]:
-        """Which files stand there under these names; 0 for none."""
-        files = []
+        """The inode numbers of the files that have these names now; 0 for a missing one."""
+        inodes = []
         for path in self._paths:
             try:
-                files.append(os.stat(path).st_ino)  # noqa: PTH116  as above
+                inodes.append(os.stat(path).st_ino)  # noqa: PTH116  as above
             except FileNotFoundError:
-                files.append(0)
-        return files
+                inodes.append(0)
+        return inodes

@@ -1,8 +1,8 @@
-"""Seals of the ledger's rows: numbers that go with a row as it was written, and with no other.
+"""Checksums of the ledger's rows, by which damaged numbers are noticed.
 
-SQLite finds damage to the structure of a file, and takes any number in it for the one that was
-written. A seal finds every change of one field, and any other with probability 1 - 2^-62. It keeps
-nobody out who can write to the file: they can read how it is made.
+SQLite notices damage to the structure of a file, but not that a number in it has changed. The
+checksum always reveals a change of one field, and any other change with probability 1 - 2^-62. It
+protects from accidents only: whoever can write to the file can compute it, too.
 """
 
 from __future__ import annotations
@@ -20,50 +20,52 @@ _BOUND: Final = 1 << 61
 
 
 def name_checksum(metric: str, every: str) -> int:
-    """What the names in a row bring to its seal.
+    """The part of a row's checksum that its names contribute.
 
     Args:
-        metric: empty for the account.
-        every: the kind of the metric's periods, or in the account the secret's fingerprint; empty
-            in that of a new ledger.
+        metric: the metric's name; empty in the row of the account.
+        every: the kind of the metric's periods; in the row of the account the fingerprint of the
+            secret, or nothing if the ledger is new.
     """
     if not metric and not every:
         return 0
-    import hashlib  # loaded with the registry, and only then
+    import hashlib  # costs start-up time; the registry loads it anyway
 
     return int.from_bytes(hashlib.sha256(f"{metric}\0{every}".encode()).digest()[:8], "big")
 
 
 def row_checksum(name_part: int, period: int, today: int, spent: int) -> int:
-    """The seal of a row.
+    """The checksum of a row.
 
     Args:
         name_part: see `name_checksum`.
-        period: the latest one, for the account the latest day.
-        today: nano-nats spent in that day; 0 for a metric.
-        spent: nano-nats that were ever spent; for a metric, on the answers of its spec, or 0.
+        period: the latest period; in the row of the account the latest day.
+        today: nano-nats that were spent in that day; 0 in the row of a metric.
+        spent: nano-nats that were ever spent; in the row of a metric only those for permanent
+            answers of its spec.
     """
     return (name_part + period * _PERIOD + today * _TODAY + spent * _SPENT) & _MASK
 
 
 def is_intact(row: tuple[Any, ...]) -> bool:
-    """Whether a row can have been written by a ledger.
+    """Whether a row is as a ledger wrote it.
 
     Args:
-        row: metric, every, period, today, spent and seal, as they stand in the file.
+        row: metric, every, period, today, spent and checksum, as read from the file.
     """
-    metric, every, period, today, spent, found = row
+    metric, every, period, today, spent, checksum = row
     kinds = tuple(map(type, (metric, every, period)))
     if kinds != (str, str, int) or not -_BOUND < period < _BOUND:
         return False
     if metric:
-        fit = today is None and (spent is None or _is_amount(spent))
+        plausible = today is None and (spent is None or _is_amount(spent))
     else:
-        fit = _is_amount(today) and _is_amount(spent) and today <= spent
-    return fit and bool(
-        found == row_checksum(name_checksum(metric, every), period, today or 0, spent or 0)
-    )
+        plausible = _is_amount(today) and _is_amount(spent) and today <= spent
+    if not plausible:
+        return False
+    expected = row_checksum(name_checksum(metric, every), period, today or 0, spent or 0)
+    return bool(checksum == expected)
 
 
-def _is_amount(found: object) -> bool:
-    return isinstance(found, int) and 0 <= found < _BOUND
+def _is_amount(value: object) -> bool:
+    return isinstance(value, int) and 0 <= value < _BOUND

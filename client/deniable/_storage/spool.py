@@ -1,7 +1,7 @@
-"""The spool: reports that wait on this device to be uploaded. It holds nothing but noise.
+"""The spool: randomized reports that wait on this device to be uploaded.
 
-What the aggregator took is kept for a while too, without the upload's id or any time but its day,
-so that the user can be shown what this device has said.
+Reports that the aggregator has taken are remembered for a while, so that the user can be shown what
+this device has said; of them only spec, day and payload are kept, not the upload's id or any time.
 """
 
 from __future__ import annotations
@@ -25,16 +25,18 @@ if TYPE_CHECKING:
 
 MAX_REPORTS: Final = 10_000
 MAX_SENT: Final = 2_000
-"""So many delivered reports are remembered at most, the latest ones."""
-MAX_AGE_DAYS: Final = 30
-"""Older reports are dropped once they were tried: the aggregator has closed their day long before.
-Delivered ones are remembered as long."""
+"""At most this many delivered reports are remembered: the latest ones."""
 
-# A report whose spec is not described is not added: another process may have cleared the file.
+MAX_AGE_DAYS: Final = 30
+"""Older reports are dropped if sending them has been tried, for the aggregator has long closed
+their day. Delivered reports are remembered as long."""
+
 _ADD: Final = """
 INSERT INTO report (upload_id, digest, epoch, payload, spent, due, tries, claimant)
 SELECT ?, digest, ?, ?, ?, ?, 0, 0 FROM spec WHERE digest = ?
 """
+"""Adds nothing if the spec's description is missing: another process may have cleared the file."""
+
 _OVERDUE: Final = """
 SELECT number FROM report WHERE due <= ? AND (? OR claimant != ? AND epoch > ?) OR due > ?
 """
@@ -70,17 +72,17 @@ class Spool(SpoolFile):
         due: float,
         description: str,
     ) -> None:
-        """Stores a report; if the spool is full, the oldest ones make room and are counted.
+        """Stores a report; if the spool is full, the oldest reports are dropped and counted.
 
         Args:
-            upload_id: see `Pending`, as are the next five.
-            digest: of its spec.
-            epoch: its UTC day.
-            payload: the report.
-            spent: what the ledger had spent.
-            due: when it is to be sent.
-            description: what `disclosure` needs to explain reports of this spec; kept once, and
-                written anew by the first report through this object.
+            upload_id: see `StoredReport`, as are the next five.
+            digest: see there.
+            epoch: see there.
+            payload: see there.
+            spent: see there.
+            due: see there.
+            description: what `disclosure` needs to explain reports of this spec; kept once for each
+                spec, and written again by the first report that this object adds.
         """
         row = (upload_id, epoch, payload, spent, due, digest)
         try:
@@ -91,8 +93,8 @@ class Spool(SpoolFile):
             elif not (sqlite.is_full(error) and self._make_room()):
                 raise
             number = self._insert(row, description)
-        # Other processes add as well, and numbers start again once the spool was empty: counting
-        # is due when the numbers could have reached the cap.
+        # Other processes add reports too, and numbers start again once the spool was empty. So
+        # count as soon as the number says that there could be too many.
         if not self._counted_from <= number < self._count_at:
             self._keep_newest(number)
 
@@ -101,12 +103,12 @@ class Spool(SpoolFile):
         return self._integer(_COUNT)
 
     def due_reports(self, now: float, horizon: float, limit: int) -> list[StoredReport]:
-        """Reports whose time has come, the longest overdue first.
+        """Reports that are due, the longest overdue first.
 
         Args:
             now: in seconds since 1970-01-01.
-            horizon: a due time beyond this moment was written by a clock that was ahead; it counts
-                as come.
+            horizon: reports due later than this count as due now, because a clock that was ahead
+                wrote their times.
             limit: how many at most.
         """
         query = "SELECT * FROM report WHERE due <= ? OR due > ? ORDER BY due LIMIT ?"
@@ -122,15 +124,16 @@ class Spool(SpoolFile):
         late: int,
         again: bool,
     ) -> None:
-        """Gives all reports that are due but this one another time.
+        """Gives every overdue report but one a new time, so that they are not sent together.
 
         Args:
             report: the one that is sent now.
-            now: see `due`, as is the next one.
+            now: see `due_reports`, as is the next one.
             horizon: see there.
-            time: returns when another one is to be sent.
-            late: reports of this day, in days since 1970-01-01, and of earlier ones cannot wait.
-            again: whether even those are given another time, and those that had one before.
+            time: returns a new time for a report.
+            late: reports of this day, in days since 1970-01-01, and of earlier days keep their
+                time, and so do reports that were given a new time before, unless `again` is set.
+            again: whether these, too, are given a new time.
         """
         row = (now, again, RESCHEDULED, late, horizon)
         numbers = self._repairing(lambda: self._connection.execute(_OVERDUE, row).fetchall())
@@ -138,7 +141,7 @@ class Spool(SpoolFile):
         rows = [(time(), RESCHEDULED, number) for (number,) in numbers if number != report.number]
 
         def write() -> None:
-            with self._connection:  # thousands of commits would keep others waiting
+            with self._connection:  # one commit: thousands would keep other processes waiting
                 self._connection.execute("BEGIN IMMEDIATE")
                 self._connection.executemany(query, rows)
 
@@ -146,7 +149,7 @@ class Spool(SpoolFile):
             self._repairing(write)
 
     def reports_between(self, after: int, last: int, limit: int) -> list[StoredReport]:
-        """Reports with a number above `after` and up to `last`, in the order they were recorded."""
+        """Reports with numbers in (after, last], in the order in which they were recorded."""
         query = "SELECT * FROM report WHERE number > ? AND number <= ? ORDER BY number LIMIT ?"
         return self._select(query, (after, last, limit))
 
@@ -160,34 +163,38 @@ class Spool(SpoolFile):
         return self._repairing(lambda: self._single_value(query, float))
 
     def claim(self, report: StoredReport, due: float) -> bool:
-        """Takes a report for one try: to everybody else it is due later from now on.
+        """Claims a report for one attempt to send it: other processes leave it alone until then.
+
+        Args:
+            report: as it was read.
+            due: its new due time, when others may send it.
 
         Returns:
-            False if it was sent, dropped or claimed by somebody else in the meantime.
+            False if another process has sent, dropped or claimed it meanwhile.
         """
         query = "UPDATE report SET due = ?, tries = ?, claimant = ? WHERE number = ? AND due = ?"
         row = (due, report.tries + 1, os.getpid(), report.number, report.due)
         return self._repairing(lambda: self._connection.execute(query, row).rowcount == 1)
 
     def postpone(self, report: StoredReport, due: float) -> None:
-        """Writes down when a report may be tried again."""
+        """Ends the claim of a report, which is to be sent at another time."""
         query = "UPDATE report SET due = ?, claimant = 0 WHERE number = ? AND upload_id = ?"
         row = (due, report.number, report.upload_id)
         self._repairing(lambda: self._connection.execute(query, row))
 
     def spent_at_last_upload(self) -> int:
-        """Nano-nats that the ledger had ever spent once it had paid for all that was uploaded."""
+        """The largest `StoredReport.spent` of all reports that were uploaded; in nano-nats."""
         return self._integer("SELECT spent FROM uploaded")
 
     def move_to_sent(self, report: StoredReport) -> bool:
-        """Moves a report that the aggregator took to those that are remembered.
+        """Moves a report that the aggregator has taken to the remembered ones.
 
         Returns:
-            False if it was gone already.
+            False if it was no longer there.
         """
         keep = "INSERT INTO sent (digest, epoch, payload) VALUES (?, ?, ?)"
         row = (report.digest, report.epoch, report.payload)
-        # Forgetting first: a failure in between loses a memory, and never sends a report again.
+        # Delete first: a failure in between forgets the report, but never sends it twice.
         if not self.delete_refused(report):
             return False
         try:
@@ -195,52 +202,53 @@ class Spool(SpoolFile):
         except sqlite3.Error as error:
             if not sqlite.is_full(error):
                 raise
-            return True  # what waits to be sent matters more
+            return True  # the room is for reports that wait to be sent
         if number > MAX_SENT:
             prune = "DELETE FROM sent WHERE number <= ?"
             self._repairing(lambda: self._connection.execute(prune, (number - MAX_SENT,)))
         return True
 
     def delete_refused(self, report: StoredReport) -> bool:
-        """Deletes a report that the aggregator will never take; False if it was gone already."""
+        """Deletes a report that the aggregator will never take; False if it was no longer there."""
         mark = "UPDATE uploaded SET spent = max(spent, ?)"
         self._repairing(lambda: self._connection.execute(mark, (report.spent,)))
         query = "DELETE FROM report WHERE number = ? AND upload_id = ?"
         row = (report.number, report.upload_id)
         return self._repairing(lambda: self._connection.execute(query, row).rowcount == 1)
 
-    def drop_older(self, epoch: int, owing: Iterable[bytes]) -> None:
-        """Drops and counts pending reports of days before this one, and forgets delivered ones.
+    def drop_older(self, epoch: int, absence_digests: Iterable[bytes]) -> None:
+        """Drops and counts pending reports of days before `epoch`, and forgets delivered ones.
 
-        Only those that were tried: it may be the clock that is wrong, and the aggregator knows.
+        A report that was never tried is kept, for the clock may be wrong: the aggregator decides.
 
         Args:
-            epoch: the first day that is kept.
-            owing: digests of metrics of which others are dropped, too, for they report absence, and
-                absence on such a day is not reported any more.
+            epoch: the first day that is kept, in days since 1970-01-01.
+            absence_digests: digests of metrics that report absence. Their reports are dropped even
+                if they were never tried, because absence on such days is no longer reported, so a
+                report would reveal that there was a value.
         """
         query = "DELETE FROM report WHERE epoch < ? AND (tries > 0 OR digest = ?)"
-        rows = [(epoch, digest) for digest in (b"", *owing)]
+        rows = [(epoch, digest) for digest in (b"", *absence_digests)]
         count = self._repairing(lambda: self._connection.executemany(query, rows).rowcount)
         forget = "DELETE FROM sent WHERE epoch < ?"
         self._repairing(lambda: self._connection.execute(forget, (epoch,)))
         self._events.count_dropped(Dropped.TOO_OLD, count)
 
     def drop_unpaid(self, lifetime: int) -> None:
-        """Drops and counts reports whose debit is not in the ledger any more.
+        """Drops and counts reports whose debit is missing in the ledger.
 
-        After a power failure the spool may have kept what the ledger lost; the period may then be
-        reported, and paid for, again.
+        A power failure can undo a debit and keep its report; the period is then free, and will be
+        reported and paid for again.
 
         Args:
-            lifetime: nano-nats that the ledger has ever spent.
+            lifetime: nano-nats that were ever spent, as the ledger says.
         """
         query = "DELETE FROM report WHERE spent > ?"
         count = self._repairing(lambda: self._connection.execute(query, (lifetime,)).rowcount)
         self._events.count_dropped(Dropped.DEBIT_LOST, count)
 
     def delete_everything(self, reason: Dropped = Dropped.CONSENT_WITHDRAWN) -> int:
-        """Deletes everything: what is pending, was delivered or set aside, and which metrics.
+        """Deletes everything: pending and delivered reports, descriptions, and a file set aside.
 
         Args:
             reason: what the pending reports are counted as.
@@ -261,7 +269,7 @@ class Spool(SpoolFile):
     def _insert(self, row: tuple[object, ...], description: str) -> int:
         digest = row[-1]
         assert isinstance(digest, bytes)
-        execute = self._additions.execute
+        execute = self._insert_cursor.execute
         if digest in self._described:
             added = execute(_ADD, row)
             if added.rowcount:
@@ -278,21 +286,21 @@ class Spool(SpoolFile):
         execute("DELETE FROM spec")
         execute("PRAGMA secure_delete = OFF")
         execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
-        self._aside.unlink(missing_ok=True)
+        self._set_aside_path.unlink(missing_ok=True)
         return count
 
     def _keep_newest(self, number: int) -> None:
         count = self.count()
         if count > MAX_REPORTS:
-            # A twentieth more than needed: counting takes milliseconds, and is to be so rare that
-            # not even one call of `record` in a hundred notices.
+            # Drop a twentieth more than needed: counting takes milliseconds, and fewer than one
+            # call of `record` in a hundred should have to wait for it.
             count -= self._drop_oldest(count - MAX_REPORTS + MAX_REPORTS // 20)
         self._counted_from = number
         self._count_at = number + MAX_REPORTS - count + 1
 
     def _make_room(self) -> bool:
-        if not self._is_at_its_cap():
-            return False  # the disk is full, not the spool: dropping would help nobody
+        if not self._is_at_size_limit():
+            return False  # the disk is full, not the spool: dropping reports would not help
         if self._repairing(lambda: self._connection.execute("DELETE FROM sent").rowcount):
             return True
         self._drop_oldest(-(-self.count() // 10))

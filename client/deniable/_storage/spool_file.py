@@ -1,4 +1,4 @@
-"""The file of a spool: opened, checked, and set aside if it is damaged."""
+"""The file of the spool: opened, checked, and set aside if it is damaged."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 VERSION: Final = 1
 MAX_BYTES: Final = 16 << 20
-_LOGS: Final = ("-wal", "-shm")
-_ASIDE: Final = ".corrupt"
+_LOG_SUFFIXES: Final = ("-wal", "-shm")
+_SET_ASIDE_SUFFIX: Final = ".corrupt"
 SCHEMA: Final = """
 CREATE TABLE report (
     number INTEGER PRIMARY KEY,
@@ -47,23 +47,23 @@ INSERT INTO uploaded VALUES (0)
 
 
 class SpoolFile:
-    """A file of reports. Not thread-safe: its owner holds a lock.
+    """A file of reports that replaces itself if it is damaged. Its owner holds a lock.
 
-    A file that is damaged, or of another version, is set aside under the name ``<name>.corrupt``
-    and counted, and a fresh one begins.
+    A file that is damaged, or of another version, is renamed to ``<name>.corrupt`` and counted, and
+    an empty one takes its place.
 
     Args:
-        path: of the file; it is made if it does not exist.
+        path: of the file; it is created if it does not exist.
         events: where dropped reports are counted.
 
     Raises:
-        sqlite3.Error: if it cannot be used for another reason than damage.
-        OSError: if it cannot be made.
+        sqlite3.Error: if the file cannot be used for another reason than damage.
+        OSError: if it cannot be created.
     """
 
     def __init__(self, path: Path, events: EventLog) -> None:
         self._path = path
-        self._aside = path.with_name(path.name + _ASIDE)
+        self._set_aside_path = path.with_name(path.name + _SET_ASIDE_SUFFIX)
         self._events = events
         try:
             self._open_connection()
@@ -78,12 +78,12 @@ class SpoolFile:
         self._connection.close()
 
     def abandon(self) -> None:
-        """Lets nothing more be done with the file, which another process goes on to use."""
+        """Prevents any further use of the file, which another process goes on to use."""
         sqlite.refuse_statements(self._connection)
 
     def _open_connection(self) -> None:
         self._connection = self._open()
-        self._additions = self._connection.cursor()  # making one for each statement is felt
+        self._insert_cursor = self._connection.cursor()  # a cursor per report costs measurable time
 
     def _replace_damaged_file(self) -> None:
         self._connection.close()
@@ -97,9 +97,9 @@ class SpoolFile:
             if sqlite.schema_version(connection) == 0:
                 sqlite.create_tables(connection, SCHEMA, VERSION)
             if sqlite.schema_version(connection) != VERSION:
-                raise sqlite.damage_error("the spool is not one of this version")
+                raise sqlite.damage_error("the spool is of another version")
             if not sqlite.is_sound(connection):
-                raise sqlite.damage_error("reports could be out of reach")
+                raise sqlite.damage_error("the structure of the spool is damaged")
             sqlite.use_write_ahead_log(connection)
             connection.execute(f"PRAGMA max_page_count = {MAX_BYTES // sqlite.PAGE_BYTES}")
         except BaseException:
@@ -107,7 +107,7 @@ class SpoolFile:
             raise
         return connection
 
-    def _is_at_its_cap(self) -> bool:
+    def _is_at_size_limit(self) -> bool:
         pages: int = self._connection.execute("PRAGMA page_count").fetchone()[0]
         return pages >= MAX_BYTES // sqlite.PAGE_BYTES
 
@@ -121,16 +121,17 @@ class SpoolFile:
         return self._repairing(read)
 
     def _single_value(self, query: str, kind: type[_T]) -> _T | None:
-        """The one value that is asked for, or None if there is no row."""
+        """The value in the first row, or None if there is no row."""
         row = self._connection.execute(query).fetchone()
         if row is None:
             return None
         if type(row[0]) is not kind:
-            raise sqlite.damage_error("a value is not of its kind")
+            raise sqlite.damage_error("a value has another type")
         value: _T = row[0]
         return value
 
     def _repairing(self, operation: Callable[[], _T]) -> _T:
+        """Does something with the file; if the file is damaged, once more with an empty one."""
         try:
             return operation()
         except (sqlite3.Error, UnicodeDecodeError) as error:
@@ -140,23 +141,23 @@ class SpoolFile:
         return operation()
 
     def _set_aside(self) -> None:
-        for suffix in _LOGS:
+        for suffix in _LOG_SUFFIXES:
             self._path.with_name(self._path.name + suffix).unlink(missing_ok=True)
-        self._path.replace(self._aside)
+        self._path.replace(self._set_aside_path)
         self._events.count_dropped(Dropped.SPOOL_CORRUPT)
         self._events.problem(
-            "spool_corrupt", "the spool was damaged, or of another version, and set aside"
+            "spool_corrupt", "the spool was damaged, or of another version, and was set aside"
         )
 
 
 def delete_files(path: Path) -> None:
-    """Deletes a spool that cannot be opened, and the one that was set aside before it.
+    """Deletes a spool that cannot be opened, its logs, and a spool that was set aside earlier.
 
     Args:
-        path: of the file; need not exist.
+        path: of the spool's file, which need not exist.
 
     Raises:
-        OSError: if that cannot be done, either.
+        OSError: if a file cannot be deleted.
     """
-    for suffix in ("", *_LOGS, _ASIDE):
+    for suffix in ("", *_LOG_SUFFIXES, _SET_ASIDE_SUFFIX):
         path.with_name(path.name + suffix).unlink(missing_ok=True)

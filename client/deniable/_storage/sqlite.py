@@ -1,9 +1,10 @@
-"""Opening the two SQLite files of a device.
+"""SQLite as the ledger and the spool use it: how files are made, opened and found to be damaged.
 
-Write-ahead logging with synchronous=NORMAL: a commit survives the death of the process at once, and
-a power failure once the log is synced, which the uploader does before anything leaves. The callers
-hold the lock of the device's directory around every use, checkpoints included, because SQLite
-before 3.51.3 can corrupt a log that two connections reset and write at the same moment.
+Both files use write-ahead logging with synchronous=NORMAL. So a commit survives the death of the
+process at once, and a power failure once the log is synced, which the uploader does before it sends
+a report. Callers hold the lock of the device's directory whenever they use a file, checkpoints
+included, because SQLite before 3.51.3 can corrupt a log that one connection resets while another
+one writes to it.
 """
 
 from __future__ import annotations
@@ -20,12 +21,13 @@ if TYPE_CHECKING:
     from typing import Final
 
 PAGE_BYTES: Final = 1_024
-"""Small pages: a commit copies and checksums whole pages, and the rows are short."""
+"""Pages are small because a commit copies and checksums whole pages, and the rows are short."""
 
 BUSY_SECONDS: Final = 1.0
 LOG_PAGES: Final = 1_000
-"""Once so many pages are in the log, a commit copies them into the file, and waits for the disk, as
-does the next one. Four times as many make that rarer, and every commit two microseconds slower."""
+"""When the log has this many pages, a commit copies them into the file and waits for the disk, and
+so does the commit after it. Four times as many pages would make this rarer, and every commit two
+microseconds slower."""
 
 _PRIVATE_FILE: Final = 0o600
 _DAMAGE: Final = frozenset(
@@ -43,26 +45,27 @@ _DAMAGE: Final = frozenset(
 
 
 def create_file(path: Path) -> None:
-    """Makes an empty file, if there is none, that only its owner can read, as its log will be.
+    """Makes an empty file that only its owner can read, unless the file exists.
 
-    One that is there is not even opened: closing it again would release the locks that SQLite holds
-    on it for other clients of this process, and another process could then delete their log.
+    SQLite gives the log the same permissions. An existing file is not even opened: closing it would
+    release the locks that SQLite holds on it for other clients of this process (POSIX locks belong
+    to the process), and another process could then delete their log.
     """
     with contextlib.suppress(FileExistsError):
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, _PRIVATE_FILE))
 
 
 def connect(path: Path, mode: str = "rw") -> sqlite3.Connection:
-    """A connection in autocommit mode to a file that exists.
+    """Opens a connection in autocommit mode to an existing file.
 
     Args:
         path: absolute.
-        mode: "rw", or "ro" for one that only reads.
+        mode: "rw", or "ro" for a connection that only reads.
 
     Raises:
         sqlite3.Error: if there is no such file, or it cannot be opened.
     """
-    from urllib.parse import quote  # loaded with the transport, and only then
+    from urllib.parse import quote  # costs start-up time; the HTTP transport loads it anyway
 
     return sqlite3.connect(
         f"file://{quote(os.fsencode(path))}?mode={mode}",
@@ -74,25 +77,25 @@ def connect(path: Path, mode: str = "rw") -> sqlite3.Connection:
 
 
 def schema_version(connection: sqlite3.Connection) -> int:
-    """The schema version of a file; 0 for one that was just made."""
+    """The schema version that is written in a file; 0 in a new one."""
     number: int = connection.execute("PRAGMA user_version").fetchone()[0]
     return number
 
 
 def create_tables(connection: sqlite3.Connection, schema: str, number: int) -> None:
-    """Creates the tables of a new file, all or none of them, durably."""
+    """Creates the tables of a new file in one transaction, and writes its schema version."""
     connection.execute(f"PRAGMA page_size = {PAGE_BYTES}")
     connection.executescript(f"BEGIN; {schema}; PRAGMA user_version = {number}; COMMIT;")
 
 
 def is_sound(connection: sqlite3.Connection) -> bool:
-    """Whether the structure of a file is intact; takes 0.1 ms, and 8 for 10,000 reports."""
-    found: str = connection.execute("PRAGMA quick_check").fetchone()[0]
-    return found == "ok"
+    """Whether the structure of a file is intact; takes 0.1 ms, or 8 ms with 10,000 reports."""
+    answer: str = connection.execute("PRAGMA quick_check").fetchone()[0]
+    return answer == "ok"
 
 
 def use_write_ahead_log(connection: sqlite3.Connection) -> None:
-    """Switches to write-ahead logging for everything that follows."""
+    """Has the connection write to a log first."""
     connection.execute("PRAGMA journal_mode = WAL")
     connection.execute("PRAGMA synchronous = NORMAL")
     connection.execute(f"PRAGMA wal_autocheckpoint = {LOG_PAGES}")
@@ -100,31 +103,54 @@ def use_write_ahead_log(connection: sqlite3.Connection) -> None:
 
 @contextlib.contextmanager
 def keep_logs(*paths: Path) -> Iterator[None]:
-    """What is closed inside leaves its log for the next one to open the file; nothing is synced.
+    """Makes closing these files quick: a file closed within the block keeps its log beside it.
 
-    The last connection to a file copies the log into it, and waits for the disk, unless it cannot
-    lock all others out. One that only reads cannot, so it is made the last.
+    When the last connection to a file is closed, SQLite copies the log into the file and waits for
+    the disk. A connection that only reads cannot do so, so the block keeps one open to the end.
 
     Args:
-        paths: of the files that will be closed.
+        paths: the files that will be closed.
     """
     with contextlib.ExitStack() as readers:
-        with contextlib.suppress(sqlite3.Error):  # then it takes longer
+        with contextlib.suppress(sqlite3.Error):  # then closing takes longer
             for path in paths:
                 schema_version(readers.enter_context(contextlib.closing(connect(path, "ro"))))
         yield
 
 
+def sync_log(path: Path) -> None:
+    """Waits until every commit to a file is on the disk, so that a power failure keeps it.
+
+    A commit stands in the log until SQLite copies it into the file, and SQLite itself syncs what it
+    copies; so only the log and the directory have to be synced here. Needs no lock.
+
+    Args:
+        path: of the SQLite file.
+
+    Raises:
+        OSError: if the disk refuses.
+    """
+    for name in (f"{path}-wal", path.parent):
+        try:
+            descriptor = os.open(name, os.O_RDONLY)
+        except FileNotFoundError:
+            continue
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
 def refuse_statements(connection: sqlite3.Connection) -> None:
-    """Has every statement refused from now on, without touching the file or its locks."""
+    """Makes SQLite refuse every further statement, without touching the file or its locks."""
     connection.set_authorizer(lambda *_: sqlite3.SQLITE_DENY)
 
 
 def damage_error(what: str) -> sqlite3.DatabaseError:
-    """The error of a file that SQLite finds nothing wrong with, and that is not what was written.
+    """Makes the error for damage that SQLite itself does not notice.
 
     Args:
-        what: in a few words without any value.
+        what: what is damaged, in a few words without any value.
     """
     error = sqlite3.DatabaseError(what)
     error.sqlite_errorcode = sqlite3.SQLITE_CORRUPT
@@ -132,21 +158,18 @@ def damage_error(what: str) -> sqlite3.DatabaseError:
 
 
 def is_damage(error: BaseException) -> bool:
-    """Whether an error says that a file is damaged, not merely busy, full or unreadable.
-
-    What a signal handler of the host raised says nothing about the file.
-    """
-    if isinstance(error, UnicodeDecodeError):  # of SQLite's words about a damaged schema
+    """Whether an error says that a file is damaged, and not merely busy, full or unreadable."""
+    if isinstance(error, UnicodeDecodeError):  # SQLite quoted a damaged schema in its message
         return True
     if not isinstance(error, sqlite3.Error):
         return False
     code = getattr(error, "sqlite_errorcode", None)
-    if code is None:  # of this module's own errors only that of a text that is none
+    if code is None:  # raised by the module sqlite3 itself: "Could not decode to UTF-8"
         return isinstance(error, sqlite3.OperationalError)
     return isinstance(code, int) and code & 0xFF in _DAMAGE
 
 
 def is_full(error: BaseException) -> bool:
-    """Whether an error says that there is no room."""
+    """Whether an error says that the disk, or the file with its size limit, is full."""
     code = getattr(error, "sqlite_errorcode", None)
     return isinstance(code, int) and code & 0xFF == sqlite3.SQLITE_FULL

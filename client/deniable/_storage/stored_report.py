@@ -1,4 +1,4 @@
-"""A report that waits in the spool, as it is read from there."""
+"""A report as it is read from the spool."""
 
 from __future__ import annotations
 
@@ -11,8 +11,10 @@ if TYPE_CHECKING:
     from typing import Any, Final
 
 RESCHEDULED: Final = -1
+"""Stands in place of a claimant."""
+
 _KINDS: Final = (int, bytes, bytes, int, bytes, int, float, int, int)
-"""Of the columns of a report. SQLite keeps any kind in any column, and so does damage."""
+"""The types of the columns. SQLite enforces none, so damage may have changed them."""
 
 
 @frozen
@@ -20,16 +22,16 @@ class StoredReport:
     """A stored report.
 
     Attributes:
-        number: its place in the spool; it never leaves the device.
-        upload_id: 16 random bytes, chosen when it was recorded.
-        digest: of its spec.
-        epoch: UTC day, in days since 1970-01-01.
-        payload: the report.
-        spent: nano-nats that the ledger had ever spent once this report was paid for.
-        due: when it is to be sent, in seconds since 1970-01-01.
-        tries: how often it was tried.
-        claimant: the process that is trying it, or has died at it; 0 for none, `SPREAD` if it was
-            overdue and was given another time.
+        number: its place in the spool; never uploaded.
+        upload_id: 16 random bytes, drawn when the report was recorded.
+        digest: the digest of its spec.
+        epoch: its UTC day, in days since 1970-01-01.
+        payload: the randomized answer.
+        spent: nano-nats that the ledger had ever spent once it had paid for this report.
+        due: when to send it, in seconds since 1970-01-01.
+        tries: how many attempts to send it have begun.
+        claimant: the process id of the process that is sending it, or died doing so; 0 for none;
+            `RESCHEDULED` if the report was overdue and was given another time.
     """
 
     number: int
@@ -43,20 +45,20 @@ class StoredReport:
     claimant: int
 
     def encode_upload(self) -> bytes:
-        """The upload: the same bytes at every try."""
-        from deniable_shared import wire  # with msgpack, which was loaded to record
+        """The body of the upload that carries this report: the same bytes at every attempt."""
+        from deniable_shared import wire  # costs start-up time, and recording has loaded it
 
         part = wire.Part(self.digest, self.epoch, self.payload)
         return wire.encode(wire.Upload(self.upload_id, (part,)))
 
 
 def report_from_row(columns: tuple[Any, ...]) -> StoredReport:
-    """The report in a row.
+    """Makes a report of a row of the table ``report``.
 
     Raises:
-        sqlite3.DatabaseError: that the file is damaged, if this was never a report.
+        sqlite3.DatabaseError: if no report was ever written like that: the file is damaged.
     """
-    from deniable_shared import wire  # as above
+    from deniable_shared import wire  # see above
 
     report = StoredReport(*columns)
     if tuple(map(type, columns)) != _KINDS or not (

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple
 
 from deniable._client import Client
 from deniable._status import Dropped, Outcome
-from deniable._storage import ledger as ledger_module
-from deniable._storage import spool as spool_module
-from deniable._storage import spool_file, sqlite
-from deniable._storage.device import SECRET_BYTES, DeviceStorage
+from deniable._storage import ledger_schema, spool_file, sqlite
+from deniable._storage.device import DeviceStorage
+from deniable._storage.files import SECRET_BYTES
+from deniable._storage.ledger import Ledger
+from deniable._storage.spool import Spool
 from deniable._testing.in_memory_transport import InMemoryTransport
 from deniable_shared.errors import RecordError
 
@@ -109,13 +110,13 @@ class _MemoryStorage(DeviceStorage):
         self.ledger.set_secret(self.secret)
 
 
-class _MemoryLedger(ledger_module.Ledger):
+class _MemoryLedger(Ledger):
     def __init__(self) -> None:
-        self._connection = _connect(ledger_module._SCHEMA, ledger_module.VERSION)
+        self._connection = _connect(ledger_schema.SCHEMA, ledger_schema.VERSION)
         self._check_rows()
 
 
-class _MemorySpool(spool_module.Spool):
+class _MemorySpool(Spool):
     def _open(self) -> sqlite3.Connection:
         return _connect(spool_file.SCHEMA, spool_file.VERSION)
 

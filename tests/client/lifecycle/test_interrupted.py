@@ -15,7 +15,7 @@ import sys
 import pytest
 
 from deniable import Outcome
-from deniable._storage import device, lock
+from deniable._storage import files, lock
 from tests.client.transports import Accepting
 
 TRY_THE_LOCK = """
@@ -75,7 +75,7 @@ def test_an_interruption_while_the_files_are_opened_keeps_nobody_out(
     client.record("theme", "dark")
     client._storage.close()
     clock.forward(days=1)
-    monkeypatch.setattr(device, "Ledger", raising_once(device.Ledger))
+    monkeypatch.setattr(files, "Ledger", raising_once(files.Ledger))
     with pytest.raises(Interruption):
         client.record("theme", "dark")
     assert_the_lock_is_free(directory)

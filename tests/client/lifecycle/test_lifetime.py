@@ -10,7 +10,7 @@ import pytest
 from deniable import FlushResult, Outcome
 from deniable._storage import device as device_module
 from deniable._storage import directory as directory_module
-from deniable._storage import ledger
+from deniable._storage import files, ledger, sqlite
 from deniable._storage.cost import NANO
 from deniable._upload import uploader
 from deniable_shared.registry import parse
@@ -178,7 +178,7 @@ class Interrupted(BaseException):
     """Stands for the death of the process."""
 
 
-@pytest.mark.parametrize("step", ["set_secret", "sync_to_disk", "overwrite", "write_durably"])
+@pytest.mark.parametrize("step", ["set_secret", "sync_log", "overwrite", "write_durably"])
 def test_opting_out_that_dies_halfway_never_leaves_answers_unpaid(
     make_client, lifelong, clock, monkeypatch, step
 ):
@@ -189,7 +189,7 @@ def test_opting_out_that_dies_halfway_never_leaves_answers_unpaid(
     def die(*_):
         raise Interrupted
 
-    target = ledger.Ledger if step == "set_secret" else device_module
+    target = {"set_secret": ledger.Ledger, "sync_log": sqlite}.get(step, files)
     with monkeypatch.context() as patch:
         patch.setattr(target, step, die)
         with pytest.raises(Interrupted):
@@ -215,7 +215,7 @@ def test_opting_out_is_owed_until_the_storage_can_be_used(
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr(device_module, "overwrite", refuse)
+        patch.setattr(files, "overwrite", refuse)
         client.consent = False
         assert (directory / "secret").read_bytes() == secret
         client.consent = True
@@ -239,7 +239,7 @@ def test_what_is_owed_is_done_by_the_thread_if_nobody_else_does(
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr(device_module, "overwrite", refuse)
+        patch.setattr(files, "overwrite", refuse)
         client.consent = False
     wait_until(lambda: not client._consent.deletion_owed)
     assert (directory / "secret").read_bytes() != secret
@@ -276,7 +276,7 @@ def test_a_secret_from_a_backup_makes_its_answers_be_paid_for_again(
     client = make_client(registry=lifelong, clock=clock)
     record_daily(client, clock, 10)
     client.close()
-    (directory / "secret").write_bytes(os.urandom(device_module.SECRET_BYTES))
+    (directory / "secret").write_bytes(os.urandom(files.SECRET_BYTES))
     client = make_client(registry=lifelong, clock=clock)
     record_daily(client, clock, 10)
     assert spent(client) == pytest.approx(2 * total(lifelong), abs=1e-6)

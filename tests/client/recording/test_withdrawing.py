@@ -9,7 +9,7 @@ import sqlite3
 import pytest
 
 from deniable import Outcome, _client
-from deniable._storage import device, spool
+from deniable._storage import device, files, spool
 from deniable._storage import lock as lock_module
 
 
@@ -82,8 +82,8 @@ def refusing(make_client, reported, monkeypatch):
     def refuse(*_):
         raise OSError(5, "Input/output error")
 
-    monkeypatch.setattr(device, "Spool", refuse)
-    monkeypatch.setattr(device, "delete_files", refuse)
+    monkeypatch.setattr(files, "Spool", refuse)
+    monkeypatch.setattr(files, "delete_files", refuse)
     return make_client()
 
 

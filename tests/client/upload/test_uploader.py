@@ -6,7 +6,7 @@ import time
 import pytest
 
 from deniable import Client, FlushResult
-from deniable._storage import device
+from deniable._storage import device, sqlite
 from deniable._upload import delivery
 from deniable_shared import wire
 from tests.client.collector import collecting
@@ -237,15 +237,13 @@ def test_a_transport_that_raises_anything_keeps_the_report(make_client):
 
 
 def test_nothing_is_sent_while_the_ledger_cannot_be_synced(make_client, monkeypatch):
-    from deniable._storage import device
-
     def refuse(_path):
         raise OSError(28, "No space left on device")
 
     transport = Accepting()
     client = make_client(transport=transport)
     client.record("theme", "dark")
-    monkeypatch.setattr(device, "sync_to_disk", refuse)
+    monkeypatch.setattr(sqlite, "sync_log", refuse)
     assert client.flush() == FlushResult(sent=0, pending=1, dropped=0)
     assert transport.bodies == []
 
