@@ -15,7 +15,7 @@ from deniable_aggregator.estimation.shares import estimate_shares
 from deniable_aggregator.kernels.projective_space import singer_cycle
 from deniable_aggregator.tallies import oracle_tally_for, tally_for
 from deniable_shared.mechanisms import ProjectiveGeometryResponse
-from deniable_shared.mechanisms.base import BitsOracle, IndexOracle
+from deniable_shared.mechanisms.oracle import BitsOracle, IndexOracle
 
 if TYPE_CHECKING:
     from deniable_shared.spec import Spec

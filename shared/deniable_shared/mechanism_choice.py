@@ -49,6 +49,11 @@ EQUAL_NOISE: Final = 1.005
 """Oracles of the same size whose noise differs by less than this: the simplest is taken."""
 
 
+_CATEGORY_ORACLES: Final = tuple(
+    name for name, oracle in ORACLES.items() if "category" in oracle.types
+)
+
+
 def total_variance(oracle: Oracle) -> float:
     """The summed variance of all items for one report, if every item is equally common.
 
@@ -111,6 +116,11 @@ def candidate_oracles(
         if oracle.report_bytes <= MAX_REPORT_BYTES:
             found.append(oracle)
     return found
+
+
+def comparable_oracles(size: int, epsilon: Fraction) -> list[Oracle]:
+    """Every oracle of categories that can carry so many items, whether it is ever chosen or not."""
+    return candidate_oracles(size, epsilon, _CATEGORY_ORACLES)
 
 
 def oracle_for(size: int, epsilon: Fraction) -> Oracle:
@@ -212,6 +222,11 @@ def inner_candidates(
             if row_cells(oracle) <= MAX_ROW_CELLS
         ]
     return found
+
+
+def comparable_inner_oracles(epsilon: Fraction) -> list[Oracle]:
+    """Every oracle that a sketch may have inside, whether it is ever chosen or not."""
+    return inner_candidates(epsilon, names=_CATEGORY_ORACLES)
 
 
 def sketch_for(epsilon: Fraction, devices: int, buckets: int | None = None) -> Sketch:

@@ -20,14 +20,15 @@ from deniable_shared.errors import ParameterError, RegistryError
 from deniable_shared.fields import TableReader
 from deniable_shared.frozen import frozen
 from deniable_shared.mechanisms import (
+    FRESH,
     MAX_EPSILON,
     MAX_EPSILON_PERMANENT,
     MECHANISMS,
-    NUMERIC,
+    REPEAT,
 )
 from deniable_shared.periods import EVERY
-from deniable_shared.resolution import FRESH, REPEAT, resolve
-from deniable_shared.spec import TYPES, Spec
+from deniable_shared.resolution import resolve
+from deniable_shared.spec import TYPES, TYPES_WITH_RANGE, Spec
 
 if TYPE_CHECKING:
     import os
@@ -197,7 +198,7 @@ def _metric(application: str, name: str, table: TableReader, budget: Budget) -> 
             table.text("absent", default=None),
         )
     parted = segments.read(table, kind, name, values, other)
-    ends = table.range("range") if kind in NUMERIC else None
+    ends = table.range("range") if kind in TYPES_WITH_RANGE else None
     bins = 0
     if kind == "distribution":
         bins = table.integer("bins", 2, numbers.MAX_BINS, default=numbers.DEFAULT_BINS) or 0

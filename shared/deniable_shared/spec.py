@@ -16,19 +16,9 @@ from deniable_shared.frozen import frozen
 from deniable_shared.mechanisms import (
     MAX_EPSILON,
     MAX_EPSILON_PERMANENT,
-    MEMOIZED_ORACLES,
-    NUMERIC,
-    ORACLES,
-    GroupedBins,
+    MECHANISMS,
     Mechanism,
-    MemoizedRandomizedResponse,
     Oracle,
-    RandomizedResponse,
-    Rappor,
-    SampledAttribute,
-    SampledCoefficients,
-    Sketch,
-    SquareWave,
     mechanism_from_description,
 )
 from deniable_shared.numbers import MAX_DELTA, Range
@@ -41,14 +31,7 @@ if TYPE_CHECKING:
 MetricType = Literal["attributes", "boolean", "category", "distribution", "number", "string"]
 
 TYPES: Final[tuple[str, ...]] = get_args(MetricType)
-MECHANISMS_OF_TYPE: Final[Mapping[str, frozenset[str]]] = {
-    "attributes": frozenset({SampledAttribute.name, SampledCoefficients.name}),
-    "boolean": frozenset({RandomizedResponse.name, MemoizedRandomizedResponse.name}),
-    "category": frozenset({*ORACLES, *MEMOIZED_ORACLES}) - {RandomizedResponse.name},
-    "string": frozenset({Sketch.name, Rappor.name}),
-    **NUMERIC,
-}
-"""Which mechanisms can carry a type."""
+TYPES_WITH_RANGE: Final = ("number", "distribution")
 
 MAX_STRING_BYTES: Final = 4_096
 
@@ -91,8 +74,10 @@ class Spec:
             raise ParameterError("type", f"one of {', '.join(TYPES)}", self.type)
         if self.every not in EVERY:
             raise ParameterError("every", f"one of {', '.join(EVERY)}", self.every)
-        if self.mechanism.name not in MECHANISMS_OF_TYPE[self.type]:
-            allowed = ", ".join(sorted(MECHANISMS_OF_TYPE[self.type]))
+        if self.type not in self.mechanism.types:
+            allowed = ", ".join(
+                name for name, each in sorted(MECHANISMS.items()) if self.type in each.types
+            )
             raise ParameterError(
                 "mechanism", f"one of {allowed} for {self.type}", self.mechanism.name
             )
@@ -139,15 +124,12 @@ class Spec:
         Raises:
             ParameterError: naming the attribute.
         """
-        oracles: tuple[Oracle, ...] = ()
-        if isinstance(self.mechanism, SampledAttribute | SampledCoefficients):
-            oracles = self.mechanism.oracles
+        oracles = self.mechanism.oracles
         names = [attribute.name for attribute in self.attributes]
         if not len(names) == len(set(names)) == len(oracles):
             raise ParameterError("attributes", f"{len(oracles)} of different names", names)
         for attribute, oracle in zip(self.attributes, oracles, strict=True):
-            allowed = MECHANISMS_OF_TYPE[attribute.type]
-            if oracle.name not in allowed or oracle.size != attribute.size:
+            if attribute.type not in oracle.types or oracle.size != attribute.size:
                 raise ParameterError(
                     f"attributes.{attribute.name}",
                     f"what {oracle.name} over {oracle.size} items carries",
@@ -156,8 +138,10 @@ class Spec:
 
     def _check_range(self) -> None:
         """Numbers have a range and nothing else does; delta stays under its ceiling."""
-        if (self.range is not None) != (self.type in NUMERIC):
-            raise ParameterError("range", f"given for {' and '.join(NUMERIC)} only", self.range)
+        if (self.range is not None) != (self.type in TYPES_WITH_RANGE):
+            raise ParameterError(
+                "range", f"given for {' and '.join(TYPES_WITH_RANGE)} only", self.range
+            )
         if self.range is not None and not self.range[0] < self.range[1]:
             raise ParameterError("range", "two numbers, the lower one first", self.range)
         if not self.mechanism.delta <= MAX_DELTA:
@@ -234,8 +218,7 @@ class Spec:
         if self.type == "boolean":
             return ("true",)
         items = self.values + single_items(self.attributes)
-        pairs = isinstance(self.mechanism, SampledCoefficients)
-        return items + pair_items(self.attributes) if pairs else items
+        return items + pair_items(self.attributes) if self.mechanism.estimates_pairs else items
 
     def encode(self, value: object, segment: object = None) -> int | bytes | tuple[int, ...]:
         """A recorded value in the form that the mechanism takes.
@@ -320,8 +303,8 @@ class Spec:
         if not numbers.is_number(value):
             raise DomainError(f"{self.name} takes a finite int or float")
         number = cast("float", value)
-        if isinstance(self.mechanism, SquareWave | GroupedBins):
-            return numbers.bin_index(number, ends, self.mechanism.size)
+        if self.type == "distribution":
+            return numbers.bin_index(number, ends, self._bins)
         return numbers.nearest_place(number, ends)
 
     def _canonical_string(self, value: str) -> bytes:
@@ -334,6 +317,11 @@ class Spec:
             limit = f"at most {MAX_STRING_BYTES} bytes in UTF-8, without lone surrogates"
             raise DomainError(f"{self.name} takes strings of {limit}")
         return encoded
+
+    @cached_property
+    def _bins(self) -> int:
+        bins: int = self.mechanism.size  # type: ignore[attr-defined]  # all over bins have one
+        return bins
 
     @cached_property
     def _index(self) -> dict[str | None, int]:

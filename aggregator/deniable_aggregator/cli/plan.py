@@ -18,7 +18,6 @@ from deniable_aggregator.cli.render.output import (
 from deniable_aggregator.cli.render.plan_table import plan_plot, plan_table
 from deniable_aggregator.planning import DEFAULT_DAYS, plan
 from deniable_shared.fields import MAX_VALUES
-from deniable_shared.mechanisms import NUMERIC
 from deniable_shared.periods import EVERY
 from deniable_shared.registry import (
     DEFAULT_DEVICES,
@@ -29,7 +28,7 @@ from deniable_shared.registry import (
     load,
     parse,
 )
-from deniable_shared.spec import TYPES
+from deniable_shared.spec import TYPES, TYPES_WITH_RANGE
 
 NAME: Final = "planned"
 MAX_CANDIDATES: Final = 10**12
@@ -161,7 +160,7 @@ def _fields(
         raise click.UsageError("attributes need a FILE: they have names and domains")
     if (kind == "category") != (values is not None):
         raise click.UsageError("--values belongs to --type category")
-    if (kind in NUMERIC) != (ends is not None):
+    if (kind in TYPES_WITH_RANGE) != (ends is not None):
         raise click.UsageError("--range belongs to --type number and distribution")
     if values is not None and values > MAX_VALUES:
         raise click.UsageError(

@@ -39,7 +39,7 @@ from deniable_shared.mechanisms import (
     SampledCoefficients,
     Sketch,
 )
-from deniable_shared.mechanisms.base import BitsOracle, IndexOracle
+from deniable_shared.mechanisms.oracle import BitsOracle, IndexOracle
 from deniable_shared.mechanisms.unary import UnaryEncoding
 
 if TYPE_CHECKING:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from deniable_shared.mechanisms import NumericMechanism
-    from deniable_shared.mechanisms.base import IndexOracle
+    from deniable_shared.mechanisms.oracle import IndexOracle
 
     Bounds = tuple[Any, Any]
     """The lowest and the highest probability, of all outcomes or each: float64, (outcomes,)."""

@@ -15,7 +15,8 @@ from deniable_aggregator.planning.candidates import (
 from deniable_aggregator.planning.feasibility import Refusal, refuse_if_hopeless
 from deniable_aggregator.planning.result import Collection, Plan
 from deniable_shared.disclosure_figures import Z, visible_share
-from deniable_shared.mechanisms import NUMERIC, NumericMechanism
+from deniable_shared.mechanisms import NumericMechanism
+from deniable_shared.spec import TYPES_WITH_RANGE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -83,7 +84,7 @@ def plan(
 
 def _questions(spec: Spec) -> int:
     """How many items are asked for if nothing else is said."""
-    return 1 if spec.type in NUMERIC else len(spec.items) or DEFAULT_CANDIDATES
+    return 1 if spec.type in TYPES_WITH_RANGE else len(spec.items) or DEFAULT_CANDIDATES
 
 
 def _collection(metric: Metric, days: int, budget: Budget | None) -> Collection:

@@ -4,23 +4,18 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from deniable_shared import mechanism_choice
 from deniable_shared.disclosure_figures import Z
 from deniable_shared.mechanisms import (
-    ORACLES,
     Mechanism,
     NumericMechanism,
     Oracle,
-    RandomizedResponse,
     SampledAttribute,
-    SampledCoefficients,
     Sketch,
 )
-from deniable_shared.mechanisms.sketch import ASSUMED_SECOND_MOMENT, rows_for
-from deniable_shared.numbers import MEANS
+from deniable_shared.mechanisms.sketch import ASSUMED_SECOND_MOMENT
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -31,8 +26,6 @@ AnyMechanism = TypeVar("AnyMechanism", bound=Mechanism)
 
 EXTREME_PLACES: Final = (0.0, 0.5, 1.0)
 """Where in its range a mean may lie: the ends and the middle have the extremes of its variance."""
-
-_ORACLES: Final = tuple(name for name in ORACLES if name != RandomizedResponse.name)
 
 
 @dataclass(frozen=True)
@@ -67,55 +60,26 @@ def rank_candidates(spec: Spec, devices: int) -> tuple[Candidate, ...]:
     best of the candidates, each at its worst place in the range.
     """
     mechanism, unit = spec.mechanism, mean_unit(spec)
-    epsilon = Fraction(mechanism.epsilon)
-    permanent = mechanism.epsilon_permanent
-    found: list[tuple[float, Mechanism]] = [(1.0, mechanism)]
+    others = () if spec.type == "boolean" else mechanism.alternatives(devices)
+    every: tuple[Mechanism, ...] = (mechanism, *_other_kinds(mechanism, others))
+    errors = list(map(worst_variance, every))
     if isinstance(mechanism, Oracle) and spec.type == "category":
         # The devices are drawn from a population, as the optimum assumes.
-        drawn, best = (
-            1 - 1 / mechanism.size,
-            mechanism_choice.least_total_error(mechanism.size, mechanism.epsilon),
-        )
-        others = (
-            mechanism_choice.candidate_oracles(mechanism.size, epsilon, _ORACLES)
-            if permanent is None
-            else mechanism_choice.memoized_candidate_oracles(
-                mechanism.size, epsilon, Fraction(permanent)
-            )
-        )
-        found = [
-            ((mechanism_choice.total_variance(oracle) + drawn) / best, oracle)
-            for oracle in (mechanism, *_other_kinds(mechanism, others))
+        drawn = 1 - 1 / mechanism.size
+        errors = [
+            mechanism_choice.total_variance(each) + drawn
+            for each in every
+            if isinstance(each, Oracle)
         ]
+        least = mechanism_choice.least_total_error(mechanism.size, mechanism.epsilon)
     elif spec.type == "string":
-        best = mechanism_choice.least_error_of_rare_item(mechanism.epsilon)
-        inners = (
-            mechanism_choice.inner_candidates(epsilon, names=_ORACLES)
-            if permanent is None
-            else mechanism_choice.memoized_inner_candidates(epsilon, Fraction(permanent))
-        )
-        sketches = [Sketch(rows=rows_for(inner, devices), inner=inner) for inner in inners]
-        found = [
-            (each.variance(0.0, 1) / best, each)
-            for each in (mechanism, *_other_kinds(mechanism, sketches))
-        ]
-    elif spec.type == "number":
-        kinds = MEANS.values() if permanent is None else ()
-        means = [kind.for_epsilon(epsilon) for kind in kinds]
-        every = (mechanism, *_other_kinds(mechanism, means))
-        best = min(map(worst_variance, every))
-        found = [(worst_variance(each) / best, each) for each in every]
-    elif isinstance(mechanism, SampledAttribute | SampledCoefficients):
+        least = mechanism_choice.least_error_of_rare_item(mechanism.epsilon)
+    elif spec.type == "attributes":
         # Of single flags; pairs answers for every two of them as well.
-        sampled = SampledAttribute(inner=mechanism.oracles)
-        rivals: list[Mechanism] = [sampled]
-        if all(isinstance(oracle, RandomizedResponse) for oracle in mechanism.oracles):
-            rivals.append(SampledCoefficients.for_epsilon(len(mechanism.oracles), epsilon))
-        best = sampled.variance(0.0, 1)
-        found = [
-            (each.variance(0.0, 1) / best, each)
-            for each in (mechanism, *_other_kinds(mechanism, rivals))
-        ]
+        least = SampledAttribute(inner=mechanism.oracles).variance(0.0, 1)
+    else:
+        least = min(errors)
+    found = [(error / least, each) for error, each in zip(errors, every, strict=True)]
     found.sort(key=lambda pair: pair[0])
     return tuple(
         Candidate(

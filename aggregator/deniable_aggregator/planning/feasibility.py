@@ -5,27 +5,11 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Final, cast
+from typing import Final
 
 from deniable_aggregator.planning.candidates import worst_variance
-from deniable_shared import mechanism_choice
 from deniable_shared.disclosure_figures import Z, devices_to_detect
-from deniable_shared.mechanisms import (
-    MAX_EPSILON,
-    DBitFlip,
-    Mechanism,
-    NumericMechanism,
-    Oracle,
-    RandomizedResponse,
-    SampledAttribute,
-    SampledCoefficients,
-    Sketch,
-    SquareWave,
-)
-from deniable_shared.numbers import MEANS
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from deniable_shared.mechanisms import MAX_EPSILON, Mechanism, NumericMechanism
 
 HOPELESS_SHARE: Final = 0.1
 """A metric that could not even show an item of this share is refused."""
@@ -80,13 +64,13 @@ def _enough_epsilon(mechanism: Mechanism, devices: int) -> float | None:
 
     None if no permitted one is, or if the mechanism has more than one epsilon to change.
     """
-    remade = _at_epsilon(mechanism)
     low, high = math.floor(mechanism.epsilon * _EPSILON_STEPS), MAX_EPSILON * _EPSILON_STEPS
 
     def enough(steps: int) -> bool:
-        return _enough_devices(remade(Fraction(steps, _EPSILON_STEPS))) <= devices
+        other = mechanism.at_epsilon(Fraction(steps, _EPSILON_STEPS))
+        return other is not None and _enough_devices(other) <= devices
 
-    if mechanism.epsilon_permanent is not None or mechanism.delta or not enough(high):
+    if not enough(high):
         return None
     while high - low > 1:
         middle = (low + high) // 2
@@ -95,25 +79,3 @@ def _enough_epsilon(mechanism: Mechanism, devices: int) -> float | None:
         else:
             low = middle
     return high / _EPSILON_STEPS
-
-
-def _at_epsilon(mechanism: Mechanism) -> Callable[[Fraction], Mechanism]:
-    """What stands in a mechanism's place at another epsilon."""
-    if isinstance(mechanism, Sketch):
-        return lambda epsilon: mechanism_choice.sketch_for(epsilon, 1)
-    if isinstance(mechanism, RandomizedResponse):
-        return lambda epsilon: RandomizedResponse.for_epsilon(2, epsilon)
-    if isinstance(mechanism, Oracle):
-        return lambda epsilon: mechanism_choice.oracle_for(mechanism.size, epsilon)
-    if isinstance(mechanism, SquareWave):
-        return lambda epsilon: SquareWave.for_epsilon(mechanism.size, epsilon)
-    if isinstance(mechanism, DBitFlip):
-        return lambda epsilon: DBitFlip.for_epsilon(mechanism.size, epsilon, mechanism.buckets)
-    if isinstance(mechanism, SampledAttribute):
-        oracles = [_at_epsilon(oracle) for oracle in mechanism.inner]
-        return lambda epsilon: SampledAttribute(
-            inner=tuple(cast("Oracle", remade(epsilon)) for remade in oracles)
-        )
-    if isinstance(mechanism, SampledCoefficients):
-        return lambda epsilon: SampledCoefficients.for_epsilon(mechanism.attributes, epsilon)
-    return lambda epsilon: MEANS[mechanism.name].for_epsilon(epsilon)

@@ -11,7 +11,7 @@ from deniable_aggregator.kernels.bit_sums import bit_sums
 from deniable_aggregator.statistics.influence import support_influence
 from deniable_aggregator.statistics.support_counts import ItemShares, SupportCounts
 from deniable_shared.errors import WireError
-from deniable_shared.mechanisms.base import BitsOracle, IndexOracle, Oracle
+from deniable_shared.mechanisms.oracle import BitsOracle, IndexOracle, Oracle
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -1,4 +1,7 @@
-"""One file per mechanism: frozen integer parameters, exact epsilon, exact variance."""
+"""One file per mechanism: frozen integer parameters, exact epsilon, exact variance.
+
+A mechanism is registered by importing its file here; nothing else lists it.
+"""
 
 from __future__ import annotations
 
@@ -6,12 +9,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 from deniable_shared.errors import ParameterError
 from deniable_shared.mechanisms.base import (
+    FRESH,
     MAX_EPSILON,
     MAX_EPSILON_PERMANENT,
-    FreshOracle,
+    MECHANISMS,
+    MEMOIZE,
+    REPEAT,
     Mechanism,
-    MemoizedOracle,
-    Oracle,
+    PairSupport,
     Support,
 )
 from deniable_shared.mechanisms.dbitflip import DBitFlip, GroupedBins
@@ -26,9 +31,11 @@ from deniable_shared.mechanisms.losue import MemoizedUnaryEncoding
 from deniable_shared.mechanisms.noise import DiscreteGaussian, DiscreteLaplace
 from deniable_shared.mechanisms.numeric import NumericMechanism
 from deniable_shared.mechanisms.olh import OptimizedLocalHashing
+from deniable_shared.mechanisms.oracle import FreshOracle, ItemOracle, MemoizedOracle, Oracle
 from deniable_shared.mechanisms.pairs import SampledCoefficients
 from deniable_shared.mechanisms.pgr import ProjectiveGeometryResponse
 from deniable_shared.mechanisms.rappor import Rappor
+from deniable_shared.mechanisms.request import MechanismRequest
 from deniable_shared.mechanisms.rhr import RecursiveHadamardResponse
 from deniable_shared.mechanisms.rr import RandomizedResponse
 from deniable_shared.mechanisms.sketch import Sketch
@@ -41,67 +48,14 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 ORACLES: Final[Mapping[str, type[FreshOracle]]] = {
-    oracle.name: oracle
-    for oracle in (
-        GeneralizedRandomizedResponse,
-        HadamardResponse,
-        OptimizedLocalHashing,
-        OptimizedUnaryEncoding,
-        ProjectiveGeometryResponse,
-        RandomizedResponse,
-        RecursiveHadamardResponse,
-        SubsetSelection,
-        SymmetricUnaryEncoding,
-    )
+    name: kind for name, kind in sorted(MECHANISMS.items()) if issubclass(kind, FreshOracle)
 }
 """The oracles over a known domain that memoise nothing, by their names in a registry file."""
 
 MEMOIZED_ORACLES: Final[Mapping[str, type[MemoizedOracle]]] = {
-    oracle.name: oracle for oracle in (MemoizedRandomizedResponse, MemoizedUnaryEncoding)
+    name: kind for name, kind in sorted(MECHANISMS.items()) if issubclass(kind, MemoizedOracle)
 }
 """The oracles that draw every report from a permanent answer."""
-
-NUMERIC: Final[Mapping[str, frozenset[str]]] = {
-    "number": frozenset(
-        each.name
-        for each in (
-            OneBitMean,
-            Piecewise,
-            Hybrid,
-            DiscreteLaplace,
-            DiscreteGaussian,
-            MemoizedOneBitMean,
-        )
-    ),
-    "distribution": frozenset({SquareWave.name, DBitFlip.name, MemoizedDBitFlip.name}),
-}
-"""The mechanisms of each type that has a range."""
-
-MECHANISMS: Final[Mapping[str, type[Mechanism]]] = {
-    **ORACLES,
-    **MEMOIZED_ORACLES,
-    DBitFlip.name: DBitFlip,
-    DiscreteGaussian.name: DiscreteGaussian,
-    DiscreteLaplace.name: DiscreteLaplace,
-    Hybrid.name: Hybrid,
-    MemoizedDBitFlip.name: MemoizedDBitFlip,
-    MemoizedOneBitMean.name: MemoizedOneBitMean,
-    OneBitMean.name: OneBitMean,
-    Piecewise.name: Piecewise,
-    Rappor.name: Rappor,
-    SampledAttribute.name: SampledAttribute,
-    SampledCoefficients.name: SampledCoefficients,
-    Sketch.name: Sketch,
-    SquareWave.name: SquareWave,
-}
-"""Every mechanism by its name in a canonical spec."""
-
-MEMOIZED: Final = frozenset(
-    name
-    for name, mechanism in MECHANISMS.items()
-    if mechanism.epsilon_permanent is not Mechanism.epsilon_permanent
-)
-"""The mechanisms whose reports of one value may come from a permanent answer."""
 
 
 def mechanism_from_description(description: Mapping[str, Any]) -> Mechanism:
@@ -125,13 +79,14 @@ def mechanism_from_description(description: Mapping[str, Any]) -> Mechanism:
 
 
 __all__ = [
+    "FRESH",
     "MAX_EPSILON",
     "MAX_EPSILON_PERMANENT",
     "MECHANISMS",
-    "MEMOIZED",
+    "MEMOIZE",
     "MEMOIZED_ORACLES",
-    "NUMERIC",
     "ORACLES",
+    "REPEAT",
     "DBitFlip",
     "DiscreteGaussian",
     "DiscreteLaplace",
@@ -140,7 +95,9 @@ __all__ = [
     "GroupedBins",
     "HadamardResponse",
     "Hybrid",
+    "ItemOracle",
     "Mechanism",
+    "MechanismRequest",
     "MemoizedDBitFlip",
     "MemoizedOneBitMean",
     "MemoizedOracle",
@@ -151,6 +108,7 @@ __all__ = [
     "OptimizedLocalHashing",
     "OptimizedUnaryEncoding",
     "Oracle",
+    "PairSupport",
     "Piecewise",
     "ProjectiveGeometryResponse",
     "RandomizedResponse",

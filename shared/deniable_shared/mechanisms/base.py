@@ -11,13 +11,24 @@ from deniable_shared.exact_bounds import float_upper
 from deniable_shared.frozen import field_names, frozen
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
+
+    from deniable_shared.mechanisms.oracle import Oracle
+    from deniable_shared.mechanisms.request import MechanismRequest
 
 MAX_EPSILON: Final = 8
 """The ceiling of one report's epsilon, in nats: even odds become at most 0.9997."""
 
 MAX_EPSILON_PERMANENT: Final = 16
 """The ceiling, in nats, of what all reports of one unchanged value may cost together."""
+
+FRESH: Final = "fresh"
+MEMOIZE: Final = "memoize"
+REPEAT: Final = (FRESH, MEMOIZE)
+"""How a device answers again: with fresh noise, or from a permanent answer of its own."""
+
+MECHANISMS: Final[dict[str, type[Mechanism]]] = {}
+"""Every mechanism by its name in a canonical spec. A class that has a name enters itself."""
 
 
 @frozen
@@ -48,6 +59,28 @@ class Support:
 
 
 @frozen
+class PairSupport:
+    """With which probabilities a report supports two given items at once.
+
+    Attributes:
+        own: if one of the two is the device's.
+        other: if neither is.
+    """
+
+    own: float
+    other: float
+
+
+MUTUALLY_EXCLUSIVE: Final = PairSupport(0.0, 0.0)
+"""No report supports two items."""
+
+
+def independent_pairs(support: Support) -> PairSupport:
+    """Two items that a report supports independently of each other, given the device's item."""
+    return PairSupport(support.p * support.q, support.q * support.q)
+
+
+@frozen
 class Mechanism(ABC):
     """Frozen integer parameters of a randomizer, and what follows from them exactly.
 
@@ -56,12 +89,68 @@ class Mechanism(ABC):
     changes. What the constructor refuses cannot be registered either.
 
     Attributes:
-        name: the mechanism's name in a registry file.
+        name: the mechanism's name in a registry file and in a canonical spec.
         title: what the literature calls it.
+        types: the metric types that it can carry, such as ``category``.
+        memoized: whether its reports come from permanent answers, and a registry has to say
+            ``repeat = "memoize"``.
+        takes_delta: whether a registry has to give a delta.
+        estimates_pairs: whether reports on attributes tell how every two of them go together.
     """
 
     name: ClassVar[str]
     title: ClassVar[str]
+    types: ClassVar[frozenset[str]]
+    memoized: ClassVar[bool] = False
+    takes_delta: ClassVar[bool] = False
+    estimates_pairs: ClassVar[bool] = False
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if "name" in vars(cls):
+            if cls.name in MECHANISMS:
+                raise TypeError(f"name must be one of a mechanism's own, got {cls.name!r} again")
+            MECHANISMS[cls.name] = cls
+
+    @classmethod
+    def registry_names(cls, repeat: str) -> tuple[str, ...]:
+        """The names that a registry may use for it.
+
+        Args:
+            repeat: ``fresh`` or ``memoize``.
+
+        Returns:
+            Its own name; none if it does not answer repeated questions in this way.
+        """
+        return (cls.name,) if cls.memoized == (repeat == MEMOIZE) else ()
+
+    @classmethod
+    @abstractmethod
+    def from_options(cls, request: MechanismRequest) -> Mechanism:
+        """The mechanism that a registry asks for; it exceeds none of the declared epsilons.
+
+        Args:
+            request: what the registry says of the metric, and the mechanism's own options.
+
+        Raises:
+            ParameterError: naming the field that has to change.
+        """
+
+    def at_epsilon(self, epsilon: Fraction) -> Mechanism | None:  # noqa: ARG002
+        """What would stand in its place at another epsilon; None if it has more than that one.
+
+        Args:
+            epsilon: privacy loss of one report, in nats.
+        """
+        return None
+
+    def alternatives(self, devices: int) -> Iterable[Mechanism]:  # noqa: ARG002
+        """Mechanisms that could carry the same metric at the same epsilons, for comparison.
+
+        Args:
+            devices: how many devices are expected.
+        """
+        return ()
 
     @property
     @abstractmethod
@@ -104,6 +193,27 @@ class Mechanism(ABC):
             return None
         return float_upper(values * Fraction(permanent))
 
+    def permanent_support(self) -> Support | None:
+        """With which probabilities a device's permanent answer supports an item; None without."""
+        return None
+
+    def pair_support(self) -> PairSupport | None:
+        """With which probabilities a report supports two items at once; None if not known.
+
+        The same for every two items, or their average. Without it the error of a sum of items is
+        the largest that any covariance can give.
+        """
+        return None
+
+    def permanent_pair_support(self) -> PairSupport | None:
+        """The same for permanent answers; None without, or if it is not known."""
+        return None
+
+    @property
+    def oracles(self) -> tuple[Oracle, ...]:
+        """What randomizes each attribute of a record; empty unless it carries ``attributes``."""
+        return ()
+
     @property
     def delta(self) -> float:
         """The probability with which a report may reveal more than `epsilon`; 0 nearly always."""
@@ -120,7 +230,7 @@ class Mechanism(ABC):
 
     def parameters(self) -> dict[str, Any]:
         """The fields by name: integers, or mechanisms inside this one with their own."""
-        return {name: _described(getattr(self, name)) for name in field_names(type(self))}
+        return {name: _as_data(getattr(self, name)) for name in field_names(type(self))}
 
     def description(self) -> dict[str, Any]:
         """Name and parameters, as they stand in a canonical spec."""
@@ -152,90 +262,6 @@ class SupportMechanism(Mechanism):
         return float(self.support.variance(share, reports))
 
 
-class Oracle(SupportMechanism):
-    """A mechanism over the items 0 to size - 1; a category metric, or the buckets of a sketch.
-
-    Attributes:
-        size: number of items.
-        pure: whether a report supports every item but the device's own with the same probability.
-    """
-
-    pure: ClassVar[bool] = True
-    size: int
-
-
-class FreshOracle(Oracle):
-    """An oracle that draws all of its noise anew for every report."""
-
-    @classmethod
-    @abstractmethod
-    def for_epsilon(cls, size: int, epsilon: Fraction) -> Self:
-        """The mechanism over `size` items whose epsilon does not exceed the one given.
-
-        Raises:
-            ParameterError: if it cannot carry so many items.
-        """
-
-
-class MemoizedOracle(Oracle):
-    """An oracle whose reports of an item are all drawn from one permanent answer of the device."""
-
-    @classmethod
-    @abstractmethod
-    def for_epsilons(cls, size: int, epsilon: Fraction, epsilon_permanent: Fraction) -> Self:
-        """The mechanism over `size` items that exceeds neither epsilon.
-
-        Args:
-            size: number of items.
-            epsilon: privacy loss of one report, in nats.
-            epsilon_permanent: privacy loss of all reports of one value, in nats.
-
-        Raises:
-            ParameterError: if it cannot carry so many items, or epsilon is not below
-                epsilon_permanent.
-        """
-
-    @abstractmethod
-    def odds(self, reports: int) -> Fraction:
-        """E to the privacy loss of so many reports of one value: exact, and attained.
-
-        Args:
-            reports: T, at least 1.
-        """
-
-    @property
-    def memoized_values(self) -> int:
-        """One permanent answer per item."""
-        return self.size
-
-
-class IndexOracle(Oracle):
-    """An oracle whose report is one of finitely many outcomes: its number, big-endian."""
-
-    @property
-    @abstractmethod
-    def outcomes(self) -> int:
-        """How many different reports there are."""
-
-    @property
-    def report_bytes(self) -> int:
-        """As few bytes as hold every outcome."""
-        return max(1, ((self.outcomes - 1).bit_length() + 7) // 8)
-
-
-class BitsOracle(Oracle):
-    """An oracle whose report is one bit per item.
-
-    The first item's bit stands in the highest place of the first byte; places after the last item
-    are zero.
-    """
-
-    @property
-    def report_bytes(self) -> int:
-        """As few bytes as hold all bits."""
-        return (self.size + 7) // 8
-
-
 def require_integer(name: str, value: object, low: int, high: int) -> None:
     """Refuses anything but an int in [low, high].
 
@@ -246,7 +272,7 @@ def require_integer(name: str, value: object, low: int, high: int) -> None:
         raise ParameterError(name, f"an integer in [{low}, {high}]", value)
 
 
-def _described(value: Any) -> Any:
+def _as_data(value: Any) -> Any:
     if isinstance(value, Mechanism):
         return value.description()
-    return [_described(each) for each in value] if isinstance(value, tuple) else value
+    return [_as_data(each) for each in value] if isinstance(value, tuple) else value

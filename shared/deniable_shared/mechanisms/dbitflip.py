@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from fractions import Fraction
-from typing import ClassVar, Final, Self
+from typing import TYPE_CHECKING, ClassVar, Final, Self
 
 from deniable_shared.exact_bounds import SCALE, ceil_divide, exp_lower, log_upper
 from deniable_shared.frozen import frozen
-from deniable_shared.mechanisms.base import Mechanism, Support, require_integer
+from deniable_shared.mechanisms.base import Support, SupportMechanism, require_integer
+
+if TYPE_CHECKING:
+    from deniable_shared.mechanisms.request import MechanismRequest
 
 MAX_SIZE: Final = 1_024
 DEFAULT_BUCKETS: Final = 16
 
 
-class GroupedBins(Mechanism):
+class GroupedBins(SupportMechanism):
     """A mechanism by which a device answers, for good, for a few bins of a histogram.
 
     A device belongs for good to one of k groups, drawn from its secret. Group g answers for the d
@@ -28,6 +31,7 @@ class GroupedBins(Mechanism):
         buckets: how many bins d a device answers for.
     """
 
+    types: ClassVar[frozenset[str]] = frozenset({"distribution"})
     size: int
     buckets: int
 
@@ -105,6 +109,16 @@ class DBitFlip(GroupedBins):
         asked = min(size, DEFAULT_BUCKETS) if buckets is None else buckets
         flip = ceil_divide(SCALE, 1 + exp_lower(epsilon / min(asked, 2)))
         return cls(size=size, buckets=asked, flip=flip)
+
+    @classmethod
+    def from_options(cls, request: MechanismRequest) -> Self:
+        """Option ``buckets``: how many bins a device answers for."""
+        buckets = request.options.integer("buckets", 1, request.size, default=None)
+        return cls.for_epsilon(request.size, request.epsilon, buckets)
+
+    def at_epsilon(self, epsilon: Fraction) -> Self:
+        """The same bins."""
+        return self.for_epsilon(self.size, epsilon, self.buckets)
 
     @property
     def lie(self) -> Fraction:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar, Self
 from deniable_shared.exact_bounds import SCALE, ceil_divide, exp_lower, log_upper
 from deniable_shared.frozen import frozen
 from deniable_shared.mechanisms.base import require_integer
-from deniable_shared.mechanisms.numeric import RESOLUTION, NumericMechanism
+from deniable_shared.mechanisms.numeric import RESOLUTION, FreshMean, NumericMechanism
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -37,6 +37,11 @@ class BitMean(NumericMechanism):
         """The privacy loss of one report, in nats."""
         return log_upper((1 - self.lie) / self.lie)
 
+    def outcome_bounds(self) -> tuple[float, float]:
+        """Those of the ends of the range."""
+        lie = float(self.lie)
+        return lie, 1 - lie
+
     def outcome_values(self) -> Sequence[float]:
         """One below the range and one above it."""
         lie = float(self.lie)
@@ -50,7 +55,7 @@ class BitMean(NumericMechanism):
 
 
 @frozen
-class OneBitMean(BitMean):
+class OneBitMean(BitMean, FreshMean):
     """Duchi, Jordan and Wainwright (2013); the 1BitMean of Ding, Kulkarni and Yekhanin (2017).
 
     A device whose value stands at y in [0, 1] of the range sends a 1 with probability

@@ -8,14 +8,15 @@ from typing import ClassVar, Final, Self
 from deniable_shared.errors import ParameterError
 from deniable_shared.exact_bounds import SCALE, ceil_divide, exp_lower, log_upper
 from deniable_shared.frozen import frozen
-from deniable_shared.mechanisms.base import FreshOracle, IndexOracle, Support, require_integer
+from deniable_shared.mechanisms.base import Support, require_integer
+from deniable_shared.mechanisms.oracle import FreshOracle, ItemOracle
 
 MAX_SIZE: Final = 1024
 """The largest domain: above it the rounding of 32-bit weights would waste epsilon."""
 
 
 @frozen
-class GeneralizedRandomizedResponse(IndexOracle, FreshOracle):
+class GeneralizedRandomizedResponse(ItemOracle, FreshOracle):
     """k-ary randomized response (Kairouz, Oh and Viswanath 2014; Wang et al. 2017, section 4.1).
 
     Item x is reported with probability p = 1 - (k - 1) q, every other item with probability
@@ -52,11 +53,6 @@ class GeneralizedRandomizedResponse(IndexOracle, FreshOracle):
     def own(self) -> int:
         """The weight of the true item, over 2^32."""
         return SCALE - (self.size - 1) * self.other
-
-    @property
-    def outcomes(self) -> int:
-        """The items themselves."""
-        return self.size
 
     @property
     def epsilon(self) -> float:

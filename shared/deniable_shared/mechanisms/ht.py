@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import ClassVar, Final, Self
+from typing import TYPE_CHECKING, ClassVar, Final, Self
 
 from deniable_shared.exact_bounds import SCALE, ceil_divide, exp_lower, log_upper
 from deniable_shared.frozen import frozen
-from deniable_shared.mechanisms.base import FreshOracle, IndexOracle, Support, require_integer
+from deniable_shared.mechanisms.base import PairSupport, Support, require_integer
+from deniable_shared.mechanisms.oracle import DecodedReport, FreshOracle, IndexOracle
+
+if TYPE_CHECKING:
+    from deniable_shared.mechanisms.oracle import Bounds
 
 MAX_SIZE: Final = 1 << 20
 
@@ -68,3 +72,23 @@ class HadamardResponse(IndexOracle, FreshOracle):
         half, own = self.order // 2, SCALE - self.flip
         other = ((half - 1) * own + half * self.flip) / (SCALE * (self.order - 1))
         return Support(own / SCALE, other)
+
+    def outcome_bounds(self) -> Bounds:
+        """A row is uniform; its sign is false with `flip` and true otherwise."""
+        rows, lie = self.order - 1, self.flip / SCALE
+        return lie / rows, (1 - lie) / rows
+
+    def pair_support(self) -> PairSupport:
+        """Of the K - 1 rows, two columns agree in K/2 - 1 and three in K/4 - 1."""
+        rows, own, quarter = self.order - 1, self.support.p, self.order / 4
+        return PairSupport(
+            own * (2 * quarter - 1) / rows, ((quarter - 1) * own + quarter * (1 - own)) / rows
+        )
+
+    def decode(self, report: bytes) -> DecodedReport:
+        """The items with this sign in this row: given the row, a report is one bit."""
+        number = int.from_bytes(report, "big")
+        row, sign = 1 + number // 2, number % 2
+        items = (item for item in range(self.size) if (row & item).bit_count() % 2 == sign)
+        own = self.support.p
+        return DecodedReport("random_group", items, 1 / 2, own, 1 - own)

@@ -10,18 +10,20 @@ from deniable_shared.exact_bounds import SCALE, exp_lower
 from deniable_shared.frozen import frozen
 from deniable_shared.mechanisms.base import require_integer
 from deniable_shared.mechanisms.duchi import OneBitMean
-from deniable_shared.mechanisms.numeric import NumericMechanism
+from deniable_shared.mechanisms.numeric import FreshMean
 from deniable_shared.mechanisms.window import Piecewise
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from deniable_shared.mechanisms.oracle import Bounds
 
 CROSSOVER: Final = Fraction(6094, 10_000)
 """Up to this epsilon, in nats, one bit alone has the smaller worst variance."""
 
 
 @frozen
-class Hybrid(NumericMechanism):
+class Hybrid(FreshMean):
     """The Hybrid Mechanism (Wang et al., ICDE 2019, section 3.3).
 
     A coin that does not look at the value chooses between the Piecewise Mechanism, with probability
@@ -71,6 +73,16 @@ class Hybrid(NumericMechanism):
     def epsilon(self) -> float:
         """The privacy loss of one report, in nats."""
         return max(self.inner.epsilon, self.bit.epsilon)
+
+    def outcome_bounds(self) -> Bounds:
+        """Those of the two mechanisms, each times how often it is chosen."""
+        heads = self.heads / SCALE
+        bit, window = self.bit.outcome_bounds(), self.inner.outcome_bounds()
+        low, high = (
+            [(1 - heads) * of_bit] * 2 + [heads * each for each in of_window]
+            for of_bit, of_window in zip(bit, window, strict=True)
+        )
+        return low, high
 
     def outcome_values(self) -> Sequence[float]:
         """Those of the two mechanisms."""

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from fractions import Fraction
 from functools import cached_property
-from typing import ClassVar, Final, Self
+from typing import TYPE_CHECKING, ClassVar, Final, Self
 
 from deniable_shared.exact_bounds import SCALE, float_upper, log_upper
 from deniable_shared.frozen import frozen
-from deniable_shared.mechanisms.base import require_integer
+from deniable_shared.mechanisms.base import Support, require_integer
 from deniable_shared.mechanisms.dbitflip import MAX_SIZE, GroupedBins
 from deniable_shared.mechanisms.flips import composed_flip, weights_for
+
+if TYPE_CHECKING:
+    from deniable_shared.mechanisms.request import MechanismRequest
 
 DEFAULT_BUCKETS: Final = 1
 """One bin has all of epsilon for its only bit.
@@ -45,6 +48,7 @@ class MemoizedDBitFlip(GroupedBins):
 
     name: ClassVar[str] = "ldbitflip"
     title: ClassVar[str] = "memoised dBitFlip"
+    memoized: ClassVar[bool] = True
     size: int
     buckets: int
     permanent: int
@@ -77,6 +81,18 @@ class MemoizedDBitFlip(GroupedBins):
         """
         permanent, flip = weights_for(epsilon, epsilon_permanent, min(buckets, 2))
         return cls(size=size, buckets=buckets, permanent=permanent, flip=flip)
+
+    @classmethod
+    def from_options(cls, request: MechanismRequest) -> Self:
+        """Option ``buckets``: how many bins a device answers for."""
+        default = DEFAULT_BUCKETS
+        buckets = request.options.integer("buckets", 1, request.size, default=default) or default
+        return cls.for_epsilons(request.size, request.epsilon, request.permanent, buckets)
+
+    def permanent_support(self) -> Support:
+        """The probabilities of a permanent 1 for the device's own bin (p) and another (q)."""
+        lie = self.permanent / SCALE
+        return Support(1 - lie, lie)
 
     @property
     def lie(self) -> Fraction:

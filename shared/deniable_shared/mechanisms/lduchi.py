@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 from functools import cached_property
-from typing import ClassVar, Final, Self
+from typing import TYPE_CHECKING, ClassVar, Final, Self
 
 from deniable_shared.errors import ParameterError
 from deniable_shared.exact_bounds import SCALE, float_upper, log_upper
@@ -13,6 +13,9 @@ from deniable_shared.mechanisms.base import require_integer
 from deniable_shared.mechanisms.duchi import BitMean, OneBitMean
 from deniable_shared.mechanisms.flips import composed_flip, weights_for
 from deniable_shared.mechanisms.numeric import RESOLUTION
+
+if TYPE_CHECKING:
+    from deniable_shared.mechanisms.request import MechanismRequest
 
 MAX_STEPS: Final = 256
 DEFAULT_STEPS: Final = 1
@@ -50,6 +53,8 @@ class MemoizedOneBitMean(BitMean):
 
     name: ClassVar[str] = "lduchi"
     title: ClassVar[str] = "memoised one-bit mean"
+    types: ClassVar[frozenset[str]] = frozenset({"number"})
+    memoized: ClassVar[bool] = True
     steps: int
     permanent: int
     flip: int
@@ -77,6 +82,13 @@ class MemoizedOneBitMean(BitMean):
         """
         permanent, flip = weights_for(epsilon, epsilon_permanent)
         return cls(steps=steps, permanent=permanent, flip=flip)
+
+    @classmethod
+    def from_options(cls, request: MechanismRequest) -> Self:
+        """Option ``steps``: how many steps make up the range."""
+        default = DEFAULT_STEPS
+        steps = request.options.integer("steps", 1, MAX_STEPS, default=default) or default
+        return cls.for_epsilons(request.epsilon, request.permanent, steps)
 
     def weight(self, point: int) -> int:
         """The weight of a 1 of a grid point's permanent bit, over 2^32.

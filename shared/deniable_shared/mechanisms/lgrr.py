@@ -9,16 +9,17 @@ from deniable_shared.errors import ParameterError
 from deniable_shared.exact_bounds import SCALE, ceil_divide, exp_lower, log_upper
 from deniable_shared.frozen import frozen
 from deniable_shared.mechanisms.base import (
-    IndexOracle,
-    MemoizedOracle,
+    MUTUALLY_EXCLUSIVE,
+    PairSupport,
     Support,
     require_integer,
 )
 from deniable_shared.mechanisms.grr import MAX_SIZE, GeneralizedRandomizedResponse
+from deniable_shared.mechanisms.oracle import ItemOracle, MemoizedOracle
 
 
 @frozen
-class MemoizedRandomizedResponse(MemoizedOracle, IndexOracle):
+class MemoizedRandomizedResponse(MemoizedOracle, ItemOracle):
     """Two rounds of generalized randomized response (Arcolezi et al. 2022, L-GRR).
 
     The permanent round draws one answer per item, once and for all: it is derived from a keyed hash
@@ -49,6 +50,7 @@ class MemoizedRandomizedResponse(MemoizedOracle, IndexOracle):
 
     name: ClassVar[str] = "lgrr"
     title: ClassVar[str] = "memoised generalized randomized response"
+    types: ClassVar[frozenset[str]] = frozenset({"boolean", "category"})
     size: int
     permanent_other: int
     other: int
@@ -92,11 +94,6 @@ class MemoizedRandomizedResponse(MemoizedOracle, IndexOracle):
         return SCALE - (self.size - 1) * self.other
 
     @property
-    def outcomes(self) -> int:
-        """The items themselves."""
-        return self.size
-
-    @property
     def epsilon(self) -> float:
         """The privacy loss of one report, in nats: of both rounds together."""
         return log_upper(self.odds(1))
@@ -114,6 +111,14 @@ class MemoizedRandomizedResponse(MemoizedOracle, IndexOracle):
             / SCALE**2,
             self._false() / SCALE**2,
         )
+
+    def permanent_support(self) -> Support:
+        """The probabilities of the true item (p) and of one other item (q) in the first round."""
+        return Support(self.permanent_own / SCALE, self.permanent_other / SCALE)
+
+    def permanent_pair_support(self) -> PairSupport:
+        """A permanent answer is one item."""
+        return MUTUALLY_EXCLUSIVE
 
     def odds(self, reports: int) -> Fraction:
         """E to the privacy loss of so many reports of one value: exact, and attained.

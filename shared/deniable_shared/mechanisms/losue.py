@@ -8,12 +8,8 @@ from typing import ClassVar, Final, Self
 from deniable_shared.errors import ParameterError
 from deniable_shared.exact_bounds import SCALE, ceil_divide, exp_lower, log_upper
 from deniable_shared.frozen import frozen
-from deniable_shared.mechanisms.base import (
-    BitsOracle,
-    MemoizedOracle,
-    Support,
-    require_integer,
-)
+from deniable_shared.mechanisms.base import PairSupport, Support, independent_pairs, require_integer
+from deniable_shared.mechanisms.oracle import BitsOracle, MemoizedOracle
 from deniable_shared.mechanisms.unary import MAX_SIZE
 
 HALF: Final = SCALE // 2
@@ -89,6 +85,18 @@ class MemoizedUnaryEncoding(MemoizedOracle, BitsOracle):
         first, flip = self.permanent_other, self.flip
         other = first * (SCALE - flip) + (SCALE - first) * flip
         return Support(0.5, other / SCALE**2)
+
+    def pair_support(self) -> PairSupport:
+        """Bits are independent, in both rounds."""
+        return independent_pairs(self.support)
+
+    def permanent_support(self) -> Support:
+        """The probabilities of a permanent 1 for the device's item (p) and another (q)."""
+        return Support(self.permanent_own / SCALE, self.permanent_other / SCALE)
+
+    def permanent_pair_support(self) -> PairSupport:
+        """Permanent bits are independent."""
+        return independent_pairs(self.permanent_support())
 
     def odds(self, reports: int) -> Fraction:
         """E to the privacy loss of so many reports of one value: exact, and attained.

@@ -12,10 +12,20 @@ from deniable_shared.errors import ParameterError
 from deniable_shared.exact_bounds import float_upper
 from deniable_shared.frozen import frozen
 from deniable_shared.mechanisms.base import require_integer
-from deniable_shared.mechanisms.numeric import MAX_OUTCOMES, NumericMechanism, rounding_variance
+from deniable_shared.mechanisms.numeric import (
+    MAX_OUTCOMES,
+    FreshMean,
+    NumericMechanism,
+    fresh_means,
+    rounding_variance,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
+
+    from deniable_shared.mechanisms.base import Mechanism
+    from deniable_shared.mechanisms.oracle import Bounds
+    from deniable_shared.mechanisms.request import MechanismRequest
 
 MAX_STEPS: Final = 4_096
 MAX_SCALE: Final = 256
@@ -62,6 +72,24 @@ class AdditiveNoise(NumericMechanism):
     def noise_variance(self) -> float:
         """The variance of the noise, in squared steps."""
 
+    @abstractmethod
+    def outcome_probability(self, outcome: int, point: int) -> float:
+        """How probable an outcome is for a value at a point of the grid.
+
+        Args:
+            outcome: in [0, outcomes - 1]; the two outermost stand for all that lies beyond them.
+            point: in [0, steps].
+        """
+
+    def outcome_bounds(self) -> Bounds:
+        """At least next to nothing; at most the probability for the nearest point of the range."""
+        points = (min(max(at - self.reach, 0), self.steps) for at in range(self.outcomes))
+        return 0.0, [self.outcome_probability(at, point) for at, point in enumerate(points)]
+
+    def _distance(self, outcome: int, point: int) -> tuple[int, bool]:
+        """How many steps of noise lead to an outcome, and whether more of them do as well."""
+        return abs(outcome - self.reach - point), outcome in (0, self.outcomes - 1)
+
     @property
     def outcomes(self) -> int:
         """Every point of the grid as far as the reach goes."""
@@ -78,7 +106,7 @@ class AdditiveNoise(NumericMechanism):
 
 
 @frozen
-class DiscreteLaplace(AdditiveNoise):
+class DiscreteLaplace(AdditiveNoise, FreshMean):
     """Discrete Laplace noise: P(k) = (1 - a) / (1 + a) a^|k|, a = e^(-1 / scale).
 
     Two values are at most `steps` apart, so epsilon is exactly steps / scale (Ghosh, Roughgarden
@@ -114,6 +142,13 @@ class DiscreteLaplace(AdditiveNoise):
         """The privacy loss of one report, in nats: this very quotient, rounded up."""
         return float_upper(Fraction(self.steps, self.scale))
 
+    def outcome_probability(self, outcome: int, point: int) -> float:
+        """By the distance."""
+        noise, outermost = self._distance(outcome, point)
+        decay = math.exp(-1 / self.scale)
+        beyond = 1.0 if outermost else 1 - decay
+        return beyond * decay**noise / (1 + decay)
+
     @property
     def noise_variance(self) -> float:
         """2 a / (1 - a)^2."""
@@ -142,6 +177,8 @@ class DiscreteGaussian(AdditiveNoise):
 
     name: ClassVar[str] = "gaussian"
     title: ClassVar[str] = "discrete Gaussian"
+    types: ClassVar[frozenset[str]] = frozenset({"number"})
+    takes_delta: ClassVar[bool] = True
     noise: int
     nanonats: int
 
@@ -171,6 +208,16 @@ class DiscreteGaussian(AdditiveNoise):
             else:
                 low = middle + 1
         return cls(steps, low, nanonats)
+
+    @classmethod
+    def from_options(cls, request: MechanismRequest) -> Self:
+        """Has no options; takes the metric's delta."""
+        assert request.delta is not None
+        return cls.for_epsilon(request.epsilon, request.delta)
+
+    def alternatives(self, devices: int) -> Iterable[Mechanism]:  # noqa: ARG002
+        """What estimates a mean without a delta."""
+        return fresh_means(Fraction(self.epsilon))
 
     @property
     def reach(self) -> int:
@@ -207,6 +254,14 @@ class DiscreteGaussian(AdditiveNoise):
 
         delta = (above(near) - math.exp(self.epsilon) * above(far)) / total
         return delta * (1 + _ROUNDING)
+
+    def outcome_probability(self, outcome: int, point: int) -> float:
+        """By the distance."""
+        noise, outermost = self._distance(outcome, point)
+        last = noise + self.reach if outermost else noise
+        above = math.fsum(math.exp(-k * k / (2 * self.noise)) for k in range(noise, last + 1))
+        # From a parameter of 4 on the sum over all integers is the integral, but for 1e-30.
+        return above / math.sqrt(2 * math.pi * self.noise)
 
     @property
     def noise_variance(self) -> float:

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import TYPE_CHECKING, Final
+from fractions import Fraction
+from typing import TYPE_CHECKING, ClassVar, Final, Self
 
-from deniable_shared.mechanisms.base import Mechanism
+from deniable_shared.mechanisms.base import MECHANISMS, Mechanism
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
+
+    from deniable_shared.mechanisms.oracle import Bounds
+    from deniable_shared.mechanisms.request import MechanismRequest
 
 RESOLUTION_BITS: Final = 20
 RESOLUTION: Final = 1 << RESOLUTION_BITS
@@ -35,6 +39,10 @@ class NumericMechanism(Mechanism):
         """How many different reports there are, at most 2^15."""
 
     @abstractmethod
+    def outcome_bounds(self) -> Bounds:
+        """How probable outcomes are at least and at most, wherever in the range a value stands."""
+
+    @abstractmethod
     def outcome_values(self) -> Sequence[float]:
         """For each outcome the number it stands for; mostly outside [0, 1]."""
 
@@ -51,6 +59,36 @@ class NumericMechanism(Mechanism):
     def report_bytes(self) -> int:
         """1 or 2: as few as hold every outcome."""
         return 1 if self.outcomes <= 256 else 2
+
+
+class FreshMean(NumericMechanism):
+    """A mechanism that estimates a mean, follows from epsilon alone and memoises nothing."""
+
+    types: ClassVar[frozenset[str]] = frozenset({"number"})
+
+    @classmethod
+    @abstractmethod
+    def for_epsilon(cls, epsilon: Fraction) -> Self:
+        """The mechanism whose epsilon does not exceed the one given."""
+
+    @classmethod
+    def from_options(cls, request: MechanismRequest) -> Self:
+        """Has no options."""
+        return cls.for_epsilon(request.epsilon)
+
+    def at_epsilon(self, epsilon: Fraction) -> Self:
+        """The same mechanism."""
+        return self.for_epsilon(epsilon)
+
+    def alternatives(self, devices: int) -> Iterable[Mechanism]:  # noqa: ARG002
+        """All mechanisms of this kind."""
+        return fresh_means(Fraction(self.epsilon))
+
+
+def fresh_means(epsilon: Fraction) -> list[FreshMean]:
+    """Every mechanism that estimates a mean from this epsilon alone, by name."""
+    kinds = (kind for _, kind in sorted(MECHANISMS.items()) if issubclass(kind, FreshMean))
+    return [kind.for_epsilon(epsilon) for kind in kinds]
 
 
 def rounding_variance(share: float, steps: int) -> float:

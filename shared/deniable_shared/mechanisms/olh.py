@@ -9,7 +9,8 @@ from deniable_shared import hashing
 from deniable_shared.errors import ParameterError
 from deniable_shared.exact_bounds import SCALE, ceil_divide, exp_lower, log_upper
 from deniable_shared.frozen import frozen
-from deniable_shared.mechanisms.base import FreshOracle, Support, require_integer
+from deniable_shared.mechanisms.base import PairSupport, Support, independent_pairs, require_integer
+from deniable_shared.mechanisms.oracle import DecodedReport, FreshOracle
 
 MAX_SIZE: Final = 4_096
 """The largest domain: counting a report costs one hash per item."""
@@ -91,6 +92,22 @@ class OptimizedLocalHashing(FreshOracle):
     def support(self) -> Support:
         """The probabilities of supporting the device's item (p) and any other (q)."""
         return Support(self.own / SCALE, 1 / self.buckets)
+
+    def pair_support(self) -> PairSupport:
+        """Items hash independently, by a function drawn for every report."""
+        return independent_pairs(self.support)
+
+    def decode(self, report: bytes) -> DecodedReport:
+        """The items that the seed sends to the bucket."""
+        key = hashing.key(int.from_bytes(report[:SEED_BYTES], "big"))
+        bucket = int.from_bytes(report[SEED_BYTES:], "big")
+        items = (
+            item
+            for item in range(self.size)
+            if hashing.bucket(item_word(item), key, self.buckets) == bucket
+        )
+        lie = self.other / SCALE
+        return DecodedReport("random_group", items, 1 / self.buckets, self.own / SCALE, lie)
 
 
 def item_word(item: int) -> int:

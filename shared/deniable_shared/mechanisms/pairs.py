@@ -11,9 +11,12 @@ from deniable_shared.errors import ParameterError
 from deniable_shared.frozen import frozen
 from deniable_shared.mechanisms.base import Mechanism, require_integer
 from deniable_shared.mechanisms.rr import RandomizedResponse
+from deniable_shared.mechanisms.smp import SampledAttribute
 
 if TYPE_CHECKING:
     from fractions import Fraction
+
+    from deniable_shared.mechanisms.request import MechanismRequest
 
 
 @frozen
@@ -37,6 +40,8 @@ class SampledCoefficients(Mechanism):
 
     name: ClassVar[str] = "pairs"
     title: ClassVar[str] = "sampled Hadamard coefficients"
+    types: ClassVar[frozenset[str]] = frozenset({"attributes"})
+    estimates_pairs: ClassVar[bool] = True
     attributes: int
     inner: RandomizedResponse
 
@@ -49,6 +54,23 @@ class SampledCoefficients(Mechanism):
     def for_epsilon(cls, attributes: int, epsilon: Fraction) -> Self:
         """The mechanism over so many flags whose epsilon does not exceed the one given."""
         return cls(attributes=attributes, inner=RandomizedResponse.for_epsilon(2, epsilon))
+
+    @classmethod
+    def from_options(cls, request: MechanismRequest) -> Self:
+        """Has no options; every attribute has to be a flag."""
+        for attribute in request.attributes:
+            if attribute.type != "boolean":
+                field = f"attributes.{attribute.name}"
+                raise ParameterError(field, "boolean for pairs", attribute.values)
+        return cls.for_epsilon(len(request.attributes), request.epsilon)
+
+    def at_epsilon(self, epsilon: Fraction) -> Self:
+        """The same flags."""
+        return self.for_epsilon(self.attributes, epsilon)
+
+    def alternatives(self, devices: int) -> tuple[Mechanism, ...]:  # noqa: ARG002
+        """One sampled attribute, which tells nothing of pairs."""
+        return (SampledAttribute(inner=self.oracles),)
 
     @property
     def oracles(self) -> tuple[RandomizedResponse, ...]:

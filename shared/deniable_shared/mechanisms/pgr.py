@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import lru_cache
 from typing import TYPE_CHECKING, ClassVar, Final, Self
 
 from deniable_shared.errors import ParameterError
 from deniable_shared.exact_bounds import SCALE, exp_lower, log_upper
 from deniable_shared.frozen import frozen
-from deniable_shared.mechanisms.base import FreshOracle, IndexOracle, Support, require_integer
+from deniable_shared.mechanisms.base import PairSupport, Support, require_integer
+from deniable_shared.mechanisms.oracle import DecodedReport, FreshOracle, IndexOracle
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from deniable_shared.mechanisms.oracle import Bounds
 
 MAX_SIZE: Final = 65_536
 MAX_DIMENSION: Final = 22
@@ -120,6 +124,35 @@ class ProjectiveGeometryResponse(IndexOracle, FreshOracle):
         own, other = self._probabilities()
         return Support(float(own), float(other))
 
+    def outcome_bounds(self) -> Bounds:
+        """A point outside the own hyperplane, and one inside."""
+        inside = self.inside / SCALE
+        return (1 - inside) / self.outside, inside / self.hyperplane
+
+    def pair_support(self) -> PairSupport:
+        """Averages over all items: it depends on which points lie on a line.
+
+        Two hyperplanes meet in a space that lies in a third one if the three points are on a line.
+        """
+        inside = self.inside / SCALE / self.hyperplane
+        outside = (1 - self.inside / SCALE) / self.outside
+        two, three = points(self.q, self.t - 2), points(self.q, self.t - 3) if self.t > 2 else 0
+        on_line = (self.q - 1) / max(self.outcomes - 2, 1)
+        apart = inside * three + outside * (two - three)
+        return PairSupport(inside * two, on_line * inside * two + (1 - on_line) * apart)
+
+    def decode(self, report: bytes) -> DecodedReport:
+        """The items whose hyperplanes hold the point."""
+        point = _coordinates(int.from_bytes(report, "big"), self.q)
+        items = (
+            number
+            for number, item in enumerate(_item_points(self.size, self.q))
+            # The last coordinates stand under each other; what the shorter one lacks are zeros.
+            if sum(map(int.__mul__, point, item)) % self.q == 0
+        )
+        support = self.support
+        return DecodedReport("set", items, self.hyperplane / self.outcomes, support.p, support.q)
+
     def _ratio(self) -> Fraction:
         """The probability of a point in the own hyperplane over that of a point outside."""
         return Fraction(self.inside * self.outside, (SCALE - self.inside) * self.hyperplane)
@@ -136,6 +169,20 @@ class ProjectiveGeometryResponse(IndexOracle, FreshOracle):
         own, other = self._probabilities()
         spread = own * (1 - own) + (self.size - 1) * other * (1 - other)
         return spread / (own - other) ** 2
+
+
+def _coordinates(number: int, q: int) -> tuple[int, ...]:
+    """A point's coordinates, the last one first: the digits in bijective base q, then a 1."""
+    digits = []
+    while number:
+        number, digit = divmod(number - 1, q)
+        digits.append(digit)
+    return (*digits, 1)
+
+
+@lru_cache(4)
+def _item_points(size: int, q: int) -> tuple[tuple[int, ...], ...]:
+    return tuple(_coordinates(number, q) for number in range(size))
 
 
 def points(q: int, t: int) -> int:

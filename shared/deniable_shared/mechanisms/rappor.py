@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
-from typing import ClassVar, Final, Self
+from typing import TYPE_CHECKING, ClassVar, Final, Self
 
 from deniable_shared.errors import ParameterError
 from deniable_shared.exact_bounds import SCALE, ceil_divide, exp_lower, log_upper
 from deniable_shared.frozen import frozen
 from deniable_shared.mechanisms.base import Support, SupportMechanism, require_integer
+from deniable_shared.mechanisms.sketch import sketches
 from deniable_shared.mechanisms.unary import SymmetricUnaryEncoding
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from deniable_shared.mechanisms.base import Mechanism
+    from deniable_shared.mechanisms.request import MechanismRequest
 
 MAX_BITS: Final = 4_096
 MAX_HASHES: Final = 8
@@ -48,6 +56,8 @@ class Rappor(SupportMechanism):
 
     name: ClassVar[str] = "rappor"
     title: ClassVar[str] = "RAPPOR"
+    types: ClassVar[frozenset[str]] = frozenset({"string"})
+    memoized: ClassVar[bool] = True
     bits: int
     hashes: int
     cohorts: int
@@ -98,6 +108,49 @@ class Rappor(SupportMechanism):
             raise ParameterError("epsilon", "below epsilon_permanent", float(epsilon))
         p = ceil_divide(instantaneous * SCALE, 1)
         return cls(bits=bits, hashes=hashes, cohorts=cohorts, flip=flip, p=p, q=SCALE - p)
+
+    @classmethod
+    def from_options(cls, request: MechanismRequest) -> Self:
+        """Options ``bits``, ``hashes``, ``cohorts``, and all of ``f``, ``p`` and ``q`` or none."""
+        options = request.options
+        bits = options.integer("bits", 8, MAX_BITS, default=DEFAULT_BITS) or DEFAULT_BITS
+        hashes = options.integer("hashes", 1, MAX_HASHES, default=DEFAULT_HASHES) or DEFAULT_HASHES
+        cohorts = options.integer("cohorts", 1, MAX_COHORTS, default=DEFAULT_COHORTS)
+        cohorts = cohorts or DEFAULT_COHORTS
+        given = {name: options.number(name, 0, 1, default=None) for name in "fpq"}
+        f, p, q = given.values()
+        if f is None and p is None and q is None:
+            return cls.for_epsilons(
+                request.epsilon, request.permanent, bits=bits, hashes=hashes, cohorts=cohorts
+            )
+        if f is None or p is None or q is None:
+            names = [name for name, value in given.items() if value is not None]
+            raise ParameterError("mechanism", "given all of f, p and q, or none of them", names)
+        if not (0 < f < 1 and p < q):
+            values = {"f": float(f), "p": float(p), "q": float(q)}
+            raise ParameterError("mechanism", "such that 0 < f < 1 and p < q", values)
+        mechanism = cls(
+            bits=bits,
+            hashes=hashes,
+            cohorts=cohorts,
+            flip=ceil_divide(f * SCALE, 2),
+            p=ceil_divide(p * SCALE, 1),
+            q=int(q * SCALE),
+        )
+        declared = (
+            ("epsilon", mechanism.epsilon, request.epsilon),
+            ("epsilon_permanent", mechanism.epsilon_permanent, request.permanent),
+        )
+        for name, exact, limit in declared:
+            if not exact <= limit:
+                enough = math.ceil(exact * 1e6) / 1e6
+                constraint = f"at least {enough}, which f, p and q give"
+                raise ParameterError(name, constraint, float(limit))
+        return mechanism
+
+    def alternatives(self, devices: int) -> Iterable[Mechanism]:
+        """Sketches that memoise."""
+        return sketches(Fraction(self.epsilon), self.epsilon_permanent, devices)
 
     @property
     def report_bytes(self) -> int:

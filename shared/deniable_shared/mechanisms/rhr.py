@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Any, ClassVar, Final, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Self
 
 from deniable_shared.errors import ParameterError
 from deniable_shared.exact_bounds import SCALE, ceil_divide, exp_lower, log_upper
 from deniable_shared.frozen import frozen
-from deniable_shared.mechanisms.base import FreshOracle, IndexOracle, Support, require_integer
+from deniable_shared.mechanisms.base import Support, require_integer
+from deniable_shared.mechanisms.oracle import DecodedReport, FreshOracle, IndexOracle
+
+if TYPE_CHECKING:
+    from deniable_shared.mechanisms.oracle import Bounds
 
 MAX_SIZE: Final = 1 << 20
 MAX_BITS: Final = 12
@@ -114,6 +118,24 @@ class RecursiveHadamardResponse(IndexOracle, FreshOracle):
     def support(self) -> Support:
         """The probabilities of an item's symbol for its own device and for one of another block."""
         return Support(self.own / SCALE, self.other / SCALE)
+
+    def outcome_bounds(self) -> Bounds:
+        """A row is uniform, and the symbol in it is a given false one or the right one."""
+        rows = self.order - 1
+        return self.other / SCALE / rows, self.own / SCALE / rows
+
+    def decode(self, report: bytes) -> DecodedReport:
+        """The items of one block that have this sign in this row."""
+        number = int.from_bytes(report, "big")
+        row, symbol = 1 + number // self.symbols, number % self.symbols
+        block, sign = symbol // 2, symbol % 2
+        items = (
+            item
+            for item in range(block, self.size, self.blocks)
+            if (row & item // self.blocks).bit_count() % 2 == sign
+        )
+        support = self.support
+        return DecodedReport("random_group", items, 1 / self.symbols, support.p, support.q)
 
     def variance(self, share: float, reports: int) -> float:
         """The variance of an item's share, if the rest is spread evenly over all other items."""

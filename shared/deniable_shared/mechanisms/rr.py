@@ -7,11 +7,12 @@ from typing import ClassVar, Self
 
 from deniable_shared.exact_bounds import SCALE, ceil_divide, exp_lower, log_upper
 from deniable_shared.frozen import frozen
-from deniable_shared.mechanisms.base import FreshOracle, IndexOracle, Support, require_integer
+from deniable_shared.mechanisms.base import Support, require_integer
+from deniable_shared.mechanisms.oracle import FreshOracle, ItemOracle
 
 
 @frozen
-class RandomizedResponse(IndexOracle, FreshOracle):
+class RandomizedResponse(ItemOracle, FreshOracle):
     """Warner's randomized response (1965): the bit is flipped with probability flip / 2^32.
 
     The report is one byte, 0 or 1. Epsilon is ln((1 - b) / b) with b = flip / 2^32: two outputs,
@@ -24,6 +25,7 @@ class RandomizedResponse(IndexOracle, FreshOracle):
 
     name: ClassVar[str] = "rr"
     title: ClassVar[str] = "binary randomized response"
+    types: ClassVar[frozenset[str]] = frozenset({"boolean"})
     flip: int
 
     def __post_init__(self) -> None:
@@ -35,14 +37,17 @@ class RandomizedResponse(IndexOracle, FreshOracle):
         require_integer("rr size", size, 2, 2)
         return cls(flip=ceil_divide(SCALE, 1 + exp_lower(epsilon)))
 
+    def at_epsilon(self, epsilon: Fraction) -> Self:
+        """The same: nothing else carries a flag."""
+        return self.for_epsilon(2, epsilon)
+
+    def alternatives(self, devices: int) -> tuple[()]:  # noqa: ARG002
+        """None."""
+        return ()
+
     @property
     def size(self) -> int:  # type: ignore[override]  # not a field: there is nothing to choose
         """Two: false and true."""
-        return 2
-
-    @property
-    def outcomes(self) -> int:
-        """Two."""
         return 2
 
     @property

@@ -4,18 +4,35 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from typing import ClassVar, Final
+from typing import TYPE_CHECKING, ClassVar, Final, cast
 
 from deniable_shared.errors import ParameterError
 from deniable_shared.frozen import frozen
 from deniable_shared.mechanisms.base import (
-    IndexOracle,
-    Oracle,
+    MECHANISMS,
+    MEMOIZE,
+    PairSupport,
     Support,
     SupportMechanism,
     require_integer,
 )
+from deniable_shared.mechanisms.ht import HadamardResponse
+from deniable_shared.mechanisms.losue import MemoizedUnaryEncoding
+from deniable_shared.mechanisms.oracle import FreshOracle, IndexOracle, MemoizedOracle, Oracle
 
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from deniable_shared.mechanisms.base import Mechanism
+    from deniable_shared.mechanisms.request import MechanismRequest
+
+ORACLE_OF_NAME: Final[Mapping[str, str]] = {"cms": "sue", "hcms": "ht", "loloha": "lgrr"}
+"""Names that a registry may use for a sketch, and the oracle that each has inside."""
+
+LOLOHA: Final = "loloha"
+"""The sketch over L-GRR with about e^epsilon + 1 buckets (Arcolezi et al. 2023)."""
+
+MAX_BUCKETS: Final = 65_536
 MAX_ROWS: Final = 65_536
 MAX_CELLS: Final = 1 << 23
 """A tally has at most this many counters in all rows together."""
@@ -55,6 +72,7 @@ class Sketch(SupportMechanism):
     """
 
     name: ClassVar[str] = "sketch"
+    types: ClassVar[frozenset[str]] = frozenset({"string"})
     rows: int
     inner: Oracle
 
@@ -65,6 +83,44 @@ class Sketch(SupportMechanism):
         limit = max_rows(self.inner)
         if self.rows > limit:
             raise ParameterError("sketch rows", f"at most {limit}", self.rows)
+
+    @classmethod
+    def registry_names(cls, repeat: str) -> tuple[str, ...]:
+        """Some sketches have a name of their own, which decides the oracle inside."""
+        return (LOLOHA, cls.name) if repeat == MEMOIZE else ("cms", "hcms", cls.name)
+
+    @classmethod
+    def from_options(cls, request: MechanismRequest) -> Sketch:
+        """Options ``buckets`` and ``rows``, and under the name ``sketch`` the oracle ``inner``.
+
+        What is left open is chosen for the declared epsilons and the expected devices.
+        """
+        memoized = request.epsilon_permanent is not None
+        options = request.options
+        buckets = options.integer("buckets", 2, MAX_BUCKETS, default=None)
+        most_rows = MAX_PERMANENT_ROWS if memoized else MAX_ROWS
+        rows = options.integer("rows", 1, most_rows, default=None)
+        inner = ORACLE_OF_NAME.get(request.name)
+        if request.name == cls.name:
+            inner = options.choice("inner", _inner_names(memoized=memoized), default=None)
+        try:
+            oracle = (_memoized_inner if memoized else _fresh_inner)(request, inner, buckets)
+        except ParameterError as error:
+            if not error.name.endswith(" size"):
+                raise
+            # A registry says buckets where the oracle says size.
+            raise ParameterError("sketch buckets", error.constraint, error.value) from error
+        return cls(rows=rows or rows_for(oracle, request.devices), inner=oracle)
+
+    def at_epsilon(self, epsilon: Fraction) -> Sketch | None:
+        """The sketch that would be chosen there."""
+        from deniable_shared import mechanism_choice  # it chooses among all mechanisms
+
+        return None if self.epsilon_permanent else mechanism_choice.sketch_for(epsilon, 1)
+
+    def alternatives(self, devices: int) -> Iterable[Mechanism]:
+        """Sketches over all pure oracles."""
+        return sketches(Fraction(self.epsilon), self.epsilon_permanent, devices)
 
     @property
     def title(self) -> str:  # type: ignore[override]  # it depends on what is inside
@@ -106,8 +162,33 @@ class Sketch(SupportMechanism):
         variance contains both the noise and the sampled collisions. A row that a device keeps is as
         uniform and as independent of its value as one drawn for a report.
         """
-        inner = self.inner.support
+        return self._with_collisions(self.inner.support)
+
+    def permanent_support(self) -> Support | None:
+        """A device that memoises keeps its row too, so collisions are permanent."""
+        inner = self.inner.permanent_support()
+        return None if inner is None else self._with_collisions(inner)
+
+    def pair_support(self) -> PairSupport | None:
+        """Two strings share a bucket in one row of m; else they are two items of the oracle."""
+        return self._pairs(self.inner.pair_support(), self.inner.support)
+
+    def permanent_pair_support(self) -> PairSupport | None:
+        """The same for permanent answers."""
+        return self._pairs(self.inner.permanent_pair_support(), self.inner.permanent_support())
+
+    def _with_collisions(self, inner: Support) -> Support:
         return Support(inner.p, inner.q + (inner.p - inner.q) / self.buckets)
+
+    def _pairs(self, inner: PairSupport | None, support: Support | None) -> PairSupport | None:
+        """Two strings, from two items of the oracle inside; a third hits either's bucket by 1/m."""
+        if inner is None or support is None:
+            return None
+        same, either = 1 / self.buckets, self._with_collisions(support).q
+        third = 2 * same * inner.own + (1 - 2 * same) * inner.other
+        return PairSupport(
+            same * support.p + (1 - same) * inner.own, same * either + (1 - same) * third
+        )
 
     def family_variance(self, second_moment: float) -> float:
         """The variance over hash families, which more reports do not reduce.
@@ -116,6 +197,62 @@ class Sketch(SupportMechanism):
             second_moment: the sum of the squared shares of all other items, in [0, 1].
         """
         return second_moment / (self.rows * (self.buckets - 1))
+
+
+def sketches(epsilon: Fraction, permanent: float | None, devices: int) -> list[Sketch]:
+    """One sketch over each oracle that can stand inside, without options of a registry.
+
+    Args:
+        epsilon: privacy loss of one report, in nats.
+        permanent: privacy loss of all reports of one value, in nats; None without memoising.
+        devices: how many are expected; decides the rows.
+    """
+    from deniable_shared import mechanism_choice
+
+    inners = (
+        mechanism_choice.comparable_inner_oracles(epsilon)
+        if permanent is None
+        else mechanism_choice.memoized_inner_candidates(epsilon, Fraction(permanent))
+    )
+    return [Sketch(rows=rows_for(inner, devices), inner=inner) for inner in inners]
+
+
+def _inner_names(*, memoized: bool) -> list[str]:
+    """What a registry may name as the oracle inside."""
+    kind = MemoizedOracle if memoized else FreshOracle
+    return [
+        name
+        for name, mechanism in sorted(MECHANISMS.items())
+        if issubclass(mechanism, kind) and mechanism.pure
+    ]
+
+
+def _fresh_inner(request: MechanismRequest, name: str | None, buckets: int | None) -> Oracle:
+    from deniable_shared import mechanism_choice
+
+    if name is None:
+        return mechanism_choice.sketch_for(request.epsilon, request.devices, buckets).inner
+    if name == HadamardResponse.name and buckets is not None and buckets & (buckets - 1):
+        # Any number would do, but the next power of two costs the same and has fewer collisions.
+        raise ParameterError("sketch buckets", "a power of two over ht", buckets)
+    kind = cast("type[FreshOracle]", MECHANISMS[name])
+    return kind.for_epsilon(buckets or mechanism_choice.BUCKETS, request.epsilon)
+
+
+def _memoized_inner(request: MechanismRequest, name: str | None, buckets: int | None) -> Oracle:
+    """The oracle inside is L-OSUE unless the registry names another.
+
+    At equal epsilons RAPPOR has at least twice its variance (with two hashes; with one, more too),
+    collisions aside, and decodes a limited list of candidates only.
+    """
+    from deniable_shared import mechanism_choice
+
+    if request.name == LOLOHA and buckets is None:
+        buckets = mechanism_choice.local_hashing_buckets(request.epsilon)
+    kind = cast("type[MemoizedOracle]", MECHANISMS[name or MemoizedUnaryEncoding.name])
+    return kind.for_epsilons(
+        buckets or mechanism_choice.BUCKETS, request.epsilon, request.permanent
+    )
 
 
 def row_cells(inner: Oracle) -> int:

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from fractions import Fraction
+from typing import TYPE_CHECKING, ClassVar, Self, cast
 
 from deniable_shared.attributes import MAX_ATTRIBUTES, MIN_ATTRIBUTES
 from deniable_shared.errors import ParameterError
 from deniable_shared.frozen import frozen
-from deniable_shared.mechanisms.base import FreshOracle, Mechanism, Oracle
+from deniable_shared.mechanisms.base import Mechanism
+from deniable_shared.mechanisms.oracle import FreshOracle, Oracle
+from deniable_shared.mechanisms.rr import RandomizedResponse
+
+if TYPE_CHECKING:
+    from deniable_shared.mechanisms.request import MechanismRequest
 
 
 @frozen
@@ -34,6 +40,7 @@ class SampledAttribute(Mechanism):
 
     name: ClassVar[str] = "smp"
     title: ClassVar[str] = "one sampled attribute"
+    types: ClassVar[frozenset[str]] = frozenset({"attributes"})
     inner: tuple[Oracle, ...]
 
     def __post_init__(self) -> None:
@@ -43,6 +50,32 @@ class SampledAttribute(Mechanism):
         for oracle in self.inner:
             if not isinstance(oracle, FreshOracle):
                 raise ParameterError("smp inner", "oracles that memoise nothing", oracle)
+
+    @classmethod
+    def from_options(cls, request: MechanismRequest) -> Self:
+        """Has no options; each attribute gets the oracle that would be chosen for it alone."""
+        from deniable_shared import mechanism_choice  # it chooses among all mechanisms
+
+        oracles = (
+            RandomizedResponse.for_epsilon(2, request.epsilon)
+            if attribute.type == "boolean"
+            else mechanism_choice.oracle_for(attribute.size, request.epsilon)
+            for attribute in request.attributes
+        )
+        return cls(inner=tuple(oracles))
+
+    def at_epsilon(self, epsilon: Fraction) -> SampledAttribute:
+        """What would be chosen there for each attribute."""
+        oracles = (cast("Oracle", oracle.at_epsilon(epsilon)) for oracle in self.inner)
+        return SampledAttribute(inner=tuple(oracles))
+
+    def alternatives(self, devices: int) -> tuple[Mechanism, ...]:  # noqa: ARG002
+        """Sampled coefficients, if all attributes are flags; they tell pairs as well."""
+        from deniable_shared.mechanisms.pairs import SampledCoefficients
+
+        if not all(isinstance(oracle, RandomizedResponse) for oracle in self.inner):
+            return ()
+        return (SampledCoefficients.for_epsilon(len(self.inner), Fraction(self.epsilon)),)
 
     @property
     def oracles(self) -> tuple[Oracle, ...]:

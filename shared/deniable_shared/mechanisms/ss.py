@@ -8,7 +8,13 @@ from typing import ClassVar, Final, Self
 from deniable_shared.errors import ParameterError
 from deniable_shared.exact_bounds import SCALE, ceil_divide, exp_lower, log_upper
 from deniable_shared.frozen import frozen
-from deniable_shared.mechanisms.base import BitsOracle, FreshOracle, Support, require_integer
+from deniable_shared.mechanisms.base import (
+    MUTUALLY_EXCLUSIVE,
+    PairSupport,
+    Support,
+    require_integer,
+)
+from deniable_shared.mechanisms.oracle import BitsOracle, DecodedReport, FreshOracle, set_bits
 
 MAX_SIZE: Final = 1_024
 """The largest domain: drawing a subset takes the device as many steps as it has items."""
@@ -83,3 +89,21 @@ class SubsetSelection(BitsOracle, FreshOracle):
         """The probabilities that the set holds the device's item (p) and a given other one (q)."""
         other = (self.subset * SCALE - self.own) / (SCALE * (self.size - 1))
         return Support(self.own / SCALE, other)
+
+    def pair_support(self) -> PairSupport:
+        """The items of a set other than the device's are a uniform subset."""
+        size, chosen, own = self.size, self.subset, self.own / SCALE
+        if size == 2:
+            return MUTUALLY_EXCLUSIVE
+        with_own = (chosen - 1) * (chosen - 2)
+        without = chosen * (chosen - 1)
+        return PairSupport(
+            own * (chosen - 1) / (size - 1),
+            (own * with_own + (1 - own) * without) / ((size - 1) * (size - 2)),
+        )
+
+    def decode(self, report: bytes) -> DecodedReport:
+        """The items of the set."""
+        items = set_bits(report, self.size)
+        share = len(items) / self.size
+        return DecodedReport("set", items, share, self.support.p, self.support.q)

@@ -8,7 +8,8 @@ from typing import ClassVar, Final, Self
 from deniable_shared.errors import ParameterError
 from deniable_shared.exact_bounds import SCALE, ceil_divide, exp_lower, log_upper
 from deniable_shared.frozen import frozen
-from deniable_shared.mechanisms.base import BitsOracle, FreshOracle, Support, require_integer
+from deniable_shared.mechanisms.base import PairSupport, Support, independent_pairs, require_integer
+from deniable_shared.mechanisms.oracle import BitsOracle, FreshOracle
 
 MAX_SIZE: Final = 4_096
 
@@ -47,6 +48,10 @@ class UnaryEncoding(BitsOracle, FreshOracle):
     def support(self) -> Support:
         """The probabilities of a 1 for the device's item (p) and for any other (q)."""
         return Support(self.own / SCALE, self.other / SCALE)
+
+    def pair_support(self) -> PairSupport:
+        """Bits are independent."""
+        return independent_pairs(self.support)
 
 
 @frozen

@@ -10,10 +10,12 @@ from deniable_shared.errors import ParameterError
 from deniable_shared.exact_bounds import SCALE, exp_lower, log_upper
 from deniable_shared.frozen import frozen
 from deniable_shared.mechanisms.base import require_integer
-from deniable_shared.mechanisms.numeric import NumericMechanism, rounding_variance
+from deniable_shared.mechanisms.numeric import FreshMean, NumericMechanism, rounding_variance
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from deniable_shared.mechanisms.request import MechanismRequest
 
 MAX_SIZE: Final = 1_025
 MAX_WINDOW: Final = 1_025
@@ -69,6 +71,15 @@ class WindowMechanism(NumericMechanism):
         inside = self.inside / SCALE
         return inside / self.window, (1 - inside) / (self.size - 1)
 
+    def outcome_bounds(self) -> tuple[list[float], list[float]]:
+        """An outcome that all windows hold, or none, has one probability only."""
+        near, far = self.outcome_probabilities
+        low = []
+        for outcome in range(self.outcomes):
+            first, last = max(outcome - self.window + 1, 0), min(outcome, self.size - 1)
+            low.append(near if last - first + 1 == self.size else far)
+        return low, [near] * self.outcomes
+
     @abstractmethod
     def position(self, number: float) -> float:
         """Where input `number` stands in the range; linear."""
@@ -101,7 +112,7 @@ class WindowMechanism(NumericMechanism):
 
 
 @frozen
-class Piecewise(WindowMechanism):
+class Piecewise(WindowMechanism, FreshMean):
     """The Piecewise Mechanism (Wang et al., ICDE 2019, algorithm 2), on a grid.
 
     The range is divided into k - 1 steps and a value rounded at random to one of the two points
@@ -142,6 +153,16 @@ class SquareWave(WindowMechanism):
 
     name: ClassVar[str] = "sw"
     title: ClassVar[str] = "square wave"
+    types: ClassVar[frozenset[str]] = frozenset({"distribution"})
+
+    @classmethod
+    def from_options(cls, request: MechanismRequest) -> Self:
+        """Has no options."""
+        return cls.for_epsilon(request.size, request.epsilon)
+
+    def at_epsilon(self, epsilon: Fraction) -> Self:
+        """The same over as many bins."""
+        return self.for_epsilon(self.size, epsilon)
 
     @classmethod
     def for_epsilon(cls, size: int, epsilon: Fraction) -> Self:
