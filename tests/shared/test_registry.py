@@ -234,7 +234,7 @@ def test_a_catch_all_that_is_already_listed_is_not_added_again():
         ),
         (
             RECORD.replace("epsilon = 1", 'epsilon = 1\nmechanism = "grr"'),
-            "mechanism must be one of auto, smp, pairs for attributes, got 'grr'",
+            "mechanism must be one of auto, pairs, smp for attributes, got 'grr'",
         ),
         (
             'type = "attributes"\nepsilon = 1',

@@ -115,7 +115,7 @@ RAPPOR = 'type = "string"\nrepeat = "memoize"\nepsilon = 2\nepsilon_permanent = 
         ),
         (
             'type = "string"\nepsilon = 1\nrepeat = "memoize"\nmechanism = "sue"',
-            "mechanism must be one of auto, loloha, sketch, rappor for string, got 'sue'",
+            "mechanism must be one of auto, loloha, rappor, sketch for string, got 'sue'",
         ),
         (
             'type = "string"\nepsilon = 1\nrepeat = "memoize"\nmechanism = "rappor"',
