@@ -120,7 +120,7 @@ def create_app(
         queue_bytes=settings.queue_bytes,
         queue_seconds=settings.queue_seconds,
     )
-    rate_limiter = RateLimiter(settings.rate_limit)
+    rate_limiter = RateLimiter(settings.rate_limit, settings.rate_limit_store)
     receiving = receiver.UploadReceiver(
         verifier=verifier,
         catalogue=catalogue,

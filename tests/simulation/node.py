@@ -136,7 +136,7 @@ class Node:
             verifier=KeyVerifier(store, clock=self.clock),
             catalogue=catalogue,
             writer=self.writer,
-            rate_limiter=RateLimiter(""),
+            rate_limiter=RateLimiter("", "memory://"),
             settings=SETTINGS,
             clock=self.clock,
             days_ahead=self.checked.days_ahead,

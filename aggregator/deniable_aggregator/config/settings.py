@@ -134,6 +134,15 @@ class Settings:
         pattern=r"[1-9][0-9]*/(second|minute|hour|day)",
         pattern_in_words="a number, / and second, minute, hour or day",
     )
+    rate_limit_store: str = _setting(
+        "memory://",
+        "Where they are counted: memory:// counts in each server for itself, redis://HOST:PORT in "
+        "all of them together.",
+        _LIMITS,
+        pattern=r"memory://|rediss?://[^\0]+",
+        pattern_in_words="memory://, or a URL that begins with redis:// or rediss://",
+        secret=True,
+    )
     max_candidates: int = _setting(
         5_000_000,
         "The longest candidate list of one question.",

@@ -1,90 +1,105 @@
-"""How many uploads a write key may bring, counted in the memory of one server."""
+"""How often a key may send, counted by the library limits in memory or in Redis."""
 
 from __future__ import annotations
 
+import logging
 import math
-import re
-import threading
 import time
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 from deniable_aggregator.http.problems import ProblemError
 from deniable_shared.errors import ParameterError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from limits import RateLimitItem
 
-UNIT_SECONDS: Final = {"second": 1, "minute": 60, "hour": 3_600, "day": 86_400}
-RATE_PATTERN: Final = rf"[1-9][0-9]*/({'|'.join(UNIT_SECONDS)})"
+MEMORY: Final = "memory://"
+LOG_INTERVAL_SECONDS: Final = 60.0
+"""A counter that cannot be reached is mentioned this often."""
 
-
-class _Counts(NamedTuple):
-    """The uploads of a key in one window, the number of that window, and in the one before it."""
-
-    window: int
-    current: int
-    previous: int
+log = logging.getLogger("deniable_aggregator")
 
 
 class RateLimiter:
-    """Limits the uploads of each key over a sliding window.
+    """Counts the uploads of each key over a sliding window.
 
-    The sliding window is approximated by two fixed ones: of the previous one the share counts that
-    the sliding window still covers. That takes two integers a key, and allows for a moment at most
-    what an even flow of the previous window would have left.
+    Where the counter cannot be reached, every upload passes: a limit is there to protect the
+    service, and must not end it.
 
     Args:
-        rate: such as ``10000/minute``; empty for no limit.
-        monotonic: a clock in seconds.
+        rate: as ``10000/minute``; empty for no limit.
+        store: ``memory://`` or the URL of a Redis.
 
-    Raises:
-        ParameterError: if the rate has another form.
+    Attributes:
+        remote: whether a hit asks another machine, and so may take a while.
     """
 
-    def __init__(self, rate: str, monotonic: Callable[[], float] = time.monotonic) -> None:
-        if rate and not re.fullmatch(RATE_PATTERN, rate):
-            raise ParameterError("rate_limit", "a rate such as 10000/minute", rate)
-        self._rate = rate
-        uploads, _, self._unit = rate.partition("/")
-        self._max_uploads = int(uploads or 0)
-        self._seconds = UNIT_SECONDS.get(self._unit, 1)
-        self._monotonic = monotonic
-        self._lock = threading.Lock()
-        # By key id. Only valid keys are counted, so there are no more of them than keys.
-        self._counts: dict[str, _Counts] = {}
+    def __init__(self, rate: str, store: str = MEMORY) -> None:
+        self.is_remote = bool(rate) and store != MEMORY
+        self._last_logged = -math.inf
+        self._limit: RateLimitItem | None = None
+        if not rate:
+            return
+        # Only here, as most servers limit at their proxy, and this takes a while to import.
+        from limits.storage import storage_from_string
+        from limits.strategies import SlidingWindowCounterRateLimiter
+
+        self._limit = _parse_rate(rate)
+        self._window = SlidingWindowCounterRateLimiter(_open_storage(storage_from_string, store))
 
     def hit(self, key_id: str) -> None:
         """Counts one upload of a key.
 
         Raises:
-            ProblemError: ``rate_limited``, if the key may not bring it now; it does not count then.
+            ProblemError: ``rate_limited``, if it is one too many; then it does not count.
         """
-        if not self._rate:
+        if self._limit is None:
             return
-        window, elapsed = divmod(self._monotonic(), self._seconds)
-        with self._lock:
-            counts = self._counts_in(int(window), key_id)
-            covered = 1 - elapsed / self._seconds
-            if counts.current + 1 + counts.previous * covered <= self._max_uploads:
-                self._counts[key_id] = counts._replace(current=counts.current + 1)
+        try:
+            if self._window.hit(self._limit, key_id):
                 return
+            reset = self._window.get_window_stats(self._limit, key_id).reset_time
+        except Exception as error:  # noqa: BLE001  whatever the counter's driver raises
+            self._log_failure(error)
+            return
+        seconds = max(1, math.ceil(reset - time.time()))
         raise ProblemError(
             "rate_limited",
-            f"This key may bring {self._max_uploads} uploads per {self._unit}. Send the same bytes "
-            "again later.",
-            headers={"Retry-After": str(max(1, math.ceil(self._wait(counts, elapsed))))},
+            f"This key may send {self._limit}. Send the same bytes again later.",
+            headers={"Retry-After": str(seconds)},
         )
 
-    def _counts_in(self, window: int, key_id: str) -> _Counts:
-        counts = self._counts.get(key_id, _Counts(window, 0, 0))
-        if counts.window == window:
-            return counts
-        return _Counts(window, 0, counts.current if counts.window == window - 1 else 0)
+    def _log_failure(self, error: Exception) -> None:
+        now = time.monotonic()
+        if now - self._last_logged >= LOG_INTERVAL_SECONDS:
+            self._last_logged = now
+            log.error("rates are not limited, their counter fails: %s", type(error).__name__)
 
-    def _wait(self, counts: _Counts, elapsed: float) -> float:
-        """Seconds until the key may bring an upload, if it brings none before."""
-        room = self._max_uploads - 1
-        if counts.current <= room:
-            return self._seconds * (1 - (room - counts.current) / counts.previous) - elapsed
-        # Not in this window, whose uploads are those of the previous one then.
-        return self._seconds * (2 - room / counts.current) - elapsed
+
+def check_rate(rate: str) -> None:
+    """Checks what `RateLimiter` is to be made with.
+
+    Raises:
+        ParameterError: if a rate cannot be read.
+    """
+    if rate:
+        _parse_rate(rate)
+
+
+def _parse_rate(rate: str) -> RateLimitItem:
+    from limits import parse
+
+    try:
+        return parse(rate)
+    except ValueError:
+        raise ParameterError("rate_limit", "a rate like 10000/minute", rate) from None
+
+
+def _open_storage(open_storage: Any, store: str) -> Any:
+    options = {} if store == MEMORY else {"socket_timeout": 1.0, "socket_connect_timeout": 1.0}
+    try:
+        return open_storage(store, **options)
+    except Exception as error:  # noqa: BLE001  the URL may hold a password: it is not told
+        raise ParameterError(
+            "rate_limit_store", "memory:// or redis://HOST:PORT", type(error).__name__
+        ) from None

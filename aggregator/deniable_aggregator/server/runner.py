@@ -23,6 +23,7 @@ from granian.server import MPServer
 
 from deniable_aggregator.app import EXTENSION, create_app
 from deniable_aggregator.config.settings import redacted
+from deniable_aggregator.ingest.rate_limit import RateLimiter
 from deniable_aggregator.server import log_format
 from deniable_aggregator.server.prometheus import PrometheusCollector
 from deniable_aggregator.server.rsgi import RsgiApplication
@@ -74,6 +75,7 @@ def serve(settings: Settings) -> None:
 
     Raises:
         StoreError: if it is not a store that this version can work with.
+        ParameterError: if uploads cannot be counted where `rate_limit_store` says.
         ServingError: if another program listens at this address.
     """
     _wait_for_port(settings.host, settings.port)
@@ -82,6 +84,7 @@ def serve(settings: Settings) -> None:
     # Opened here first, so that a store that cannot be used is told once and clearly, and not by
     # a worker that is started again and again.
     Store(settings.store).close()
+    RateLimiter(settings.rate_limit, settings.rate_limit_store)
     # The worker counts on one core beside ingest: threads of a BLAS would only fight for it.
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     loader: Callable[[], Any] = partial(_worker, os.getpid(), settings)

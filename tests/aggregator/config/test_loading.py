@@ -160,6 +160,7 @@ def test_no_password_is_in_any_output(file):
     ("name", "value"),
     [
         ("store", "mysql://deniable:hunter2@db.example/telemetry"),
+        ("rate_limit_store", "memcached://deniable:hunter2@db.example"),
         ("rate_limit", "many"),
         ("rate_limit", "0/minute"),
     ],

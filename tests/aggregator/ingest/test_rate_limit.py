@@ -1,6 +1,10 @@
 from __future__ import annotations
 
 import contextlib
+import shutil
+import socket
+import subprocess
+import time
 
 import pytest
 
@@ -9,6 +13,7 @@ from deniable_aggregator.http.problems import ProblemError
 from deniable_aggregator.ingest.rate_limit import RateLimiter
 from deniable_shared.errors import ParameterError
 from tests.aggregator.service import problem, serving, upload
+from tests.ports import free_port
 
 
 def allowed(limiter, key, times):
@@ -21,48 +26,10 @@ def allowed(limiter, key, times):
     return passed
 
 
-class Clock:
-    """Seconds that pass when a test says so."""
-
-    def __init__(self):
-        self.now = 7_000.0
-
-    def __call__(self):
-        return self.now
-
-
 def test_a_key_may_send_so_much_and_another_key_as_much():
-    limiter = RateLimiter("5/day", Clock())
+    limiter = RateLimiter("5/day")
     assert allowed(limiter, "cafe", 9) == 5
     assert allowed(limiter, "beef", 9) == 5
-
-
-def test_uploads_of_the_last_window_count_while_they_are_in_the_sliding_one():
-    clock = Clock()
-    limiter = RateLimiter("100/minute", clock)
-    clock.now = 6_000.0
-    assert allowed(limiter, "cafe", 200) == 100
-    clock.now += 60
-    assert allowed(limiter, "cafe", 200) == 0
-    clock.now += 15
-    assert allowed(limiter, "cafe", 200) == 25
-    clock.now += 30
-    assert allowed(limiter, "cafe", 200) == 50
-    clock.now += 600
-    assert allowed(limiter, "cafe", 200) == 100
-
-
-@pytest.mark.parametrize("rate", ["1/second", "2/minute", "7/hour", "100/day"])
-def test_an_upload_that_waits_as_long_as_it_is_told_passes(rate):
-    clock = Clock()
-    limiter = RateLimiter(rate, clock)
-    for _ in range(300):
-        clock.now += 0.3
-        try:
-            limiter.hit("cafe")
-        except ProblemError as problem:
-            clock.now += int(problem.headers["Retry-After"])
-            limiter.hit("cafe")
 
 
 def test_nothing_is_limited_by_default():
@@ -85,3 +52,50 @@ def test_an_upload_too_many_is_told_when_to_come_back_and_is_not_stored(tmp_path
 def test_a_rate_that_cannot_be_read_is_refused(rate):
     with pytest.raises(ParameterError, match=r"^rate_limit must be"):
         RateLimiter(rate)
+
+
+def test_a_counter_that_cannot_be_named_is_refused_without_its_password():
+    with pytest.raises(ParameterError, match=r"^rate_limit_store must be") as caught:
+        RateLimiter("1/day", "nonsense://user:hunter2@host")
+    assert "hunter2" not in str(caught.value)
+
+
+def test_without_its_counter_nothing_is_limited(caplog):
+    with contextlib.closing(socket.socket()) as probe:
+        probe.bind(("127.0.0.1", 0))
+        url = f"redis://:hunter2@127.0.0.1:{probe.getsockname()[1]}"
+        limiter = RateLimiter("1/day", url)
+        assert allowed(limiter, "cafe", 3) == 3
+    assert len(caplog.records) == 1
+    assert "hunter2" not in caplog.text
+
+
+@pytest.fixture
+def redis(tmp_path):
+    """The URL of a real server."""
+    program = shutil.which("redis-server")
+    if program is None:
+        pytest.skip("redis-server is not installed")
+    port = free_port()
+    command = [program, "--port", str(port), "--bind", "127.0.0.1", "--save", ""]
+    process = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.DEVNULL)
+    try:
+        deadline = time.monotonic() + 120
+        while True:
+            try:
+                socket.create_connection(("127.0.0.1", port), timeout=5).close()
+                break
+            except OSError:
+                assert time.monotonic() < deadline
+                time.sleep(0.02)
+        yield f"redis://127.0.0.1:{port}"
+    finally:
+        process.terminate()
+        process.wait()
+
+
+@pytest.mark.service
+def test_several_servers_share_a_counter(redis):
+    one, other = (RateLimiter("5/day", redis) for _ in range(2))
+    assert one.is_remote
+    assert allowed(one, "cafe", 3) + allowed(other, "cafe", 9) == 5
