@@ -6,13 +6,13 @@ import functools
 import json
 import re
 import shlex
-import sys
 import tomllib
 from pathlib import Path
 
 import pytest
 
-from deniable_shared import command, registry
+from deniable_shared import registry
+from deniable_shared.commands.entry import main
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -139,14 +139,13 @@ def test_toml_is_a_registry_a_metric_or_settings(path, tmp_path, deniable):
 
 
 @pytest.fixture
-def deniable(monkeypatch, capsys):
+def deniable(capsys):
     """Runs a command and returns what it prints."""
 
     @functools.cache
     def run(*arguments):
-        monkeypatch.setattr(sys, "argv", ["deniable", *arguments])
         with pytest.raises(SystemExit) as end:
-            command.main()
+            main(arguments)
         assert not end.value.code, arguments
         return capsys.readouterr().out
 

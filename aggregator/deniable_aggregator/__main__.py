@@ -1,20 +1,8 @@
-"""``python -m deniable_aggregator`` and the script ``deniable``."""
+"""``python -m deniable_aggregator`` is the script ``deniable``."""
 
 from __future__ import annotations
 
-import sys
-
-
-def main() -> None:
-    """Runs the command line, or says how to install it."""
-    try:
-        from deniable_aggregator.cli import deniable
-    except ImportError as error:
-        if "pip install" not in str(error):
-            raise
-        sys.exit(f"deniable: {error}")
-    deniable(prog_name="deniable")
-
+from deniable_shared.commands.entry import main
 
 if __name__ == "__main__":
     main()

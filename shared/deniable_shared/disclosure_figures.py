@@ -55,13 +55,13 @@ def devices_to_detect(mechanism: Mechanism, share: float, questions: int = 1) ->
     return math.ceil(((absent + present) / share) ** 2)
 
 
-def visible_share(mechanism: Mechanism, devices: int, questions: int = 1) -> float | None:
-    """The smallest share that so many devices make visible, in the sense of `devices_to_see`.
+def detectable_share(mechanism: Mechanism, devices: int, questions: int = 1) -> float | None:
+    """The smallest share that so many devices let one detect, in the sense of `devices_to_detect`.
 
     Args:
         mechanism: the mechanism.
         devices: how many report; at least 1.
-        questions: see `devices_to_see`.
+        questions: see `devices_to_detect`.
 
     Returns:
         A share in (0, 1], or None if not even an item that everybody holds would be seen.

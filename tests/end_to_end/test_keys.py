@@ -10,13 +10,13 @@ import time
 from click.testing import CliRunner
 
 from deniable_aggregator import Store
-from deniable_aggregator.cli import deniable as command
 from deniable_aggregator.dates import format_day
 from deniable_aggregator.security.keys import create_key
 from deniable_shared import wire
 from deniable_shared.periods import epoch_at
 from tests.aggregator.service import SPECS, bearer
 from tests.aggregator.stored import register
+from tests.command_line import deniable as command
 from tests.end_to_end import asking
 from tests.end_to_end.serving import running
 from tests.waiting import wait_until

@@ -11,10 +11,10 @@ from click.testing import CliRunner
 
 import deniable
 from deniable_aggregator import Store
-from deniable_aggregator.cli import deniable as command
 from deniable_aggregator.security.keys import create_key
 from deniable_shared import registry
 from deniable_shared.periods import epoch_at
+from tests.command_line import deniable as command
 from tests.end_to_end.asking import PATIENCE_SECONDS
 from tests.end_to_end.serving import running
 

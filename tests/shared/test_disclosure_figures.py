@@ -8,9 +8,9 @@ import pytest
 
 from deniable_shared.disclosure_figures import (
     bits_revealed,
+    detectable_share,
     devices_to_detect,
     posterior_from_even_odds,
-    visible_share,
 )
 from deniable_shared.mechanisms import (
     GeneralizedRandomizedResponse,
@@ -73,10 +73,10 @@ def test_optimal_mechanisms_need_the_devices_of_the_published_table(
 @pytest.mark.parametrize("questions", [1, 50])
 def test_the_visible_share_is_the_smallest_that_so_many_devices_see(questions):
     oue = OptimizedUnaryEncoding.for_epsilon(50, Fraction(1))
-    share = visible_share(oue, 100_000, questions)
+    share = detectable_share(oue, 100_000, questions)
     assert devices_to_detect(oue, share, questions) <= 100_000
     assert devices_to_detect(oue, share * 0.999, questions) > 100_000
 
 
 def test_too_few_devices_see_nothing_at_all():
-    assert visible_share(OptimizedUnaryEncoding.for_epsilon(50, Fraction("0.1")), 10) is None
+    assert detectable_share(OptimizedUnaryEncoding.for_epsilon(50, Fraction("0.1")), 10) is None

@@ -16,11 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from deniable_aggregator.planning import Plan
-
 WIDTH: Final = 420
 ROW_HEIGHT: Final = 18
-PLAN_HEIGHT: Final = 220
 SUFFIXES: Final = (".html", ".json", ".png", ".svg")
 PNG_SCALE: Final = 2.0
 HISTOGRAM_HEIGHT: Final = 220
@@ -91,51 +88,6 @@ def shares_chart(
     return alt.LayerChart(
         layer=layers, title=title, width=WIDTH, height=ROW_HEIGHT * max(len(rows), 2)
     )
-
-
-def plans_chart(plans: Sequence[Plan]) -> alt.VConcatChart:
-    """Error against devices for every candidate of every plan, both axes logarithmic.
-
-    Args:
-        plans: what was planned; one picture each, below one another.
-    """
-    return alt.VConcatChart(vconcat=[_plan_chart(planned) for planned in plans])
-
-
-def _plan_chart(planned: Plan) -> alt.LayerChart:
-    rows = planned.curves()
-    log = alt.Scale(type="log", nice=False)
-    base = alt.Chart(alt.InlineData(values=rows))
-    lines = base.mark_line().encode(
-        x=alt.X("devices:Q", scale=log, axis=alt.Axis(title="devices", format="~s", tickCount=5)),
-        y=alt.Y(
-            "half_width:Q",
-            scale=log,
-            axis=alt.Axis(
-                title=f"95% interval of {'the mean' if planned.mean else 'a rare item'}, ±",
-                format="~g" if planned.mean else "~%",
-                tickCount=4,
-            ),
-        ),
-        color=alt.Color(
-            "candidate:N",
-            title=None,
-            sort=list(dict.fromkeys(row["candidate"] for row in rows)),
-        ),
-        strokeWidth=alt.condition("datum.chosen", alt.value(3), alt.value(1.2)),
-        strokeDash=alt.condition("datum.chosen", alt.value([1, 0]), alt.value([4, 3])),
-        detail="chosen:N",
-    )
-    now = alt.Chart(alt.InlineData(values=[{"devices": planned.devices}]))
-    rule = now.mark_rule(color=_TRUTH, strokeDash=[2, 2]).encode(x="devices:Q")
-    spec = planned.metric.spec
-    title = alt.TitleParams(
-        spec.name,
-        subtitle=f"{planned.mechanism.title}, epsilon {planned.mechanism.epsilon:.3g}, "
-        f"{planned.devices:,} devices",
-        anchor="start",
-    )
-    return alt.LayerChart(layer=[lines, rule], title=title, width=WIDTH, height=PLAN_HEIGHT)
 
 
 def distribution_chart(answer: Mapping[str, Any]) -> alt.LayerChart:

@@ -1,4 +1,4 @@
-"""``deniable metrics``: registry files and what is registered."""
+"""``deniable metrics register``: tells a server which metrics an application has."""
 
 from __future__ import annotations
 
@@ -7,17 +7,11 @@ from pathlib import Path
 import click
 from rich.table import Column
 
-from deniable_aggregator.cli.metrics_check import check
 from deniable_aggregator.cli.render.output import close_table, print_table
 from deniable_aggregator.cli.support.http_client import call, server_options
 
 
-@click.group()
-def metrics() -> None:
-    """Works with registry files, metrics.toml."""
-
-
-@metrics.command(short_help="Registers all metrics of FILE with a server.")
+@click.command()
 @click.argument("file", type=click.Path(path_type=Path, exists=True, dir_okay=False))
 @server_options
 def register(file: Path, server: str, token: str) -> None:
@@ -35,6 +29,3 @@ def register(file: Path, server: str, token: str) -> None:
         table.add_row(metric["name"], metric["digest"][:16], state)
     click.echo(f"{file}: {answer['application']}")
     print_table(table)
-
-
-metrics.add_command(check)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import sys
 import textwrap
@@ -13,10 +12,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from deniable._disclosure.disclosure import NO_DIRECTORY, NOTHING, disclosure
+from deniable_shared.commands.parser import Parser
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
     from deniable._disclosure.disclosure import DisclosedReport, Disclosure
 
@@ -62,50 +62,34 @@ _WHY_NOTHING: Final = (
 )
 
 
-def main(arguments: Sequence[str]) -> int:
-    """Runs the command.
-
-    Args:
-        arguments: what stands after ``show``.
-
-    Returns:
-        The exit status: 0, or 1 if there is nothing to show or something could not be read.
-    """
-    options = _parser().parse_args(arguments)
-    shown = disclosure(options.directory)
-    if shown.problem in (NO_DIRECTORY, NOTHING) and not options.json:
-        hint = _WHERE if shown.problem == NO_DIRECTORY else _WHY_NOTHING
-        lines = f"deniable: {options.directory}: {shown.problem}.", *textwrap.wrap(hint, 80)
-        print(*map(_printable, lines), sep="\n", file=sys.stderr)  # noqa: T201  a command prints
-        return 1
-    text = _as_json(shown) if options.json else "\n".join(_page(shown))
-    try:
-        sys.stdout.write(text + "\n")
-        sys.stdout.flush()
-    except BrokenPipeError:
-        # Whoever read it has seen enough, and the interpreter must not complain at its end.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    return 0 if shown.problem is None else 1
-
-
-def _parser() -> argparse.ArgumentParser:
-    import argparse
-
-    parser = argparse.ArgumentParser(
-        prog="deniable show",
-        description=_ABOUT,
-        epilog=_EXPLAINED,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument(
+def parser() -> Parser:
+    """The options of the command."""
+    made = Parser("deniable show", f"{_ABOUT}\n{_EXPLAINED}", arguments="--directory DIR")
+    made.add_argument(
         "--directory",
         required=True,
         type=Path,
         metavar="DIR",
-        help="where the application keeps its answers until they are sent",
+        help="Where the application keeps its answers until they are sent.",
     )
-    parser.add_argument("--json", action="store_true", help="the same for programs, as JSON")
-    return parser
+    made.add_argument("--json", action="store_true", help="Print the same as JSON, for programs.")
+    return made
+
+
+def run(options: argparse.Namespace) -> int:
+    """Runs the command.
+
+    Returns:
+        The exit status: 0, or 1 if there is nothing to show or something could not be read.
+    """
+    shown = disclosure(options.directory)
+    if shown.problem in (NO_DIRECTORY, NOTHING) and not options.json:
+        hint = _WHERE if shown.problem == NO_DIRECTORY else _WHY_NOTHING
+        lines = f"deniable: {options.directory}: {shown.problem}.", *textwrap.wrap(hint, 80)
+        print(*map(_printable, lines), sep="\n", file=sys.stderr)
+        return 1
+    print(_as_json(shown) if options.json else "\n".join(_page(shown)))
+    return 0 if shown.problem is None else 1
 
 
 def _as_json(shown: Disclosure) -> str:

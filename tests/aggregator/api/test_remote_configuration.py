@@ -11,10 +11,10 @@ import pytest
 from click.testing import CliRunner
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
-from deniable_aggregator.cli import deniable
 from deniable_shared import registry
 from deniable_shared.remote import CONTEXT, MAX_DOCUMENT_BYTES, parse, seal, unseal
 from tests.aggregator.service import REGISTRY, bearer, problem, serving
+from tests.command_line import deniable
 
 
 def document(serial=1, *, application="flightdeck", signature=bytes(64), **fields):

@@ -10,9 +10,9 @@ import pytest
 from click.testing import CliRunner
 
 from deniable_aggregator import Store
-from deniable_aggregator.cli import deniable
 from deniable_aggregator.security.keys import KeyVerifier
 from tests.aggregator.service import REGISTRY, serving, upload
+from tests.command_line import deniable
 
 
 class Quiet(WSGIRequestHandler):

@@ -14,7 +14,6 @@ from sqlalchemy import insert
 
 from deniable_aggregator import Store
 from deniable_aggregator.audit import COMMAND_LINE
-from deniable_aggregator.cli import deniable
 from deniable_aggregator.security.keys import KeyVerifier, create_key
 from deniable_aggregator.store import Outcome
 from deniable_aggregator.store.maintenance.backup import backup, restore
@@ -31,6 +30,7 @@ from tests.aggregator.stored import (
     rows,
     waiting,
 )
+from tests.command_line import deniable
 
 TABLES = ["audit", "epochs", "inbox", "keys", "metrics", "remote", "seen", "set_aside", "tallies"]
 

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from deniable_aggregator.cli import deniable
 from deniable_aggregator.config.loading import (
     ConfigurationError,
     example_file,
@@ -20,6 +19,7 @@ from deniable_aggregator.config.loading import (
 from deniable_aggregator.config.redaction import redact
 from deniable_aggregator.config.settings import CONSTRAINTS, DEFAULTS, Settings
 from deniable_shared.errors import ParameterError
+from tests.command_line import deniable
 
 DOCS = Path(__file__).parents[3] / "docs" / "reference"
 URL = "postgresql://deniable:hunter2@db.example:5432/telemetry"

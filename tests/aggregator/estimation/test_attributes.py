@@ -12,7 +12,6 @@ from click.testing import CliRunner
 from rich.console import Console
 
 from deniable.randomizers import randomizer_for
-from deniable_aggregator.cli import deniable
 from deniable_aggregator.cli.render.share_table import estimate_table
 from deniable_aggregator.estimation.options import EstimateOptions
 from deniable_aggregator.estimation.shares import estimate_shares
@@ -20,6 +19,7 @@ from deniable_aggregator.tallies import tally_for
 from deniable_shared import registry, wire
 from deniable_shared.errors import ParameterError
 from tests.aggregator.service import TODAY, problem
+from tests.command_line import deniable
 from tests.privacy.conformance import secret_of, seeded
 
 TEXT = """

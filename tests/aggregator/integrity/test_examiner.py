@@ -11,7 +11,6 @@ import pytest
 from click.testing import CliRunner
 
 from deniable_aggregator import dates
-from deniable_aggregator.cli import deniable
 from deniable_aggregator.cli.health import health_notes, health_table
 from deniable_aggregator.cli.render.share_table import notes
 from deniable_aggregator.integrity import slice_medians
@@ -22,6 +21,7 @@ from tests.aggregator.cli.test_cli import Quiet
 from tests.aggregator.fakes import bits_of_oue, padded_fakes
 from tests.aggregator.service import TODAY, Service, bearer, problem
 from tests.aggregator.stored import custodian
+from tests.command_line import deniable
 
 REGISTRY = """
 registry = 1

@@ -10,11 +10,11 @@ from click.testing import CliRunner
 
 from deniable_aggregator import Store
 from deniable_aggregator.audit import COMMAND_LINE, verify_chain
-from deniable_aggregator.cli import deniable
 from deniable_aggregator.store import StoreUnavailableError
 from deniable_aggregator.store.tables import set_aside
 from tests.aggregator.service import TODAY
 from tests.aggregator.stored import THEME, append, counted, decoded, fold, register, rows
+from tests.command_line import deniable
 
 NOBODY = {"day": TODAY, "actor": COMMAND_LINE}
 

@@ -9,7 +9,7 @@ from datetime import timedelta
 import pytest
 
 from deniable._disclosure import command as command_module
-from deniable_shared import command
+from deniable_shared.commands.entry import main
 from tests.client.spoken import TODAY, used
 
 __all__ = ["used"]
@@ -17,7 +17,7 @@ __all__ = ["used"]
 
 def run(capsys, *arguments):
     with pytest.raises(SystemExit) as ended:
-        command.show([str(each) for each in arguments])
+        main(["show", *(str(each) for each in arguments)])
     output = capsys.readouterr()
     return ended.value.code, output.out, output.err
 
@@ -75,7 +75,7 @@ def test_what_a_terminal_would_act_upon_is_not_printed():
 
 def test_help_explains_the_probabilities(capsys):
     with pytest.raises(SystemExit) as ended:
-        command.show(["--help"])
+        main(["show", "--help"])
     text = capsys.readouterr().out
     assert ended.value.code == 0
     assert "two probabilities" in text
@@ -85,7 +85,7 @@ def test_help_explains_the_probabilities(capsys):
 @pytest.mark.service
 @pytest.mark.usefixtures("used")
 def test_a_terminal_without_block_characters_gets_plain_bars(directory):
-    script = "from deniable_shared.command import main; main()"
+    script = "from deniable_shared.commands.entry import main; main()"
     shown = subprocess.run(
         [sys.executable, "-c", script, "show", "--directory", directory],
         env={**os.environ, "PYTHONIOENCODING": "ascii"},
@@ -98,7 +98,7 @@ def test_a_terminal_without_block_characters_gets_plain_bars(directory):
 @pytest.mark.service
 @pytest.mark.usefixtures("used")
 def test_a_reader_that_has_seen_enough_is_no_trouble(directory):
-    script = "from deniable_shared.command import main; main()"
+    script = "from deniable_shared.commands.entry import main; main()"
     with subprocess.Popen(
         [sys.executable, "-c", script, "show", "--directory", directory],
         stdout=subprocess.PIPE,

@@ -9,9 +9,9 @@ from fractions import Fraction
 import pytest
 from click.testing import CliRunner
 
-from deniable_aggregator.cli import deniable
 from deniable_shared.disclosure_figures import devices_to_detect
 from deniable_shared.mechanisms import mechanism_from_description
+from tests.command_line import deniable
 
 REGISTRY = """
 registry = 1
@@ -67,8 +67,8 @@ def test_one_metric_is_planned_from_options_alone():
     for expected in (
         "category of 50, epsilon 1, 100,000 devices",
         "± 1.1",
-        "for a rare item",
-        "an item asked for by itself: from 1.4",
+        "for a value nobody or hardly anybody has",
+        "a value asked for by itself: from 1.4",
         "50 at once: from 2.3",
         "365 reports in 365 days: epsilon 365 in all",
         "ss 1.00 in 7 bytes",
@@ -88,7 +88,7 @@ def test_figures_follow_from_the_mechanism():
     half_width = plan["half_widths"][0]["half_width"]
     assert half_width == pytest.approx(1.95996 * mechanism.variance(0.0, 100_000) ** 0.5, rel=1e-5)
     assert plan["devices_for_width"] == pytest.approx(100_000 * (half_width / 0.005) ** 2, rel=1e-4)
-    assert devices_to_detect(mechanism, plan["visible_share_of_one_item"]) <= 100_000
+    assert devices_to_detect(mechanism, plan["detectable_share"]) <= 100_000
     (chosen,) = (each for each in plan["candidates"] if each["chosen"])
     assert chosen["name"] == plan["mechanism"]["name"]
     least = min(each["variance_over_optimum"] for each in plan["candidates"])
@@ -100,7 +100,7 @@ def test_a_hopeless_metric_is_refused_with_the_nearest_setting_that_works():
     hopeless = ("--type", "category", "--values", 50, "--epsilon", 0.1)
     result = run(*hopeless, "--devices", 1_000)
     assert result.exit_code == 1
-    assert "not even an item that 10% of them hold" in " ".join(result.output.split())
+    assert "not even a value that 10% of them have" in " ".join(result.output.split())
     refused = planned(*hopeless, "--devices", 1_000)["refused"]
     assert run(*hopeless, "--devices", refused["enough_devices"]).exit_code == 0
     assert run(*hopeless, "--devices", refused["enough_devices"] - 1).exit_code == 1
@@ -181,12 +181,12 @@ def test_memoised_metrics_are_compared_with_memoised_ones_and_stop_spending(tmp_
 
 def test_a_sketch_for_more_devices_than_its_rows_serve_says_so():
     many = planned("--type", "string", "--epsilon", 4, "--devices", 10**8)
-    assert many["family_error_over_noise"] > 1
+    assert many["collision_error"] > 1
     assert "too few rows" in " ".join(
         run("--type", "string", "--epsilon", 4, "--devices", 10**8).output.split()
     )
     few = planned("--type", "string", "--epsilon", 1, "--devices", 10**6)
-    assert few["family_error_over_noise"] < 0.0501
+    assert few["collision_error"] < 0.0501
 
 
 @pytest.mark.parametrize(
@@ -196,7 +196,7 @@ def test_a_sketch_for_more_devices_than_its_rows_serve_says_so():
         (("--type", "category", "--epsilon", "1"), "--values belongs to --type category"),
         (("--type", "number", "--epsilon", "1"), "--range belongs to --type number"),
         (("--type", "boolean", "--epsilon", "nan"), "epsilon must be a number in [0.01, 8]"),
-        (("--type", "boolean", "--epsilon", "much"), "--epsilon must be a number, got 'much'"),
+        (("--type", "boolean", "--epsilon", "much"), "--epsilon: must be a number, got 'much'"),
         (
             ("--type", "category", "--values", "5000", "--epsilon", "1"),
             "a category has at most 1,024 values",

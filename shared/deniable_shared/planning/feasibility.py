@@ -1,4 +1,4 @@
-"""Hopeless metrics: why they cannot work, and the nearest settings that do."""
+"""Finds metrics that have too few devices to show anything, and the nearest settings that do."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final
 
-from deniable_aggregator.planning.candidates import worst_variance
 from deniable_shared.disclosure_figures import Z, devices_to_detect
 from deniable_shared.mechanisms import MAX_EPSILON, Mechanism, NumericMechanism
+from deniable_shared.planning.candidates import worst_variance
 
 HOPELESS_SHARE: Final = 0.1
-"""A metric that could not even show an item of this share is refused."""
+"""A metric is refused if it could not even detect a value that this share of devices has."""
 
 HOPELESS_PART: Final = 0.25
-"""A mean whose interval reaches further than this part of its range to either side is refused."""
+"""A mean is refused if its interval reaches further than this part of its range to either side."""
 
 _EPSILON_STEPS: Final = 100
-"""Suggested epsilons are whole hundredths."""
+"""Suggested epsilons are multiples of 1/100."""
 
 
 @dataclass(frozen=True)
@@ -26,9 +26,9 @@ class Refusal:
     """Why a metric cannot work, and the nearest settings that do.
 
     Attributes:
-        reason: in a sentence.
-        devices: how many would be enough at this epsilon.
-        epsilon: which would be enough for these devices; None if no permitted one is.
+        reason: why, in a sentence.
+        devices: how many devices would be enough at this epsilon.
+        epsilon: the smallest epsilon that would be enough for these devices; None if none is.
     """
 
     reason: str
@@ -37,14 +37,19 @@ class Refusal:
 
 
 def refuse_if_hopeless(mechanism: Mechanism, devices: int) -> Refusal | None:
-    """Why a metric is hopeless, and what would do."""
+    """Why so many devices cannot show anything, or None if they can.
+
+    Args:
+        mechanism: the metric's mechanism.
+        devices: how many report, at least 1.
+    """
     enough = _enough_devices(mechanism)
     if enough <= devices:
         return None
     what = (
         f"the mean would not be known to ± {HOPELESS_PART:.0%} of its range"
         if isinstance(mechanism, NumericMechanism)
-        else f"not even an item that {HOPELESS_SHARE:.0%} of them hold would be seen"
+        else f"not even a value that {HOPELESS_SHARE:.0%} of them have would be detected"
     )
     return Refusal(
         reason=f"with {devices:,} devices at epsilon {mechanism.epsilon:.4g} {what}",
@@ -60,9 +65,9 @@ def _enough_devices(mechanism: Mechanism) -> int:
 
 
 def _enough_epsilon(mechanism: Mechanism, devices: int) -> float | None:
-    """The smallest epsilon, in hundredths, at which so many devices are enough.
+    """The smallest epsilon, a multiple of 0.01, at which so many devices are enough.
 
-    None if no permitted one is, or if the mechanism has more than one epsilon to change.
+    None if no permitted epsilon is, or if the mechanism has more than one epsilon.
     """
     low, high = math.floor(mechanism.epsilon * _EPSILON_STEPS), MAX_EPSILON * _EPSILON_STEPS
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 AnyMechanism = TypeVar("AnyMechanism", bound=Mechanism)
 
 EXTREME_PLACES: Final = (0.0, 0.5, 1.0)
-"""Where in its range a mean may lie: the ends and the middle have the extremes of its variance."""
+"""Places in a mean's range, 0 to 1: the variance is extreme at the ends or in the middle."""
 
 
 @dataclass(frozen=True)
@@ -34,37 +34,47 @@ class Candidate:
 
     Attributes:
         mechanism: with its parameters.
-        excess: its squared error over the least that is possible, or for numbers over the least of
-            all candidates.
-        chosen: whether it is the metric's.
-        variance: of one report: of a rare item's share, or the largest of a mean.
-        family: variance that is there however many devices report.
+        excess: its squared error over the least possible one, or for numbers over the least of all
+            candidates.
+        chosen: whether it is the metric's own.
+        variance: the variance that one report gives: of the share of a value that nobody has, or of
+            a mean where it is largest.
+        collision_variance: the variance that a sketch's hash collisions add, however many devices
+            report; 0 without a sketch.
     """
 
     mechanism: Mechanism
     excess: float
     chosen: bool
     variance: float
-    family: float
+    collision_variance: float
 
     def half_width(self, devices: float) -> float:
-        """Of the 95% interval of a rare item or a mean."""
-        return Z * math.sqrt(self.variance / devices + self.family)
+        """Half the width of the 95% interval of a mean, or of a value that hardly anybody has.
+
+        Args:
+            devices: how many report; greater than 0.
+        """
+        return Z * math.sqrt(self.variance / devices + self.collision_variance)
 
 
 def rank_candidates(spec: Spec, devices: int) -> tuple[Candidate, ...]:
-    """The mechanisms that could stand in the place of a metric's own, the best first.
+    """The mechanisms that could carry a metric, its own among them, the least error first.
 
-    For a domain of k items errors are measured against the least total risk of any mechanism (Ye
-    and Barg), for strings against the noise of one of very many items, and for a mean against the
-    best of the candidates, each at its worst place in the range.
+    The error of a category is compared with the least total squared error of any mechanism (Ye and
+    Barg 2018), that of a string with the least for one of very many items, and that of a mean with
+    the best of the candidates, each at its worst place in the range.
+
+    Args:
+        spec: the metric.
+        devices: how many report; decides the rows of sketches.
     """
     mechanism, unit = spec.mechanism, mean_unit(spec)
     others = () if spec.type == "boolean" else mechanism.alternatives(devices)
     every: tuple[Mechanism, ...] = (mechanism, *_other_kinds(mechanism, others))
     errors = list(map(worst_variance, every))
     if isinstance(mechanism, Oracle) and spec.type == "category":
-        # The devices are drawn from a population, as the optimum assumes.
+        # The bound is for devices drawn from a population: drawing them adds this variance.
         drawn = 1 - 1 / mechanism.size
         errors = [
             mechanism_choice.total_variance(each) + drawn
@@ -75,7 +85,7 @@ def rank_candidates(spec: Spec, devices: int) -> tuple[Candidate, ...]:
     elif spec.type == "string":
         least = mechanism_choice.least_error_of_rare_item(mechanism.epsilon)
     elif spec.type == "attributes":
-        # Of single flags; pairs answers for every two of them as well.
+        # Compared for single flags, though `pairs` also answers for every two together.
         least = SampledAttribute(inner=mechanism.oracles).variance(0.0, 1)
     else:
         least = min(errors)
@@ -87,28 +97,28 @@ def rank_candidates(spec: Spec, devices: int) -> tuple[Candidate, ...]:
             excess=excess,
             chosen=each is mechanism,
             variance=unit**2 * worst_variance(each),
-            family=family_variance(each),
+            collision_variance=collision_variance(each),
         )
         for excess, each in found
     )
 
 
 def short_name(mechanism: Mechanism) -> str:
-    """A short name: what a registry file calls it, with a sketch's inner oracle."""
+    """The name in a registry file; of a sketch, also that of its inner oracle."""
     if isinstance(mechanism, Sketch):
         return f"{mechanism.name} over {mechanism.inner.name}"
     return mechanism.name
 
 
-def family_variance(mechanism: Mechanism) -> float:
-    """What a sketch's one hash family adds to the variance, however many devices report."""
+def collision_variance(mechanism: Mechanism) -> float:
+    """The variance that a sketch's hash collisions add, however many devices report."""
     if not isinstance(mechanism, Sketch):
         return 0.0
     return mechanism.family_variance(float(ASSUMED_SECOND_MOMENT))
 
 
 def worst_variance(mechanism: Mechanism) -> float:
-    """The variance of one report: of a rare item, or of a mean where it is largest."""
+    """The variance that one report gives: of a value that nobody has, or of a mean at its worst."""
     if isinstance(mechanism, NumericMechanism):
         return max(mechanism.variance(place, 1) for place in EXTREME_PLACES)
     return mechanism.variance(0.0, 1)
@@ -122,5 +132,5 @@ def mean_unit(spec: Spec) -> float:
 
 
 def _other_kinds(mechanism: Mechanism, others: Iterable[AnyMechanism]) -> list[AnyMechanism]:
-    """The others that are not of the mechanism's own kind, which stands for itself."""
+    """Those whose short name is not the mechanism's own."""
     return [each for each in others if short_name(each) != short_name(mechanism)]

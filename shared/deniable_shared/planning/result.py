@@ -1,38 +1,39 @@
-"""What a plan says."""
+"""The figures of a plan, and their JSON."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from deniable_aggregator.planning.candidates import short_name
 from deniable_shared.disclosure_figures import LEVEL, posterior_from_even_odds
 from deniable_shared.mechanisms.sketch import FAMILY_TO_NOISE
+from deniable_shared.planning.candidates import short_name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from deniable_aggregator.planning.candidates import Candidate
-    from deniable_aggregator.planning.feasibility import Refusal
     from deniable_shared.mechanisms import Mechanism
+    from deniable_shared.planning.candidates import Candidate
+    from deniable_shared.planning.feasibility import Refusal
     from deniable_shared.registry import Metric
 
 DEVICES_AROUND: Final = 100
-"""A picture goes from so many times fewer devices to so many times more."""
+"""A picture shows from 100 times fewer devices than planned to 100 times more."""
 
 
 @dataclass(frozen=True)
 class Collection:
-    """What a device gives away if it reports whenever it may.
+    """What one device gives away if it reports as often as it may.
 
     Attributes:
-        days: for how long.
+        days: for how many days it reports.
         reports: how many reports that makes.
-        epsilon: their privacy loss together, in nats (sequential composition); no more than that of
-            all permanent answers of a device, where it has only so many.
-        epsilon_unchanged: the same if the value never changes; smaller only where it is memoised.
-        budget_days: after how many days the lifetime budget would be spent by this metric alone;
-            None without a budget, or if it is never.
+        epsilon: the privacy loss of all these reports together (sequential composition); at most
+            the mechanism's total, where a device has only so many permanent answers.
+        epsilon_unchanged: the same for a value that never changes; smaller only where the device
+            remembers its answers.
+        budget_days: after how many days this metric alone would have spent the lifetime budget;
+            None without a budget, or if it never does.
     """
 
     days: int
@@ -47,34 +48,36 @@ class Plan:
     """What a metric will show.
 
     Attributes:
-        metric: the metric as the registry resolved it.
+        metric: the metric, with its mechanism.
         devices: how many report in one period.
-        questions: how many items will be asked for at once.
-        mean: whether the answer is a mean in the metric's own unit, instead of shares.
-        candidates: the mechanisms considered, the best first.
-        half_widths: of the 95% interval of an item, by its share; or of the mean, by its place in
-            the range.
-        visible: the smallest share that is seen, of one item asked for; None for a mean, or if not
-            even an item that everybody holds is seen.
-        visible_of_all: the same for all items at once.
-        width: a half-width that was asked for, or None.
-        devices_for_width: how many devices give it to a rare item or a mean.
-        family: the sketch's collision error over the variance of its noise; None without a sketch.
-        collection: what repeated reports cost.
-        refusal: why it is hopeless, or None.
+        values_asked: about how many values analysts will ask at once.
+        is_mean: whether the answer is a mean in the metric's own unit, instead of shares.
+        candidates: the mechanisms that could carry the metric, the least error first.
+        half_widths: half the width of the 95% interval, by the share of a value; or of a mean, by
+            its place in the range, 0 to 1.
+        detectable_share: the smallest share that is detected of one value asked for by itself; None
+            for a mean, or if not even a value that all devices have is detected.
+        detectable_share_of_all: the same if all values are asked for at once.
+        width: the half-width that was asked for, or None.
+        devices_for_width: how many devices give a mean, or a value that hardly anybody has, an
+            interval of that half-width.
+        collision_error: the variance that a sketch's hash collisions add, over the variance of its
+            noise; None without a sketch.
+        collection: what repeated reports cost a device.
+        refusal: why the metric cannot work, or None if it can.
     """
 
     metric: Metric
     devices: int
-    questions: int
-    mean: bool
+    values_asked: int
+    is_mean: bool
     candidates: tuple[Candidate, ...]
     half_widths: Mapping[float, float]
-    visible: float | None
-    visible_of_all: float | None
+    detectable_share: float | None
+    detectable_share_of_all: float | None
     width: float | None
     devices_for_width: int | None
-    family: float | None
+    collision_error: float | None
     collection: Collection
     refusal: Refusal | None
 
@@ -85,16 +88,20 @@ class Plan:
 
     @property
     def devices_shown(self) -> tuple[float, float]:
-        """From and to how many devices a picture goes: two powers of ten around the plan."""
+        """The fewest and the most devices of a picture of this plan."""
         return self.devices / DEVICES_AROUND, self.devices * DEVICES_AROUND
 
     @property
-    def family_is_large(self) -> bool:
-        """Whether a sketch has too few rows for its devices."""
-        return self.family is not None and self.family > 1.01 * FAMILY_TO_NOISE
+    def has_too_few_rows(self) -> bool:
+        """Whether a sketch has too few rows for so many devices, so that collisions dominate."""
+        return self.collision_error is not None and self.collision_error > 1.01 * FAMILY_TO_NOISE
 
     def curves(self, points: int = 41) -> list[dict[str, Any]]:
-        """Half-widths over devices, for each candidate: the rows of a chart."""
+        """Half-widths of the 95% interval over devices: the rows of a chart.
+
+        Args:
+            points: for how many numbers of devices, at least 2.
+        """
         low, high = self.devices_shown
         across = [low * (high / low) ** (point / (points - 1)) for point in range(points)]
         return [
@@ -132,15 +139,15 @@ class Plan:
             ],
             "interval_level": LEVEL,
             "half_widths": [
-                {"place_in_range" if self.mean else "share": at, "half_width": width}
+                {"place_in_range" if self.is_mean else "share": at, "half_width": width}
                 for at, width in self.half_widths.items()
             ],
-            "items": self.questions,
-            "visible_share_of_one_item": self.visible,
-            "visible_share_of_all_items": self.visible_of_all,
+            "values_asked": self.values_asked,
+            "detectable_share": self.detectable_share,
+            "detectable_share_of_all": self.detectable_share_of_all,
             "width": self.width,
             "devices_for_width": self.devices_for_width,
-            "family_error_over_noise": self.family,
+            "collision_error": self.collision_error,
             "collection": {
                 "every": spec.every,
                 "days": collection.days,

@@ -1,0 +1,105 @@
+"""The script ``deniable``: finds a command in the table, imports it and runs it."""
+
+from __future__ import annotations
+
+import os
+import sys
+from importlib import import_module
+from io import TextIOWrapper
+from typing import TYPE_CHECKING, Final, NoReturn
+
+from deniable_shared import __version__
+from deniable_shared.commands.help import USAGE, full_help, group_help
+from deniable_shared.commands.table import COMMANDS, find_command, names_after
+from deniable_shared.errors import DeniableError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+COMPLETE: Final = "_DENIABLE_COMPLETE"
+"""The variable by which shells ask for completion."""
+
+_HELP: Final = ("--help", "-h")
+
+
+def main(arguments: Sequence[str] | None = None) -> NoReturn:
+    """Runs the command line and exits: with 0, or 1 for a failure, or 2 for a mistake in it.
+
+    Args:
+        arguments: the words after the name of the script; None for those of this process.
+    """
+    words = sys.argv[1:] if arguments is None else list(arguments)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            # A terminal that cannot show a character gets a question mark instead of a traceback.
+            stream.reconfigure(errors="replace")
+    try:
+        if instruction := os.environ.get(COMPLETE):
+            from deniable_shared.commands.completion import complete
+
+            status = complete(instruction, words)
+        else:
+            status = _run(words)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # The reader of a pipe has seen enough. Python must not try to flush the rest at its end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        status = 0
+    except DeniableError as error:
+        status = _fail(str(error))
+    except OSError as error:
+        if error.filename is None:
+            raise  # a defect, or the network: not a file that the user named
+        status = _fail(f"{error.filename}: {error.strerror}")
+    sys.exit(status)
+
+
+def _run(words: list[str]) -> int:
+    if not words or words[0] in _HELP:
+        print(full_help(), end="")
+        return 0 if words else 2
+    if words == ["--version"]:
+        print(f"deniable, version {__version__}")
+        return 0
+    found = find_command(words)
+    if found is None:
+        return _run_nothing(words)
+    name, arguments = found
+    command = COMMANDS[name]
+    try:
+        if command.needs_extra:
+            module, _, attribute = command.target.partition(":")
+            click_command = getattr(import_module(module), attribute)
+            return int(click_command.main(arguments, prog_name=f"deniable {name}") or 0)
+        light_command = import_module(command.target)
+        return int(light_command.run(light_command.parser().parse_args(arguments)))
+    except ModuleNotFoundError as missing:
+        if (missing.name or "").startswith("deniable"):
+            raise
+        return _fail(f"deniable {name} needs {missing.name}: pip install 'deniable[aggregator]'")
+
+
+def _run_nothing(words: list[str]) -> int:
+    """Answers words that are no command: by the help of a group, or by an error."""
+    group, *rest = words
+    if names_after([group]):
+        if not rest or rest[0] in _HELP:
+            print(group_help(group), end="")
+            return 0 if rest else 2
+        known, wrong, whole = names_after([group]), rest[0], f"deniable {group}"
+    else:
+        known, wrong, whole = names_after([]), group, "deniable"
+    kind = "option" if wrong.startswith("-") else "command"
+    message = f"No such {kind} '{wrong}'."
+    from difflib import get_close_matches
+
+    if near := get_close_matches(wrong, known, n=1):
+        message += f" Did you mean '{near[0]}'?"
+    usage = USAGE if whole == "deniable" else f"Usage: {whole} COMMAND ...\n"
+    print(f"{usage}Try '{whole} --help' for help.\n\nError: {message}", file=sys.stderr)
+    return 2
+
+
+def _fail(message: str) -> int:
+    print(f"Error: {message}", file=sys.stderr)
+    return 1

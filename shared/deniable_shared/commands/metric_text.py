@@ -1,0 +1,166 @@
+"""One metric of a registry in words, a line for each thing that a reviewer asks."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Final
+
+from deniable_shared.commands.text import byte_count, labelled_lines, metric_kind, rounded
+from deniable_shared.disclosure_figures import (
+    Z,
+    bits_revealed,
+    devices_for_width,
+    devices_to_detect,
+    posterior_from_even_odds,
+)
+from deniable_shared.mechanisms import (
+    GroupedBins,
+    NumericMechanism,
+    SampledAttribute,
+    Sketch,
+    SquareWave,
+)
+from deniable_shared.mechanisms.sketch import FAMILY_TO_NOISE
+from deniable_shared.planning.candidates import EXTREME_PLACES, collision_variance
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from deniable_shared.mechanisms import Mechanism
+    from deniable_shared.registry import Metric
+    from deniable_shared.spec import Spec
+
+DETECTED_SHARE: Final = 0.01
+"""The share of devices that have a value, for which the devices to detect it are counted."""
+
+MEAN_WIDTH: Final = 0.01
+"""Half the width of a mean's interval, as a part of its range, for which devices are counted."""
+
+_EVERY: Final = {
+    "day": "at most one report a device and day",
+    "week": "at most one report a device and week",
+    "month": "at most one report a device and month",
+    "once": "at most one report a device, ever",
+}
+_ABSENCE_AND_MEMORY: Final = (
+    "the device remembers its answers, which hides a value that stays, but not a value that "
+    'changes. Where absence is reported, values change all the time: consider repeat = "fresh"'
+)
+
+
+def metric_text(metric: Metric) -> str:
+    """A heading and labelled lines."""
+    spec = metric.spec
+    heading = f"{spec.name}: {metric_kind(spec)}, {_EVERY[spec.every]}"
+    return "\n".join([heading, *labelled_lines(_rows(metric))])
+
+
+def devices_for_mean(mechanism: Mechanism) -> int:
+    """How many devices bring a mean to within 1% of its range, wherever in the range it lies."""
+    return max(devices_for_width(mechanism, place, MEAN_WIDTH) for place in EXTREME_PLACES)
+
+
+def _rows(metric: Metric) -> Iterator[tuple[str, str]]:
+    spec, mechanism = metric.spec, metric.spec.mechanism
+    if metric.description:
+        yield "what", metric.description
+    if spec.range is not None:
+        low, high = (float(end) for end in spec.range)
+        bins = (
+            f" in {mechanism.size} bins" if isinstance(mechanism, SquareWave | GroupedBins) else ""
+        )
+        yield "range", f"{low:g} to {high:g}{bins}; values outside count as its ends"
+    for line in _attributes(spec):
+        yield "attributes", line
+    if spec.segments is not None:
+        by = spec.segments.by
+        yield (
+            "segments",
+            f"{by.name}: {', '.join(by.values)}; sent with the value, as one value of all pairs",
+        )
+    if spec.absent is not None:
+        yield "absent", f"{spec.absent!r} is reported where nothing was recorded"
+    yield "mechanism", f"{_shape(mechanism)}; reports of {byte_count(mechanism)}"
+    yield "epsilon", f"{mechanism.epsilon:.4f} for one report; {_further_reports(mechanism)}"
+    yield (
+        "one report",
+        f"makes even odds at most {posterior_from_even_odds(mechanism.epsilon):.1%} sure; "
+        f"reveals at most {bits_revealed(mechanism.epsilon):.2f} bits",
+    )
+    if mechanism.delta:
+        yield (
+            "delta",
+            f"{mechanism.delta:.3g}: the probability that a report reveals more than that",
+        )
+    if mechanism.epsilon_permanent is not None:
+        yield "not hidden", _not_hidden(mechanism)
+        if spec.absent is not None and spec.every != "once":
+            yield "warning", _ABSENCE_AND_MEMORY
+    yield from _needs(metric)
+
+
+def _needs(metric: Metric) -> Iterator[tuple[str, str]]:
+    """How many devices it takes to learn something."""
+    spec, mechanism = metric.spec, metric.spec.mechanism
+    if isinstance(mechanism, NumericMechanism):
+        needed = rounded(devices_for_mean(mechanism))
+        yield "mean", f"needs about {needed} devices to be within ± {MEAN_WIDTH:.0%} of the range"
+        return
+    needed = rounded(devices_to_detect(mechanism, DETECTED_SHARE))
+    yield f"1% {'bin' if spec.range else 'value'}", f"needs about {needed} devices to detect"
+    collisions = collision_variance(mechanism)
+    if collisions > 1.5 * FAMILY_TO_NOISE * mechanism.variance(0.0, metric.expected_devices):
+        width = Z * math.sqrt(collisions)
+        yield (
+            "collisions",
+            f"add ± {width:.2%}, however many devices report, if popular values hold much",
+        )
+
+
+def _further_reports(mechanism: Mechanism) -> str:
+    """How much epsilon the reports after the first add."""
+    permanent, total = mechanism.epsilon_permanent, mechanism.epsilon_total
+    if permanent is None:
+        return "every further report adds as much"
+    text = f"{permanent:.4f} for all reports of one unchanged value"
+    if total is not None:
+        text += f"; {total:.4f} for all reports ever, of {mechanism.memoized_values} such answers"
+    return text
+
+
+def _not_hidden(mechanism: Mechanism) -> str:
+    """What a mechanism that remembers its answers does not hide, and no epsilon counts."""
+    text = "when the value changes, from whoever can link a device's reports"
+    if isinstance(mechanism, Sketch) and mechanism.rows > 1:
+        row_bits = f"{math.log2(mechanism.rows):.2g} bits"
+        text += f"; which of {mechanism.rows} rows is the device's, {row_bits}"
+    return text
+
+
+def _attributes(spec: Spec) -> list[str]:
+    """The attributes of a record; where one is sampled, each with what randomizes it."""
+    if not spec.attributes:
+        return []
+    if not isinstance(spec.mechanism, SampledAttribute):
+        names = ", ".join(attribute.name for attribute in spec.attributes)
+        return [f"{names}: flags, each by itself and every two together"]
+    return [
+        f"{attribute.name}: {f'{attribute.size} values' if attribute.values else 'a flag'}, "
+        f"by {oracle.title}"
+        for attribute, oracle in zip(spec.attributes, spec.mechanism.inner, strict=True)
+    ]
+
+
+def _shape(mechanism: Mechanism) -> str:
+    """The mechanism's title, name and sizes, such as "2 hashes, 64 cohorts"."""
+    numbers = {
+        name: getattr(mechanism, name)
+        for name in ("steps", "rows", "buckets", "bits", "hashes", "cohorts")
+        if hasattr(mechanism, name)
+    }
+    one = {"hashes": "hash"}
+    sizes = [
+        f"{number:,} {one.get(name, name[:-1]) if number == 1 else name}"
+        for name, number in numbers.items()
+    ]
+    return ", ".join([f"{mechanism.title} ({mechanism.name})", *sizes])

@@ -1,0 +1,127 @@
+"""``deniable metrics check``: what a registry file means for privacy, before anything ships."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from deniable_shared.commands.metric_text import DETECTED_SHARE, devices_for_mean, metric_text
+from deniable_shared.commands.parser import Parser
+from deniable_shared.commands.text import wrapped
+from deniable_shared.disclosure_figures import (
+    bits_revealed,
+    devices_to_detect,
+    posterior_from_even_odds,
+)
+from deniable_shared.mechanisms import NumericMechanism
+from deniable_shared.planning.budget import days_until_lifetime_is_spent, epsilon_of_busiest_day
+from deniable_shared.registry import load
+
+if TYPE_CHECKING:
+    import argparse
+
+    from deniable_shared.registry import Metric, Registry
+
+_ABOUT: Final = """\
+Checks FILE and says what each metric can reveal.
+
+For each metric: its mechanism; the exact epsilon of one report, of all
+reports of one unchanged value, and of all reports ever where a device has
+only so many permanent answers; how certain one report can make somebody who
+thought two values equally likely, and how many bits it can reveal about
+anything; the size of a report; and how many devices it takes to detect a
+value that 1% of them have (80% power, 5% false alarms), or to bring a mean to
+within 1% of its range (95% interval). Gaussian noise also has a delta, the
+probability that a report reveals more than its epsilon.
+
+All problems of the file are listed at once, and the exit status is then 1.
+"""
+
+
+def parser() -> Parser:
+    """The options of the command."""
+    made = Parser("deniable metrics check", _ABOUT, arguments="FILE")
+    made.add_argument("file", type=Path, metavar="FILE", help="A registry file.")
+    made.add_argument("--json", action="store_true", help="Print JSON.")
+    return made
+
+
+def run(options: argparse.Namespace) -> int:
+    """Runs the command, and returns the exit status.
+
+    Raises:
+        RegistryError: if the file cannot be read, or has problems.
+    """
+    registry = load(options.file)
+    print(
+        json.dumps(as_json(registry), indent=2) if options.json else _text(options.file, registry)
+    )
+    return 0
+
+
+def as_json(registry: Registry) -> dict[str, Any]:
+    """What is printed for programs."""
+    return {
+        "application": registry.application,
+        "budget": {
+            "epsilon_per_day": registry.budget.epsilon_per_day,
+            "epsilon_lifetime": registry.budget.epsilon_lifetime,
+            "epsilon_on_the_busiest_day": epsilon_of_busiest_day(registry),
+            "days_until_lifetime_is_spent": days_until_lifetime_is_spent(registry),
+        },
+        "metrics": [_metric_as_json(metric) for metric in registry.metrics.values()],
+    }
+
+
+def _metric_as_json(metric: Metric) -> dict[str, Any]:
+    spec, mechanism = metric.spec, metric.spec.mechanism
+    is_mean = isinstance(mechanism, NumericMechanism)
+    return {
+        "name": spec.name,
+        "type": spec.type,
+        "every": spec.every,
+        "absent": spec.absent,
+        "attributes": [each.canonical() for each in spec.attributes],
+        "segments": spec.segments and spec.segments.canonical(),
+        "version": spec.digest.hex(),
+        "mechanism": mechanism.description(),
+        "epsilon": mechanism.epsilon,
+        "epsilon_permanent": mechanism.epsilon_permanent,
+        "epsilon_total": mechanism.epsilon_total,
+        "memoized_values": mechanism.memoized_values,
+        "posterior_from_even_odds": posterior_from_even_odds(mechanism.epsilon),
+        "bits": bits_revealed(mechanism.epsilon),
+        "report_bytes": mechanism.report_bytes,
+        "delta": mechanism.delta,
+        "range": None if spec.range is None else [float(end) for end in spec.range],
+        "devices_to_detect_1_percent": None
+        if is_mean
+        else devices_to_detect(mechanism, DETECTED_SHARE),
+        "devices_for_mean_within_1_percent": devices_for_mean(mechanism) if is_mean else None,
+    }
+
+
+def _text(file: Path, registry: Registry) -> str:
+    blocks = [f"{file}: application {registry.application}, no problems"]
+    blocks += map(metric_text, registry.metrics.values())
+    return "\n\n".join([*blocks, "\n".join(wrapped(_budget_lines(registry)))])
+
+
+def _budget_lines(registry: Registry) -> list[str]:
+    busiest, budget = epsilon_of_busiest_day(registry), registry.budget
+    lines = [
+        f"A device spends an epsilon of at most {busiest:.2f} on the busiest day "
+        f"(its budget: {budget.epsilon_per_day:g} a day, {budget.epsilon_lifetime:g} for life)."
+    ]
+    if busiest > budget.epsilon_per_day:
+        lines.append(
+            "Warning: on such a day some metrics will not be recorded. Raise "
+            "budget.epsilon_per_day, or report less often or with a smaller epsilon."
+        )
+    days = days_until_lifetime_is_spent(registry)
+    if days is not None:
+        lines.append(
+            f"If every metric reports as often as it may, the lifetime budget lasts {days:,} days."
+        )
+    return lines

@@ -1,0 +1,150 @@
+"""A plan in words and figures, and as a picture of characters."""
+
+from __future__ import annotations
+
+import textwrap
+from typing import TYPE_CHECKING, Final
+
+from deniable_shared.commands.text import byte_count, labelled_lines, metric_kind, rounded
+from deniable_shared.commands.text_plot import MARKS, WIDTH, log_plot
+from deniable_shared.disclosure_figures import posterior_from_even_odds
+from deniable_shared.planning.candidates import short_name
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from deniable_shared.planning.result import Plan
+
+HARDLY_ANYBODY: Final = "a value nobody or hardly anybody has"
+_CURVES: Final = 6
+
+
+def plan_text(planned: Plan, *, named: bool) -> str:
+    """A heading and labelled lines.
+
+    Args:
+        planned: what to say.
+        named: whether the heading has the metric's name.
+    """
+    spec = planned.metric.spec
+    heading = f"{spec.name}: {metric_kind(spec)}" if named else metric_kind(spec)
+    heading += f", epsilon {planned.mechanism.epsilon:.4g}, {planned.devices:,} devices"
+    return "\n".join([heading, *labelled_lines(_rows(planned))])
+
+
+def _rows(planned: Plan) -> Iterator[tuple[str, str]]:
+    mechanism, refusal = planned.mechanism, planned.refusal
+    if refusal is not None:
+        ways = [f"{refusal.devices:,} devices"]
+        if refusal.epsilon is not None:
+            ways.append(f"epsilon {refusal.epsilon:g}")
+        yield "refused", f"{refusal.reason}; nearest: {' or '.join(ways)}"
+    title = f"{mechanism.title} ({short_name(mechanism)})"
+    yield "mechanism", f"{title}; reports of {byte_count(mechanism)}"
+    yield "compared", _comparison(planned)
+    yield "interval", _mean_intervals(planned) if planned.is_mean else _share_intervals(planned)
+    if not planned.is_mean:
+        yield "detects", _detected(planned)
+    if planned.width is not None:
+        assert planned.devices_for_width is not None
+        width = f"{planned.width:.4g}" if planned.is_mean else f"{planned.width:.4%}"
+        needed = f"needs about {rounded(planned.devices_for_width)} devices"
+        yield f"± {width}", f"for {'the mean' if planned.is_mean else HARDLY_ANYBODY} {needed}"
+    if planned.has_too_few_rows:
+        yield (
+            "note",
+            f"hash collisions add {planned.collision_error:.0%} of the noise if popular values "
+            "hold much, and more devices do not average them out: the sketch has too few rows for "
+            "so many devices",
+        )
+    yield ("a year" if planned.collection.days == 365 else "in time"), _cost(planned)
+
+
+def _comparison(planned: Plan) -> str:
+    """Why this mechanism: the error and the report size of every one that could stand for it."""
+    if len(planned.candidates) == 1:
+        return "no other mechanism can carry this metric"
+    parts = [
+        f"{short_name(each.mechanism)} {each.excess:.2f} in {byte_count(each.mechanism)}"
+        for each in planned.candidates
+    ]
+    against = (
+        "the least possible"
+        if planned.metric.spec.type in ("category", "string")
+        else "the best of these"
+    )
+    return f"squared error over {against}: {', '.join(parts)}"
+
+
+def _share_intervals(planned: Plan) -> str:
+    parts = [
+        f"± {width:.2%} for {HARDLY_ANYBODY if share == 0 else f'a value of {share:.0%}'}"
+        for share, width in planned.half_widths.items()
+    ]
+    if planned.metric.spec.type == "boolean":
+        parts = parts[1:]
+    return ", ".join(parts) + " (95%)"
+
+
+def _mean_intervals(planned: Plan) -> str:
+    """The intervals of a mean, in the metric's own unit."""
+    spec = planned.metric.spec
+    low, high = (float(end) for end in spec.range or (0, 1))
+    parts = [
+        f"± {width:.4g} for a mean of {low + place * (high - low):.4g}"
+        for place, width in planned.half_widths.items()
+    ]
+    rest = "; bins and quantiles get theirs by bootstrap, from the reports"
+    return ", ".join(parts) + f" (95%){rest if spec.type != 'number' else ''}"
+
+
+def _detected(planned: Plan) -> str:
+    def share(value: float | None) -> str:
+        return "none at all" if value is None else f"from {value:.2%} up"
+
+    one = f"a value asked for by itself: {share(planned.detectable_share)}"
+    if planned.values_asked == 1:
+        return one
+    return f"{one}; {planned.values_asked:,} at once: {share(planned.detectable_share_of_all)}"
+
+
+def _cost(planned: Plan) -> str:
+    collection = planned.collection
+    count = "1 report" if collection.reports == 1 else f"{collection.reports:,} reports"
+    text = f"{count} in {collection.days:,} days: epsilon {collection.epsilon:.4g} in all"
+    if collection.epsilon_unchanged < collection.epsilon:
+        text += f", {collection.epsilon_unchanged:.4g} while the value stays the same"
+    sure = f"{posterior_from_even_odds(collection.epsilon_unchanged):.2%}"
+    text += (
+        f" (even odds become at most {sure} sure)" if sure != "100.00%" else " (nothing is hidden)"
+    )
+    if collection.budget_days is not None and collection.budget_days < collection.days:
+        text += f"; the lifetime budget ends it after {collection.budget_days:,} days"
+    return text
+
+
+def plan_plot(planned: Plan) -> str:
+    """The width of intervals over the number of devices, for the metric's mechanism and rivals."""
+    drawn = sorted(planned.candidates, key=lambda each: not each.chosen)[:_CURVES]
+    picture = log_plot(
+        [each.half_width for each in drawn],
+        *planned.devices_shown,
+        x_label=_power_of_ten,
+        y_label=lambda value: f"±{value:.4g}" if planned.is_mean else f"±{100 * value:g}%",
+    )
+    legend = ", ".join(
+        f"{mark} {short_name(each.mechanism)}" for mark, each in zip(MARKS, drawn, strict=False)
+    )
+    of = "the mean" if planned.is_mean else HARDLY_ANYBODY
+    caption = f"95% interval of {of}, over the number of devices: {legend}"
+    indent = " " * 10
+    wrapped = textwrap.fill(caption, WIDTH, initial_indent=indent, subsequent_indent=indent)
+    return f"{picture}\n{wrapped}"
+
+
+def _power_of_ten(value: float) -> str:
+    """A power of ten in a few characters, such as 100k."""
+    for unit, name in ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if value >= unit:
+            return f"{value / unit:.0f}{name}"
+    return f"{value:g}"

@@ -1,0 +1,122 @@
+"""Every command of ``deniable``: its name, where it is, and what it is for.
+
+Help and completion read this table, so they import no command. A module is named, not imported:
+this package knows nothing else about the client and the aggregator.
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+
+class Command(NamedTuple):
+    """One command.
+
+    Attributes:
+        target: a module with the functions `parser` and `run`; or, of a command that needs the
+            extra ``aggregator``, module:attribute of a click command.
+        summary: what it is for, in one line.
+    """
+
+    target: str
+    summary: str
+
+    @property
+    def needs_extra(self) -> bool:
+        """Whether it needs the extra ``aggregator``."""
+        return ":" in self.target
+
+
+COMMANDS: Final = {
+    "plan": Command(
+        "deniable_shared.commands.plan",
+        "Says beforehand what metrics will show, and at what cost.",
+    ),
+    "metrics check": Command(
+        "deniable_shared.commands.metrics_check",
+        "Checks a registry file and says what each metric can reveal.",
+    ),
+    "show": Command(
+        "deniable._disclosure.command",
+        "Shows what this device has said to an application.",
+    ),
+    "audit-log": Command(
+        "deniable_aggregator.cli.audit_log:audit_log",
+        "Shows and verifies the log of administrative acts.",
+    ),
+    "change": Command(
+        "deniable_aggregator.cli.change:change",
+        "Tests what has changed between two periods.",
+    ),
+    "config": Command(
+        "deniable_aggregator.cli.config:config",
+        "Shows settings, and where they come from.",
+    ),
+    "estimate": Command(
+        "deniable_aggregator.cli.estimate:estimate",
+        "Estimates a metric: which values, what share, how sure.",
+    ),
+    "health": Command(
+        "deniable_aggregator.cli.health:health",
+        "Says whether reports look like those of devices.",
+    ),
+    "keys": Command(
+        "deniable_aggregator.cli.keys:keys_group",
+        "Creates, lists, rotates, revokes and excludes keys.",
+    ),
+    "metrics register": Command(
+        "deniable_aggregator.cli.metrics:register",
+        "Registers all metrics of a registry file with a server.",
+    ),
+    "remote": Command(
+        "deniable_aggregator.cli.remote:remote",
+        "Signs and publishes remote configurations.",
+    ),
+    "series": Command(
+        "deniable_aggregator.cli.series:series",
+        "Shows how a metric develops, period by period.",
+    ),
+    "serve": Command(
+        "deniable_aggregator.cli.serve:serve",
+        "Runs the aggregator until it is interrupted.",
+    ),
+    "store": Command(
+        "deniable_aggregator.cli.store:store_group",
+        "Looks after the store: its schema, backups, and moving it.",
+    ),
+}
+
+GROUPS: Final = {"metrics": "Works with registry files, metrics.toml."}
+"""What is common to the commands that begin with the same word."""
+
+
+def find_command(words: list[str]) -> tuple[str, list[str]] | None:
+    """The command that words begin with, and the words after it.
+
+    Args:
+        words: of a command line, after the name of the script.
+
+    Returns:
+        The name of the command and its arguments; None if no command has this name.
+    """
+    for length in (1, 2):
+        name = " ".join(words[:length])
+        if name in COMMANDS:
+            return name, words[length:]
+    return None
+
+
+def names_after(words: list[str]) -> list[str]:
+    """The words that can follow some words of a command's name, such as "check" after "metrics".
+
+    Args:
+        words: the beginning of a command line, or nothing.
+    """
+    names = [name.split() for name in COMMANDS]
+    return list(
+        dict.fromkeys(
+            name[len(words)]
+            for name in names
+            if name[: len(words)] == words and len(name) > len(words)
+        )
+    )

@@ -1,0 +1,66 @@
+"""Plain text for a terminal: labelled lines, and numbers in words."""
+
+from __future__ import annotations
+
+import shutil
+import textwrap
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from deniable_shared.mechanisms import Mechanism
+    from deniable_shared.spec import Spec
+
+_INDENT: Final = "  "
+_LEAST_TEXT_WIDTH: Final = 30
+
+
+def terminal_width() -> int:
+    """In characters: as COLUMNS says, or the terminal, or 80."""
+    return shutil.get_terminal_size().columns
+
+
+def labelled_lines(rows: Iterable[tuple[str, str]]) -> list[str]:
+    """Labels at the left and their texts, broken between words, beside them.
+
+    A label that is the same as the one above is left out.
+
+    Args:
+        rows: labels and texts.
+    """
+    listed = list(rows)
+    width = max((len(label) for label, _ in listed), default=0)
+    text_width = max(terminal_width() - len(_INDENT) * 2 - width, _LEAST_TEXT_WIDTH)
+    lines, above = [], ""
+    for label, text in listed:
+        shown = "" if label == above else label
+        for part in textwrap.wrap(text, text_width, break_on_hyphens=False) or [""]:
+            lines.append(f"{_INDENT}{shown:<{width}}{_INDENT}{part}")
+            shown = ""
+        above = label
+    return lines
+
+
+def wrapped(paragraphs: Iterable[str]) -> list[str]:
+    """Paragraphs as lines that fit the terminal."""
+    width = max(terminal_width(), _LEAST_TEXT_WIDTH)
+    return [line for text in paragraphs for line in textwrap.wrap(text, width)]
+
+
+def rounded(number: int) -> str:
+    """A count to three digits: 175,685 is "176,000"."""
+    scale = max(len(str(number)) - 3, 0)
+    return f"{round(number, -scale):,}"
+
+
+def metric_kind(spec: Spec) -> str:
+    """A metric's type and how many values it has, such as "category of 50"."""
+    if spec.attributes:
+        return f"{len(spec.attributes)} {spec.type}"
+    return f"{spec.type} of {len(spec.values):,}" if spec.values else spec.type
+
+
+def byte_count(mechanism: Mechanism) -> str:
+    """The size of a report, such as "7 bytes"."""
+    return "1 byte" if mechanism.report_bytes == 1 else f"{mechanism.report_bytes:,} bytes"
