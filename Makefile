@@ -26,10 +26,10 @@ help: ## print this list
 demo: $(VENV)/.demo ## run the whole road on real data; KEEP=1 leaves the server running
 	@$(BIN)/python -m demo $(if $(KEEP),--keep)
 
-test-fast: $(VENV)/.test ## run the tests that start no process: under a minute
-	@$(BIN)/python -m pytest $(PARALLEL) -m "not service and not slow"
+test-fast: $(VENV)/.test ## run the tests that take moments: under a minute
+	@$(BIN)/python -m pytest $(PARALLEL) -m "not (service or statistics or slow)"
 
-test: $(VENV)/.test ## run those and the tests of servers and processes: six minutes
+test: $(VENV)/.test ## run those, statistics, and tests of servers and processes: six minutes
 	@$(BIN)/python -m pytest $(PARALLEL) -m "not slow"
 
 test-slow: $(VENV)/.test ## run the slow tests alone; SMALL=1 is their small form, as CI runs it

@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
+import pytest
 
 from deniable.randomizers import randomizer_for
 from deniable_aggregator.tallies import tally_for
@@ -123,6 +124,7 @@ class MemoizedConformance(OverDevices, MechanismConformance):
         assert kept != [other.permanent(item, secret_of(device)) for device in devices]
         assert len(set(kept)) > 1
 
+    @pytest.mark.statistics
     def test_what_is_averaged_over_rounds_keeps_the_noise_of_the_permanent_answers(self):
         """Var(T) = V(permanent) + (V(one report) - V(permanent)) / T, per device; not V / T.
 

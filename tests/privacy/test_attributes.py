@@ -141,6 +141,7 @@ def mean_squared_error_over_stated_variance(spec, population, item, repetitions=
     return squares / variances
 
 
+@pytest.mark.statistics
 def test_the_variance_of_a_share_holds_that_of_asking_some_devices_only():
     spec = smp("8", (LATE, "rr"), (FULL, "rr"), (PAID, "rr"))
     population = [{"late": index % 2 == 0, "full": True, "paid": False} for index in range(120)]
@@ -148,6 +149,7 @@ def test_the_variance_of_a_share_holds_that_of_asking_some_devices_only():
     assert ratio == pytest.approx(1.0, abs=0.18)  # 5 standard deviations
 
 
+@pytest.mark.statistics
 def test_the_variance_of_a_cell_holds_that_no_device_is_asked_twice():
     """Without the covariance of the coefficients it would be twice as large."""
     spec = pairs("8", LATE, FULL)

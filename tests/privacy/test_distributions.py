@@ -36,6 +36,7 @@ class TestSquareWave(MeanConformance):
         epsilon = Fraction(mechanism.epsilon) / factor
         return SquareWave.with_shape(mechanism.size, mechanism.window, epsilon)
 
+    @pytest.mark.statistics
     def test_the_outcomes_average_to_the_value_and_spread_as_stated(self):
         for spec, _, _ in self.small:
             values = np.array(spec.mechanism.outcome_values())

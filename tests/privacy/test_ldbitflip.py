@@ -100,6 +100,7 @@ def loss(mechanism, reports):
     return bit**mechanism.differing
 
 
+@pytest.mark.statistics
 @pytest.mark.parametrize(("size", "buckets"), SHAPES)
 @pytest.mark.parametrize(("epsilon", "permanent"), [("0.5", "1"), ("1", "4"), ("3", "3.1")])
 def test_many_reports_of_one_value_reach_the_permanent_epsilon_and_no_more(
@@ -117,6 +118,7 @@ def test_many_reports_of_one_value_reach_the_permanent_epsilon_and_no_more(
     assert all(lost <= first**count for count, lost in enumerate(losses[:-1], 1))
 
 
+@pytest.mark.statistics
 @pytest.mark.parametrize(("size", "buckets"), [(2, 1), (3, 2), (2, 2), (3, 3)])
 @pytest.mark.parametrize("permanent", ["0.5", "4"])
 def test_all_bits_of_a_device_cost_the_total_and_no_more(size, buckets, permanent):
@@ -157,6 +159,7 @@ def test_bins_that_are_not_the_device_s_are_one_class():
     assert unchanged >= Fraction(1, 6)  # for group 3 all three are outside
 
 
+@pytest.mark.statistics
 def test_averaging_a_device_s_reports_does_not_remove_the_permanent_noise():
     """Var(permanent) + (Var(report) - Var(permanent)) / T per bit, within 20%; 0.7 and 1.3 are not.
 

@@ -106,6 +106,7 @@ def loss(mechanism, reports):
     return ((1 - first) * told + first * lied) / (first * told + (1 - first) * lied)
 
 
+@pytest.mark.statistics
 @pytest.mark.parametrize(("epsilon", "permanent"), EPSILONS)
 def test_many_reports_of_one_value_reach_the_permanent_epsilon_and_no_more(epsilon, permanent):
     spec = memoised(epsilon, permanent)
@@ -126,6 +127,7 @@ def test_four_nats_at_one_a_report_are_reached_within_ten_reports():
     assert losses == pytest.approx([1.0, 1.95, 3.74, 4.0], abs=0.01)
 
 
+@pytest.mark.statistics
 @pytest.mark.parametrize(
     ("steps", "permanent"), [(1, "0.5"), (1, "6"), (2, "2"), (2, "6"), (4, "2")]
 )
@@ -147,6 +149,7 @@ def test_one_step_has_the_least_total_and_two_have_the_same():
     assert memoised("1", "2").mechanism == memoised("1", "2", 1).mechanism
 
 
+@pytest.mark.statistics
 def test_when_a_value_changes_is_not_hidden():
     """A value that alternates, against one that stays: no sum of epsilons bounds that.
 
@@ -196,6 +199,7 @@ def averages(spec, values, devices, periods):
     return np.array(found)
 
 
+@pytest.mark.statistics
 def test_averaging_a_device_s_reports_does_not_remove_the_permanent_noise():
     """Var(permanent) + (Var(report) - Var(permanent)) / T, within 20%, and 0.7 and 1.3 are not.
 

@@ -50,6 +50,7 @@ class MeanConformance(MechanismConformance):
         stated = self.spec.mechanism.variance(self.population[0], len(self.population))
         assert outcomes[1].mean() == pytest.approx(stated, rel=0.05)
 
+    @pytest.mark.statistics
     def test_the_outcomes_average_to_the_value_and_spread_as_stated(self):
         """Exactly, from the enumerated channel, at values on and between the points of a grid."""
         for spec, _, _ in self.small:
@@ -220,6 +221,7 @@ def test_the_classical_calibration_is_not_used():
     assert DiscreteGaussian(steps, noise, epsilon * 10**9).delta > 1.5 * delta
 
 
+@pytest.mark.statistics
 @pytest.mark.parametrize(
     "mechanism",
     [

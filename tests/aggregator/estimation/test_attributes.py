@@ -122,6 +122,7 @@ def test_the_error_is_about_the_population_where_that_is_asked(flight):
     assert drawn.standard_error[0] ** 2 == pytest.approx(expected, rel=1e-3)
 
 
+@pytest.mark.statistics
 def test_intervals_from_few_reports_are_exact_and_cover():
     """About 20 reports on each attribute; 3 standard deviations above the 5% that may miss."""
     spec, devices = SPECS["flight"], [*FLIGHT[:3], {**FLIGHT[0], "carrier": "DL"}] * 15

@@ -33,11 +33,13 @@ def covered(setting, options):
     return found
 
 
+@pytest.mark.statistics
 def test_an_interval_by_itself_covers_with_its_level(setting):
     """150,000 intervals; the standard error of the coverage is below 0.001."""
     assert np.mean(covered(setting, EstimateOptions())) == pytest.approx(0.95, abs=0.004)
 
 
+@pytest.mark.statistics
 def test_simultaneous_intervals_cover_all_at_once(setting):
     """300 times all 500; the standard error is 0.013."""
     at_once = np.mean(
@@ -47,6 +49,7 @@ def test_simultaneous_intervals_cover_all_at_once(setting):
     assert np.mean([each.all() for each in covered(setting, EstimateOptions())]) == 0
 
 
+@pytest.mark.statistics
 @pytest.mark.parametrize("options", [{"top": 25}, {"detected": True}])
 def test_after_selection_naive_intervals_fail_and_selected_ones_do_not(setting, options):
     naive = covered(setting, EstimateOptions(**options, interval="item"))
@@ -57,6 +60,7 @@ def test_after_selection_naive_intervals_fail_and_selected_ones_do_not(setting, 
         assert np.mean(naive) < 0.65  # instead of 0.95
 
 
+@pytest.mark.statistics
 def test_intervals_about_the_population_cover_it_and_those_about_devices_do_not():
     spec = spec_of("grr", 5, 4)
     generator = np.random.default_rng(11)
@@ -71,6 +75,7 @@ def test_intervals_about_the_population_cover_it_and_those_about_devices_do_not(
     assert np.mean(hits["devices"]) < 0.75
 
 
+@pytest.mark.statistics
 @pytest.mark.parametrize("about", ["devices", "population"])
 def test_few_reports_get_exact_intervals_and_these_cover(about):
     spec = spec_of("grr", 100, 4)
@@ -88,6 +93,7 @@ def test_few_reports_get_exact_intervals_and_these_cover(about):
     assert np.mean(hits) >= 0.95
 
 
+@pytest.mark.statistics
 @pytest.mark.parametrize("reports", [(150, 450), (150, 45_000), (20_000, 40_000)])
 def test_combined_specs_cover_too_whether_or_not_some_are_exact(reports):
     specs = [spec_of("grr", 100, 4), spec_of("oue", 100, 2)]
@@ -112,6 +118,7 @@ def test_combined_specs_cover_too_whether_or_not_some_are_exact(reports):
     assert 0.8 < ratio.mean() < 1.06
 
 
+@pytest.mark.statistics
 @pytest.mark.parametrize("reports", [(150, 450), (20_000, 40_000)])
 def test_combined_specs_cover_after_selection_too(reports):
     specs = [spec_of("grr", 100, 4), spec_of("oue", 100, 2)]
@@ -161,6 +168,7 @@ def test_the_exact_interval_of_an_absent_item_contains_its_estimate():
     assert {row["method"] for row in rows} == {"exact"}
 
 
+@pytest.mark.statistics
 def test_intervals_keep_their_level_where_the_variance_depends_on_the_share():
     """With the variance at the estimate they would cover 0.957; the standard error is 0.0007."""
     reports, spec = 4_000, spec_of("oue", SIZE, 4)

@@ -65,6 +65,7 @@ def test_the_columns_of_the_channel_add_up_to_one_and_are_what_the_device_draws(
     assert values @ matrix == pytest.approx((np.arange(bins) + 0.5) / bins)
 
 
+@pytest.mark.statistics
 def test_intervals_of_quantiles_and_shares_cover():
     """Of 60 repetitions x 4 quantiles x 2 densities at 95%, at least 91% cover; so do shares.
 
@@ -143,6 +144,7 @@ def answered(spec, truth, reports, random):
     return spec, counts.ravel()
 
 
+@pytest.mark.statistics
 @pytest.mark.parametrize("buckets", [1, 4])
 def test_intervals_of_raw_quantiles_cover(buckets):
     """Of 100 repetitions x 4 quantiles at 95%, between 90% and 99.5% cover."""
@@ -156,6 +158,7 @@ def test_intervals_of_raw_quantiles_cover(buckets):
     assert 0.90 <= np.mean(covered) <= 0.995
 
 
+@pytest.mark.statistics
 @pytest.mark.parametrize(
     "spec",
     [wave("1"), flips("2", buckets=4), memoised("2", "4", buckets=4), memoised("2", "4")],
@@ -177,6 +180,7 @@ def test_the_mean_is_unbiased_and_its_interval_covers(spec):
     assert abs(np.mean(errors)) < 0.4
 
 
+@pytest.mark.statistics
 @pytest.mark.parametrize("buckets", [1, 4])
 def test_intervals_of_memoised_histograms_cover(buckets):
     """One period's reports of the shipped client: of 60 x 8 shares and 60 x 3 quantiles at 90%.
@@ -210,6 +214,7 @@ def test_a_histogram_that_is_memoised_from_some_day_on_is_answered_as_one():
     assert found.shares[8].high - found.shares[8].low < 0.8 * (alone.high - alone.low)
 
 
+@pytest.mark.statistics
 def test_smoothing_helps_fine_histograms_of_smooth_densities_and_blurs_spikes():
     random, bins = np.random.default_rng(9), 128
     spec, smooth = wave("1", bins), shares(stats.beta(5, 2), bins)
@@ -321,6 +326,7 @@ def test_bins_that_one_spec_did_not_ask_about_are_answered_by_the_other():
         estimate_distribution([(old, little)])
 
 
+@pytest.mark.statistics
 @pytest.mark.parametrize("buckets", [2, 8])
 def test_intervals_of_dbitflip_cover_the_population_where_privacy_adds_hardly_any_noise(buckets):
     spec, random = flips(8, bins=8, buckets=buckets), np.random.default_rng(8)

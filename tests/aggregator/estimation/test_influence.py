@@ -81,6 +81,7 @@ def radius_and_moves(spec, counts, candidates, item):
 ORACLES = ("grr", "oue", "sue", "olh", "ss", "pgr", "ht", "rhr")
 
 
+@pytest.mark.statistics
 @pytest.mark.parametrize("name", ORACLES)
 @pytest.mark.parametrize("epsilon", ["0.5", "2"])
 def test_the_worst_of_many_reports_moves_an_item_as_far_as_the_radius_says(name, epsilon):
@@ -92,6 +93,7 @@ def test_the_worst_of_many_reports_moves_an_item_as_far_as_the_radius_says(name,
     assert radius == pytest.approx(max(up, down), rel=1e-9)
 
 
+@pytest.mark.statistics
 @pytest.mark.parametrize(
     "mechanism",
     [
@@ -110,6 +112,7 @@ def test_a_fake_needs_no_permanent_answer(mechanism):
     assert radius == pytest.approx(max(up, down), rel=1e-9)
 
 
+@pytest.mark.statistics
 @pytest.mark.parametrize("inner", ["oue", "grr", "ht"])
 def test_a_sketch_scales_what_a_fake_contributes(inner):
     spec = string(sketch(inner, 2, rows=4, buckets=16))
@@ -151,6 +154,7 @@ def test_fakes_on_one_attribute_weigh_as_much_as_there_are_attributes():
         assert radius == pytest.approx(max(up, down), rel=1e-9)
 
 
+@pytest.mark.statistics
 def test_fakes_may_divide_themselves_between_the_coefficients_of_a_pair():
     mechanism = SampledCoefficients.for_epsilon(3, Fraction(1))
     spec = record(mechanism, *(attribute(name) for name in "abc"))
@@ -213,6 +217,7 @@ def test_fakes_spread_over_the_cohorts_of_rappor_move_a_candidate_by_the_radius(
     assert before.influence[0] == pytest.approx(moved, rel=1e-6)
 
 
+@pytest.mark.statistics
 @pytest.mark.parametrize("name", ["grr", "oue", "ss", "pgr", "ht"])
 @pytest.mark.parametrize("chosen", [(1, 2), (0, 3, 4, 5, 6, 7, 8), tuple(range(12))])
 def test_the_radius_of_a_sum_counts_what_one_report_can_support_at_once(name, chosen):
@@ -306,6 +311,7 @@ def test_the_bins_of_dbitflip_move_by_the_radius_and_the_mean_by_at_most_it():
     assert moved_mean <= before.influence.mean < 2 * moved_mean
 
 
+@pytest.mark.statistics
 def test_no_single_outcome_moves_a_reconstructed_histogram_further():
     mechanism = SquareWave.for_epsilon(16, Fraction(1))
     spec = histogram(mechanism)
@@ -397,6 +403,7 @@ def compared(spec, before, after):
     return change(first, second)
 
 
+@pytest.mark.statistics
 @pytest.mark.parametrize("name", ORACLES)
 def test_fakes_in_both_periods_move_a_change_as_far_as_its_radius_says(name):
     """Up before and down after, or the other way round; of rhr at most so far."""

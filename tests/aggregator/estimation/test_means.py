@@ -33,6 +33,7 @@ def bits(epsilon):
     return seconds(OneBitMean.for_epsilon(Fraction(epsilon)))
 
 
+@pytest.mark.statistics
 @pytest.mark.parametrize("mechanism", [OneBitMean, Hybrid, DiscreteLaplace])
 def test_intervals_cover_the_mean_of_the_population(mechanism):
     """Of 400 intervals at 80%, between 73% and 87% cover: 3.5 standard deviations."""
@@ -45,6 +46,7 @@ def test_intervals_cover_the_mean_of_the_population(mechanism):
     assert 0.73 < covered / 400 < 0.87
 
 
+@pytest.mark.statistics
 @pytest.mark.parametrize("steps", [1, 4])
 def test_intervals_of_memoised_means_cover_too(steps):
     """One period's reports of the shipped client; of 400 intervals at 80%, 73% to 87% cover.

@@ -52,6 +52,7 @@ def outcomes(request):
     return np.array(covered), np.array(sums)
 
 
+@pytest.mark.statistics
 def test_intervals_cover_at_least_as_often_as_they_say(outcomes):
     """95% of 1,800: a standard deviation of 0.5%, were items independent; exact ones cover more."""
     covered, _ = outcomes
@@ -68,6 +69,7 @@ def test_a_sum_of_two_items_has_the_stated_error(outcomes):
     assert abs(sums.mean()) < 4.5 / np.sqrt(REPETITIONS)
 
 
+@pytest.mark.statistics
 @pytest.mark.parametrize("name", ["lgrr", "losue"])
 def test_pair_probabilities_are_those_of_both_rounds_together(name):
     """Every report of the composed channel is counted, and asked which two items it supports."""

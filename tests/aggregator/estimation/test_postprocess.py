@@ -83,6 +83,7 @@ def iterated(counts, support, rounds):
     return share
 
 
+@pytest.mark.statistics
 @pytest.mark.parametrize("epsilon", [1, 3])
 def test_ibu_is_the_limit_of_the_iteration_and_the_most_likely_shares(epsilon):
     spec = spec_of("grr", 8, epsilon)
@@ -118,6 +119,7 @@ def test_power_returns_shares_for_any_estimates(total):
             assert kept.sum() == pytest.approx(total, abs=1e-9)
 
 
+@pytest.mark.statistics
 def test_power_is_the_same_for_so_many_items_that_it_is_read_off_a_curve():
     share = np.random.default_rng(12).normal(0, 0.01, 20_000)
     share[:3] = 0.4, 0.2, 0.1
@@ -177,6 +179,7 @@ def test_clipping_and_rescaling_is_worse_than_raw_and_not_offered(errors):
         estimate_shares([(spec, np.array([5, 5, 5]))], None, EstimateOptions(postprocess="clip"))
 
 
+@pytest.mark.statistics
 def test_raw_estimates_stay_unbiased_where_clipping_and_rescaling_is_not():
     """Another project's "matrix inversion" clips and rescales: 0.52 for a truth of 1."""
     spec = spec_of("grr", 64, 1)

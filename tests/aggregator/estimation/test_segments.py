@@ -60,6 +60,7 @@ def covered(spec, about, interval="item"):
     return np.array(hits), np.array(scores)
 
 
+@pytest.mark.statistics
 @pytest.mark.parametrize("about", ["devices", "population"])
 @pytest.mark.parametrize("name", ["grr", "oue"])
 def test_intervals_within_a_segment_cover(name, about):
@@ -70,6 +71,7 @@ def test_intervals_within_a_segment_cover(name, about):
     assert np.mean(np.square(scores)) == pytest.approx(1.0, abs=0.2)
 
 
+@pytest.mark.statistics
 def test_simultaneous_intervals_cover_all_at_once():
     hits, _ = covered(spec_of(), "devices", "simultaneous")
     assert np.mean(hits.all(axis=1)) > 0.93

@@ -31,6 +31,7 @@ def counted(spec, values, seed="estimate"):
     return spec, tally_for(spec).count(payload)
 
 
+@pytest.mark.statistics
 def test_intervals_have_the_level_they_state():
     """Of 2,400 intervals at 80%, between 77% and 83% cover: more than 3.5 standard deviations."""
     values = ["red"] * 120 + ["green"] * 60 + ["blue"] * 20
@@ -111,6 +112,7 @@ def rappor_spec(**shape):
     return string(Rappor.for_epsilons(Fraction(4), Fraction(8), **shape))
 
 
+@pytest.mark.statistics
 def test_unlisted_values_do_not_turn_absent_candidates_into_discoveries():
     """Half of the devices hold values that are not asked for: the intercept takes them up."""
     spec = rappor_spec(bits=64, hashes=2, cohorts=8)
@@ -133,6 +135,7 @@ def test_more_candidates_than_a_rappor_can_tell_apart_are_refused():
         estimate_shares([counted(spec, ["ant"] * 50)], [f"item {index}" for index in range(11)])
 
 
+@pytest.mark.statistics
 def test_the_error_bar_of_a_small_sketch_contains_its_family_bias():
     """16 rows of 16 buckets at epsilon 8: collisions dominate, and the stated error says so."""
     spec = string(sketch("sue", 8, rows=16, buckets=16))

@@ -76,6 +76,7 @@ def fits(outcomes, claimed):
     return abs(np.mean(errors**2) / np.mean((claimed * stated) ** 2) - 1) < 0.2
 
 
+@pytest.mark.statistics
 def test_the_variance_of_a_sum_is_right_and_no_other(outcomes):
     assert fits(outcomes, 1.0)
     assert not fits(outcomes, 0.7)
@@ -87,6 +88,7 @@ def test_a_sum_is_unbiased(outcomes):
     assert abs(errors.mean()) < 4.5 * errors.std() / np.sqrt(REPETITIONS)
 
 
+@pytest.mark.statistics
 def test_the_error_of_a_sum_contains_that_of_the_hash_family():
     """4 rows of 16 buckets at epsilon 8: collisions dominate, also those within the sum."""
     spec = string(sketch("sue", 8, rows=4, buckets=16))
@@ -173,6 +175,7 @@ def test_a_sum_of_one_item_is_that_item():
             )
 
 
+@pytest.mark.statistics
 def test_the_interval_of_a_sum_covers_where_few_reports_are_expected():
     spec = spec_of("grr", 100, 5)
     held = holders(150, 100, 1.0)

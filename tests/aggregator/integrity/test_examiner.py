@@ -243,6 +243,7 @@ def test_four_slices_or_small_ones_have_no_median(fleet):
     assert service.ask(f"{PATH}/estimate").get_json()["estimates"][0]["median_of_slices"]
 
 
+@pytest.mark.statistics
 @pytest.mark.parametrize("slices", [5, 20, 101])
 def test_the_error_of_a_median_covers_and_is_pi_halves_of_the_variance_in_the_end(slices):
     """20,000 medians: the standard error of the coverage is 0.0015."""

@@ -76,6 +76,7 @@ def covers(answer):
     return (answer.low <= TRUTH) & (answer.high >= TRUTH)
 
 
+@pytest.mark.statistics
 def test_intervals_over_six_periods_of_the_same_devices_cover(memoised):
     """600 intervals, of 150 independent repetitions: the standard error is about 1.1%.
 
@@ -91,6 +92,7 @@ def test_intervals_over_six_periods_of_the_same_devices_cover(memoised):
         assert np.mean([covers(naive) for _, naive in found]) < 0.85
 
 
+@pytest.mark.statistics
 def test_the_stated_error_is_that_of_the_worst_case_which_this_is(memoised):
     """The mean squared error over the stated variance, of 600 values: standard error about 0.08."""
     found = [
@@ -101,6 +103,7 @@ def test_the_stated_error_is_that_of_the_worst_case_which_this_is(memoised):
     assert 0.7 < ratio < 1.3
 
 
+@pytest.mark.statistics
 def test_an_item_that_nobody_holds_is_seldom_detected(memoised):
     """150 one-sided tests at 5%, the standard error is 1.8%; naive ones find it far more often."""
     options = EstimateOptions(correction="bonferroni")
@@ -117,6 +120,7 @@ def test_an_item_that_nobody_holds_is_seldom_detected(memoised):
         assert naive > mended
 
 
+@pytest.mark.statistics
 def test_a_sum_has_the_error_of_permanent_answers_too(memoised):
     if memoised[0][0].mechanism.name == "rappor":
         pytest.skip("a regression's covariances are tested by its shares")
@@ -154,6 +158,7 @@ def test_fresh_noise_of_these_devices_averages_out_and_their_sampling_does_not()
         assert np.allclose(again - noise, factor * (plain - noise))
 
 
+@pytest.mark.statistics
 def test_the_population_is_covered_where_the_same_devices_report_every_day():
     """2,400 intervals, of 800 samples: the standard error is 0.6%; naive ones cover half."""
     spec, truth, days, devices = spec_of("grr", 3, 6), np.array([0.5, 0.3, 0.2]), 10, 400
@@ -227,6 +232,7 @@ def test_without_a_second_round_a_report_would_be_its_permanent_answer(kind):
     assert permanent_pair_support(mechanism) == pytest.approx(pair_support(mechanism), rel=1e-3)
 
 
+@pytest.mark.statistics
 def test_a_mean_over_six_periods_of_the_same_devices_covers():
     """150 intervals: the standard error is 1.8%."""
     mechanism = MemoizedOneBitMean.for_epsilons(Fraction(3), Fraction(4))
@@ -248,6 +254,7 @@ def test_a_mean_of_fresh_bits_is_about_no_more_devices_than_there_may_be():
     assert daily.standard_error**2 - once == pytest.approx(0.25 * 6 / 7_000)
 
 
+@pytest.mark.statistics
 @pytest.mark.parametrize("buckets", [1, 4])
 def test_a_distribution_over_six_periods_of_the_same_devices_covers(buckets):
     """600 intervals of bins and 150 of means; their standard errors are about 1.2% and 1.8%."""

@@ -75,6 +75,7 @@ def unchanged(spec, about, same, seed):
         yield change(fleet.period(0), later.period(10), about=about)
 
 
+@pytest.mark.statistics
 @pytest.mark.parametrize("same", [True, False], ids=["same devices", "different devices"])
 @pytest.mark.parametrize("about", ["devices", "population"])
 @pytest.mark.parametrize("spec", [MEMOISED, FRESH], ids=["memoised", "fresh"])
@@ -107,6 +108,7 @@ def test_if_devices_are_the_same_the_conservative_error_is_too_large():
     )
 
 
+@pytest.mark.statistics
 def test_the_family_wise_error_is_as_stated_and_a_change_is_found():
     """Of 500 repetitions, those with any false finding; the power is for 4 standard errors."""
     generator = np.random.default_rng(11)
@@ -125,6 +127,7 @@ def test_the_family_wise_error_is_as_stated_and_a_change_is_found():
     assert wanted > 0.8
 
 
+@pytest.mark.statistics
 @pytest.mark.parametrize(("first", "second"), [(150, 150), (60, 3_000)])
 def test_few_reports_are_compared_exactly(first, second):
     """5,000 tests of rare items: Fisher's test never errs too often, a normal one does."""
@@ -192,6 +195,7 @@ def test_means_that_did_not_change_are_seldom_said_to_have(memoised, same):
     assert np.mean(rejected) <= LIMIT
 
 
+@pytest.mark.statistics
 def test_intervals_of_the_largest_changes_allow_for_their_choice():
     """Of 5 x 150 intervals of the largest of 50 changes, none of which is one, at 95%.
 
@@ -223,6 +227,7 @@ def test_intervals_of_the_largest_changes_allow_for_their_choice():
     assert rates["item"] < 0.6
 
 
+@pytest.mark.statistics
 @pytest.mark.parametrize("name", ["grr", "oue"])
 def test_intervals_and_tests_of_changed_sums_err_as_often_as_they_say(name):
     """Of 250 at 95%, 92% to 98% cover, less with 0.7 times the width, more with 1.3 times.

@@ -245,6 +245,7 @@ def test_an_exponential_coin_has_exactly_its_probability(numerator, denominator)
     assert abs(outcomes[True] - exact) <= lost + Fraction(1, 1 << 130)
 
 
+@pytest.mark.statistics
 @pytest.mark.parametrize("scale", [1, 2, 3, 10])
 def test_laplace_noise_has_exactly_its_probabilities(scale):
     outcomes, rejected = followed(lambda walk: walk.laplace(scale), LayerOfLaplace)
@@ -254,6 +255,7 @@ def test_laplace_noise_has_exactly_its_probabilities(scale):
         assert abs(outcomes[k] / (1 - rejected) - exact) < Fraction(1, 10**12)
 
 
+@pytest.mark.statistics
 @pytest.mark.parametrize("variance", [2, 100])
 def test_gaussian_noise_has_exactly_its_probabilities(variance):
     outcomes, rejected = followed(lambda walk: walk.gaussian(variance), LayerOfGaussian)
