@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests import in_memory
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -20,6 +22,10 @@ settings.register_profile(
     "deniable", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.load_profile("deniable")
+
+# Pytest's temporary directories, unless somebody wants them elsewhere.
+if memory := in_memory.folder():
+    os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(memory))
 
 END_TO_END = Path(__file__).parent / "end_to_end"
 STARTS_A_PROCESS = {"os.fork", "os.forkpty", "os.posix_spawn", "subprocess.Popen"}

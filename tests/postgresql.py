@@ -18,6 +18,7 @@ from urllib.parse import quote
 
 import psycopg
 
+from tests import in_memory
 from tests.ports import HOST, free_port
 
 if TYPE_CHECKING:
@@ -62,7 +63,7 @@ class Postgresql:
         self._process: subprocess.Popen[bytes] | None = None
         self.password = secrets.token_urlsafe(24)
         self.port = free_port()
-        self.folder = Path(tempfile.mkdtemp(prefix="deniable-postgresql-"))
+        self.folder = Path(tempfile.mkdtemp(prefix="deniable-postgresql-", dir=in_memory.folder()))
         self._as = {}
         if os.geteuid() == 0:
             account = pwd.getpwnam(_ACCOUNT)

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tests import in_memory
 from tests.simulation.model import Violation
 from tests.simulation.places import Files, Schemas
 from tests.simulation.plan import plan
@@ -19,14 +20,12 @@ if TYPE_CHECKING:
     from tests.postgresql import Postgresql
     from tests.simulation.plan import Step
 
-MEMORY = Path("/dev/shm")
-
 
 @contextmanager
 def places(server: Postgresql | None) -> Iterator[Files | Schemas]:
     """Where stores are: in files, or in a database server if there is one."""
-    parent = MEMORY if MEMORY.is_dir() else None
-    with tempfile.TemporaryDirectory(prefix="deniable-simulation-", dir=parent) as name:
+    memory = in_memory.folder()
+    with tempfile.TemporaryDirectory(prefix="deniable-simulation-", dir=memory) as name:
         folder = Path(name, "stores")
         folder.mkdir()
         found = Files(folder) if server is None else Schemas(server, folder)
