@@ -1,28 +1,25 @@
-"""The client: what an application holds to record values and to say what became of them."""
+"""The client: the object with which an application records values and follows their reports."""
 
 from __future__ import annotations
 
-import contextlib
-import math
 import os
 import time
 
 from deniable._consent import Consent
+from deniable._event_log import EventLog
 from deniable._lifecycle import ClientParts, close
 from deniable._randomness import Randomness
 from deniable._remote.configuration import RemoteSettings
-from deniable._status import NANO, EventLog, FlushResult, Outcome, Status
+from deniable._status import NANO, FlushResult, Outcome, Status
 from deniable._storage.device import STORAGE_ERRORS, DeviceStorage
-from deniable._storage.directory import read_application
 from deniable._upload.uploader import Uploader
-from deniable_shared.errors import ParameterError, RecordError
+from deniable_shared.errors import RecordError
 from deniable_shared.periods import epoch_at
 
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from pathlib import Path
     from typing import ClassVar, Final, Self
 
     from deniable._disclosure.disclosure import Disclosure
@@ -37,24 +34,24 @@ MAX_FLUSH_SECONDS: Final = 86_400.0
 class Client:
     """Randomizes values on this device and uploads the reports in the background.
 
-    Construction touches neither disk nor network unless there is consent, and either earlier
-    reports are waiting or a metric counts absence. Nothing but construction ever raises, except
-    for `record` in strict mode. Safe for threads, for forks, and for several processes that share
-    a directory.
+    Only construction raises, and `record` in strict mode. Construction writes to the disk or uses
+    the network only if there is consent, and either earlier reports are waiting or a metric counts
+    absence. Safe for threads, for forks, and for several processes that share a directory.
 
     Args:
         registry: path of a metrics.toml, or a registry that was loaded before.
         endpoint: the aggregator's base URL; ``https://``, or ``http://`` to this machine.
         key: the application's write key.
-        directory: private to this application and device, and refused if another application
-            has used it; made with mode 0700 once there is consent and something to record.
+        directory: private to this application on this device; a directory that another application
+            has used is refused. It is created with mode 0700 when there is consent and something is
+            recorded.
         consent: whether the user has agreed. Without it nothing is randomized, stored or sent.
         transport: carries the uploads instead of HTTP; then endpoint and key are left out.
-        upload_delay_seconds: every report waits a uniformly random time up to this one, or up to
-            its metric's period if that is shorter, so that the time of an upload does not tell
-            when a value was recorded; 0 or more.
-        background: whether a thread uploads by itself; without it only `flush` does.
-        strict: whether `record` raises for what a programmer did wrong; for development.
+        upload_delay_seconds: every report waits a random time, uniform between 0 and this, or its
+            metric's period if that is shorter, so that the time of an upload does not reveal when
+            the value was recorded; 0 or more.
+        background: whether a thread uploads by itself; otherwise only `flush` uploads.
+        strict: whether `record` raises if the programmer made a mistake; for development.
         clock: seconds since 1970-01-01; for tests.
 
     Raises:
@@ -66,7 +63,7 @@ class Client:
     """Where reports and budget are kept; `deniable.testing` keeps them in memory."""
 
     _environment: ClassVar[Mapping[str, str]] = os.environ
-    """Where DO_NOT_TRACK is looked for; `deniable.testing` does not."""
+    """Where DO_NOT_TRACK is looked for; `deniable.testing` replaces it by nothing."""
 
     def __init__(
         self,
@@ -82,48 +79,27 @@ class Client:
         strict: bool = False,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        # What reads registries and randomizes: a third of the time that importing all would take.
+        # Imported here: with what they need, they would take twice as long to import as the rest.
+        from deniable._arguments import (
+            check_options,
+            choose_transport,
+            find_directory,
+            read_registry,
+        )
         from deniable._recorder import Recorder
-        from deniable_shared.registry import Registry, load
 
-        if not (
-            isinstance(upload_delay_seconds, int | float) and 0 <= upload_delay_seconds < math.inf
-        ):
-            raise ParameterError(
-                "upload_delay_seconds", "a finite number, 0 or more", upload_delay_seconds
-            )
-        switches = {"consent": consent, "background": background, "strict": strict}
-        for name, value in switches.items():
-            if not isinstance(value, bool):
-                raise ParameterError(name, "True or False", value)  # "false" is no yes
-        if not callable(clock):
-            raise ParameterError("clock", "a function that returns seconds", clock)
-        if transport is None:
-            if endpoint is None or key is None:
-                raise ParameterError("endpoint and key", "given unless there is a transport", None)
-            from deniable._transport.http import HttpTransport
-
-            transport = HttpTransport(endpoint, key)
-        elif endpoint is not None or key is not None:
-            raise ParameterError("endpoint and key", "left out if there is a transport", "both")
-        elif isinstance(transport, type) or not (
-            callable(getattr(transport, "send", None))
-            and callable(getattr(transport, "close", None))
-        ):
-            raise ParameterError("transport", "an object that can send and close", transport)
-        if isinstance(registry, str | os.PathLike):
-            registry = load(registry)
-        elif not isinstance(registry, Registry):
-            raise ParameterError("registry", "a path or a Registry", registry)
-        self._registry = registry
-        self._transport = transport
+        check_options(
+            upload_delay_seconds=upload_delay_seconds,
+            clock=clock,
+            switches={"consent": consent, "background": background, "strict": strict},
+        )
+        self._transport = transport = choose_transport(endpoint, key, transport)
+        self._registry = read_registry(registry)
         self._clock = clock
         self._strict = strict
         self._events = EventLog()
-        path, application = _absolute_path(directory), self._registry.application
-        owner = read_application(path)
-        if owner not in (None, application):
-            raise ParameterError("directory", f"used by {application} alone", f"that of {owner}")
+        application = self._registry.application
+        path = find_directory(directory, application)
         self._storage = self._storage_type(path, self._events, application)
         self._consent = Consent(self._storage, self._environment)
         self._remote = RemoteSettings(self._registry, self._storage, transport, self._events, clock)
@@ -165,22 +141,22 @@ class Client:
     ) -> Outcome:
         """Records a value: checks, randomizes and stores it, all before returning.
 
-        Never waits for the network, and never raises unless the client is strict. Once it answers
-        ``RECORDED`` the report survives the death of the process. The value itself is kept nowhere.
+        Never waits for the network, and never raises unless the client is strict. When it returns
+        ``RECORDED``, the report survives the death of the process. The value itself is not kept.
 
         Args:
             metric: its name in the registry.
             value: a bool for ``boolean`` metrics, a str for ``category`` and ``string``, an int or
-                float for ``number`` and ``distribution`` (what is outside the range counts as its
-                end), and for ``attributes`` a mapping from each name to its bool or str.
-            segment: for a metric with segments, the one that this device belongs to now; left out
-                or unknown, it counts as the metric's ``other`` segment, if there is one.
+                float for ``number`` and ``distribution`` (a number outside the range counts as the
+                nearer end), and for ``attributes`` a mapping from each name to its bool or str.
+            segment: for a metric with segments, the one that this device belongs to now; if it is
+                left out or unknown, the report counts for the metric's ``other`` segment, if any.
 
         Returns:
             What became of it. Every outcome is counted in `status`.
 
         Raises:
-            RecordError: in strict mode, instead of answering ``OUTSIDE_DOMAIN``,
+            RecordError: in strict mode, instead of returning ``OUTSIDE_DOMAIN``,
                 ``UNKNOWN_METRIC``, ``EXPIRED``, ``CLOSED``, ``STORAGE_UNAVAILABLE`` or
                 ``INTERNAL_ERROR``.
         """
@@ -194,7 +170,7 @@ class Client:
         except RecordError as error:
             outcome, problem = Outcome(error.outcome), error.problem
         except STORAGE_ERRORS:
-            outcome = Outcome.STORAGE_UNAVAILABLE  # the device has noted why
+            outcome = Outcome.STORAGE_UNAVAILABLE  # the storage has noted why
             problem = self._events.last_error or "see status()"
         except Exception as error:  # noqa: BLE001  a defect here must not reach the host
             self._events.problem("internal_error", type(error).__name__)
@@ -202,25 +178,24 @@ class Client:
             problem = _describe_defect(error)
         self._events.count_outcome(outcome)
         if problem and self._strict:
-            # What shows the variables of every frame must not find the value in this one, and the
-            # error that was caught, whose frames and words may hold it, is not chained.
+            # Tools that show the variables of every frame must not find the value in this one. The
+            # caught error is not chained, because its frames and its message may hold the value.
             del metric, value, segment
             raise RecordError(outcome, problem)
         return outcome
 
     def flush(self, *, timeout_seconds: float = FLUSH_TIMEOUT_SECONDS) -> FlushResult:
-        """Sends what is stored now, without waiting for its random times.
+        """Sends the stored reports now, without waiting for their random times.
 
-        Each report is tried once; when the aggregator cannot be reached, the flush ends early.
-        Reports of metrics that count absence stay until their period is over.
-        Flushing after every record tells the aggregator when things happened: prefer not to.
+        Each report is tried once; if the aggregator cannot be reached, the flush ends early.
+        Reports of metrics that count absence stay until their period is over. Avoid flushing after
+        every `record`: it reveals to the aggregator when things happened.
 
         Args:
-            timeout_seconds: when to return at the latest; a day at most.
+            timeout_seconds: how long to take at most; a day is the limit.
 
         Returns:
-            What was sent and dropped in this time, and what is pending after it, if it could be
-            counted in time.
+            What was sent and dropped meanwhile, and how much is still pending.
         """
         try:
             self._storage.detect_fork()
@@ -231,13 +206,13 @@ class Client:
         return FlushResult(sent=0, pending=self._uploader.count_pending(0.0), dropped=0)
 
     def forget(self) -> int:
-        """Deletes what is pending, and the memory of what was delivered; needs no consent.
+        """Deletes pending reports and the memory of delivered ones; needs no consent.
 
         The budget stays spent, and an upload that is under way cannot be called back. If the
-        storage cannot be used, it stays owed, as a withdrawal of `consent` does.
+        storage cannot be used now, deletion is tried again until it is done.
 
         Returns:
-            How many pending reports were deleted; 0 if the storage cannot be used.
+            How many pending reports were deleted; 0 if the storage cannot be used now.
         """
         try:
             return self._consent.forget()
@@ -248,20 +223,21 @@ class Client:
         return 0
 
     def close(self) -> None:
-        """Ends the background thread and closes the files, within a second whatever happens.
+        """Ends the background thread and closes the files, within a second in any case.
 
-        Reports that were not sent stay stored, and the next client on this directory sends them.
+        Reports that were not sent stay stored, and the next client with this directory sends them.
         """
         close([self._parts])
 
     @property
     def consent(self) -> bool:
-        """Whether the user agrees; not given where the environment says DO_NOT_TRACK by then.
+        """Whether the user agrees to telemetry.
 
-        Setting it to False deletes every report and starts with a new secret; the budget stays
-        spent. If the storage cannot be used then, this is tried again until it is done, and
-        nothing is recorded or sent before. Only True agrees: any other value, such as the text
-        ``"false"``, is taken as False. Once the client is closed, True changes nothing.
+        Setting it to True has no effect if the environment variable DO_NOT_TRACK is set, or the
+        client is closed. Setting it to False deletes every report and replaces the secret; the
+        budget stays spent. If the storage cannot be used now, deletion is tried again until it is
+        done, and nothing is recorded or sent before. Any other value, such as the text ``"false"``,
+        counts as False.
         """
         return self._consent.given
 
@@ -287,7 +263,7 @@ class Client:
             self._events.problem("internal_error", type(error).__name__)
 
     def status(self) -> Status:
-        """Counts, the last trouble and what is left of the budget."""
+        """Counts, the latest problem and the rest of the budget."""
         limits = left = self._recorder.limits
         pending: int | None = 0
         try:
@@ -317,18 +293,18 @@ class Client:
         )
 
     def disclosure(self) -> Disclosure:
-        """What this device has said, in words for the person it belongs to.
+        """What this device has reported, in words for its user.
 
-        For a page of the application's settings: `Disclosure.sentence` can stand there as it is,
-        and `Disclosure.reports` explains every report. Reads the directory, so call it only when
+        For a page of the application's settings: `Disclosure.sentence` can be shown as it is, and
+        `Disclosure.reports` explains every report. Reads the directory, so call it only when
         somebody looks.
         """
-        from deniable._disclosure.disclosure import disclosure  # only when somebody looks
+        from deniable._disclosure.disclosure import disclosure  # seldom used
 
         return disclosure(self._storage.directory, clock=self._clock)
 
     def _delete_in_background(self) -> None:
-        """Has the thread delete what could not be deleted now; the device has noted why."""
+        """Has the upload thread delete what could not be deleted now; the storage noted why."""
         if not self._parts.closed:
             self._uploader.wake(0.0)
 
@@ -345,23 +321,8 @@ class Client:
         )
 
 
-def _absolute_path(directory: str | os.PathLike[str]) -> Path:
-    """The directory, wherever the host application changes to later."""
-    from pathlib import Path  # most hosts have loaded it, others need it now and not before
-
-    try:
-        path = Path(directory)
-    except TypeError:
-        raise ParameterError("directory", "a path", directory) from None
-    if "\0" in str(path):
-        raise ParameterError("directory", "a path", directory)
-    with contextlib.suppress(OSError):  # the working directory may be gone
-        path = path.absolute()
-    return path
-
-
 def _describe_defect(error: Exception) -> str:
-    """What kind of error it was and where; its own words may hold the value."""
+    """The type of an error and where it was raised; not its message, which may hold the value."""
     place, traceback = "", error.__traceback__
     while traceback is not None:
         code = traceback.tb_frame.f_code

@@ -1,4 +1,4 @@
-"""What the user has agreed to, and the wiping that follows when they no longer do."""
+"""The user's consent, and the deletion that they ask for or that a withdrawal demands."""
 
 from __future__ import annotations
 
@@ -15,24 +15,26 @@ if TYPE_CHECKING:
     from deniable._storage.device import DeviceStorage
 
 DELETE_WAIT_SECONDS: Final = 1.0
-"""How long a withdrawal waits for others to leave the storage before it stays owed."""
+"""How long a withdrawal waits for others that use the storage; after that, deletion stays owed."""
 
 DO_NOT_TRACK: Final = "DO_NOT_TRACK"
-"""The environment variable that refuses for the user; anything but nothing and 0 does."""
+"""The environment variable that refuses on the user's behalf, unless it is empty or 0."""
 
 
 class Consent:
-    """The user's answer, and what they want deleted that is still on the disk.
+    """Whether the user agrees, and which deletion is still owed to them.
+
+    Deletion is owed after a withdrawal or a call of `forget`, until it has been done on the disk.
 
     Args:
-        storage: what a withdrawal wipes.
-        environment: the process's; it may refuse for the user.
+        storage: the storage whose reports are deleted.
+        environment: the environment variables, which may refuse on the user's behalf.
 
     Attributes:
-        given: whether values may be recorded.
-        do_not_track: whether the environment refused, when it was looked at last: at the beginning
-            and whenever consent is given.
-        withdrawals: how often the user has said no.
+        given: whether the user agrees, so that values may be recorded.
+        do_not_track: whether the environment refuses; read at the beginning and whenever consent is
+            given.
+        withdrawals: how often the user has withdrawn consent.
     """
 
     def __init__(self, storage: DeviceStorage, environment: Mapping[str, str]) -> None:
@@ -50,38 +52,38 @@ class Consent:
         return self._withdrawals_done < self.withdrawals or self._requests_done < self._requests
 
     def grant(self) -> None:
-        """The user agrees; under `do_not_track` nobody does."""
+        """The user agrees; has no effect if the environment refuses."""
         self.do_not_track = self._environment_refuses()
         self.given = not self.do_not_track
 
     def withdraw(self) -> None:
-        """The user does not agree, or no longer does: all that was stored is to be wiped."""
+        """The user does not agree, or no longer does: all that was stored has to be wiped."""
         self.given = False
         self.withdrawals += 1
 
     def forget(self) -> int:
-        """The user wants to have deleted what is pending, whether they agree or not.
+        """Deletes pending and remembered reports, as the user wants; needs no consent.
 
         Returns:
             How many reports were pending.
 
         Raises:
-            StorageError, LedgerError, sqlite3.Error, OSError: see `settle`.
+            StorageError, LedgerError, sqlite3.Error, OSError: see `delete_owed`.
         """
         self._requests += 1
         return self.delete_owed_now()
 
     def delete_owed_now(self, wait_seconds: float = DELETE_WAIT_SECONDS) -> int:
-        """The same as `settle`, also if the storage could not be used a moment ago."""
+        """Does what `delete_owed` does, even if the storage could not be used a moment ago."""
         if self.deletion_owed:
             self._storage.allow_retry()
         return self.delete_owed(wait_seconds)
 
     def delete_owed(self, wait_seconds: float = DELETE_WAIT_SECONDS) -> int:
-        """Does the deleting that is owed, if any.
+        """Deletes what is owed, if anything.
 
         Args:
-            wait_seconds: how long to wait for others to leave the storage.
+            wait_seconds: how long to wait for others that use the storage.
 
         Returns:
             How many reports were pending.
@@ -92,35 +94,35 @@ class Consent:
         """
         if not self.deletion_owed:
             return 0
-        # Those so far: another one may follow while this is at work, and is owed then.
-        settled, requests = self.withdrawals, self._requests
+        # A request that follows while this is at work is not done by it, and stays owed.
+        withdrawals, requests = self.withdrawals, self._requests
         count = 0
         if self._storage.exists:
-            delete = self._wipe if self._withdrawals_done < settled else self._clear
+            delete = self._wipe if self._withdrawals_done < withdrawals else self._clear
             count = delete(wait_seconds)
-        self._withdrawals_done = max(self._withdrawals_done, settled)
+        self._withdrawals_done = max(self._withdrawals_done, withdrawals)
         self._requests_done = max(self._requests_done, requests)
         return count
 
     def _wipe(self, wait_seconds: float) -> int:
-        device = self._storage
+        storage = self._storage
         try:
-            return device.run_locked(device.wipe, wait_seconds=wait_seconds)
+            return storage.run_locked(storage.wipe, wait_seconds=wait_seconds)
         except BusyError:
             raise
-        except STORAGE_ERRORS:  # then nothing will be recorded, and what was, goes all the same
-            return device.reset_unreadable(wait_seconds)
+        except STORAGE_ERRORS:  # the files cannot be opened, so delete them as they are
+            return storage.reset_unreadable(wait_seconds)
 
     def _clear(self, wait_seconds: float) -> int:
-        device, reason = self._storage, Dropped.FORGOTTEN
+        storage, reason = self._storage, Dropped.FORGOTTEN
         try:
-            return device.run_locked(
-                lambda: device.spool.delete_everything(reason), wait_seconds=wait_seconds
+            return storage.run_locked(
+                lambda: storage.spool.delete_everything(reason), wait_seconds=wait_seconds
             )
         except BusyError:
             raise
         except STORAGE_ERRORS:
-            return device.delete_reports(reason, wait_seconds)
+            return storage.delete_reports(reason, wait_seconds)
 
     def _environment_refuses(self) -> bool:
         return self._environment.get(DO_NOT_TRACK, "") not in ("", "0")

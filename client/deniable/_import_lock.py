@@ -1,8 +1,8 @@
-"""Imports on the client's own threads, which no fork may interrupt.
+"""A lock for imports on the client's own threads, which makes forks wait for them.
 
-A module that one thread is importing is locked, and stays so in a child that is forked meanwhile:
-whoever imports it there, the host application too, would wait for ever. So a fork waits until these
-imports are over.
+Python locks a module while a thread imports it, and the lock stays held in a child that is forked
+meanwhile: any code in the child that imports the module, the host's own included, would wait for
+ever. So a fork waits until these imports are over.
 """
 
 from __future__ import annotations
@@ -16,37 +16,37 @@ if TYPE_CHECKING:
     from typing import Final
 
 FORK_WAIT_SECONDS: Final = 2.0
-"""Imports take less, and a host that forks must not wait for ever."""
+"""A fork waits no longer; imports take less."""
 
-_lock = threading.RLock()  # a signal handler may fork, or import, while its thread does
-_forking: set[int] = set()  # threads, by their numbers
+_lock = threading.RLock()  # a signal handler may fork or import while its thread imports
+_forking: set[int] = set()  # identifiers of threads
 
 
 def hold() -> AbstractContextManager[bool]:
-    """What is held while something is imported."""
+    """Use as ``with _import_lock.hold(): import ...``."""
     return _lock
 
 
 def before_fork() -> None:
-    """Before a fork: lets imports end and none begin."""
+    """Waits until imports have ended, and lets no other begin."""
     _forking.add(threading.get_ident())
     _lock.acquire(timeout=FORK_WAIT_SECONDS)
 
 
 def after_fork_in_parent() -> None:
-    """After a fork, in the parent; undoes as much of `suspend` as was done."""
+    """Undoes as much of `before_fork` as was done."""
     me = threading.get_ident()
     if me in _forking:
         try:
             _lock.release()
         except RuntimeError:
-            pass  # it was not taken
+            pass  # the lock could not be acquired in time
         finally:
             _forking.discard(me)
 
 
 def after_fork_in_child() -> None:
-    """After a fork, in the child."""
+    """Makes a new lock, for a thread of the parent may have held the old one."""
     global _lock
     _lock = threading.RLock()
     _forking.clear()

@@ -1,4 +1,4 @@
-"""What happens to clients when the process forks or ends."""
+"""What clients do when they are closed, and when the process forks or ends."""
 
 from __future__ import annotations
 
@@ -17,26 +17,26 @@ if TYPE_CHECKING:
     from typing import Final
 
     from deniable._consent import Consent
+    from deniable._event_log import EventLog
     from deniable._randomness import Randomness
-    from deniable._status import EventLog
     from deniable._storage.device import DeviceStorage
     from deniable._upload.uploader import Uploader
 
 CLOSE_SECONDS: Final = 0.5
-"""How old an exchange may get until closing waits no longer; nothing is lost by not waiting."""
+"""Closing does not wait for an upload that has taken longer than this; nothing is lost by that."""
 
 THREAD_SECONDS: Final = 0.1
-"""How long closing waits for a thread whatever it does: it notices at once if it can."""
+"""How long closing waits for a thread in any case; an idle thread ends at once."""
 
 STORAGE_SECONDS: Final = 0.4
-"""How long it then waits for others to leave the storage."""
+"""How long closing then waits for others that use the storage."""
 
 
 class ClientParts:
-    """The moving parts of one client, which fork and close together.
+    """The parts of one client that have to do something at a fork and when the client is closed.
 
-    Every engine is suspended before a fork of the process, so that no lock is held and no SQLite
-    connection is open at that moment, and is closed when the interpreter exits.
+    Before the process forks, the parts of every client are made ready, so that no lock is held and
+    no SQLite connection is open at that moment. When the interpreter exits, all are closed.
 
     Attributes:
         closed: whether the client has been closed.
@@ -61,7 +61,7 @@ class ClientParts:
         _open_clients[id(self)] = self
 
     def after_fork_in_child(self) -> None:
-        """In a forked child: nothing that was random, locked or running crosses over."""
+        """Drops what the child must not share: random bytes, locks, threads and open files."""
         self.randomness.discard_buffer()
         self.events.after_fork_in_child()
         self.uploader.after_fork_in_child()
@@ -69,58 +69,58 @@ class ClientParts:
 
 
 def close(clients: Sequence[ClientParts]) -> None:
-    """Closes engines, within `CLOSE_SECONDS` and `STORAGE_SECONDS` for all of them."""
+    """Closes clients, all of them together within `CLOSE_SECONDS` plus `STORAGE_SECONDS`."""
     began = time.monotonic()
     threads = []
-    for engine in clients:
-        engine.storage.detect_fork()
-        engine.closed = True
-        thread = engine.uploader.stop()
+    for client in clients:
+        client.storage.detect_fork()
+        client.closed = True
+        thread = client.uploader.stop()
         if thread is not None and thread is not threading.current_thread():
-            wait = max(THREAD_SECONDS, CLOSE_SECONDS - engine.uploader.exchange_seconds())
+            wait = max(THREAD_SECONDS, CLOSE_SECONDS - client.uploader.exchange_seconds())
             threads.append((thread, began + wait))
     for thread, deadline in threads:
         thread.join(max(0.0, deadline - time.monotonic()))
     deadline = time.monotonic() + STORAGE_SECONDS
-    for engine in clients:
-        # What could not be wiped by now is tried once more; whatever stands in the way is noted.
+    for client in clients:
+        # Deletion that is still owed is tried once more; problems have been noted by then.
         with contextlib.suppress(Exception):
-            engine.consent.delete_owed_now(max(0.0, deadline - time.monotonic()))
-        engine.storage.close(max(0.0, deadline - time.monotonic()))
+            client.consent.delete_owed_now(max(0.0, deadline - time.monotonic()))
+        client.storage.close(max(0.0, deadline - time.monotonic()))
 
 
-# Looked at and added to without a lock, which a signal might leave held.
+# Read and changed without a lock, because a signal handler could leave a lock held.
 _open_clients: weakref.WeakValueDictionary[int, ClientParts] = weakref.WeakValueDictionary()
 
 
 def close_all() -> None:
-    """Closes every engine there is; `deniable` has this done when the interpreter exits."""
+    """Closes every client there is; `deniable` registers this for the interpreter's exit."""
     close(_live_clients())
 
 
 def _live_clients() -> list[ClientParts]:
-    return [engine for each in _open_clients.valuerefs() if (engine := each()) is not None]
+    return [client for each in _open_clients.valuerefs() if (client := each()) is not None]
 
 
 def _before_fork() -> None:
-    for engine in _live_clients():
-        engine.storage.before_fork()
-    _import_lock.before_fork()  # last: inside the storage something may have to be imported
+    for client in _live_clients():
+        client.storage.before_fork()
+    _import_lock.before_fork()  # last: an action of the storage may have to import something
 
 
 def _after_fork_in_parent() -> None:
-    for engine in _live_clients():
-        engine.storage.after_fork_in_parent()
+    for client in _live_clients():
+        client.storage.after_fork_in_parent()
     _import_lock.after_fork_in_parent()
 
 
 def _after_fork_in_child() -> None:
-    for engine in _live_clients():
-        engine.after_fork_in_child()
+    for client in _live_clients():
+        client.after_fork_in_child()
     _import_lock.after_fork_in_child()
 
 
 os.register_at_fork(before=_before_fork, after_in_child=_after_fork_in_child)
 for _ in range(2):
-    # A signal may end the first one before its first step; the second finds what is left.
+    # A signal may end the first call before its first step; the second does what is left.
     os.register_at_fork(after_in_parent=_after_fork_in_parent)

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from deniable._consent import Consent
+    from deniable._event_log import EventLog
     from deniable._randomness import Randomness
     from deniable._remote.configuration import RemoteSettings
-    from deniable._status import EventLog
     from deniable._storage.device import DeviceStorage
     from deniable_shared.registry import Registry
 

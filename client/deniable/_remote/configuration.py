@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Any, Final
 
-    from deniable._status import EventLog
+    from deniable._event_log import EventLog
     from deniable._storage.device import DeviceStorage
     from deniable._transport.http import Transport
     from deniable_shared.registry import Registry

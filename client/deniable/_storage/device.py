@@ -27,7 +27,8 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Final, TypeVar, TypeVarTuple
 
-    from deniable._status import Dropped, EventLog
+    from deniable._event_log import EventLog
+    from deniable._status import Dropped
 
     _T = TypeVar("_T")
     _Ts = TypeVarTuple("_Ts")

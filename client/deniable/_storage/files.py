@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Final
 
-    from deniable._status import EventLog
+    from deniable._event_log import EventLog
 
 SECRET_BYTES: Final = 32
 LEDGER, SPOOL, SECRET, LOCK = "ledger.sqlite", "spool.sqlite", "secret", "lock"

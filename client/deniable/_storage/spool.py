@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Final
 
-    from deniable._status import EventLog
+    from deniable._event_log import EventLog
 
 MAX_REPORTS: Final = 10_000
 MAX_SENT: Final = 2_000

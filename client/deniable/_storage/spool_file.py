@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Final, TypeVar
 
-    from deniable._status import EventLog
+    from deniable._event_log import EventLog
 
     _T = TypeVar("_T")
 

@@ -3,34 +3,21 @@
 from __future__ import annotations
 
 import os
-import sqlite3
 import time
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from deniable._client import Client
-from deniable._status import Dropped, Outcome
-from deniable._storage import ledger_schema, spool_file, sqlite
-from deniable._storage.device import DeviceStorage
-from deniable._storage.files import SECRET_BYTES
-from deniable._storage.ledger import Ledger
-from deniable._storage.spool import Spool
+from deniable._status import Outcome
 from deniable._testing.in_memory_transport import InMemoryTransport
+from deniable._testing.memory_storage import MemoryStorage
 from deniable_shared.errors import RecordError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
-    from typing import TypeVar, TypeVarTuple
 
     from deniable._disclosure.disclosure import Disclosure
-    from deniable._status import EventLog
     from deniable_shared.registry import Registry
-
-    _T = TypeVar("_T")
-    _Ts = TypeVarTuple("_Ts")
-
-_FOREVER: Final = -1.0
 
 Value = bool | float | str | Mapping[str, bool | str]
 KeptValue = Value | tuple[Value, str]
@@ -62,71 +49,6 @@ class Call(NamedTuple):
     outcome: Outcome
 
 
-class _MemoryStorage(DeviceStorage):
-    """A device whose secret, ledger and spool live as long as it does."""
-
-    def __init__(self, directory: Path, journal: EventLog, application: str) -> None:
-        super().__init__(directory, journal, application)
-        self.ledger = _MemoryLedger()
-        self.spool = _MemorySpool(directory, journal)
-        self._replace_secret()
-
-    @property
-    def exists(self) -> bool:
-        """It does from the beginning."""
-        return True
-
-    def run_locked(
-        self,
-        action: Callable[[*_Ts], _T],
-        *arguments: *_Ts,
-        wait_seconds: float | None = None,  # noqa: ARG002  nobody stays long
-    ) -> _T:
-        """Does something while no other thread does."""
-        return self._lock.run_exclusively(_FOREVER, action, *arguments)
-
-    def sync_ledger(self) -> None:
-        """Nothing survives a power failure."""
-
-    def wipe(self) -> int:
-        """Deletes every report and starts with a new secret; what was spent stays spent."""
-        count = self.spool.delete_everything(Dropped.CONSENT_WITHDRAWN)
-        self._replace_secret()
-        return count
-
-    def close(self, wait_seconds: float = 0.0) -> None:
-        """There is nothing to close."""
-
-    def before_fork(self) -> None:
-        """Before a fork: keeps other threads out."""
-        self._lock.block_for_fork(_FOREVER)
-
-    def after_fork_in_child(self) -> None:
-        """After a fork, in the child, which has a copy of everything."""
-        self._lock.after_fork_in_child()
-
-    def _replace_secret(self) -> None:
-        self.secret = os.urandom(SECRET_BYTES)
-        self.ledger.set_secret(self.secret)
-
-
-class _MemoryLedger(Ledger):
-    def __init__(self) -> None:
-        self._connection = _connect(ledger_schema.SCHEMA, ledger_schema.VERSION)
-        self._check_rows()
-
-
-class _MemorySpool(Spool):
-    def _open(self) -> sqlite3.Connection:
-        return _connect(spool_file.SCHEMA, spool_file.VERSION)
-
-
-def _connect(schema: str, version: int) -> sqlite3.Connection:
-    connection = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
-    sqlite.create_tables(connection, schema, version)
-    return connection
-
-
 class RecordingClient(Client):
     """Stands in for `Client` in a test and keeps the **true values** that it was given.
 
@@ -149,7 +71,7 @@ class RecordingClient(Client):
         RegistryError: if the registry cannot be read or has problems.
     """
 
-    _storage_type = _MemoryStorage
+    _storage_type = MemoryStorage
     _environment: ClassVar[Mapping[str, str]] = {}
 
     def __init__(

@@ -1,4 +1,4 @@
-"""A connection to the aggregator, perhaps through a proxy, whose every step shares one deadline."""
+"""Connections to the aggregator, all of whose steps together have one deadline."""
 
 from __future__ import annotations
 
@@ -6,56 +6,40 @@ import errno
 import io
 import socket
 import time
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
-from urllib.parse import unquote_to_bytes, urlsplit
-
-from deniable import _import_lock
-from deniable_shared.errors import ParameterError
+from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from http.client import HTTPResponse
     from ssl import SSLContext
 
+    from deniable._transport.proxy import Proxy
+
 MAX_HEAD_BYTES: Final = 32_768
-"""Status line and headers of an answer, those of 1xx answers before it included."""
+"""The limit for the headers of a response, those of 1xx responses before it included."""
 
 _TUNNEL_OPEN: Final = range(200, 300)
 
 
-class Proxy(NamedTuple):
-    """Where CONNECT requests go.
-
-    Attributes:
-        host: name or address.
-        port: of TCP.
-        credentials: what Proxy-Authorization says, or None.
-    """
-
-    host: str
-    port: int
-    credentials: str | None
-
-
 class DeadlineStream:
-    """A connected socket whose reads and writes share one deadline and a cap on what is read.
+    """A connected socket with one deadline for all reads and writes, and a limit on what is read.
 
-    A socket's own timeout starts again with every byte, so a server that dribbles could hold a
-    thread for ever. `http.client` writes and reads through this.
+    Stands in for the socket in `http.client`. A socket's own timeout starts again with every byte,
+    so a server that sends a byte at a time could hold a thread for ever.
 
     Args:
-        sock: connected.
-        deadline: of the monotonic clock.
-        limit_bytes: how much may be read.
+        sock: a connected socket.
+        deadline: when reads and writes fail, by the monotonic clock.
+        limit_bytes: how much may be read in all.
     """
 
     def __init__(self, sock: socket.socket, deadline: float, limit_bytes: int) -> None:
         self._sock = sock
         self._deadline = deadline
-        # One buffer, so that answers which follow each other (1xx) are read from the same place.
+        # One buffer for all responses: after a 1xx response it may hold the start of the next.
         self._reader = io.BufferedReader(_DeadlineReader(sock, deadline, limit_bytes))
 
     def makefile(self, mode: str) -> io.BufferedReader[_DeadlineReader]:
-        """Where answers are read."""
+        """The stream from which `http.client` reads responses."""
         assert mode == "rb"
         return self._reader
 
@@ -67,7 +51,7 @@ class DeadlineStream:
             rest = rest[self._sock.send(rest) :]
 
     def close(self) -> None:
-        """Does nothing: whoever opened the socket closes it."""
+        """Does nothing: the caller of `connect` closes the socket."""
 
 
 class _DeadlineReader(io.RawIOBase):
@@ -92,7 +76,7 @@ def seconds_until(deadline: float) -> float:
     """Seconds until a deadline of the monotonic clock.
 
     Raises:
-        TimeoutError: if there are none.
+        TimeoutError: if it has passed.
     """
     left = deadline - time.monotonic()
     if not left > 0:
@@ -108,9 +92,9 @@ def connect(
     Args:
         host: the aggregator's name or address; the name that its certificate must have.
         port: its TCP port.
-        deadline: bounds everything but name resolution, which the system does not let us bound.
-        proxy: asked for a tunnel; it learns host and port and nothing else. Only with TLS.
-        context: of TLS, or None to speak without it.
+        deadline: bounds all steps except name resolution, for which the system offers no timeout.
+        proxy: the proxy to ask for a tunnel, so that it learns only host and port; needs TLS.
+        context: for TLS, or None for a connection without TLS.
 
     Raises:
         OSError: if any step fails; `ssl.SSLError` is one.
@@ -122,7 +106,7 @@ def connect(
             _open_tunnel(sock, host, port, proxy, deadline)
         if context is None:
             return sock
-        sock.settimeout(seconds_until(deadline))  # of the handshake as a whole
+        sock.settimeout(seconds_until(deadline))  # the SSL module applies it to the whole handshake
         return context.wrap_socket(sock, server_hostname=host)
     except BaseException:
         sock.close()
@@ -130,11 +114,11 @@ def connect(
 
 
 def read_final_response(stream: DeadlineStream, method: str) -> HTTPResponse:
-    """The answer to the request that was just sent; those of status 1xx before it are skipped.
+    """Reads the response to the request that was just sent, and skips 1xx responses before it.
 
     Raises:
-        http.client.HTTPException: if it is not HTTP.
-        OSError: if it does not come, or is too long.
+        http.client.HTTPException: if the answer is not HTTP.
+        OSError: if there is none in time, or it is too long.
     """
     from http.client import HTTPResponse
 
@@ -147,65 +131,11 @@ def read_final_response(stream: DeadlineStream, method: str) -> HTTPResponse:
             raise
         if not 100 <= response.status < 200:
             return response
-        response.fp = None  # type: ignore[assignment]  # it must not close what the next one reads
-
-
-def find_proxy(choice: str | Proxy | None, host: str, port: int) -> Proxy | None:
-    """The proxy for a host, read from the environment now if that is the choice.
-
-    Args:
-        choice: a proxy, None, or "environment".
-        host: the aggregator's.
-        port: the aggregator's.
-
-    Raises:
-        OSError: if the environment names a proxy that cannot be used. Going round it is no option.
-    """
-    if not isinstance(choice, str):
-        return choice
-    with _import_lock.hold():
-        from urllib.request import getproxies, proxy_bypass
-
-    proxies = getproxies()
-    url = proxies.get("https") or proxies.get("all")
-    if not url or proxy_bypass(f"{host}:{port}"):
-        return None
-    try:
-        return parse_proxy(url if "://" in url else f"http://{url}")
-    except ParameterError:
-        raise OSError(errno.EINVAL, "the environment names a proxy that is not http://") from None
-
-
-def parse_proxy(url: str) -> Proxy:
-    """Reads the URL of a proxy.
-
-    Raises:
-        ParameterError: if it is not one; the value is not shown, for it may hold a password.
-    """
-    constraint = "'environment', None or http://[user:password@]host:port"
-    refusal = ParameterError("proxy", constraint, "something else (not shown)")
-    if not (isinstance(url, str) and url.isascii() and url.isprintable() and " " not in url):
-        raise refusal
-    try:
-        parts = urlsplit(url)
-        port = 80 if parts.port is None else parts.port
-    except ValueError:
-        raise refusal from None
-    if parts.scheme != "http" or not parts.hostname or port == 0 or parts.path.strip("/"):
-        raise refusal
-    if parts.query or parts.fragment:
-        raise refusal
-    credentials = None
-    if parts.username is not None:
-        from base64 import b64encode
-
-        pair = b":".join(unquote_to_bytes(part or "") for part in (parts.username, parts.password))
-        credentials = f"Basic {b64encode(pair).decode()}"
-    return Proxy(parts.hostname, port, credentials)
+        response.fp = None  # type: ignore[assignment]  # keeps it from closing the stream
 
 
 def _open_tcp(host: str, port: int, deadline: float) -> socket.socket:
-    """A TCP connection to the first address that answers; each gets its share of the time."""
+    """Connects to the first address that answers; each gets an equal share of the time left."""
     addresses = socket.getaddrinfo(host, port, 0, socket.SOCK_STREAM)
     failure: OSError = OSError(errno.EHOSTUNREACH, "the host has no address")
     for index, (family, kind, protocol, _, address) in enumerate(addresses):

@@ -1,4 +1,4 @@
-"""How an upload reaches the aggregator: one small interface, and HTTP from the standard library."""
+"""Transports of uploads: the interface, and HTTP with the standard library."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from http.client import HTTPResponse
     from ssl import SSLContext
 
-    from deniable._transport.connection import Proxy
+    from deniable._transport.proxy import Proxy
 
 OK: Final = 200
 PATH: Final = "/v1/reports"
@@ -28,11 +28,11 @@ MAX_RETRY_AFTER_SECONDS: Final = 3_600.0
 
 
 class Response(NamedTuple):
-    """What the aggregator answered; bodies are never looked at.
+    """The aggregator's answer to an upload; its body is never read.
 
     Attributes:
-        status: of HTTP; 204 acknowledges an upload.
-        retry_after_seconds: how long it asks to be left alone, or None; an hour at most.
+        status: the HTTP status; 204 acknowledges the upload.
+        retry_after_seconds: how long the aggregator asks clients to wait, at most an hour; or None.
     """
 
     status: int
@@ -40,7 +40,7 @@ class Response(NamedTuple):
 
 
 class Transport(Protocol):
-    """Carries uploads. Called by one thread at a time, and perhaps in a forked child.
+    """Carries uploads. Called by one thread at a time, possibly in a forked child.
 
     A class whose transports can be called by several threads at a time may say by how many in a
     class attribute ``parallel_uploads``; a flush then ends sooner. A subclass does not inherit the
@@ -54,29 +54,30 @@ class Transport(Protocol):
 
         Args:
             body: the same bytes at every try.
-            timeout_seconds: after this time it should have raised.
+            timeout_seconds: how long to try before raising.
 
         Raises:
-            Exception: of any kind if there was no answer; the upload is tried again later.
+            Exception: any exception means that there was no answer; the upload is tried again.
         """
 
     def close(self) -> None:
-        """Gives up what is held open, for there is nothing to send now; `send` may follow."""
+        """Closes what is open, because there is nothing to send now; `send` may follow later."""
 
 
 class HttpTransport:
-    """POSTs uploads with http.client, over a connection of its own for each.
+    """POSTs uploads with http.client, each over a new connection.
 
-    Whoever sees two uploads on one connection knows that they come from one device, so none is used
-    twice. Redirects are not followed. Certificates are always verified, against the system's
-    authorities or those in `ca_file`.
+    Two uploads on one connection would reveal that they come from one device. Redirects are not
+    followed. Certificates are always verified, against the system's authorities or those in
+    `ca_file`.
 
     Args:
-        endpoint: the aggregator's base URL; ``https``, or ``http`` to this very machine.
+        endpoint: the aggregator's base URL; ``https``, or ``http`` to this machine.
         key: the application's write key.
-        proxy: ``"environment"`` reads HTTPS_PROXY, ALL_PROXY and NO_PROXY at every upload; None
-            goes directly; or ``http://[user:password@]host:port``. A proxy is asked for a tunnel
-            and sees host and port. An endpoint on this machine is reached directly.
+        proxy: ``"environment"`` to read HTTPS_PROXY, ALL_PROXY and NO_PROXY at every upload; None
+            to connect directly; or ``http://[user:password@]host:port``. The proxy is asked for a
+            tunnel, and learns only host and port. Connections without TLS, to this machine, never
+            use a proxy.
         ca_file: PEM certificates of the authorities to trust instead of the system's.
 
     Raises:
@@ -84,7 +85,7 @@ class HttpTransport:
     """
 
     parallel_uploads = 4
-    """How many uploads may be under way at a time."""
+    """How many uploads may be under way at the same time."""
 
     def __init__(
         self,
@@ -104,7 +105,7 @@ class HttpTransport:
         }
         self._proxy: Proxy | str | None = proxy
         if proxy is not None and proxy != "environment":
-            from deniable._transport.connection import parse_proxy
+            from deniable._transport.proxy import parse_proxy
 
             self._proxy = parse_proxy(proxy)
             if not self._tls:
@@ -113,7 +114,7 @@ class HttpTransport:
             self._tls and isinstance(ca_file, str | os.PathLike) and Path(ca_file).is_file()
         ):
             raise ParameterError("ca_file", "a file, for an endpoint with TLS", ca_file)
-        # Wherever the host application changes to later.
+        # Absolute: the host application may change its working directory later.
         self._ca_file = None if ca_file is None else Path(ca_file).absolute()
         self._context: SSLContext | None = None
 
@@ -127,11 +128,11 @@ class HttpTransport:
 
         Args:
             body: an upload.
-            timeout_seconds: bounds the whole exchange, proxy and TLS included, but not name
-                resolution, which the system does not let a program bound.
+            timeout_seconds: bounds the whole exchange, proxy and TLS included, except name
+                resolution, for which the system offers no timeout.
 
         Raises:
-            OSError: if there was no answer, or its head is longer than 32 KiB.
+            OSError: if there was no answer, or its headers are longer than 32 KiB.
             http.client.HTTPException: if the answer was not HTTP.
         """
         headers = {**self._headers, "Content-Type": CONTENT_TYPE}
@@ -144,13 +145,13 @@ class HttpTransport:
         Args:
             path: below the endpoint, with a slash in front.
             timeout_seconds: as in `send`.
-            limit_bytes: the longest body that is read.
+            limit_bytes: how long the body may be.
 
         Returns:
             The status and, if that is 200, the body.
 
         Raises:
-            OSError: if there was no answer, or it is longer than the limit.
+            OSError: if there was no answer, or it is too long or incomplete.
             http.client.HTTPException: if the answer was not HTTP.
         """
         with self._exchange(
@@ -179,7 +180,7 @@ class HttpTransport:
         limit_bytes: int,
     ) -> Iterator[HTTPResponse]:
         deadline = time.monotonic() + timeout_seconds
-        # What follows costs 20 ms to import, which a program without uploads never pays.
+        # Imported here: these take 20 ms, which programs without uploads should not have to wait.
         with _import_lock.hold():
             from http.client import HTTPConnection, HTTPSConnection
 
@@ -187,9 +188,9 @@ class HttpTransport:
                 MAX_HEAD_BYTES,
                 DeadlineStream,
                 connect,
-                find_proxy,
                 read_final_response,
             )
+            from deniable._transport.proxy import find_proxy
 
         context, proxy = None, None
         if self._tls:
@@ -200,7 +201,7 @@ class HttpTransport:
             request = HTTPConnection(self._host, self._port)
         sock = connect(self._host, self._port, deadline, proxy=proxy, context=context)
         try:
-            # Framing may make a body of chunks twice as long as what it carries.
+            # Chunked encoding may make a body up to twice as long.
             stream = DeadlineStream(sock, deadline, MAX_HEAD_BYTES + 2 * limit_bytes)
             request.sock = stream
             request.request(method, self._base + path, body, headers)
@@ -220,14 +221,14 @@ def _tls_context(ca_file: Path | None) -> SSLContext:
 
 
 def _parse_retry_after(retry_after: str | None) -> float | None:
-    """The seconds in a Retry-After header; the aggregator does not use its other form, a date."""
+    """The seconds of a Retry-After header; None for a date, which the aggregator never sends."""
     if retry_after is None or not (retry_after.isascii() and retry_after.isdigit()):
         return None
     return min(float(retry_after[:9]), MAX_RETRY_AFTER_SECONDS)
 
 
 def _parse_endpoint(endpoint: str) -> tuple[bool, str, int, str]:
-    """Whether to use TLS, host, port and path of an endpoint."""
+    """Whether an endpoint uses TLS, its host, port and path."""
     constraint = "an https:// URL without user, query or fragment (http:// only to loopback)"
     if not (isinstance(endpoint, str) and endpoint.isascii() and endpoint.isprintable()):
         raise ParameterError("endpoint", constraint, endpoint)
@@ -249,7 +250,7 @@ def _parse_endpoint(endpoint: str) -> tuple[bool, str, int, str]:
 def _is_loopback(host: str) -> bool:
     if host == "localhost":
         return True
-    import ipaddress  # not needed for https
+    import ipaddress  # costs start-up time; not needed for https
 
     try:
         return ipaddress.ip_address(host).is_loopback

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Final
 
+    from deniable._event_log import EventLog
     from deniable._remote.configuration import RemoteSettings
-    from deniable._status import EventLog
     from deniable._storage.device import DeviceStorage
     from deniable._storage.spool import Spool
     from deniable._storage.stored_report import StoredReport

@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import Final
 
+    from deniable._event_log import EventLog
     from deniable._remote.configuration import RemoteSettings
-    from deniable._status import EventLog
     from deniable._storage.device import DeviceStorage
     from deniable._storage.stored_report import StoredReport
     from deniable._transport.http import Transport

@@ -6,8 +6,8 @@ import os
 
 import pytest
 
+from deniable._event_log import EventLog
 from deniable._remote.configuration import MAX_SLOWED_SECONDS, RemoteSettings
-from deniable._status import EventLog
 from deniable_shared import registry as registries
 from tests.client.conftest import DAY, NOON
 from tests.client.signing import TEXT, signed

@@ -12,7 +12,7 @@ import time
 
 import pytest
 
-from deniable._status import EventLog
+from deniable._event_log import EventLog
 from deniable._storage.ledger import Ledger
 from deniable._storage.spool import Spool
 

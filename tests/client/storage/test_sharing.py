@@ -11,7 +11,7 @@ import sys
 import pytest
 
 from deniable import FlushResult
-from deniable._status import EventLog
+from deniable._event_log import EventLog
 from deniable._storage.device import DeviceStorage
 from deniable._storage.ledger import Ledger
 from deniable._upload import delivery

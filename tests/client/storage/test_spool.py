@@ -5,7 +5,7 @@ import sqlite3
 
 import pytest
 
-from deniable._status import EventLog
+from deniable._event_log import EventLog
 from deniable._storage import spool as spool_module
 from deniable._storage import spool_file, sqlite
 from deniable._storage.spool import Spool
