@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import shlex
-import sys
 import time
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -12,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import deniable
-from deniable_shared import command
+from deniable_shared.commands.entry import main
 from tests.end_to_end.serving import running
 
 pytestmark = pytest.mark.service
@@ -32,13 +31,12 @@ def commands(text):
 
 
 @pytest.fixture
-def run(monkeypatch, capsys):
+def run(capsys):
     """Runs a command and returns what it prints."""
 
     def call(words):
-        monkeypatch.setattr(sys, "argv", ["deniable", *words])
         with pytest.raises(SystemExit) as end:
-            command.main()
+            main(words)
         printed = capsys.readouterr()
         assert not end.value.code, printed.err
         return printed.out
