@@ -5,7 +5,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from deniable.randomizers.ht import HadamardResponseRandomizer
+from deniable.randomizers import RandomSources, make_randomizer
 from deniable_aggregator.tallies import oracle_tally_for, tally_for
 from deniable_shared.mechanisms import GeneralizedRandomizedResponse, HadamardResponse
 from tests.privacy.conformance import MechanismConformance, secret_of, seeded
@@ -86,7 +86,7 @@ def test_the_variance_is_the_textbooks_without_its_useless_row(epsilon):
 
 def test_a_million_items_are_within_reach():
     mechanism = HadamardResponse.for_epsilon(1 << 20, Fraction(1))
-    randomizer = HadamardResponseRandomizer(mechanism, seeded("a million items"))
+    randomizer = make_randomizer(mechanism, RandomSources(seeded("a million items")))
     reports = [randomizer.report(999_999, secret_of(1)) for _ in range(2_000)]
     assert {len(report) for report in reports} == {3}
     tally = oracle_tally_for(mechanism)

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from deniable.randomizers.base import randomizes
+from deniable_shared.mechanisms import DBitFlip
+
 if TYPE_CHECKING:
-    from deniable._randomness import Randomness
-    from deniable.randomizers.permanent import PermanentChoices
-    from deniable_shared.mechanisms import DBitFlip, MemoizedDBitFlip
+    from deniable.randomizers.base import RandomSources
+    from deniable_shared.mechanisms import MemoizedDBitFlip
 
 
+@randomizes(DBitFlip)
 class DBitFlipRandomizer:
     """Answers, with lies, for the few bins of the device's group (Ding et al. 2017, section 3).
 
@@ -17,21 +20,15 @@ class DBitFlipRandomizer:
 
     Args:
         mechanism: bins, and how many of them a device answers for.
-        permanent: where the group comes from.
-        randomness: fresh randomness for the lies.
+        sources: what it draws from.
     """
 
-    def __init__(
-        self,
-        mechanism: DBitFlip | MemoizedDBitFlip,
-        permanent: PermanentChoices,
-        randomness: Randomness,
-    ) -> None:
+    def __init__(self, mechanism: DBitFlip | MemoizedDBitFlip, sources: RandomSources) -> None:
         self._size = mechanism.size
         self._buckets = mechanism.buckets
         self._flip = mechanism.flip
-        self._permanent = permanent
-        self._randomness = randomness
+        self._permanent = sources.permanent(mechanism)
+        self._randomness = sources.randomness
         self._bytes = mechanism.report_bytes - 2
         self._unused = 8 * self._bytes - mechanism.buckets
 

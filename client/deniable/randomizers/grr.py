@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
+from deniable.randomizers.base import randomizes
+from deniable_shared.mechanisms import GeneralizedRandomizedResponse
+
 if TYPE_CHECKING:
-    from deniable._randomness import Randomness
-    from deniable_shared.mechanisms import GeneralizedRandomizedResponse
+    from deniable.randomizers.base import RandomSources
 
 
+@randomizes(GeneralizedRandomizedResponse)
 class GeneralizedRandomizedResponseRandomizer:
     """Sends the item's index, or any other index with probability other / 2^32 each."""
 
-    def __init__(self, mechanism: GeneralizedRandomizedResponse, randomness: Randomness) -> None:
-        self._randomness = randomness
+    def __init__(self, mechanism: GeneralizedRandomizedResponse, sources: RandomSources) -> None:
+        self._randomness = sources.randomness
         self._own = mechanism.own
         self._other = mechanism.other
         self._reports = [

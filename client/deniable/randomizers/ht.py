@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
+from deniable.randomizers.base import randomizes
+from deniable_shared.mechanisms import HadamardResponse
+
 if TYPE_CHECKING:
-    from deniable._randomness import Randomness
-    from deniable_shared.mechanisms import HadamardResponse
+    from deniable.randomizers.base import RandomSources
 
 
+@randomizes(HadamardResponse)
 class HadamardResponseRandomizer:
     """Draws a row of the Hadamard matrix, and sends the item's entry there or its negative."""
 
-    def __init__(self, mechanism: HadamardResponse, randomness: Randomness) -> None:
-        self._randomness = randomness
+    def __init__(self, mechanism: HadamardResponse, sources: RandomSources) -> None:
+        self._randomness = sources.randomness
         self._rows = mechanism.order - 1
         self._flip = mechanism.flip
         self._bytes = mechanism.report_bytes

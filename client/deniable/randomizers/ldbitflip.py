@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from deniable.randomizers.base import randomizes
 from deniable.randomizers.dbitflip import DBitFlipRandomizer
+from deniable_shared.mechanisms import MemoizedDBitFlip
 
 if TYPE_CHECKING:
-    from deniable._randomness import Randomness
-    from deniable.randomizers.permanent import PermanentChoices
-    from deniable_shared.mechanisms import MemoizedDBitFlip
+    from deniable.randomizers.base import RandomSources
 
 
+@randomizes(MemoizedDBitFlip)
 class MemoizedDBitFlipRandomizer(DBitFlipRandomizer):
     """Looks the permanent bits of the value's class up, and flips each at random.
 
@@ -20,14 +21,11 @@ class MemoizedDBitFlipRandomizer(DBitFlipRandomizer):
 
     Args:
         mechanism: bins, and the weights of both rounds.
-        permanent: where the group and the permanent bits come from.
-        randomness: fresh randomness for the flips.
+        sources: what it draws from.
     """
 
-    def __init__(
-        self, mechanism: MemoizedDBitFlip, permanent: PermanentChoices, randomness: Randomness
-    ) -> None:
-        super().__init__(mechanism, permanent, randomness)
+    def __init__(self, mechanism: MemoizedDBitFlip, sources: RandomSources) -> None:
+        super().__init__(mechanism, sources)
         self._lie = mechanism.permanent
 
     def permanent(self, item: int, secret: bytes) -> int:

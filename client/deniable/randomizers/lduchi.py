@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from deniable.randomizers.base import randomizes
 from deniable_shared.exact_bounds import SCALE
+from deniable_shared.mechanisms import MemoizedOneBitMean
 from deniable_shared.mechanisms.numeric import RESOLUTION
 
 if TYPE_CHECKING:
-    from deniable._randomness import Randomness
-    from deniable.randomizers.permanent import PermanentChoices
-    from deniable_shared.mechanisms import MemoizedOneBitMean
+    from deniable.randomizers.base import RandomSources
 
 
+@randomizes(MemoizedOneBitMean)
 class MemoizedOneBitMeanRandomizer:
     """Rounds to the grid, looks the grid point's permanent bit up, and perhaps flips it.
 
@@ -20,16 +21,13 @@ class MemoizedOneBitMeanRandomizer:
 
     Args:
         mechanism: the grid, and the weights of both rounds.
-        permanent: where alpha and the permanent bits come from.
-        randomness: fresh randomness for the flips.
+        sources: what it draws from.
     """
 
-    def __init__(
-        self, mechanism: MemoizedOneBitMean, permanent: PermanentChoices, randomness: Randomness
-    ) -> None:
+    def __init__(self, mechanism: MemoizedOneBitMean, sources: RandomSources) -> None:
         self._mechanism = mechanism
-        self._permanent = permanent
-        self._randomness = randomness
+        self._permanent = sources.permanent(mechanism)
+        self._randomness = sources.randomness
 
     def report(self, item: int, secret: bytes) -> bytes:
         """One byte, 0 or 1."""

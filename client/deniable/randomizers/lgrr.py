@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
+from deniable.randomizers.base import randomizes
+from deniable_shared.mechanisms import MemoizedRandomizedResponse
+
 if TYPE_CHECKING:
-    from deniable._randomness import Randomness
-    from deniable.randomizers.permanent import PermanentChoices
-    from deniable_shared.mechanisms import MemoizedRandomizedResponse
+    from deniable.randomizers.base import RandomSources
 
 
+@randomizes(MemoizedRandomizedResponse)
 class MemoizedRandomizedResponseRandomizer:
     """Looks the item's permanent answer up, and sends it or any other index.
 
@@ -17,19 +19,13 @@ class MemoizedRandomizedResponseRandomizer:
 
     Args:
         mechanism: the weights of both rounds.
-        permanent: where the permanent answers come from.
-        randomness: fresh randomness for the round of a report.
+        sources: what it draws from.
     """
 
-    def __init__(
-        self,
-        mechanism: MemoizedRandomizedResponse,
-        permanent: PermanentChoices,
-        randomness: Randomness,
-    ) -> None:
-        self._permanent = permanent
+    def __init__(self, mechanism: MemoizedRandomizedResponse, sources: RandomSources) -> None:
+        self._permanent = sources.permanent(mechanism)
         self._permanent_weights = mechanism.permanent_own, mechanism.permanent_other
-        self._randomness = randomness
+        self._randomness = sources.randomness
         self._own, self._other = mechanism.own, mechanism.other
         self._reports = [
             index.to_bytes(mechanism.report_bytes, "big") for index in range(mechanism.size)

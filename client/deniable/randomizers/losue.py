@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
+from deniable.randomizers.base import randomizes
+from deniable_shared.mechanisms import MemoizedUnaryEncoding
+
 if TYPE_CHECKING:
-    from deniable._randomness import Randomness
-    from deniable.randomizers.permanent import PermanentChoices
-    from deniable_shared.mechanisms import MemoizedUnaryEncoding
+    from deniable.randomizers.base import RandomSources
 
 
+@randomizes(MemoizedUnaryEncoding)
 class MemoizedUnaryEncodingRandomizer:
     """Looks the item's permanent bits up, and flips each at random.
 
@@ -17,16 +19,13 @@ class MemoizedUnaryEncodingRandomizer:
 
     Args:
         mechanism: the weights of both rounds.
-        permanent: where the permanent bits come from.
-        randomness: fresh randomness for the flips.
+        sources: what it draws from.
     """
 
-    def __init__(
-        self, mechanism: MemoizedUnaryEncoding, permanent: PermanentChoices, randomness: Randomness
-    ) -> None:
+    def __init__(self, mechanism: MemoizedUnaryEncoding, sources: RandomSources) -> None:
         self._mechanism = mechanism
-        self._permanent = permanent
-        self._randomness = randomness
+        self._permanent = sources.permanent(mechanism)
+        self._randomness = sources.randomness
         self._bytes = mechanism.report_bytes
         self._unused = 8 * mechanism.report_bytes - mechanism.size
 

@@ -7,29 +7,32 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from deniable.randomizers.base import randomizes
 from deniable_shared.exact_bounds import SCALE_BITS
+from deniable_shared.mechanisms import (
+    DiscreteGaussian,
+    DiscreteLaplace,
+    Hybrid,
+    OneBitMean,
+    Piecewise,
+    SquareWave,
+)
 from deniable_shared.mechanisms.numeric import RESOLUTION, RESOLUTION_BITS
 
 if TYPE_CHECKING:
     from deniable._randomness import Randomness
-    from deniable_shared.mechanisms import (
-        DiscreteGaussian,
-        DiscreteLaplace,
-        Hybrid,
-        OneBitMean,
-        Piecewise,
-        SquareWave,
-    )
+    from deniable.randomizers.base import RandomSources
     from deniable_shared.mechanisms.noise import AdditiveNoise
     from deniable_shared.mechanisms.window import WindowMechanism
 
 
+@randomizes(OneBitMean)
 class OneBitMeanRandomizer:
     """Sends a 1 with a probability that is linear in the value."""
 
-    def __init__(self, mechanism: OneBitMean, randomness: Randomness) -> None:
+    def __init__(self, mechanism: OneBitMean, sources: RandomSources) -> None:
         self._mechanism = mechanism
-        self._randomness = randomness
+        self._randomness = sources.randomness
 
     def report(self, item: int, secret: bytes) -> bytes:  # noqa: ARG002  nothing memoised
         """One byte, 0 or 1."""
@@ -40,12 +43,13 @@ class OneBitMeanRandomizer:
         return int(self._randomness.bernoulli(self._mechanism.weight(place)))
 
 
+@randomizes(SquareWave)
 class SquareWaveRandomizer:
     """Sends an outcome in the window of the value's bin, or any other."""
 
-    def __init__(self, mechanism: SquareWave, randomness: Randomness) -> None:
+    def __init__(self, mechanism: SquareWave, sources: RandomSources) -> None:
         self._mechanism = mechanism
-        self._randomness = randomness
+        self._randomness = sources.randomness
 
     def report(self, item: int, secret: bytes) -> bytes:  # noqa: ARG002  nothing memoised
         """The outcome's number, big-endian."""
@@ -53,12 +57,13 @@ class SquareWaveRandomizer:
         return outcome.to_bytes(self._mechanism.report_bytes, "big")
 
 
+@randomizes(Piecewise)
 class PiecewiseRandomizer:
     """The same around the value, rounded at random to the grid."""
 
-    def __init__(self, mechanism: Piecewise, randomness: Randomness) -> None:
+    def __init__(self, mechanism: Piecewise, sources: RandomSources) -> None:
         self._mechanism = mechanism
-        self._randomness = randomness
+        self._randomness = sources.randomness
 
     def report(self, item: int, secret: bytes) -> bytes:  # noqa: ARG002  nothing memoised
         """The outcome's number, big-endian."""
@@ -70,14 +75,15 @@ class PiecewiseRandomizer:
         return _windowed(self._mechanism, rounded, self._randomness)
 
 
+@randomizes(Hybrid)
 class HybridRandomizer:
     """A coin chooses between the two, before the value is looked at."""
 
-    def __init__(self, mechanism: Hybrid, randomness: Randomness) -> None:
+    def __init__(self, mechanism: Hybrid, sources: RandomSources) -> None:
         self._mechanism = mechanism
-        self._randomness = randomness
-        self._bit = OneBitMeanRandomizer(mechanism.bit, randomness)
-        self._piecewise = PiecewiseRandomizer(mechanism.inner, randomness)
+        self._randomness = sources.randomness
+        self._bit = OneBitMeanRandomizer(mechanism.bit, sources)
+        self._piecewise = PiecewiseRandomizer(mechanism.inner, sources)
 
     def report(self, item: int, secret: bytes) -> bytes:  # noqa: ARG002  nothing memoised
         """The outcome's number, big-endian: the bit's come first."""
@@ -88,12 +94,13 @@ class HybridRandomizer:
         return outcome.to_bytes(self._mechanism.report_bytes, "big")
 
 
+@randomizes(DiscreteLaplace)
 class LaplaceRandomizer:
     """Adds discrete Laplace noise to the value, rounded at random to the grid."""
 
-    def __init__(self, mechanism: DiscreteLaplace, randomness: Randomness) -> None:
+    def __init__(self, mechanism: DiscreteLaplace, sources: RandomSources) -> None:
         self._mechanism = mechanism
-        self._randomness = randomness
+        self._randomness = sources.randomness
 
     def report(self, item: int, secret: bytes) -> bytes:  # noqa: ARG002  nothing memoised
         """The outcome's number, big-endian."""
@@ -101,12 +108,13 @@ class LaplaceRandomizer:
         return _noisy(self._mechanism, item, noise, self._randomness)
 
 
+@randomizes(DiscreteGaussian)
 class GaussianRandomizer:
     """Adds discrete Gaussian noise to the value, rounded at random to the grid."""
 
-    def __init__(self, mechanism: DiscreteGaussian, randomness: Randomness) -> None:
+    def __init__(self, mechanism: DiscreteGaussian, sources: RandomSources) -> None:
         self._mechanism = mechanism
-        self._randomness = randomness
+        self._randomness = sources.randomness
 
     def report(self, item: int, secret: bytes) -> bytes:  # noqa: ARG002  nothing memoised
         """The outcome's number, big-endian."""

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
+from deniable.randomizers.base import randomizes
 from deniable_shared import hashing
+from deniable_shared.mechanisms import OptimizedLocalHashing
 from deniable_shared.mechanisms.olh import SEED_BYTES, item_word
 
 if TYPE_CHECKING:
-    from deniable._randomness import Randomness
-    from deniable_shared.mechanisms import OptimizedLocalHashing
+    from deniable.randomizers.base import RandomSources
 
 
+@randomizes(OptimizedLocalHashing)
 class OptimizedLocalHashingRandomizer:
     """Draws a hash function, and sends the item's bucket or any other."""
 
-    def __init__(self, mechanism: OptimizedLocalHashing, randomness: Randomness) -> None:
-        self._randomness = randomness
+    def __init__(self, mechanism: OptimizedLocalHashing, sources: RandomSources) -> None:
+        self._randomness = sources.randomness
         self._buckets = mechanism.buckets
         self._own = mechanism.own
         self._other = mechanism.other

@@ -4,26 +4,25 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from deniable.randomizers.base import make_randomizer, randomizes
+from deniable_shared.mechanisms import SampledCoefficients
+
 if TYPE_CHECKING:
-    from deniable._randomness import Randomness
-    from deniable.randomizers.base import Randomizer
-    from deniable_shared.mechanisms import SampledCoefficients
+    from deniable.randomizers.base import RandomSources
 
 
+@randomizes(SampledCoefficients)
 class SampledCoefficientsRandomizer:
     """Draws a coefficient, and reports the parity of its flags through randomized response.
 
     Args:
         mechanism: the coefficients.
-        inner: randomizes a parity.
-        randomness: draws the coefficient.
+        sources: what it draws from.
     """
 
-    def __init__(
-        self, mechanism: SampledCoefficients, inner: Randomizer, randomness: Randomness
-    ) -> None:
-        self._randomness = randomness
-        self._inner = inner
+    def __init__(self, mechanism: SampledCoefficients, sources: RandomSources) -> None:
+        self._randomness = sources.randomness
+        self._inner = make_randomizer(mechanism.inner, sources)
         self._coefficients = mechanism.coefficients
         self._width = mechanism.report_bytes
 

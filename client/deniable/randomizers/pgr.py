@@ -5,13 +5,15 @@ from __future__ import annotations
 from bisect import bisect_right
 from typing import TYPE_CHECKING, cast
 
+from deniable.randomizers.base import randomizes
+from deniable_shared.mechanisms import ProjectiveGeometryResponse
 from deniable_shared.mechanisms.pgr import points
 
 if TYPE_CHECKING:
-    from deniable._randomness import Randomness
-    from deniable_shared.mechanisms import ProjectiveGeometryResponse
+    from deniable.randomizers.base import RandomSources
 
 
+@randomizes(ProjectiveGeometryResponse)
 class ProjectiveGeometryResponseRandomizer:
     """Draws the coordinates other than the pivot uniformly, then solves for the pivot.
 
@@ -22,8 +24,8 @@ class ProjectiveGeometryResponseRandomizer:
     those after it.
     """
 
-    def __init__(self, mechanism: ProjectiveGeometryResponse, randomness: Randomness) -> None:
-        self._randomness = randomness
+    def __init__(self, mechanism: ProjectiveGeometryResponse, sources: RandomSources) -> None:
+        self._randomness = sources.randomness
         self._q = mechanism.q
         self._inside = mechanism.inside
         self._hyperplane = mechanism.hyperplane

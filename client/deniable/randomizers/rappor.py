@@ -4,32 +4,29 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
+from deniable.randomizers.base import randomizes
 from deniable_shared import hashing
 from deniable_shared.exact_bounds import SCALE
+from deniable_shared.mechanisms import Rappor
 
 if TYPE_CHECKING:
-    from deniable._randomness import Randomness
-    from deniable.randomizers.permanent import PermanentChoices
-    from deniable_shared.mechanisms import Rappor
+    from deniable.randomizers.base import RandomSources
 
 
+@randomizes(Rappor)
 class RapporRandomizer:
     """Erlingsson, Pihur and Korolova 2014, section 2.
 
     Args:
         mechanism: the filter, and the weights of both responses.
-        salt: the metric's seed.
-        permanent: where the cohort and the permanent responses come from.
-        randomness: fresh randomness for the instantaneous response.
+        sources: what it draws from.
     """
 
-    def __init__(
-        self, mechanism: Rappor, salt: int, permanent: PermanentChoices, randomness: Randomness
-    ) -> None:
+    def __init__(self, mechanism: Rappor, sources: RandomSources) -> None:
         self._mechanism = mechanism
-        self._salt = salt
-        self._permanent = permanent
-        self._randomness = randomness
+        self._salt = sources.salt
+        self._permanent = sources.permanent(mechanism)
+        self._randomness = sources.randomness
         self._bytes = mechanism.bits // 8
 
     def report(self, item: int | bytes, secret: bytes) -> bytes:

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
+from deniable.randomizers.base import randomizes
+from deniable_shared.mechanisms import RecursiveHadamardResponse
+
 if TYPE_CHECKING:
-    from deniable._randomness import Randomness
-    from deniable_shared.mechanisms import RecursiveHadamardResponse
+    from deniable.randomizers.base import RandomSources
 
 
+@randomizes(RecursiveHadamardResponse)
 class RecursiveHadamardResponseRandomizer:
     """Draws a row, and sends the item's block and sign there, or any other block and sign."""
 
-    def __init__(self, mechanism: RecursiveHadamardResponse, randomness: Randomness) -> None:
-        self._randomness = randomness
+    def __init__(self, mechanism: RecursiveHadamardResponse, sources: RandomSources) -> None:
+        self._randomness = sources.randomness
         self._rows = mechanism.order - 1
         self._blocks = mechanism.blocks
         self._bits = mechanism.bits

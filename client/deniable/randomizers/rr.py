@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from deniable.randomizers.base import randomizes
+from deniable_shared.mechanisms import RandomizedResponse
+
 if TYPE_CHECKING:
-    from deniable._randomness import Randomness
-    from deniable_shared.mechanisms import RandomizedResponse
+    from deniable.randomizers.base import RandomSources
 
 
+@randomizes(RandomizedResponse)
 class RandomizedResponseRandomizer:
     """Sends the flag, or its opposite with probability flip / 2^32 (Warner 1965)."""
 
-    def __init__(self, mechanism: RandomizedResponse, randomness: Randomness) -> None:
-        self._randomness = randomness
+    def __init__(self, mechanism: RandomizedResponse, sources: RandomSources) -> None:
+        self._randomness = sources.randomness
         self._flip = mechanism.flip
 
     def report(self, item: int | bytes, secret: bytes) -> bytes:  # noqa: ARG002  nothing memoised

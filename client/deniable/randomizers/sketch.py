@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, cast
 
+from deniable.randomizers.base import make_randomizer, randomizes
 from deniable_shared import hashing
+from deniable_shared.mechanisms import Sketch
 
 if TYPE_CHECKING:
-    from deniable._randomness import Randomness
-    from deniable.randomizers.base import Randomizer
-    from deniable.randomizers.permanent import PermanentChoices
-    from deniable_shared.mechanisms import Sketch
+    from deniable.randomizers.base import RandomSources
 
 KEPT_KEYS: Final = 1_024
 """So many rows' keys are worked out once; each takes as long as drawing the row."""
@@ -21,17 +20,13 @@ class SketchRandomizer:
 
     Args:
         mechanism: rows and buckets.
-        inner: randomizes a bucket.
-        salt: the metric's seed.
-        randomness: draws the row.
+        sources: what it draws from.
     """
 
-    def __init__(
-        self, mechanism: Sketch, inner: Randomizer, salt: int, randomness: Randomness
-    ) -> None:
-        self._inner = inner
-        self._salt = salt
-        self._randomness = randomness
+    def __init__(self, mechanism: Sketch, sources: RandomSources) -> None:
+        self._inner = make_randomizer(mechanism.inner, sources)
+        self._salt = sources.salt
+        self._randomness = sources.randomness
         self._rows = mechanism.rows
         self._buckets = mechanism.buckets
         self._keys = [hashing.key(row) for row in range(min(mechanism.rows, KEPT_KEYS))]
@@ -56,22 +51,19 @@ class MemoizedSketchRandomizer(SketchRandomizer):
 
     Args:
         mechanism: rows and buckets.
-        inner: randomizes a bucket.
-        salt: the metric's seed.
-        permanent: where the row comes from.
-        randomness: not used for the row; what is fresh is drawn by the inner oracle.
+        sources: what it draws from.
     """
 
-    def __init__(
-        self,
-        mechanism: Sketch,
-        inner: Randomizer,
-        salt: int,
-        permanent: PermanentChoices,
-        randomness: Randomness,
-    ) -> None:
-        super().__init__(mechanism, inner, salt, randomness)
-        self._permanent = permanent
+    def __init__(self, mechanism: Sketch, sources: RandomSources) -> None:
+        super().__init__(mechanism, sources)
+        self._permanent = sources.permanent(mechanism)
 
     def _row(self, secret: bytes) -> int:
         return self._permanent.group(secret, b"row\x00", self._rows)
+
+
+@randomizes(Sketch)
+def make_sketch_randomizer(mechanism: Sketch, sources: RandomSources) -> SketchRandomizer:
+    """Draws a row for every report, or once where the oracle inside memoises."""
+    memoized = mechanism.epsilon_permanent is not None
+    return (MemoizedSketchRandomizer if memoized else SketchRandomizer)(mechanism, sources)

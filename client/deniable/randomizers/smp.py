@@ -4,28 +4,25 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from deniable.randomizers.base import make_randomizer, randomizes
+from deniable_shared.mechanisms import SampledAttribute
+
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from deniable._randomness import Randomness
-    from deniable.randomizers.base import Randomizer
-    from deniable_shared.mechanisms import SampledAttribute
+    from deniable.randomizers.base import RandomSources
 
 
+@randomizes(SampledAttribute)
 class SampledAttributeRandomizer:
     """Draws an attribute, and reports it through its own oracle.
 
     Args:
         mechanism: how many attributes, and how wide their reports are.
-        inner: randomizes each attribute.
-        randomness: draws the attribute.
+        sources: what it draws from.
     """
 
-    def __init__(
-        self, mechanism: SampledAttribute, inner: Sequence[Randomizer], randomness: Randomness
-    ) -> None:
-        self._randomness = randomness
-        self._inner = tuple(inner)
+    def __init__(self, mechanism: SampledAttribute, sources: RandomSources) -> None:
+        self._randomness = sources.randomness
+        self._inner = [make_randomizer(oracle, sources) for oracle in mechanism.inner]
         self._numbers = [bytes([number]) for number in range(len(self._inner))]
         self._width = mechanism.report_bytes
 

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
+from deniable.randomizers.base import randomizes
+from deniable_shared.mechanisms import SubsetSelection
+
 if TYPE_CHECKING:
-    from deniable._randomness import Randomness
-    from deniable_shared.mechanisms import SubsetSelection
+    from deniable.randomizers.base import RandomSources
 
 
+@randomizes(SubsetSelection)
 class SubsetSelectionRandomizer:
     """Sends a set with the device's item, or one of the other items only."""
 
-    def __init__(self, mechanism: SubsetSelection, randomness: Randomness) -> None:
-        self._randomness = randomness
+    def __init__(self, mechanism: SubsetSelection, sources: RandomSources) -> None:
+        self._randomness = sources.randomness
         self._size = mechanism.size
         self._subset = mechanism.subset
         self._own = mechanism.own

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
+from deniable.randomizers.base import randomizes
+from deniable_shared.mechanisms import OptimizedUnaryEncoding, SymmetricUnaryEncoding
+
 if TYPE_CHECKING:
-    from deniable._randomness import Randomness
+    from deniable.randomizers.base import RandomSources
     from deniable_shared.mechanisms.unary import UnaryEncoding
 
 
+@randomizes(OptimizedUnaryEncoding, SymmetricUnaryEncoding)
 class UnaryEncodingRandomizer:
     """Draws one bit per item; the device's own has a probability of its own."""
 
-    def __init__(self, mechanism: UnaryEncoding, randomness: Randomness) -> None:
-        self._randomness = randomness
+    def __init__(self, mechanism: UnaryEncoding, sources: RandomSources) -> None:
+        self._randomness = sources.randomness
         self._size = mechanism.size
         self._own = mechanism.own
         self._other = mechanism.other
