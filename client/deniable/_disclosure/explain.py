@@ -1,30 +1,36 @@
-"""A report in words for the person whose device made it, with the probabilities that belong to it.
+"""A report in words for the person whose device made it, with its likelihoods.
 
-Every mechanism has its words here or in `_plain_numbers`; the probabilities are those that the
-shared package states, which are the ones the device draws with.
+What a report of an oracle says about its items is decoded by the oracle; the words for it are here.
+Mechanisms for numbers, for strings and for attributes have words of their own: here, in
+`explain_numbers` and in `explain_composites`. All probabilities are those that the shared package
+states, which are the ones that the device draws with.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple, cast
+from importlib import import_module
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-from deniable._disclosure import explain_numbers
-from deniable._disclosure.decode import DecodedReport, ReportKind, decode_report, set_bits
-from deniable._disclosure.phrases import (
-    Likelihood,
-    in_decimals,
-    join_names,
-    likelihood_clause,
-)
-from deniable_shared.mechanisms import Oracle, SampledAttribute, SampledCoefficients, Sketch
+from deniable._disclosure.phrases import Likelihood, in_decimals, join_names, likelihood_clause
+from deniable_shared.errors import ParameterError
+from deniable_shared.mechanisms import Oracle
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
-    from deniable_shared.mechanisms import Rappor
+    from deniable_shared.mechanisms import DecodedReport, Mechanism
     from deniable_shared.spec import Spec
 
+    Sentence = tuple[str, tuple[Likelihood, ...]]
+    """What a report says, without capital and full stop, and its likelihoods."""
+
+    Explain = Callable[[Spec, bytes], Sentence]
+
 _YES_OR_NO: Final = ("'no'", "'yes'")
+_WITH_EXPLANATIONS: Final = ("explain_composites", "explain_numbers")
+
+EXPLANATIONS: Final[dict[type[Mechanism], Explain]] = {}
+"""What puts reports into words, of each mechanism that is no oracle; filled by `explains`."""
 
 
 class Explanation(NamedTuple):
@@ -32,11 +38,21 @@ class Explanation(NamedTuple):
 
     Attributes:
         sentence: what it says, and how likely it was to say so.
-        chances: the same probabilities as data.
+        likelihoods: the same probabilities as data.
     """
 
     sentence: str
     likelihoods: tuple[Likelihood, ...]
+
+
+def explains(*mechanisms: type[Mechanism]) -> Callable[[Explain], Explain]:
+    """Registers what puts the reports of mechanisms into words."""
+
+    def register(explanation: Explain) -> Explain:
+        EXPLANATIONS.update(dict.fromkeys(mechanisms, explanation))
+        return explanation
+
+    return register
 
 
 def explain(spec: Spec, report: bytes) -> Explanation:
@@ -47,37 +63,59 @@ def explain(spec: Spec, report: bytes) -> Explanation:
         report: its bytes.
 
     Raises:
-        KeyError: if nobody has put the mechanism's reports into words.
+        ParameterError: if nobody has put the mechanism's reports into words.
         ValueError: if the bytes are no report of this spec.
         IndexError: the same.
     """
-    mechanism = spec.mechanism
-    if len(report) != mechanism.report_bytes:
-        raise ValueError("a report has the width of its mechanism")
+    width = spec.mechanism.report_bytes
+    if len(report) != width:
+        raise ValueError(f"a report must be {width} bytes long, got {len(report)}")
+    sentence, likelihoods = explanation_for(spec.mechanism)(spec, report)
+    return Explanation(sentence[0].upper() + sentence[1:] + ".", likelihoods)
+
+
+def explanation_for(mechanism: Mechanism) -> Explain:
+    """What puts the reports of a mechanism into words.
+
+    Raises:
+        ParameterError: if nothing is registered for its very class, and it is no oracle.
+    """
     if isinstance(mechanism, Oracle):
-        names = _YES_OR_NO if spec.type == "boolean" else _quoted(spec.values)
-        sentence, chances = _of_values(decode_report(mechanism, report), names)
-    elif mechanism.name in explain_numbers.WRITERS:
-        sentence, chances = explain_numbers.WRITERS[mechanism.name](spec, report)
-    else:
-        sentence, chances = _WRITERS[mechanism.name](spec, report)
-    return Explanation(sentence[0].upper() + sentence[1:] + ".", chances)
+        return _explain_oracle
+    for module in _WITH_EXPLANATIONS:
+        import_module(f"deniable._disclosure.{module}")
+    explanation = EXPLANATIONS.get(type(mechanism))
+    if explanation is None:
+        raise ParameterError("mechanism", "one whose reports are explained", mechanism.name)
+    return explanation
 
 
-def _of_values(it: DecodedReport, names: Sequence[str]) -> tuple[str, tuple[Likelihood, ...]]:
+def _explain_oracle(spec: Spec, report: bytes) -> Sentence:
+    assert isinstance(spec.mechanism, Oracle)
+    names = domain_names(spec.type, spec.values)
+    return describe_items(spec.mechanism.decode(report), names)
+
+
+def domain_names(kind: str, values: Sequence[str]) -> Sequence[str]:
+    """How the items of a flag or category are called in a sentence."""
+    return _YES_OR_NO if kind == "boolean" else [f"'{value}'" for value in values]
+
+
+def describe_items(it: DecodedReport, names: Sequence[str]) -> Sentence:
+    """What a decoded report says about items that have names."""
     named = [names[item] for item in it.items]
-    if it.kind is ReportKind.BITS:
-        return _of_bits(it, named, len(names))
+    if it.kind == "bits":
+        return _describe_bits(it, named, len(names))
     if not named:
         return "said something that fits none of the possible answers, by chance", ()
     statement = join_names(named, "or")
-    if it.kind is ReportKind.SET:
+    if it.kind == "set":
         answer = "it is" if len(named) == 1 else f"it is one of {len(named)}:"
         return (
             f"said {answer} {statement}; names the true one with probability {in_decimals(it.p)}, "
             f"any other with probability {in_decimals(it.q)}"
         ), (Likelihood(statement, it.p, it.q),)
-    if it.kind is ReportKind.ITEM:
+    if it.kind == "item":
         return f"said {statement}; {likelihood_clause(it.p, it.q)}", (
             Likelihood(statement, it.p, it.q),
         )
@@ -89,7 +127,7 @@ def _of_values(it: DecodedReport, names: Sequence[str]) -> tuple[str, tuple[Like
     ), (Likelihood(statement, it.p, q),)
 
 
-def _of_bits(it: DecodedReport, named: list[str], size: int) -> tuple[str, tuple[Likelihood, ...]]:
+def _describe_bits(it: DecodedReport, named: list[str], size: int) -> Sentence:
     rest = size - len(named)
     if not rest:
         answer = f"said yes to all {size}"
@@ -101,94 +139,10 @@ def _of_bits(it: DecodedReport, named: list[str], size: int) -> tuple[str, tuple
     return (
         f"{answer}; says yes to the true one with probability {in_decimals(it.p)}, to any other "
         f"with probability {in_decimals(it.q)}"
-    ), _yes_and_no(it.p, it.q, join_names(named, "or") if named else None, bool(rest))
+    ), yes_and_no(it.p, it.q, join_names(named, "or") if named else None, bool(rest))
 
 
-def _yes_and_no(p: float, q: float, named: str | None, rest: bool) -> tuple[Likelihood, ...]:
+def yes_and_no(p: float, q: float, named: str | None, rest: bool) -> tuple[Likelihood, ...]:
     yes = () if named is None else (Likelihood(f"yes to {named}", p, q),)
     no = (Likelihood("no to any other" if yes else "no to any", 1 - q, 1 - p),) if rest else ()
     return yes + no
-
-
-def _sketch(spec: Spec, report: bytes) -> tuple[str, tuple[Likelihood, ...]]:
-    mechanism = cast("Sketch", spec.mechanism)
-    it = decode_report(mechanism.inner, report[2:])
-    groups = mechanism.buckets
-    named = round(it.named_share * groups)
-    rule = "by a rule that this device keeps" if mechanism.epsilon_permanent else "at random"
-    start = f"all texts were sorted into {groups:,} groups {rule}; said"
-    if it.kind is ReportKind.ITEM:
-        (group,) = it.items
-        statement = f"its text is in group {group + 1:,}"
-        return f"{start} {statement}; {likelihood_clause(it.p, it.q)}", (
-            Likelihood(statement, it.p, it.q),
-        )
-    if it.kind is ReportKind.RANDOM_GROUP:
-        statement = f"its text is in one of about {named:,} of them, picked at random"
-        return f"{start} {statement}; {likelihood_clause(it.p, it.q)}", (
-            Likelihood(statement, it.p, it.q),
-        )
-    if it.kind is ReportKind.SET:
-        statement = f"its text is in one of about {named:,} of them"
-        end = (
-            f"names its own with probability {in_decimals(it.p)}, any other with probability "
-            f"{in_decimals(it.q)}"
-        )
-        return f"{start} {statement}; {end}", (Likelihood(statement, it.p, it.q),)
-    answer = f"yes to {named:,} of them, no to the others" if named else "no to all of them"
-    return (
-        f"{start} {answer}; says yes to its own with probability {in_decimals(it.p)}, to any "
-        f"other with probability {in_decimals(it.q)}"
-    ), _yes_and_no(it.p, it.q, "its group" if named else None, named < groups)
-
-
-def _rappor(spec: Spec, report: bytes) -> tuple[str, tuple[Likelihood, ...]]:
-    mechanism = cast("Rappor", spec.mechanism)
-    marked = len(set_bits(report[2:], mechanism.bits))
-    p, q = mechanism.support.p, mechanism.support.q
-    return (
-        f"any text marks up to {mechanism.hashes} of {mechanism.bits:,} places; said yes to "
-        f"{marked:,} of them, no to the others; says yes to a marked one with probability "
-        f"{in_decimals(p)}, to any other with probability {in_decimals(q)}"
-    ), _yes_and_no(p, q, "a place" if marked else None, marked < mechanism.bits)
-
-
-def _attribute(spec: Spec, report: bytes) -> tuple[str, tuple[Likelihood, ...]]:
-    mechanism = cast("SampledAttribute", spec.mechanism)
-    attribute, oracle = spec.attributes[report[0]], mechanism.inner[report[0]]
-    names = _YES_OR_NO if attribute.type == "boolean" else _quoted(attribute.values)
-    sentence, chances = _of_values(
-        decode_report(oracle, report[1 : 1 + oracle.report_bytes]), names
-    )
-    count = len(spec.attributes)
-    start = f"was asked about '{attribute.name}' only, picked at random from {count}"
-    return f"{start}; {sentence}", tuple(
-        Likelihood(f"{attribute.name}: {chance.statement}", chance.if_true, chance.if_not)
-        for chance in chances
-    )
-
-
-def _coefficient(spec: Spec, report: bytes) -> tuple[str, tuple[Likelihood, ...]]:
-    mechanism = cast("SampledCoefficients", spec.mechanism)
-    number, bit = divmod(int.from_bytes(report, "big"), 2)
-    names = [spec.attributes[place].name for place in mechanism.coefficients[number]]
-    it = decode_report(mechanism.inner, bytes([bit]))
-    sentence, (chance,) = _of_values(it, _YES_OR_NO)
-    single, double = f"about '{names[0]}'", f"whether '{names[0]}' and '{names[-1]}' differ"
-    asked = single if len(names) == 1 else double
-    statement = f"{asked}: {chance.statement}"
-    count = len(mechanism.coefficients)
-    start = f"was asked only {asked}, picked at random from {count} questions"
-    return f"{start}; {sentence}", (Likelihood(statement, chance.if_true, chance.if_not),)
-
-
-def _quoted(names: Sequence[str]) -> list[str]:
-    return [f"'{name}'" for name in names]
-
-
-_WRITERS: Final[Mapping[str, Callable[[Spec, bytes], tuple[str, tuple[Likelihood, ...]]]]] = {
-    "pairs": _coefficient,
-    "rappor": _rappor,
-    "sketch": _sketch,
-    "smp": _attribute,
-}

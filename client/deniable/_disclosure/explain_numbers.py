@@ -4,29 +4,38 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from typing import TYPE_CHECKING, Final, cast
+from typing import TYPE_CHECKING, cast
 
-from deniable._disclosure.decode import set_bits
+from deniable._disclosure.explain import explains
 from deniable._disclosure.phrases import Likelihood, format_number, in_decimals, join_names
-from deniable_shared.mechanisms import DiscreteLaplace, Hybrid, SquareWave
+from deniable_shared.mechanisms import (
+    DBitFlip,
+    DiscreteGaussian,
+    DiscreteLaplace,
+    Hybrid,
+    MemoizedDBitFlip,
+    MemoizedOneBitMean,
+    OneBitMean,
+    Piecewise,
+    SquareWave,
+)
+from deniable_shared.mechanisms.oracle import set_bits
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from deniable_shared.mechanisms.dbitflip import GroupedBins
+    from deniable._disclosure.explain import Sentence
+    from deniable_shared.mechanisms import GroupedBins
     from deniable_shared.mechanisms.duchi import BitMean
-    from deniable_shared.mechanisms.noise import AdditiveNoise, DiscreteGaussian
+    from deniable_shared.mechanisms.noise import AdditiveNoise
     from deniable_shared.mechanisms.window import WindowMechanism
     from deniable_shared.spec import Spec
 
-_Told = tuple[str, tuple[Likelihood, ...]]
+
+@explains(OneBitMean, MemoizedOneBitMean)
+def _bit(spec: Spec, report: bytes) -> Sentence:
+    return _describe_bit(spec, cast("BitMean", spec.mechanism), int.from_bytes(report, "big"))
 
 
-def _bit(spec: Spec, report: bytes) -> _Told:
-    return _told_bit(spec, cast("BitMean", spec.mechanism), int.from_bytes(report, "big"))
-
-
-def _told_bit(spec: Spec, mechanism: BitMean, outcome: int) -> _Told:
+def _describe_bit(spec: Spec, mechanism: BitMean, outcome: int) -> Sentence:
     lie = float(mechanism.lie)
     answer, near, far = (("low", 0, 1), ("high", 1, 0))[outcome]
     return (
@@ -37,11 +46,14 @@ def _told_bit(spec: Spec, mechanism: BitMean, outcome: int) -> _Told:
     ), (Likelihood(answer, 1 - lie, lie),)
 
 
-def _window(spec: Spec, report: bytes) -> _Told:
-    return _told_window(spec, cast("WindowMechanism", spec.mechanism), report)
+@explains(Piecewise, SquareWave)
+def _window(spec: Spec, report: bytes) -> Sentence:
+    return _describe_window(spec, cast("WindowMechanism", spec.mechanism), report)
 
 
-def _told_window(spec: Spec, mechanism: WindowMechanism, report: bytes, first: int = 0) -> _Told:
+def _describe_window(
+    spec: Spec, mechanism: WindowMechanism, report: bytes, first: int = 0
+) -> Sentence:
     outcome = int.from_bytes(report, "big") - first
     if outcome >= mechanism.outcomes:
         raise ValueError("a report is one of the outcomes")
@@ -64,16 +76,18 @@ def _told_window(spec: Spec, mechanism: WindowMechanism, report: bytes, first: i
     ), (Likelihood(statement, near, far),)
 
 
-def _hybrid(spec: Spec, report: bytes) -> _Told:
+@explains(Hybrid)
+def _hybrid(spec: Spec, report: bytes) -> Sentence:
     mechanism = cast("Hybrid", spec.mechanism)
     outcome = int.from_bytes(report, "big")
     bits = mechanism.bit.outcomes
     if outcome < bits:
-        return _told_bit(spec, mechanism.bit, outcome)
-    return _told_window(spec, mechanism.inner, report, first=bits)
+        return _describe_bit(spec, mechanism.bit, outcome)
+    return _describe_window(spec, mechanism.inner, report, first=bits)
 
 
-def _noisy(spec: Spec, report: bytes) -> _Told:
+@explains(DiscreteGaussian, DiscreteLaplace)
+def _noisy(spec: Spec, report: bytes) -> Sentence:
     mechanism = cast("AdditiveNoise", spec.mechanism)
     outcome = int.from_bytes(report, "big")
     if outcome >= mechanism.outcomes:
@@ -82,29 +96,15 @@ def _noisy(spec: Spec, report: bytes) -> _Told:
     noise = math.sqrt(mechanism.noise_variance) / mechanism.steps * float(_width(spec))
     near = min(max(outcome - mechanism.reach, 0), mechanism.steps)
     far = 0 if 2 * near > mechanism.steps else mechanism.steps
-    if_true, if_not = (_probability(mechanism, outcome, point) for point in (near, far))
+    if_true, if_not = (mechanism.outcome_probability(outcome, point) for point in (near, far))
     return (
         f"said {said}: its number, from {_place(spec, 0)} to {_place(spec, 1)}, plus a random one, "
         f"typically {format_number(noise, 2)} up or down"
     ), (Likelihood(said, if_true, if_not),)
 
 
-def _probability(mechanism: AdditiveNoise, outcome: int, point: int) -> float:
-    """Of an outcome, for a value at a point of the grid; the last ones stand for all beyond."""
-    noise = outcome - mechanism.reach - point
-    outermost = outcome in (0, mechanism.outcomes - 1)
-    if isinstance(mechanism, DiscreteLaplace):
-        decay = math.exp(-1 / mechanism.scale)
-        beyond = 1.0 if outermost else 1 - decay
-        return beyond * decay ** abs(noise) / (1 + decay)
-    parameter = cast("DiscreteGaussian", mechanism).noise
-    # From a parameter of 4 on the sum over all integers is that of the integral.
-    last = abs(noise) + mechanism.reach if outermost else abs(noise)
-    above = math.fsum(math.exp(-k * k / (2 * parameter)) for k in range(abs(noise), last + 1))
-    return above / math.sqrt(2 * math.pi * parameter)
-
-
-def _bins(spec: Spec, report: bytes) -> _Told:
+@explains(DBitFlip, MemoizedDBitFlip)
+def _bins(spec: Spec, report: bytes) -> Sentence:
     mechanism = cast("GroupedBins", spec.mechanism)
     size, asked = mechanism.size, mechanism.buckets
     group = int.from_bytes(report[:2], "big")
@@ -138,17 +138,3 @@ def _place(spec: Spec, place: Fraction | int) -> str:
 def _width(spec: Spec) -> Fraction:
     assert spec.range is not None
     return spec.range[1] - spec.range[0]
-
-
-WRITERS: Final[Mapping[str, Callable[[Spec, bytes], _Told]]] = {
-    "dbitflip": _bins,
-    "duchi": _bit,
-    "gaussian": _noisy,
-    "hybrid": _hybrid,
-    "laplace": _noisy,
-    "ldbitflip": _bins,
-    "lduchi": _bit,
-    "piecewise": _window,
-    "sw": _window,
-}
-"""What puts a report of each mechanism for numbers into words, by the mechanism's name."""

@@ -31,7 +31,13 @@ from deniable_shared.mechanisms.losue import MemoizedUnaryEncoding
 from deniable_shared.mechanisms.noise import DiscreteGaussian, DiscreteLaplace
 from deniable_shared.mechanisms.numeric import NumericMechanism
 from deniable_shared.mechanisms.olh import OptimizedLocalHashing
-from deniable_shared.mechanisms.oracle import FreshOracle, ItemOracle, MemoizedOracle, Oracle
+from deniable_shared.mechanisms.oracle import (
+    DecodedReport,
+    FreshOracle,
+    ItemOracle,
+    MemoizedOracle,
+    Oracle,
+)
 from deniable_shared.mechanisms.pairs import SampledCoefficients
 from deniable_shared.mechanisms.pgr import ProjectiveGeometryResponse
 from deniable_shared.mechanisms.rappor import Rappor
@@ -88,6 +94,7 @@ __all__ = [
     "ORACLES",
     "REPEAT",
     "DBitFlip",
+    "DecodedReport",
     "DiscreteGaussian",
     "DiscreteLaplace",
     "FreshOracle",
