@@ -1,4 +1,4 @@
-"""What recording one metric needs, worked out once."""
+"""What recording one metric needs, computed once when it is first recorded."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ class MetricPlan:
     """How one metric is recorded.
 
     Args:
-        metric: from the registry.
+        metric: the metric of the registry.
         randomness: for its reports.
-        limits: nano-nats of one day and of a lifetime.
+        limits: what one day and a lifetime may cost, in nano-nats.
         delay_seconds: the longest random delay that the application wants.
 
     Attributes:
-        spec: of the metric.
+        spec: the metric's.
         charge: what a report costs.
-        randomizer: makes a report.
-        description: the spec and the limits, for those who explain reports without the registry.
-        delay_seconds: the longest random delay of a report; at most as long as a period.
-        reports_absence: whether a period without a value is reported, too.
-        last_epoch: the last day on which it reports.
+        randomizer: makes reports of values.
+        description: spec and limits as JSON, with which reports are explained without a registry.
+        delay_seconds: the longest random delay of a report; at most a period of the metric.
+        reports_absence: whether a period without a value is reported as well.
+        last_epoch: the last day on which the metric reports.
         reported: the latest period known to be reported.
     """
 
@@ -68,15 +68,15 @@ class MetricPlan:
         self.last_reported: float = -math.inf
 
     def period_end(self, number: int, near: int) -> tuple[int, float]:
-        """The end of a period, for a metric whose reports all seem to come from there.
+        """The end of a period, to which all reports of a metric that reports absence are dated.
 
         Args:
-            number: of the period; not of the kind "once", which never ends.
-            near: a day in it or soon after.
+            number: the number of the period; the metric does not report only "once".
+            near: a day in the period or soon after it.
 
         Returns:
-            Its last day, or the metric's if that is earlier; and when the period is over, in
-            seconds since 1970-01-01.
+            The last day of the period, or of the metric if that is earlier; and when the period is
+            over, in seconds since 1970-01-01.
         """
         every, last = self.spec.every, near
         while period(every, last) > number:

@@ -1,1 +1,1 @@
-"""Signed configuration from the server."""
+"""Signed configuration that the aggregator hands out."""

@@ -1,8 +1,8 @@
-"""What the application's owners may ask of devices later: less. Never more.
+"""Remote configuration: with it, an application's owners can make devices report less, never more.
 
-The registry pins a public key. A configuration that was signed with its private half can disable,
-thin and slow down; the aggregator only hands it on. There is no code here, and no field in
-`RemoteConfiguration`, through which anything else could be changed.
+The registry contains a public key. A configuration that is signed with the private key can disable
+metrics, make fewer devices report, and lengthen delays; the aggregator only hands it out. No code
+here, and no field of `RemoteConfiguration`, could change anything else.
 """
 
 from __future__ import annotations
@@ -34,27 +34,27 @@ if TYPE_CHECKING:
 FILE: Final = "remote.json"
 FETCH_TIMEOUT_SECONDS: Final = 5.0
 LOOK_SECONDS: Final = 60.0
-"""How often the file is looked at, which another process may have written."""
+"""How often the file is read again, because another process may have written it."""
 
 MAX_SLOWED_SECONDS: Final = 7 * 86_400.0
-"""No delay is stretched beyond this, for the aggregator takes reports for a limited time."""
+"""No delay is lengthened beyond this, because the aggregator takes reports for a limited time."""
 
 _MAX_FILE_BYTES: Final = 16_384
-_FOUND: Final = 200
+_OK: Final = 200
 
 
 class RemoteSettings:
-    """The remote configuration of one client; nothing at all if the registry pins no key.
+    """The remote configuration of one client; does nothing if the registry contains no key.
 
     Args:
-        registry: pins application and key.
-        storage: in whose directory the configuration is kept, and whose lock guards it.
-        transport: is asked for the document if it has a method ``fetch``.
+        registry: contains the application's name and the public key.
+        storage: the storage whose directory holds the configuration, and whose lock guards it.
+        transport: fetches the configuration if it has a method ``fetch``.
         events: where problems are noted.
         clock: seconds since 1970-01-01.
 
     Attributes:
-        refused: how many documents were refused in this process.
+        refused_count: how many configurations were refused in this process.
     """
 
     def __init__(
@@ -73,8 +73,8 @@ class RemoteSettings:
         self._fetch = getattr(transport, "fetch", None)
         self._events = events
         self._clock = clock
-        # By serial, each with its document; the highest is in force. Threads only ever add, so
-        # none can undo what another one learnt, and a fork finds no lock held.
+        # Configurations with their documents, by serial number; the highest is in force. Threads
+        # only add entries, so none undoes another one's, and no lock can be held at a fork.
         self._by_serial: dict[int, tuple[RemoteConfiguration, bytes]] = {}
         self._asked_on: int | None = None
         self._file_state: tuple[int, ...] | None = None
@@ -83,26 +83,26 @@ class RemoteSettings:
 
     @property
     def serial(self) -> int | None:
-        """The serial of the configuration in force, or None."""
+        """The serial number of the configuration in force, or None."""
         configuration = None if self._key is None else self._current()
         return None if configuration is None else configuration.serial
 
     def disables(self, metric: str) -> bool:
-        """Whether a metric is to record nothing."""
+        """Whether a metric is disabled, so that it records nothing."""
         if self._key is None:
             return False
         configuration = self._current()
         return configuration is not None and configuration.disables(metric)
 
     def skips_period(self, spec: Spec, period: int, secret: bytes) -> bool:
-        """Whether this device is to sit a period out.
+        """Whether this device does not report in a period, because fewer devices are asked.
 
-        The coin is derived from the device's secret: it falls the same way however often, and in
-        however many processes, the period is recorded, and a smaller share keeps a part of those
-        that a larger one keeps. It knows nothing of the value.
+        Derived from the device's secret, and independent of the value. The result is the same
+        however often, and in however many processes, the period is recorded; and every device that
+        reports when a small share is asked also reports when a larger share is asked.
 
         Args:
-            spec: of the metric.
+            spec: the metric's.
             period: the number of the period.
             secret: the device's.
         """
@@ -116,21 +116,21 @@ class RemoteSettings:
         return keyed_randomness(secret, label, 4).word() >= weight
 
     def stretched(self, seconds: float) -> float:
-        """A delay or back-off, stretched, but not beyond a week."""
+        """A delay or back-off in seconds, lengthened as configured, but not beyond a week."""
         configuration = None if self._key is None else self._current()
         if configuration is None:
             return seconds
         return max(seconds, min(seconds * configuration.slow, MAX_SLOWED_SECONDS))
 
     def longest(self, seconds: float) -> float:
-        """What `slowed` may have made of a delay under any configuration that there was."""
+        """The longest delay that `stretched` returns for this one, whatever is configured."""
         return seconds if self._key is None else max(seconds, MAX_SLOWED_SECONDS)
 
     def fetch_if_due(self) -> None:
-        """Asks for the configuration, at most once in a UTC day and over all processes.
+        """Fetches the configuration, at most once in a UTC day for all processes together.
 
-        Called by the uploader's thread right after a report was acknowledged: at any other time the
-        request would be one more sign of life. Never raises.
+        Called by the upload thread right after a report was acknowledged: a request at any other
+        time would reveal that the device is on. Never raises.
         """
         if self._key is None or self._fetch is None:
             return
@@ -141,7 +141,7 @@ class RemoteSettings:
             return
         self._asked_on = today
         self._fetch_document(self._fetch)
-        # The device notes why it cannot; what was learnt holds in this process.
+        # If the storage cannot be used, it notes why, and the configuration holds in this process.
         with contextlib.suppress(*STORAGE_ERRORS):
             self._storage.run_locked(self._update_file, today)
         self._asked_on = today
@@ -152,7 +152,7 @@ class RemoteSettings:
 
         try:
             status, document = fetch(PATH, FETCH_TIMEOUT_SECONDS, MAX_DOCUMENT_BYTES)
-            if status == _FOUND:
+            if status == _OK:
                 self._accept(document)
         except BaseException as error:  # noqa: BLE001  a transport may be cancelled, too
             detail = error.strerror if isinstance(error, OSError) else None
@@ -169,28 +169,28 @@ class RemoteSettings:
         return self._by_serial[max(self._by_serial)] if self._by_serial else (None, b"")
 
     def _read_file(self) -> bool:
-        """Reads the file if it is not the one that was read last, and verifies it again.
+        """Reads the file if it has changed, and verifies the signature again.
 
         Returns:
-            Whether nothing is in the file that is not known now.
+            Whether everything in the file is known now.
         """
         import json
 
         try:
-            found = self._path.stat()
-            seen = (found.st_ino, found.st_mtime_ns, found.st_size)
-            if seen == self._file_state:
+            status = self._path.stat()
+            state = (status.st_ino, status.st_mtime_ns, status.st_size)
+            if state == self._file_state:
                 return True
-            self._file_state = seen
+            self._file_state = state
             with self._path.open("rb") as file:
-                kept: Any = json.loads(file.read(_MAX_FILE_BYTES))
-            asked, document = kept["asked"], kept["document"].encode()
+                content: Any = json.loads(file.read(_MAX_FILE_BYTES))
+            asked, document = content["asked"], content["document"].encode()
             if type(asked) is not int:
                 raise ValueError
         except (FileNotFoundError, NotADirectoryError):
             return True
         except OSError as error:
-            self._file_state = None  # it may be readable the next time
+            self._file_state = None  # so that reading is tried again
             self._events.problem("remote_unreadable", error.strerror or type(error).__name__)
             return False
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
@@ -202,18 +202,18 @@ class RemoteSettings:
         return True
 
     def _update_file(self, asked: int) -> None:
-        # Another process may have got a newer one meanwhile, which must not be lost.
+        # Another process may have written a newer configuration, which must not be lost.
         if self._read_file():
             self._write_file(asked)
 
     def _write_file(self, asked: int) -> None:
         import json
 
-        kept = {"asked": asked, "document": self._in_force()[1].decode()}
-        write_durably(self._path, json.dumps(kept).encode())
+        content = {"asked": asked, "document": self._in_force()[1].decode()}
+        write_durably(self._path, json.dumps(content).encode())
 
     def _accept(self, document: bytes) -> None:
-        """Makes a document the configuration in force, or refuses it."""
+        """Verifies a document, and adds its configuration or refuses it."""
         if self._key is None or document == self._in_force()[1]:
             return
         with _import_lock.hold():
@@ -223,7 +223,7 @@ class RemoteSettings:
         try:
             payload, signature = unseal(document)
             if not verify(self._key, CONTEXT + payload, signature):
-                self._refuse("the signature does not fit")
+                self._refuse("the signature is not valid")
                 return
             configuration = parse(payload)
         except ParameterError as error:

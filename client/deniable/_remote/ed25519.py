@@ -1,11 +1,11 @@
 """Verifying Ed25519 signatures (RFC 8032) without a dependency.
 
-There is nothing secret in a verification, so nothing here runs in constant time. It takes some
-milliseconds, once when a signed document is read.
+A verification uses no secret, so nothing here runs in constant time. It takes some milliseconds,
+once for every signed document that is read.
 
-What RFC 8032 leaves open is decided strictly: integers and points have one encoding each, public
-keys of small order, under which one signature may fit every message, are refused, and the equation
-is checked without the cofactor.
+Where RFC 8032 leaves a choice, the stricter one is taken: every integer and every point has exactly
+one valid encoding; public keys of small order, for which one signature may be valid for every
+message, are refused; and the equation is checked without the cofactor.
 """
 
 from __future__ import annotations
@@ -48,12 +48,12 @@ def verify(public_key: bytes, message: bytes, signature: bytes) -> bool:
         return False
     digest = hashlib.sha512(commitment + public_key + message).digest()
     challenge = int.from_bytes(digest, "little") % _ORDER
-    # The point that R has to be is encoded and compared, so no other encoding of R can pass.
+    # Compares the encoding of the expected R, so no other encoding of R can pass.
     return _encode(_add(_times(scalar, _BASE), _times(challenge, _negative(key)))) == commitment
 
 
 def _add(one: _Point, other: _Point) -> _Point:
-    """The complete addition formula; it doubles, too."""
+    """Adds two points, which may be equal (the formula is complete)."""
     x1, y1, z1, t1 = one
     x2, y2, z2, t2 = other
     a = (y1 - x1) * (y2 - x2) % _P
@@ -90,7 +90,7 @@ def _encode(point: _Point) -> bytes:
 
 
 def _decode(encoded: bytes) -> _Point | None:
-    """The point with this encoding, RFC 8032, section 5.1.3; None if it is not one's only one."""
+    """The point with this encoding (RFC 8032, section 5.1.3), or None if it is not canonical."""
     word = int.from_bytes(encoded, "little")
     sign, y = word >> 255, word & (1 << 255) - 1
     if y >= _P:

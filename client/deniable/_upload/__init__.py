@@ -1,1 +1,1 @@
-"""When reports are sent, and what their answers mean."""
+"""Uploading: when reports are sent, and what the aggregator's answers mean for them."""

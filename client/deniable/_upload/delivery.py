@@ -1,8 +1,8 @@
-"""The courier: one report, sent once, and what its answer means.
+"""Sending one report, and what the aggregator's answer means for it.
 
-A report is given up only when the aggregator refuses it for good. Before a try it is written back
-with a later due time, so a crash, or a second process on the same directory, costs at most a
-duplicate, which the aggregator recognises by the upload's id.
+A report is given up only if the aggregator refuses it for good. Before an attempt, the report gets
+a later due time in the spool. So a crash, or a second process on the same directory, causes at most
+a duplicate, which the aggregator recognises by the upload's id.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
 
 SEND_TIMEOUT_SECONDS: Final = 10.0
 CLAIM_SECONDS: Final = 15.0
-"""How long a claimed report is nobody else's: longer than a try can take. As long waits, at most,
-what a process was trying when it was killed; a flush takes it at once."""
+"""How long a claim keeps other processes from sending a report: longer than an attempt can take.
+The report of a process that was killed waits no longer than this, and a flush sends it at once."""
 
 MAX_PARALLEL_UPLOADS: Final = 4
-"""So many reports are sent at a time at most, and only in a flush, which sends them together."""
+"""The limit of uploads at the same time; only a flush sends more than one."""
 
 FIRST_BACKOFF_SECONDS: Final = 2.0
 MAX_BACKOFF_SECONDS: Final = 3_600.0
@@ -39,26 +39,26 @@ MAX_RETRY_AFTER_SECONDS: Final = 3_600.0
 
 ACCEPTED: Final = 204
 REFUSED: Final = frozenset({400, 410, 413, 415, 422})
-"""Final answers: the same bytes would be refused again."""
+"""Statuses of final answers: the same bytes would be refused again."""
 
 CONFLICT: Final = 409
-"""This report must wait, for its metric is not registered yet; others need not."""
+"""The metric is not registered yet: this report must wait, reports of other metrics need not."""
 
 
 class ReportSender:
-    """Delivers reports and backs off.
+    """Sends reports, and backs off if the aggregator does not take them.
 
     Args:
-        storage: in whose spool they are.
-        transport: what carries an upload; called by as many threads at a time as it says.
-        remote: slows back-off down.
+        storage: the storage whose spool holds the reports.
+        transport: carries the uploads; called by as many threads at a time as it allows.
+        remote: lengthens the back-off.
         events: where results and problems are noted.
         clock: seconds since 1970-01-01.
 
     Attributes:
-        parallel_uploads: how many reports can be sent at a time.
-        hold_until: before this moment of the monotonic clock the aggregator is to be left alone.
-        began: when the latest exchange did, by the monotonic clock.
+        parallel_uploads: how many reports can be sent at the same time.
+        silent_until: when the aggregator may be asked again, by the monotonic clock.
+        exchange_started: when the latest upload began, by the monotonic clock.
     """
 
     def __init__(
@@ -75,7 +75,7 @@ class ReportSender:
         self._events = events
         self._clock = clock
         self._failures = 0
-        # Not what a class inherits: its own `send` may not be made for several threads.
+        # Not the inherited attribute: the `send` of a subclass may not be made for several threads.
         wanted = vars(type(transport)).get("parallel_uploads", 1)
         several = isinstance(wanted, int) and wanted > 1
         self.parallel_uploads = min(wanted, MAX_PARALLEL_UPLOADS) if several else 1
@@ -84,42 +84,43 @@ class ReportSender:
 
     @property
     def longest_backoff_seconds(self) -> float:
-        """The longest time that a failure can put a report off."""
+        """The longest time that a failure can delay a report."""
         return self._remote.longest(MAX_BACKOFF_SECONDS)
 
     def after_fork_in_child(self) -> None:
-        """Forgets what a thread of the parent may hold. Called in a child."""
+        """Frees the slots that threads of the parent may hold."""
         self._slots = threading.Semaphore(self.parallel_uploads)
 
     def close(self) -> None:
-        """Tells the transport that nothing more is to be sent for now."""
+        """Tells the transport that nothing more has to be sent for now."""
         with self._slots, contextlib.suppress(BaseException):
             self._transport.close()
 
     def with_transport(self, action: Callable[[], object]) -> None:
-        """Calls what uses the transport, too, as one of its threads."""
+        """Calls an action that uses the transport, and counts it as one of the uploads."""
         with self._slots:
             action()
 
     def send(self, report: StoredReport, still_wanted: Callable[[], bool]) -> bool:
-        """Sends one report once.
+        """Sends one report once, unless another process has claimed it.
 
         Args:
-            report: what to send, unless somebody else has claimed it.
+            report: the report.
             still_wanted: asked in the last moment whether it is still to be sent.
 
         Returns:
-            False if the aggregator wants, or seems, to be left alone, or nothing is wanted.
+            Whether to go on with other reports: False if the report is no longer wanted, the
+            aggregator asked to wait, or it could not be reached.
         """
         spool = self._spool
         if not self._storage.run_locked(
             lambda: spool().claim(report, self._clock() + CLAIM_SECONDS)
         ):
             return True
-        # The debit of this report must outlive a power failure before anyone else sees it.
+        # The debit must be safe from a power failure before the report leaves the device.
         self._storage.sync_ledger()
         if not still_wanted():
-            return False  # stopped meanwhile: the user may have withdrawn consent
+            return False  # stopped meanwhile, perhaps because the user has withdrawn consent
         response = self._exchange(report.encode_upload())
         status = None if response is None else response.status
         if status == ACCEPTED or status in REFUSED:
@@ -131,11 +132,15 @@ class ReportSender:
                 self._events.count_sent()
             else:
                 self._events.count_dropped(f"refused_{status}")
-                self._events.problem(f"refused_{status}", "the aggregator refused a report")
+                self._events.problem(
+                    f"refused_{status}", "the aggregator refused a report for good"
+                )
             self._failures = 0
             return True
         if status is not None:
-            self._events.problem(f"status_{status}", "the aggregator did not take a report now")
+            self._events.problem(
+                f"status_{status}", "the aggregator did not take a report; it is tried again"
+            )
         due = self._clock() + self._backoff_seconds(report.tries)
         self._storage.run_locked(lambda: spool().postpone(report, due))
         if status == CONFLICT:
@@ -144,7 +149,7 @@ class ReportSender:
         wait = max(self._backoff_seconds(self._failures), min(asked, MAX_RETRY_AFTER_SECONDS))
         now = time.monotonic()
         if self.exchange_started >= self.silent_until:
-            self._failures += 1  # and not once for each that was sent beside it
+            self._failures += 1  # counted once for uploads that were under way together
         self.silent_until = max(self.silent_until, now + wait)
         return False
 
@@ -152,7 +157,7 @@ class ReportSender:
         return self._storage.spool
 
     def _backoff_seconds(self, failures: int) -> float:
-        """Exponential backoff with full jitter: uniform below a bound that doubles."""
+        """Exponential back-off with full jitter: uniform below a bound that doubles each time."""
         bound = min(MAX_BACKOFF_SECONDS, FIRST_BACKOFF_SECONDS * 2.0 ** min(failures, 32))
         return self._remote.stretched(bound) * random_fraction()
 
@@ -172,30 +177,30 @@ class ReportSender:
 
 
 def random_fraction() -> float:
-    """A number in [0, 1), uniform, from the operating system."""
+    """A uniform number in [0, 1) from the operating system's randomness."""
     return int.from_bytes(os.urandom(4), "big") / 2**32
 
 
 def is_claimed_elsewhere(report: StoredReport, now: float) -> bool:
-    """Whether another process is sending a report at this moment.
+    """Whether another process seems to be sending a report at this moment.
 
-    One that shares the directory from another container cannot be seen, or be mistaken for this
-    process; then a report may be sent twice, and is counted once.
+    A process in another container that shares the directory cannot be recognised. Then a report may
+    be sent twice; the aggregator counts it once.
     """
     claimed = report.claimant > 0 and report.claimant != os.getpid()
     if not claimed or not now < report.due <= now + CLAIM_SECONDS:
         return False
     try:
-        os.kill(report.claimant, 0)  # asks only whether it lives
+        os.kill(report.claimant, 0)  # sends no signal, only asks whether the process exists
     except ProcessLookupError:
         return False
     except (OSError, OverflowError):
-        pass  # it lives, and is somebody else's; or it was never a process
+        pass  # a process of another user; or a number that is no process id
     return True
 
 
 def _is_response(answer: object) -> bool:
-    """Whether a transport, perhaps one of the host's own making, returned what it should."""
+    """Whether a transport, perhaps one of the host's own, returned a `Response`."""
     status = getattr(answer, "status", None)
     seconds = getattr(answer, "retry_after_seconds", "missing")
     return isinstance(status, int) and isinstance(seconds, int | float | None)

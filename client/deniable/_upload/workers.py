@@ -1,4 +1,4 @@
-"""Doing one thing after another, several at a time."""
+"""Doing pieces of work in their order, several at a time."""
 
 from __future__ import annotations
 
@@ -15,36 +15,37 @@ if TYPE_CHECKING:
 
 
 def run_parallel(work: Iterator[_T], do: Callable[[_T], bool], limit: int) -> None:
-    """Takes up work in its order, in this thread and helpers, until one says that it is enough.
+    """Does pieces of work in this thread and in helper threads, until `do` returns False.
 
-    The first piece is done alone, since it may say so. Returns when nobody is at work any more.
+    The first piece is done alone, so that nothing else is begun if it returns False. Returns when
+    all threads are done.
 
     Args:
-        work: asked for the next piece by one thread at a time.
-        do: does a piece; False if no more is to be begun.
-        limit: how many are done at a time at most; 1 or more.
+        work: the pieces; asked for the next one by one thread at a time.
+        do: does a piece; returns False if no further piece is to be begun.
+        limit: how many pieces are done at a time at most; 1 or more.
 
     Raises:
-        BaseException: the first one that `work` or `do` raised; nothing is begun after it.
+        BaseException: the first exception that `work` or `do` raised; nothing is begun after it.
     """
     lock = threading.Lock()
-    enough = False
+    stopped = False
     failures: list[BaseException] = []
 
     def run() -> None:
-        nonlocal enough
+        nonlocal stopped
         try:
             while True:
                 with lock:
-                    if enough:
+                    if stopped:
                         return
                     piece = next(work)
                 if not do(piece):
-                    enough = True
+                    stopped = True
         except StopIteration:
-            enough = True
-        except BaseException as error:  # noqa: BLE001  raised by the thread that waits for all
-            enough = True
+            stopped = True
+        except BaseException as error:  # noqa: BLE001  raised again by the caller's thread
+            stopped = True
             failures.append(error)
 
     if limit > 1:
@@ -53,15 +54,15 @@ def run_parallel(work: Iterator[_T], do: Callable[[_T], bool], limit: int) -> No
             return
         second = list(islice(work, 1))
         if not second:
-            return  # nothing to help with
+            return  # no helpers are needed
         work = chain(second, work)
-    name = threading.current_thread().name  # whose threads they are is asked by their names
+    name = threading.current_thread().name  # so that a thread's name tells whose it is
     helpers = [threading.Thread(target=run, name=name, daemon=True) for _ in range(limit - 1)]
     started = []
     for helper in helpers:
         try:
             helper.start()
-        except RuntimeError:  # no more threads: those that there are do it
+        except RuntimeError:  # no more threads can be started: do the work with fewer
             break
         started.append(helper)
     run()

@@ -144,9 +144,9 @@ def test_a_flush_on_the_day_itself_does_not_tell_whether_there_is_a_value(attent
 
 
 def test_the_thread_stays_and_reports_absence_by_itself(attentive, clock, monkeypatch):
-    from deniable._upload import uploader
+    from deniable._upload import rounds
 
-    monkeypatch.setattr(uploader, "MAX_WAIT_SECONDS", 0.01)
+    monkeypatch.setattr(rounds, "MAX_WAIT_SECONDS", 0.01)
     client = attentive(transport=Accepting(), background=True, upload_delay_seconds=0)
     assert client._uploader._thread is not None
     clock.forward(days=1)
@@ -159,11 +159,11 @@ def test_the_thread_looks_when_a_day_begins(attentive, clock):
     """Or only a value would show, if the program ended before the hour is over, that it was on."""
     clock.now += DAY // 2 - 30
     client = attentive(background=True)
-    assert client._uploader._next_wait() == 30
+    assert client._uploader._rounds.next_wait() == 30
     client.record("theme", "dark")  # due within hours
-    assert client._uploader._next_wait() == 30
+    assert client._uploader._rounds.next_wait() == 30
     clock.now += 31
-    assert client._uploader._next_wait() > 30
+    assert client._uploader._rounds.next_wait() > 30
 
 
 def test_the_absent_category_is_what_is_reported(attentive, clock, monkeypatch):

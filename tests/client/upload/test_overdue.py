@@ -81,7 +81,7 @@ def test_all_are_given_another_time_in_one_transaction(begin, clock):
     client = begin(background=False)
     device, statements = client._storage, []
     device.run_locked(lambda: device.spool._connection.set_trace_callback(statements.append))
-    device.run_locked(client._uploader._next_due_report, clock.now, False)
+    device.run_locked(client._uploader._rounds.next_due_report, clock.now, False)
     begun = statements.index("BEGIN IMMEDIATE")
     written = [number for number, text in enumerate(statements) if "claimant = -1" in text]
     assert len(written) == len(VALUES) - 1

@@ -1,0 +1,171 @@
+"""Which reports are sent in one round of the upload thread, and when it looks again.
+
+Usually each report is sent at its own random time. Reports that became due while no process ran, or
+while the aggregator could not be reached, would be sent together, and so reveal that they come from
+one device. Of these only one is sent, and each of the others gets another random time. A report
+that has missed that time as well, or is late, is sent when the next process starts: a program that
+never runs for long would otherwise send it too late or never.
+"""
+
+from __future__ import annotations
+
+import time
+
+from deniable._storage.spool import MAX_AGE_DAYS
+from deniable._upload.delivery import CLAIM_SECONDS, is_claimed_elsewhere, random_fraction
+from deniable._upload.workers import run_parallel
+from deniable_shared.periods import SECONDS_PER_EPOCH, epoch_at
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from typing import Final
+
+    from deniable._storage.device import DeviceStorage
+    from deniable._storage.stored_report import StoredReport
+    from deniable._upload.delivery import ReportSender
+
+MAX_WAIT_SECONDS: Final = 3_600.0
+"""The thread looks at the clock at least this often, because somebody may set the clock."""
+
+MAX_SPREAD_SECONDS: Final = 3_600.0
+"""Overdue reports are sent within this time, or within the upload delay if that is shorter."""
+
+LATE_DAYS: Final = 7
+"""Reports of this age cannot wait until a program starts once more: the aggregator closes their day
+after 14 days, unless it is configured otherwise."""
+
+_BATCH: Final = 32
+
+
+class UploadRounds:
+    """Picks the reports that are to be sent, and has them sent.
+
+    Args:
+        storage: the storage whose spool holds the reports.
+        sender: sends a report.
+        clock: seconds since 1970-01-01.
+        delay_seconds: the longest random delay that the application wants.
+        longest_wait_seconds: the longest time that any report was given to wait.
+        absence_digests: digests of metrics that report even if nothing is recorded.
+    """
+
+    def __init__(
+        self,
+        storage: DeviceStorage,
+        sender: ReportSender,
+        clock: Callable[[], float],
+        *,
+        delay_seconds: float,
+        longest_wait_seconds: float,
+        absence_digests: frozenset[bytes],
+    ) -> None:
+        self._storage = storage
+        self._sender = sender
+        self._clock = clock
+        self._absence_digests = absence_digests
+        self._spread_seconds = min(delay_seconds, MAX_SPREAD_SECONDS)
+        # A report that is due even later was given its time by a clock that was ahead.
+        longest_wait_seconds = max(longest_wait_seconds, sender.longest_backoff_seconds)
+        self._horizon_seconds = longest_wait_seconds + CLAIM_SECONDS
+        self._has_sent_due = False
+
+    def after_fork_in_child(self) -> None:
+        """Begins as a new process does."""
+        self._has_sent_due = False
+
+    def send_due(self, wanted: Callable[[], bool], enough: Callable[[], bool]) -> None:
+        """Sends the reports that are due, one after another.
+
+        Args:
+            wanted: asked in the last moment whether a report is still to be sent.
+            enough: asked before each report whether to stop.
+        """
+        again, self._has_sent_due = self._has_sent_due, True
+        while time.monotonic() >= self._sender.silent_until:
+            report = self._storage.run_locked(self.next_due_report, self._clock(), again)
+            if report is None or enough():
+                return
+            if not self._sender.send(report, wanted):
+                return
+
+    def send_all(self, wanted: Callable[[], bool], enough: Callable[[], bool]) -> None:
+        """Sends every stored report once, several at a time if the transport allows it.
+
+        Args:
+            wanted: see `send_due`.
+            enough: see there.
+        """
+        today = epoch_at(self._clock())
+        last = self._storage.run_locked(self._last_number, today)
+        run_parallel(
+            self._reports_to_flush(enough, today, last),
+            lambda report: self._sender.send(report, wanted),
+            self._sender.parallel_uploads,
+        )
+
+    def next_wait(self) -> float | None:
+        """In how many seconds to look again, or None if there is nothing to wait for."""
+        due = self._storage.run_locked(lambda: self._storage.spool.next_due_time())
+        now = self._clock()
+        longest = MAX_WAIT_SECONDS
+        if self._absence_digests:
+            # Look when each day begins, whether or not a value is recorded in it.
+            tomorrow = SECONDS_PER_EPOCH - now % SECONDS_PER_EPOCH
+            longest = min(longest, max(tomorrow, 1.0))
+        if due is None:
+            return longest if self._absence_digests else None
+        wait = due - now
+        if wait > self._horizon_seconds:
+            wait = 0.0
+        return min(max(wait, self._sender.silent_until - time.monotonic(), 0.0), longest)
+
+    def next_due_report(self, now: float, again: bool) -> StoredReport | None:
+        """The report to send now, if any; the other overdue ones get another time.
+
+        To be called by `DeviceStorage.run_locked`.
+
+        Args:
+            now: in seconds since 1970-01-01.
+            again: False for the first report of this process, see `Spool.reschedule_overdue`.
+        """
+        spool = self._storage.spool
+        spool.drop_older(epoch_at(now) - MAX_AGE_DAYS, self._absence_digests)
+        horizon = now + self._horizon_seconds
+        reports = spool.due_reports(now, horizon, 1)
+        if reports and self._spread_seconds > 0:
+
+            def later() -> float:
+                return now + self._spread_seconds * random_fraction()
+
+            late = epoch_at(now) - LATE_DAYS
+            spool.reschedule_overdue(reports[0], now, horizon, later, late=late, again=again)
+        return reports[0] if reports else None
+
+    def _reports_to_flush(
+        self, enough: Callable[[], bool], today: int, last: int
+    ) -> Iterator[StoredReport]:
+        after = 0
+        while True:
+            reports = self._storage.run_locked(self._reports_between, after, last)
+            if not reports:
+                return
+            for report in reports:
+                if enough():
+                    return
+                if report.epoch > today:
+                    continue  # the aggregator would refuse it for good
+                if report.epoch == today and report.digest in self._absence_digests:
+                    continue  # absence is reported when the day is over, so a value must wait, too
+                if not is_claimed_elsewhere(report, self._clock()):
+                    yield report
+            after = reports[-1].number
+
+    def _last_number(self, today: int) -> int:
+        spool = self._storage.spool
+        spool.drop_older(today - MAX_AGE_DAYS, self._absence_digests)
+        return spool.last_number()
+
+    def _reports_between(self, after: int, last: int) -> list[StoredReport]:
+        return self._storage.spool.reports_between(after, last, _BATCH)
