@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -21,10 +20,8 @@ from deniable_aggregator.cli.render.output import (
     print_json,
     print_table,
 )
-from deniable_aggregator.cli.support.store_option import store_option
+from deniable_aggregator.cli.support.store_option import open_store, store_option
 from deniable_aggregator.dates import format_day
-from deniable_aggregator.store import Store
-from deniable_aggregator.store.backends.opening import require_existing
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -36,10 +33,10 @@ if TYPE_CHECKING:
 def audit_log() -> None:
     """Shows and verifies the log of administrative acts.
 
-    Keys that are made, rotated, revoked, excluded and included, metrics that are registered, remote
-    configurations that are published, changes of retention and of the schema, stores that are
-    copied and restored, rows that are put back or deleted: each is an entry with its day and who
-    did it, written together with the act. Entries are chained by hashes.
+    Keys that are created, rotated, revoked, excluded and included, metrics that are registered,
+    remote configurations that are published, changes of retention and of the schema, stores that
+    are copied and restored, rows that are put back or deleted: each is an entry with its day and
+    who did it, written in the same transaction as the act. Entries are chained by hashes.
     """
 
 
@@ -50,32 +47,32 @@ def audit_log() -> None:
 def show(store: str, last: int | None, as_json: bool) -> None:
     """Shows what was done, when and by whom, the latest at the end.
 
-    The actor is the id of a key, see deniable keys list, or "command line" for somebody on the
-    store itself.
+    The actor is the id of a key, see deniable keys list, or "command line" for somebody who works
+    on the store itself.
     """
-    require_existing(store)
-    with closing(Store(store)) as opened:
+    with open_store(store) as opened:
         entries = list(opened.audit.entries()) if last is None else opened.audit.last(last)
     if as_json:
-        print_json({"entries": [_described(entry) for entry in entries]})
+        print_json({"entries": [_as_json(entry) for entry in entries]})
         return
     print_table(log_table(entries, literal_console().width))
 
 
 def log_table(entries: Sequence[AuditEntry], width: int = UNBROKEN) -> Table:
-    """One row per entry. Days and ids are whole; details are broken between words.
+    """One row per entry. Days and ids are never broken; details are, between words.
 
     Args:
         entries: the latest at the end.
         width: of the terminal, in characters.
     """
-    whole = ["entry", "day", *columns_or_lines(width, "actor", "act")]
-    columns = [Column(name, no_wrap=True) for name in whole]
+    unbroken = ["entry", "day", *columns_or_lines(width, "actor", "act")]
+    columns = [Column(name, no_wrap=True) for name in unbroken]
     table = close_table(*columns, Column("details", overflow="fold"))
     for entry in entries:
-        done = columns_or_lines(width, str(entry.actor), str(entry.act))
-        # As they are: brackets and colons are not for rich to read.
-        table.add_row(str(entry.sequence), _day(entry), *map(Text, (*done, _spaced(entry))))
+        who_and_what = columns_or_lines(width, str(entry.actor), str(entry.act))
+        # rich would interpret brackets and colons in a str; it shows a Text as it is.
+        texts = map(Text, (*who_and_what, _details_text(entry)))
+        table.add_row(str(entry.sequence), _day(entry), *texts)
     return table
 
 
@@ -90,33 +87,33 @@ def log_table(entries: Sequence[AuditEntry], width: int = UNBROKEN) -> Table:
 def verify_log(store: str, head: str | None, as_json: bool) -> None:
     """Checks the chain from the first entry to the last, and prints its head.
 
-    It finds an entry that was changed, removed or put in between. That the end is missing, or that
-    the whole log was written anew, cannot be seen from inside: keep the head in another place, and
-    give it with --head the next time. The status is 1 if the log is not what it was.
+    This detects an entry that was changed, removed or inserted. From the log alone nobody can tell
+    whether its end was cut off, or whether all of it was written anew: keep the head in another
+    place, and give it with --head the next time. The status is 1 if the log is not what it was.
     """
-    kept = None if head is None else _head(head)
-    require_existing(store)
-    with closing(Store(store)) as opened:
-        verdict = verify_chain(opened.audit.entries(), kept)
-    problem = _problem(verdict, head)
+    kept = None if head is None else _parse_head(head)
+    with open_store(store) as opened:
+        check = verify_chain(opened.audit.entries(), kept)
+    problem = _problem(check, head)
     if as_json:
-        _print_verdict(verdict, problem)
+        _print_check(check, problem)
     elif problem is None:
-        click.echo(f"{verdict.entries:,} entries, each as it was written")
-        if verdict.kept_head_at is not None:
-            click.echo(f"the head that was kept is that of entry {verdict.kept_head_at:,}")
-        click.echo(f"head: {verdict.head.hex()}")
+        click.echo(f"{check.entries:,} entries, each as it was written")
+        if check.kept_head_at is not None:
+            click.echo(f"the head that was kept is that of entry {check.kept_head_at:,}")
+        click.echo(f"head: {check.head.hex()}")
     else:
         raise click.ClickException(problem)
     if problem is not None:
         sys.exit(1)
 
 
-def _problem(verdict: ChainCheck, head: str | None) -> str | None:
-    if verdict.broken is not None:
-        before = f"The {verdict.entries:,} entries before it are as they were written."
-        return f"{verdict.broken.reason}. {before}"
-    if head is not None and verdict.kept_head_at is None:
+def _problem(check: ChainCheck, head: str | None) -> str | None:
+    """What is wrong with the log, in words; None if nothing is."""
+    if check.broken is not None:
+        before = f"The {check.entries:,} entries before it are as they were written."
+        return f"{check.broken.reason}. {before}"
+    if head is not None and check.kept_head_at is None:
         return (
             f"no entry has the hash {head}: the log was cut off, or written anew, or the hash is "
             "that of another log"
@@ -124,35 +121,21 @@ def _problem(verdict: ChainCheck, head: str | None) -> str | None:
     return None
 
 
-def _print_verdict(verdict: ChainCheck, problem: str | None) -> None:
-    broken = verdict.broken
+def _print_check(check: ChainCheck, problem: str | None) -> None:
+    broken = check.broken
     print_json(
         {
             "whole": problem is None,
-            "entries": verdict.entries,
-            "head": verdict.head.hex(),
-            "kept_head_at": verdict.kept_head_at,
+            "entries": check.entries,
+            "head": check.head.hex(),
+            "kept_head_at": check.kept_head_at,
             "broken_at": None if broken is None else broken.sequence,
             "problem": problem,
         }
     )
 
 
-def _details(entry: AuditEntry) -> Any:
-    """The details, or the text that somebody put in their place past this program."""
-    try:
-        return json.loads(entry.details)
-    except (ValueError, TypeError):
-        return str(entry.details)
-
-
-def _spaced(entry: AuditEntry) -> str:
-    """The details with spaces, at which a terminal may break them."""
-    details = _details(entry)
-    return details if isinstance(details, str) else json.dumps(details, ensure_ascii=False)
-
-
-def _described(entry: AuditEntry) -> dict[str, Any]:
+def _as_json(entry: AuditEntry) -> dict[str, Any]:
     return {
         "sequence": entry.sequence,
         "day": _day(entry),
@@ -163,21 +146,37 @@ def _described(entry: AuditEntry) -> dict[str, Any]:
     }
 
 
+# Somebody may have changed a row of the log's table by other means, so any field may have any type.
+# Such an entry must still be shown: it is what verify reports.
+
+
+def _details(entry: AuditEntry) -> Any:
+    try:
+        return json.loads(entry.details)
+    except (ValueError, TypeError):
+        return str(entry.details)
+
+
+def _details_text(entry: AuditEntry) -> str:
+    """The details with spaces, at which a terminal may break them."""
+    details = _details(entry)
+    return details if isinstance(details, str) else json.dumps(details, ensure_ascii=False)
+
+
 def _day(entry: AuditEntry) -> str:
-    """The day, or what somebody put in its place past this program: verify is to say so."""
     try:
         return format_day(entry.day)
     except (TypeError, OverflowError):
         return str(entry.day)
 
 
-def _head(text: str) -> bytes:
+def _parse_head(text: str) -> bytes:
     try:
-        found = bytes.fromhex(text)
+        head = bytes.fromhex(text)
     except ValueError:
-        found = b""
-    if len(found) != HASH_BYTES:
+        head = b""
+    if len(head) != HASH_BYTES:
         raise click.BadParameter(
             f"must be {2 * HASH_BYTES} hexadecimal digits", param_hint="--head"
         )
-    return found
+    return head

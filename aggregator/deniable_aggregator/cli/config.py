@@ -10,7 +10,7 @@ from rich.text import Text
 
 from deniable_aggregator.cli.render.output import close_table, json_option, print_json, print_table
 from deniable_aggregator.cli.support.settings_options import settings_options
-from deniable_aggregator.config import loading
+from deniable_aggregator.config.loading import example_file, setting_rows
 
 if TYPE_CHECKING:
     from deniable_aggregator.config.loading import Configuration
@@ -21,23 +21,22 @@ def config() -> None:
     """Shows settings, and where they come from.
 
     A setting is an option of deniable serve (--accept-days), a variable (DENIABLE_ACCEPT_DAYS) or
-    a line of a TOML file (accept_days = 14); the first of these that is there holds.
+    a line of a TOML file (accept_days = 14); the first of these that is there applies.
     """
 
 
-@config.command(short_help="Prints the settings that hold, and where they come from.")
+@config.command(short_help="Prints the settings that apply, and where they come from.")
 @settings_options()
 @json_option
 def show(loaded: Configuration, as_json: bool) -> None:
     """Prints the settings that deniable serve would have here, without passwords."""
-    found = list(loading.setting_rows(loaded))
+    rows = list(setting_rows(loaded))
     if as_json:
-        settings = {name: {"value": value, "from": origin} for name, value, origin in found}
-        print_json(settings)
+        print_json({name: {"value": value, "from": origin} for name, value, origin in rows})
         return
     folded = [Column(name, overflow="fold") for name in ("value", "from")]
     table = close_table(Column("setting", no_wrap=True), *folded)
-    for name, value, origin in found:
+    for name, value, origin in rows:
         table.add_row(name, Text(str(value)), Text(origin))
     print_table(table)
 
@@ -45,4 +44,4 @@ def show(loaded: Configuration, as_json: bool) -> None:
 @config.command()
 def example() -> None:
     """Prints a file with every setting, its default and what it means."""
-    click.echo(loading.example_file(), nl=False)
+    click.echo(example_file(), nl=False)

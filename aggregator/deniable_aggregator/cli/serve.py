@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from logging.config import dictConfig
 from typing import TYPE_CHECKING
 
 import click
 
 from deniable_aggregator.cli.support.settings_options import settings_options
-from deniable_aggregator.server.log_format import logging_config
-from deniable_aggregator.server.runner import serve as run
 
 if TYPE_CHECKING:
     from deniable_aggregator.config.loading import Configuration
@@ -24,9 +21,15 @@ def serve(loaded: Configuration) -> None:
     front of devices, put a reverse proxy that does TLS and buffers request bodies.
 
     Every option can also be a variable (DENIABLE_PORT) or a line of the file that --config names;
-    options come before variables, and these before the file. deniable config show tells what
-    holds, deniable config example prints such a file.
+    options come before variables, and these before the file. deniable config show tells which
+    settings apply, deniable config example prints such a file.
     """
+    # Imported here, so that help and completion do without the server.
+    from logging.config import dictConfig
+
+    from deniable_aggregator.server.log_format import logging_config
+    from deniable_aggregator.server.runner import serve as run
+
     settings = loaded.settings
     dictConfig(logging_config(settings.log_format, settings.log_level))
     run(settings)

@@ -1,41 +1,40 @@
-"""``deniable store set-aside``: rows that could not be counted, and what becomes of them."""
+"""``deniable store set-aside``: looks after rows of the inbox that could not be counted."""
 
 from __future__ import annotations
 
-import time
-from contextlib import closing, contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 from rich.table import Column
 
 from deniable_aggregator.audit import COMMAND_LINE
 from deniable_aggregator.cli.render.output import close_table, json_option, print_json, print_table
-from deniable_aggregator.cli.support.store_option import store_option
+from deniable_aggregator.cli.support.store_option import open_store, store_option, today
 from deniable_aggregator.dates import format_day
-from deniable_aggregator.store import Store
-from deniable_aggregator.store.backends.opening import require_existing
-from deniable_shared.periods import epoch_at
 from deniable_shared.wire import DIGEST_BYTES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from deniable_aggregator.store import SetAsideGroup, SetAsideRows
+    from deniable_aggregator.store import SetAsideGroup
 
 
-def _digest(_: click.Context, __: click.Parameter, text: str | None) -> bytes | None:
+def _parse_version(_: click.Context, __: click.Parameter, text: str | None) -> bytes | None:
+    if text is None:
+        return None
     try:
-        found = None if text is None else bytes.fromhex(text)
+        digest = bytes.fromhex(text)
     except ValueError:
-        found = b""
-    if found is not None and len(found) != DIGEST_BYTES:
+        digest = b""
+    if len(digest) != DIGEST_BYTES:
         raise click.BadParameter(f"must be {2 * DIGEST_BYTES} hexadecimal digits")
-    return found
+    return digest
 
 
-_digest_option = click.option(
-    "--digest", callback=_digest, metavar="HEX", help="Only those of this spec, as list shows it."
+_version_option = click.option(
+    "--metric-version",
+    "version",
+    callback=_parse_version,
+    metavar="HEX",
+    help="Only rows of this version of a metric, by its id in deniable store set-aside list.",
 )
 
 
@@ -44,7 +43,7 @@ def set_aside_group() -> None:
     """Rows that could not be counted: shows them, puts them back, or deletes them.
 
     A row is set aside if its metric is not registered in the store, or if its bytes are no reports
-    of the metric, through damage or a defect. The rest is counted all the same.
+    of the metric, through damage or a defect. All other rows are counted.
     """
 
 
@@ -53,78 +52,74 @@ def set_aside_group() -> None:
 @json_option
 def list_set_aside(store: str, as_json: bool) -> None:
     """Shows what was set aside: of which metrics and days, how much, and why."""
-    with _aside(store) as aside:
-        piles = [_described(pile) for pile in aside.groups()]
+    with open_store(store) as opened:
+        groups = [_as_json(group) for group in opened.set_aside.groups()]
     if as_json:
-        print_json({"set_aside": piles})
+        print_json({"set_aside": groups})
         return
-    digest = Column("digest", overflow="fold")
-    table = close_table(digest, "metric", "rows", "bytes", "days", "why")
-    for pile in piles:
-        metric = "" if pile["name"] is None else f"{pile['application']} {pile['name']}"
-        days = f"{pile['first']} to {pile['last']}"
-        sizes = (f"{pile[name]:,}" for name in ("rows", "bytes"))
-        table.add_row(pile["digest"], metric, *sizes, days, pile["why"])
+    version = Column("version", overflow="fold")
+    table = close_table(version, "metric", "rows", "bytes", "days", "why")
+    for group in groups:
+        metric = "" if group["name"] is None else f"{group['application']} {group['name']}"
+        days = f"{group['first']} to {group['last']}"
+        sizes = (f"{group[name]:,}" for name in ("rows", "bytes"))
+        table.add_row(group["version"], metric, *sizes, days, group["why"])
     print_table(table)
 
 
 @set_aside_group.command(short_help="Puts rows back into the inbox.")
 @store_option
-@_digest_option
+@_version_option
 @json_option
-def retry(store: str, digest: bytes | None, as_json: bool) -> None:
-    """Puts rows back into the inbox, once the cause is repaired; the server counts them.
+def retry(store: str, version: bytes | None, as_json: bool) -> None:
+    """Puts rows back into the inbox, from which the server counts them.
 
-    Register the metric, or upgrade the server, first. What still cannot be counted is set aside
-    again. It may be done while servers run, and again after it was cut off: each row counts once.
+    Remove the cause first: register the metric, or upgrade the server. Rows that still cannot be
+    counted are set aside again. Servers may run meanwhile, and a command that was interrupted can
+    be repeated: each row is counted once.
     """
-    _settle(store, digest, "put back", lambda aside: aside.retry, as_json)
+    _apply("retry", store, version, as_json)
 
 
 @set_aside_group.command()
 @store_option
-@_digest_option
-@click.option("--all", "everything", is_flag=True, help="All that was set aside.")
+@_version_option
+@click.option("--all", "everything", is_flag=True, help="All rows that were set aside.")
 @json_option
-def discard(store: str, digest: bytes | None, everything: bool, as_json: bool) -> None:
-    """Deletes rows, for good: their reports are never counted."""
-    if (digest is None) != everything:
-        raise click.UsageError("give --digest HEX, or --all")
-    _settle(store, digest, "deleted", lambda aside: aside.discard, as_json)
+def discard(store: str, version: bytes | None, everything: bool, as_json: bool) -> None:
+    """Deletes rows for good: their reports are never counted."""
+    if (version is None) != everything:
+        raise click.UsageError("give --metric-version HEX, or --all")
+    _apply("discard", store, version, as_json)
 
 
-def _settle(
-    store: str,
-    digest: bytes | None,
-    what: str,
-    act: Callable[[SetAsideRows], Callable[..., int]],
-    as_json: bool,
+def _apply(
+    act: Literal["retry", "discard"], store: str, version: bytes | None, as_json: bool
 ) -> None:
-    today = epoch_at(time.time())
-    with _aside(store) as aside:
-        chosen = [pile.digest for pile in aside.groups() if digest in {None, pile.digest}]
-        rows = sum(act(aside)(each, day=today, actor=COMMAND_LINE) for each in chosen)
+    """Puts back or deletes the rows of one version of a metric, or all rows."""
+    with open_store(store) as opened:
+        apply = opened.set_aside.retry if act == "retry" else opened.set_aside.discard
+        digests = [group.digest for group in opened.set_aside.groups()]
+        rows = sum(
+            apply(digest, day=today(), actor=COMMAND_LINE)
+            for digest in digests
+            if version in {None, digest}
+        )
+    done = "put back" if act == "retry" else "deleted"
     if as_json:
-        print_json({"done": what, "rows": rows})
+        print_json({"done": done, "rows": rows})
     else:
-        click.echo(f"{what}: {rows:,} rows")
+        click.echo(f"{done}: {rows:,} rows")
 
 
-@contextmanager
-def _aside(store: str) -> Iterator[SetAsideRows]:
-    require_existing(store)
-    with closing(Store(store)) as opened:
-        yield opened.set_aside
-
-
-def _described(pile: SetAsideGroup) -> dict[str, Any]:
+def _as_json(group: SetAsideGroup) -> dict[str, Any]:
     return {
-        "digest": pile.digest.hex(),
-        "application": pile.application,
-        "name": pile.name,
-        "rows": pile.rows,
-        "bytes": pile.payload_bytes,
-        "first": format_day(pile.first),
-        "last": format_day(pile.last),
-        "why": "not registered" if pile.name is None else "not countable",
+        "version": group.digest.hex(),
+        "application": group.application,
+        "name": group.name,
+        "rows": group.rows,
+        "bytes": group.payload_bytes,
+        "first": format_day(group.first),
+        "last": format_day(group.last),
+        "why": "not registered" if group.name is None else "not countable",
     }

@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
-import time
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 from rich.table import Table
 from rich.text import Text
 
 from deniable_aggregator.cli.render.output import json_option, print_json, print_table
 from deniable_aggregator.cli.set_aside import set_aside_group
-from deniable_aggregator.cli.support.store_option import store_option
+from deniable_aggregator.cli.support.store_option import store_option, today
 from deniable_aggregator.dates import format_day
-from deniable_aggregator.store.backends.opening import display_name
-from deniable_aggregator.store.maintenance.backup import backup, restore
-from deniable_aggregator.store.maintenance.summary import summary
-from deniable_aggregator.store.maintenance.transfer import export_store, import_store
-from deniable_shared.periods import epoch_at
+
+# The store's modules are imported by the commands, so that help and completion do without them.
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -46,24 +40,26 @@ store_group.add_command(set_aside_group)
 @json_option
 def info(store: str, as_json: bool) -> None:
     """Shows how large the store is, and what is in it."""
-    found = summary(store, epoch_at(time.time()))
-    days = found["days"]
+    from deniable_aggregator.store.maintenance.summary import summary
+
+    content = summary(store, today())
+    days = content["days"]
     if days["first"] is not None:
         days.update({name: format_day(days[name]) for name in ("first", "last")})
     if as_json:
-        print_json(found)
+        print_json(content)
         return
     table = Table(show_header=False)
-    table.add_row("store", Text(found["store"]))
-    table.add_row("schema", f"{found['schema']}, {found['database']}")
-    table.add_row("size", f"{found['bytes']:,} bytes")
-    table.add_row("reports", f"{found['reports']:,} counted, in {found['slices']:,} slices")
+    table.add_row("store", Text(content["store"]))
+    table.add_row("schema", f"{content['schema']}, {content['database']}")
+    table.add_row("size", f"{content['bytes']:,} bytes")
+    table.add_row("reports", f"{content['reports']:,} counted, in {content['slices']:,} slices")
     if days["first"] is not None:
         table.add_row("days", f"{days['first']} to {days['last']}")
     table.add_row("", f"{days['open']} open, {days['closed']} closed")
-    table.add_row("keys", ", ".join(f"{number} {name}" for name, number in found["keys"].items()))
-    for name, number in found["rows"].items():
-        table.add_row(f"rows of {name}", f"{number:,}")
+    table.add_row("keys", ", ".join(f"{count} {state}" for state, count in content["keys"].items()))
+    for name, count in content["rows"].items():
+        table.add_row(f"rows of {name}", f"{count:,}")
     print_table(table)
 
 
@@ -73,20 +69,18 @@ def info(store: str, as_json: bool) -> None:
 def migrate_store(store: str, as_json: bool) -> None:
     """Brings a store of an earlier version of deniable to this one's schema.
 
-    Stop the servers and make a backup first. It is one transaction: it is done whole, or nothing
-    has changed.
+    Stop the servers and make a backup first. The change is one transaction: if it fails, the store
+    is as it was.
     """
-    from deniable_aggregator.store.maintenance.migration import (
-        migrate,  # Alembic, for this command alone
-    )
+    from deniable_aggregator.store.maintenance.migration import migrate
 
-    done = migrate(store)
+    migration = migrate(store)
     if as_json:
-        print_json({"store": display_name(store), **done._asdict()})
-    elif done.before == done.after:
-        click.echo(f"{display_name(store)} has the newest schema, {done.after}, already")
+        print_json({"store": _name(store), **migration._asdict()})
+    elif migration.before == migration.after:
+        click.echo(f"{_name(store)} has the newest schema, {migration.after}, already")
     else:
-        click.echo(f"migrated {display_name(store)} from schema {done.before} to {done.after}")
+        click.echo(f"migrated {_name(store)} from schema {migration.before} to {migration.after}")
 
 
 @store_group.command("backup", short_help="Copies the store into FILE while the server runs.")
@@ -97,11 +91,13 @@ def backup_store(store: str, file: Path, as_json: bool) -> None:
     """Copies the store into FILE, as it is at one moment, while the server runs.
 
     Of an SQLite file this is a copy, which is checked; of PostgreSQL it is an archive of pg_dump.
-    It holds the keys of the days that are open: delete backups once they are of no more use.
+    The copy holds the keys of the days that are still open: delete backups that nobody needs.
     """
+    from deniable_aggregator.store.maintenance.backup import backup
+
     with _progress("backing up") as progress:
         backup(store, file, progress)
-    _tell(as_json, "backed up", store, file)
+    _report(as_json, "backed up", store, file)
 
 
 @store_group.command("restore")
@@ -111,12 +107,14 @@ def backup_store(store: str, file: Path, as_json: bool) -> None:
 def restore_store(store: str, file: Path, as_json: bool) -> None:
     """Makes a store of the backup in FILE.
 
-    The store must not exist, a PostgreSQL database must be empty: nothing is overwritten. What was
-    accepted after the backup is lost.
+    The store must not exist, and a PostgreSQL database must be empty: nothing is overwritten. What
+    was accepted after the backup is lost.
     """
+    from deniable_aggregator.store.maintenance.backup import restore
+
     with _progress("restoring") as progress:
         restore(file, store, progress)
-    _tell(as_json, "restored", store, file)
+    _report(as_json, "restored", store, file)
 
 
 @store_group.command("export", short_help="Copies the store into a new SQLite file.")
@@ -124,14 +122,16 @@ def restore_store(store: str, file: Path, as_json: bool) -> None:
 @_NEW_FILE
 @json_option
 def export(store: str, file: Path, as_json: bool) -> None:
-    """Copies the store, of whatever kind, into FILE, which is a store in an SQLite file.
+    """Copies the store, of either kind, into FILE, which becomes a store in an SQLite file.
 
     To move a store to another kind of database: stop the servers, export, import, and start them
-    on the new store. Uploads that are sent again count once all the same.
+    on the new store. Uploads that devices send again are still counted once.
     """
+    from deniable_aggregator.store.maintenance.transfer import export_store
+
     with _progress("exporting") as progress:
         rows = export_store(store, file, progress)
-    _tell(as_json, "exported", store, file, rows=rows)
+    _report(as_json, "exported", store, file, rows=rows)
 
 
 @store_group.command("import", short_help="Copies an SQLite file into an empty store.")
@@ -139,18 +139,30 @@ def export(store: str, file: Path, as_json: bool) -> None:
 @_FILE
 @json_option
 def import_(store: str, file: Path, as_json: bool) -> None:
-    """Copies the store in the SQLite file FILE into an empty store, of whatever kind.
+    """Copies the store in the SQLite file FILE into an empty store, of either kind.
 
-    A store that has any content is refused. It is one transaction: all of it arrives, or nothing.
+    A store that has any content is refused. The copy is one transaction: if it fails, the store is
+    still empty.
     """
+    from deniable_aggregator.store.maintenance.transfer import import_store
+
     with _progress("importing") as progress:
         rows = import_store(file, store, progress)
-    _tell(as_json, "imported", store, file, rows=rows)
+    _report(as_json, "imported", store, file, rows=rows)
 
 
 @contextmanager
 def _progress(label: str) -> Iterator[Callable[[int, int], None]]:
-    """A bar on the error output, if that is a terminal."""
+    """A progress bar on the error output, if that is a terminal."""
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        Progress,
+        TaskProgressColumn,
+        TextColumn,
+        TimeRemainingColumn,
+    )
+
     console = Console(stderr=True)
     columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn())
     with Progress(
@@ -164,15 +176,18 @@ def _progress(label: str) -> Iterator[Callable[[int, int], None]]:
         yield lambda done, total: bar.update(task, completed=done, total=total)
 
 
-def _tell(as_json: bool, what: str, target: str, file: Path, **more: Any) -> None:
+def _report(as_json: bool, act: str, store: str, file: Path, **more: Any) -> None:
+    """Prints what was done with a store and a file."""
     if as_json:
-        done = {
-            "store": display_name(target),
-            "file": str(file),
-            "bytes": file.stat().st_size,
-            **more,
-        }
-        print_json({"done": what, **done})
+        size = file.stat().st_size
+        print_json({"done": act, "store": _name(store), "file": str(file), "bytes": size, **more})
         return
-    words = "from" if what in {"restored", "imported"} else "to"
-    click.echo(f"{what} {display_name(target)} {words} {file}")
+    direction = "from" if act in {"restored", "imported"} else "to"
+    click.echo(f"{act} {_name(store)} {direction} {file}")
+
+
+def _name(store: str) -> str:
+    """A store's name without its password."""
+    from deniable_aggregator.store.backends.opening import display_name
+
+    return display_name(store)

@@ -51,7 +51,7 @@ def test_what_was_set_aside_is_shown_with_its_metric_and_why(store, at):
     theme = {"application": "flightdeck", "name": "theme", "why": "not countable"}
     assert found == [
         {
-            "digest": "00" * 32,
+            "version": "00" * 32,
             "application": None,
             "name": None,
             "rows": 1,
@@ -61,7 +61,7 @@ def test_what_was_set_aside_is_shown_with_its_metric_and_why(store, at):
             "why": "not registered",
         },
         {
-            "digest": THEME.hex(),
+            "version": THEME.hex(),
             **theme,
             "rows": 4,
             "bytes": 5,
@@ -109,10 +109,10 @@ def test_what_still_cannot_be_counted_is_set_aside_again(store):
 
 def test_only_what_is_named_is_deleted_and_for_good(store, at):
     assert at("discard").exit_code == 2
-    assert at("discard", "--digest", "ff" * 32, "--all").exit_code == 2
-    assert at("discard", "--digest", "nonsense").exit_code == 2
-    assert "0 rows" in at("discard", "--digest", "ff" * 32).stdout
-    assert "3 rows" in at("discard", "--digest", THEME.hex()).stdout
+    assert at("discard", "--metric-version", "ff" * 32, "--all").exit_code == 2
+    assert at("discard", "--metric-version", "nonsense").exit_code == 2
+    assert "0 rows" in at("discard", "--metric-version", "ff" * 32).stdout
+    assert "3 rows" in at("discard", "--metric-version", THEME.hex()).stdout
     assert store.set_aside.groups() == []
     fold(store)
     assert counted(store) == [0, 0, 0]
