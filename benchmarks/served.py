@@ -21,7 +21,8 @@ from granian.constants import Interfaces
 
 from deniable_aggregator import Settings, Store
 from deniable_aggregator.security.keys import create_key
-from deniable_aggregator.server.runner import serve, server
+from deniable_aggregator.server.granian_adapter import granian_server
+from deniable_aggregator.server.runner import serve
 from deniable_shared import registry, wire
 from deniable_shared.periods import epoch_at
 
@@ -224,7 +225,7 @@ def run() -> None:
     if settings.store:
         serve(settings)
     else:
-        plain = server(settings, Interfaces.WSGI)
+        plain = granian_server(settings, Interfaces.WSGI)
         plain.serve(target_loader=empty_app, wrap_loader=False)
 
 

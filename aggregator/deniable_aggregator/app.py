@@ -21,7 +21,8 @@ from deniable_aggregator.api import integrity_routes as poisoning
 from deniable_aggregator.catalog import MetricCatalog
 from deniable_aggregator.config.settings import Settings
 from deniable_aggregator.http import problems
-from deniable_aggregator.ingest import receiver, wsgi
+from deniable_aggregator.ingest import receiver
+from deniable_aggregator.ingest.flask_route import add_upload_route
 from deniable_aggregator.ingest.group_commit import GroupCommitWriter
 from deniable_aggregator.ingest.rate_limit import RateLimiter
 from deniable_aggregator.operations.background import BackgroundWorker
@@ -160,7 +161,7 @@ def create_app(
     provider.sort_keys = False  # an answer reads in its own order
     app.json = provider
     problems.register_error_handlers(app)
-    wsgi.install(app, wsgi.UploadEndpoint(receiving, max_body_bytes=settings.max_body_bytes))
+    add_upload_route(app, receiving, max_body_bytes=settings.max_body_bytes)
     app.register_blueprint(estimate_routes.blueprint(answering, verifier, settings))
     app.register_blueprint(trend_routes.blueprint(answering, verifier, settings))
     app.register_blueprint(poisoning.blueprint(answering, verifier))

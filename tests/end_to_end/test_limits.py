@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import json
 import os
+import re
 import secrets
 import signal
 import socket
@@ -13,6 +15,7 @@ import statistics
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import httpx
 import pytest
@@ -25,11 +28,14 @@ from tests.end_to_end import asking
 from tests.end_to_end.connections import dripping, exchange, head, read
 from tests.end_to_end.serving import running
 from tests.end_to_end.test_kill_minus_nine import REGISTRY
-from tests.ports import HOST
+from tests.ports import HOST, free_port
 from tests.waiting import wait_until
 
 SPEC = registry.parse(REGISTRY).metrics["theme"].spec
 SLOW_CLIENTS = 200
+WAITING_UPLOADS = 40
+"""More than a server with threads would have threads."""
+
 REQUESTS = 100
 GENEROUS_SECONDS = 2.0
 """Half of the requests take far less, and with a thread for each slow client all would wait."""
@@ -186,6 +192,36 @@ def test_what_a_server_has_no_room_for_is_refused_and_not_counted(path, tokens):
         assert {answer.json()["code"] for answer in refused} == {"overloaded"}
         assert all(int(answer.headers["Retry-After"]) > 0 for answer in refused)
         assert counted(server, tokens["read"]) == accepted
+
+
+def test_health_is_answered_while_every_upload_waits_for_the_store(path, tokens):
+    metrics_port = free_port()
+    options = ("--queue-seconds", "600", "--metrics-port", str(metrics_port))
+    with (
+        running(path, *options) as server,
+        ThreadPoolExecutor(WAITING_UPLOADS) as pool,
+        Path(f"{path}.lock").open() as lock,
+    ):
+        whole = [body() for _ in range(WAITING_UPLOADS)]
+
+        def upload(content):
+            url = f"{server.url}/v1/reports"
+            return asking.post(url, content=content, headers=headers(tokens["write"])).status_code
+
+        def waiting_bytes():
+            text = asking.get(f"http://{HOST}:{metrics_port}/metrics").text
+            (line,) = re.findall(r"^deniable_in_flight_bytes (.*)$", text, re.MULTILINE)
+            return float(line)
+
+        fcntl.flock(lock, fcntl.LOCK_EX)  # as a writer of another process that hangs
+        try:
+            sending = [pool.submit(upload, content) for content in whole]
+            wait_until(lambda: waiting_bytes() == sum(map(len, whole)))
+            assert asking.get(f"{server.url}/healthz").status_code == 200
+            assert not any(each.done() for each in sending)
+        finally:
+            fcntl.flock(lock, fcntl.LOCK_UN)
+        assert {each.result() for each in sending} == {204}
 
 
 @pytest.mark.slow

@@ -1,6 +1,7 @@
-"""``POST /v1/reports``: what devices and relays send. Accepted whole, or refused whole.
+"""``POST /v1/reports``: uploads of devices and relays, each accepted whole or refused whole.
 
-What becomes of an upload is said here; how its bytes arrive is `wsgi`'s matter, or `rsgi`'s.
+This module decides what becomes of an upload. Its bytes are read by `server.upload_handler`, or by
+`flask_route`.
 """
 
 from __future__ import annotations
@@ -30,32 +31,32 @@ if TYPE_CHECKING:
 
 PATH: Final = "/v1/reports"
 FUTURE_DAYS: Final = 1
-"""A device's clock may be a day ahead."""
+"""A report may be of a day that is so far ahead of this server's clock."""
 
 CLOCK_RETRY_SECONDS: Final = 600
 
 OUTCOME_NAMES: Final = {Outcome.STORED: "accepted", Outcome.DUPLICATE: "duplicate"}
 
 NO_APPLICATION: Final = ""
-"""Refusals of requests without a valid key belong to no application."""
+"""Refusals of requests without a valid key are counted under this name."""
 
 
 class UploadReceiver:
-    """Checks uploads, hands them to the writer, and counts what became of them.
+    """Checks uploads, hands them to the writer, and counts their outcomes.
 
-    The counts are of this process since it started; they name reasons, never senders.
+    The counts are of this process since it started. They name reasons, never senders.
 
     Args:
         verifier: verifies write keys.
         catalogue: the registered metrics.
-        writer: makes uploads durable.
-        rate_limiter: how often a key may send.
+        writer: commits uploads.
+        rate_limiter: limits the uploads of each key.
         settings: limits.
         clock: seconds since 1970.
-        days_ahead: by how many days the clock is ahead of what is believed.
+        days_ahead: by how many days the clock is implausibly ahead; 0 if it is plausible.
 
     Attributes:
-        seconds: how long uploads took, from headers to answer.
+        seconds: how long uploads took, from their headers to the answer.
     """
 
     def __init__(
@@ -81,23 +82,27 @@ class UploadReceiver:
         self.seconds = Histogram(SECONDS)
 
     def outcome_counts(self, application: str) -> Mapping[str, int]:
-        """How many uploads of an application were accepted, duplicates, or refused, by code."""
+        """How many uploads of an application had each outcome; see `record_outcome`."""
         with self._lock:
-            return {what: n for (whose, what), n in self._counts.items() if whose == application}
+            return {
+                outcome: uploads
+                for (name, outcome), uploads in self._counts.items()
+                if name == application
+            }
 
     def all_outcome_counts(self) -> Mapping[tuple[str, str], int]:
-        """The same for all applications, each count by application and what became of uploads."""
+        """How many uploads had each outcome, by application and outcome."""
         with self._lock:
             return dict(self._counts)
 
     def cached_key(self, authorization: str) -> Key | None:
-        """The key of a request, if it is a write key that is known without asking the store."""
+        """The write key of a request, if it was verified a moment ago; never asks the store."""
         kind, _, token = authorization.partition(" ")
         key = self._verifier.cached(token.strip()) if kind.lower() == "bearer" else None
         return key if key is not None and key.scope == "write" else None
 
     def lacks_valid_key(self, authorization: str) -> bool:
-        """Whether a request has no valid key, if that is known without asking the store."""
+        """Whether a request surely has no valid key; never asks the store."""
         kind, _, token = authorization.partition(" ")
         return kind.lower() != "bearer" or self._verifier.is_surely_unknown(token.strip())
 
@@ -106,20 +111,20 @@ class UploadReceiver:
 
         Raises:
             ProblemError: ``unknown_key`` or ``wrong_scope``.
-            StoreUnavailableError: if the store cannot be asked.
+            StoreUnavailableError: if the key is not cached and the store cannot be read.
         """
         return authenticate(self._verifier, authorization, "write")
 
     def check_headers(
         self, key: Key, *, content_type: str, content_encoding: str, length: int | None
     ) -> None:
-        """Whether the body of a request may be read.
+        """Checks whether the body of a request may be read, and counts it towards the rate limit.
 
         Args:
             key: the request's key.
             content_type: the header of that name.
             content_encoding: the header of that name.
-            length: the length that is announced, in bytes; None if none is.
+            length: the announced length in bytes; None if there is none.
 
         Raises:
             ProblemError: if the upload is refused whatever its body is.
@@ -138,7 +143,7 @@ class UploadReceiver:
             raise self.too_large()
 
     def decode(self, body: bytes) -> wire.Upload:
-        """The upload in a body.
+        """Decodes the body of an upload.
 
         Raises:
             ProblemError: ``malformed_upload``.
@@ -149,15 +154,26 @@ class UploadReceiver:
             raise _malformed(error) from None
 
     def metrics_are_cached(self, upload: wire.Upload) -> bool:
-        """Whether an upload can be checked without asking the store for its metrics."""
+        """Whether `check` will not need the store for this upload."""
         return all(self._catalogue.is_cached(part.digest) for part in upload.parts)
+
+    def decode_and_check(self, application: str, body: bytes) -> wire.Upload:
+        """Decodes the body of an upload and checks every part of it.
+
+        Raises:
+            ProblemError: if the body is malformed, or a part cannot be accepted.
+            StoreUnavailableError: if a metric is not cached and the store cannot be read.
+        """
+        upload = self.decode(body)
+        self.check(application, upload)
+        return upload
 
     def check(self, application: str, upload: wire.Upload) -> None:
         """Checks every part of an upload.
 
         Raises:
             ProblemError: if a part cannot be accepted.
-            StoreUnavailableError: if a metric is not known and the store cannot be asked.
+            StoreUnavailableError: if a metric is not cached and the store cannot be read.
         """
         today = epoch_at(self._clock())
         for digest, epoch, payload in upload.parts:
@@ -186,7 +202,7 @@ class UploadReceiver:
                 raise _clock_in_doubt() if self._days_ahead() else self._closed()
 
     def store(self, upload: wire.Upload, key: Key) -> Outcome:
-        """Stores an upload that was checked; durable, or known to be, when this returns.
+        """Stores an upload that was checked, and waits until it is durable.
 
         Raises:
             ProblemError: if it was not stored.
@@ -194,24 +210,24 @@ class UploadReceiver:
         return self.outcome_or_problem(lambda: self._writer.write(upload, key.id))
 
     def outcome_or_problem(self, outcome: Callable[[], Outcome]) -> Outcome:
-        """What became of an upload.
+        """The outcome of an upload that was stored, now or before.
 
         Args:
-            outcome: asks the writer.
+            outcome: returns what the writer did with the upload.
 
         Raises:
             ProblemError: if it was not stored.
         """
         try:
-            found = outcome()
+            done = outcome()
         except (OverloadedError, StoreUnavailableError) as error:
             raise self.storage_problem(error) from None
-        if found is Outcome.CLOSED:
+        if done is Outcome.CLOSED:
             raise self._closed()
-        return found
+        return done
 
     def storage_problem(self, error: Exception) -> ProblemError:
-        """The problem of an upload that the writer did not take, or could not store."""
+        """The problem of an upload that the writer refused or could not store."""
         return overloaded() if isinstance(error, OverloadedError) else store_unavailable()
 
     def too_large(self) -> ProblemError:
@@ -227,14 +243,19 @@ class UploadReceiver:
             "epoch_closed", f"Drop it: reports are accepted for {days} days.", accept_days=days
         )
 
-    def record_outcome(self, application: str, what: str) -> None:
-        """Counts an upload under what became of it: accepted, duplicate or a problem's code."""
+    def record_outcome(self, application: str, outcome: str) -> None:
+        """Counts an upload.
+
+        Args:
+            application: whose key it came with, or `NO_APPLICATION`.
+            outcome: ``accepted``, ``duplicate`` or a problem's code.
+        """
         with self._lock:
-            self._counts[application, what] += 1
+            self._counts[application, outcome] += 1
 
 
 def _clock_in_doubt() -> ProblemError:
-    # A device drops what is refused as too old, and this clock may be wrong.
+    # Not epoch_closed, which makes a device drop the report: this server's clock may be wrong.
     return ProblemError(
         "clock_doubted",
         "Send the same bytes again later. The operator finds the reason at /readyz.",

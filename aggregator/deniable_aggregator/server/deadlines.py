@@ -1,6 +1,6 @@
-"""Deadlines of many waiting requests, for the price of one timer.
+"""Deadlines of many waiting requests, with one timer of the event loop for all of them.
 
-A timer of its own for each request was measured to cost a tenth of what a small upload costs.
+A timer for each request was measured to cost a tenth of what a small upload costs.
 """
 
 from __future__ import annotations
@@ -13,60 +13,66 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 PRECISION_SECONDS: Final = 0.1
-"""A deadline is noticed this late, at most."""
+"""A deadline takes effect this late, at most."""
 
 
 class Deadline:
-    """One wait. To be set to `over` when it ends.
+    """The end of one wait.
 
-    Attributes:
-        at: when it ends at the latest, by the loop's clock.
-        passed: called once if it is not over by then.
-        over: whether nobody waits any longer.
+    Args:
+        at: by the event loop's clock, in seconds.
+        on_expiry: called once if the deadline was not cancelled by then.
     """
 
-    __slots__ = ("at", "over", "passed")
+    __slots__ = ("_on_expiry", "at", "cancelled")
 
-    def __init__(self, at: float, passed: Callable[[], object]) -> None:
+    def __init__(self, at: float, on_expiry: Callable[[], object]) -> None:
         self.at = at
-        self.passed = passed
-        self.over = False
+        self.cancelled = False
+        self._on_expiry = on_expiry
+
+    def cancel(self) -> None:
+        """Ends the wait; the deadline has no effect any more."""
+        self.cancelled = True
+
+    def expire(self) -> None:
+        """Takes effect, unless it was cancelled."""
+        if not self.cancelled:
+            self.cancelled = True
+            self._on_expiry()
 
 
 class Deadlines:
-    """Waits that may all take equally long. Belongs to one event loop.
+    """Deadlines that are all equally far away when they begin. Belongs to one event loop.
 
     Args:
-        seconds: how long each may take.
+        seconds: how long each wait may take.
     """
 
     def __init__(self, seconds: float) -> None:
         self.seconds = seconds
-        self._waits: deque[Deadline] = deque()  # in the order of their ends
-        self._watched = False
+        self._waiting: deque[Deadline] = deque()  # by time, as all are equally long
+        self._timer_is_set = False
 
-    def begin(self, passed: Callable[[], object]) -> Deadline:
+    def begin(self, on_expiry: Callable[[], object]) -> Deadline:
         """Begins a wait.
 
         Args:
-            passed: called in the event loop when the time is up.
+            on_expiry: called in the event loop when the time is up.
         """
         loop = asyncio.get_running_loop()
-        deadline = Deadline(loop.time() + self.seconds, passed)
-        self._waits.append(deadline)
-        if not self._watched:
-            self._watched = True
-            loop.call_later(min(PRECISION_SECONDS, self.seconds), self._watch, loop)
+        deadline = Deadline(loop.time() + self.seconds, on_expiry)
+        self._waiting.append(deadline)
+        if not self._timer_is_set:
+            self._timer_is_set = True
+            loop.call_later(min(PRECISION_SECONDS, self.seconds), self._check, loop)
         return deadline
 
-    def _watch(self, loop: asyncio.AbstractEventLoop) -> None:
+    def _check(self, loop: asyncio.AbstractEventLoop) -> None:
         now = loop.time()
-        waits = self._waits
-        while waits and (waits[0].over or waits[0].at <= now):
-            deadline = waits.popleft()
-            if not deadline.over:
-                deadline.over = True
-                deadline.passed()
-        self._watched = bool(waits)
-        if waits:
-            loop.call_later(PRECISION_SECONDS, self._watch, loop)
+        waiting = self._waiting
+        while waiting and (waiting[0].cancelled or waiting[0].at <= now):
+            waiting.popleft().expire()
+        self._timer_is_set = bool(waiting)
+        if waiting:
+            loop.call_later(PRECISION_SECONDS, self._check, loop)

@@ -1,4 +1,4 @@
-"""Threads for work that would block an event loop, with a bound on how much of it waits."""
+"""Threads for work that would block the event loop, with a bound on how much work waits."""
 
 from __future__ import annotations
 
@@ -12,20 +12,22 @@ from deniable_aggregator.http.problems import overloaded
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-Answer = TypeVar("Answer")
+Result = TypeVar("Result")
 
 
 class WorkAbandonedError(Exception):
     """Nobody waits for this work any longer."""
 
 
-class _Task(Generic[Answer]):
+class _Task(Generic[Result]):
+    """Work that can be taken away until a thread begins it."""
+
     __slots__ = ("work",)
 
-    def __init__(self, work: Callable[[], Answer]) -> None:
-        self.work: Callable[[], Answer] | None = work
+    def __init__(self, work: Callable[[], Result]) -> None:
+        self.work: Callable[[], Result] | None = work
 
-    def __call__(self) -> Answer:
+    def __call__(self) -> Result:
         work = self.work
         if work is None:
             raise WorkAbandonedError
@@ -38,7 +40,7 @@ class BoundedThreadPool:
     Args:
         name: of the threads.
         threads: how many.
-        waiting: how much may wait for one of them.
+        waiting: how many pieces of work may wait for a thread.
         seconds: how long a caller waits; None for as long as the work takes.
     """
 
@@ -46,34 +48,34 @@ class BoundedThreadPool:
         self, name: str, *, threads: int, waiting: int, seconds: float | None = None
     ) -> None:
         self._executor = ThreadPoolExecutor(threads, name)
-        self._most = threads + waiting
+        self._max_unfinished = threads + waiting
         self._seconds = seconds
-        self._busy = 0
+        self._unfinished = 0
 
-    async def run(self, work: Callable[..., Answer], *given: object) -> Answer:
+    async def run(self, work: Callable[..., Result], *arguments: object) -> Result:
         """Does some work in a thread.
 
         Raises:
-            ProblemError: ``overloaded``, if too much waits already, or nothing was heard in time.
+            ProblemError: ``overloaded``, if too much waits already, or the work takes too long.
         """
-        if self._busy >= self._most:
+        if self._unfinished >= self._max_unfinished:
             raise overloaded()
-        task = _Task(partial(work, *given))
+        task = _Task(partial(work, *arguments))
         done = asyncio.get_running_loop().run_in_executor(self._executor, task)
-        self._busy += 1
-        done.add_done_callback(self._end)
+        self._unfinished += 1
+        done.add_done_callback(self._finish)
         await asyncio.wait((done,), timeout=self._seconds)
         if not done.done():
-            # What was not begun is not done any more, and keeps no memory; it takes its place
-            # until a thread has got to it, so that there is a bound on how much there is of it.
+            # Free the memory of work that no thread has begun. Its place stays taken until a
+            # thread gets to it, so that abandoned work is bounded too.
             task.work = None
             raise overloaded()
         return await done
 
-    def _end(self, done: asyncio.Future[Any]) -> None:
-        self._busy -= 1
+    def _finish(self, done: asyncio.Future[Any]) -> None:
+        self._unfinished -= 1
         if not done.cancelled():
-            done.exception()  # nobody may be there to hear of it
+            done.exception()  # marks it as seen, as the caller may have gone
 
     def close(self) -> None:
         """Ends the threads when they have done what waits."""

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deniable_aggregator.http.problems import ProblemError
-from deniable_aggregator.ingest.wsgi import read_body
+from deniable_aggregator.ingest.flask_route import read_body
 from deniable_shared import wire
 from tests.aggregator.service import SPECS, TODAY, bearer, problem, serving, upload
 

@@ -11,7 +11,7 @@ def test_a_wait_that_takes_too_long_is_told_once_and_others_are_not():
     async def waiting():
         deadlines = Deadlines(0.01)
         over = deadlines.begin(lambda: told.append("over"))
-        over.over = True
+        over.cancel()
         end = asyncio.Event()
         deadlines.begin(lambda: told.append("late"))
         deadlines.begin(end.set)
@@ -37,9 +37,9 @@ def test_waits_that_are_over_are_not_kept():
         deadlines = Deadlines(0.05)
         end = asyncio.Event()
         for _ in range(1_000):
-            deadlines.begin(lambda: None).over = True
+            deadlines.begin(lambda: None).cancel()
         deadlines.begin(end.set)
         await asyncio.wait_for(end.wait(), 120)
-        assert not deadlines._waits
+        assert not deadlines._waiting
 
     asyncio.run(waiting())

@@ -6,27 +6,24 @@ import asyncio
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
-from granian._granian import RSGIProtocolClosed
-
 from deniable_aggregator.http.problems import ProblemError, body_cut_off, overloaded
+from deniable_aggregator.server.granian_adapter import ProtocolClosed
 
 if TYPE_CHECKING:
-    from granian._granian import RSGIHTTPProtocol as HTTPProtocol
-
     from deniable_aggregator.server.deadlines import Deadlines
+    from deniable_aggregator.server.granian_adapter import HTTPProtocol
 
-WHOLE_BYTES: Final = 64 << 10
-"""A body of announced length is read at once up to this size, larger ones piece by piece."""
+MAX_WHOLE_BYTES: Final = 64 << 10
+"""A body of announced length is read in one piece up to this size, a larger one in several."""
 
 DISCARDED_LIMITS: Final = 4
-"""So many times the limit may a body be long whose sender is heard out after it was refused."""
+"""The rest of a body that was refused as too large is read up to so many times the limit."""
 
 
 class MemoryBudget:
     """Memory that the bodies of all connections share. Belongs to one event loop.
 
-    What counts of large bodies is what has arrived, not what was announced: announcing costs
-    nothing.
+    A large body counts by the bytes that have arrived: announcing many costs a client nothing.
 
     Args:
         limit: in bytes.
@@ -40,34 +37,34 @@ class MemoryBudget:
         self._limit = limit
 
     def has_room(self, size: int) -> bool:
-        """Whether so much more fits."""
+        """Whether so many bytes more are within the limit."""
         return self.used + size <= self._limit
 
 
 class RequestBody:
-    """The body of one request, in memory from its first byte until it is released.
+    """The body of one request, which counts in the budget from its first byte to its release.
 
     Args:
         budget: the memory that it is part of.
     """
 
-    __slots__ = ("_begun", "_budget", "_size")
+    __slots__ = ("_budget", "_iterating", "_size")
 
     def __init__(self, budget: MemoryBudget) -> None:
-        self._begun = False
+        self._iterating = False
         self._budget = budget
         self._size = 0
 
     async def read(
         self, protocol: HTTPProtocol, *, length: int | None, limit: int, deadlines: Deadlines
     ) -> bytes | None:
-        """Reads it.
+        """Reads the body.
 
         Args:
-            protocol: where it comes from.
-            length: what was announced, at most `limit`; None if nothing was.
-            limit: the most to read, in bytes.
-            deadlines: for the whole of it.
+            protocol: the connection.
+            length: the announced length in bytes, at most `limit`; None if there is none.
+            limit: the most bytes to read.
+            deadlines: how long reading may take.
 
         Returns:
             The body; None if it is longer than the limit.
@@ -75,25 +72,21 @@ class RequestBody:
         Raises:
             ProblemError: ``overloaded``, ``body_too_slow`` or ``body_cut_off``.
         """
-        # Nothing is read that might have to be thrown away.
         if not self._budget.has_room(length or 0):
             raise overloaded()
         task = asyncio.current_task()
         assert task is not None
-        slow: list[bool] = []
-
-        def pass_deadline() -> None:
-            slow.append(task.cancel())
-
-        deadline = deadlines.begin(pass_deadline)
+        cancelled_here: list[bool] = []
+        deadline = deadlines.begin(lambda: cancelled_here.append(task.cancel()))
         try:
-            if length is not None and length <= WHOLE_BYTES:
-                return await self._at_once(protocol, length)
-            return await self._by_pieces(protocol, length, limit)
-        except RSGIProtocolClosed:
+            if length is not None and length <= MAX_WHOLE_BYTES:
+                return await self._read_whole(protocol, length)
+            return await self._read_pieces(protocol, length, limit)
+        except ProtocolClosed:
             raise body_cut_off() from None
         except asyncio.CancelledError:
-            if not slow or task.uncancel():
+            # Somebody else may have cancelled the task as well: then it must end.
+            if not cancelled_here or task.uncancel():
                 raise
             raise ProblemError(
                 "body_too_slow",
@@ -101,22 +94,22 @@ class RequestBody:
                 headers={"Connection": "close"},
             ) from None
         finally:
-            deadline.over = True
+            deadline.cancel()
 
-    async def _at_once(self, protocol: HTTPProtocol, length: int) -> bytes:
-        self._take(length)
+    async def _read_whole(self, protocol: HTTPProtocol, length: int) -> bytes:
+        self._add(length)
         data = await protocol()
         if len(data) != length:
             raise body_cut_off()
         return data
 
-    async def _by_pieces(
+    async def _read_pieces(
         self, protocol: HTTPProtocol, length: int | None, limit: int
     ) -> bytes | None:
         pieces: list[bytes] = []
-        self._begun = True
+        self._iterating = True
         async for piece in protocol:
-            self._take(len(piece))
+            self._add(len(piece))
             if self._size > limit:
                 return None
             pieces.append(piece)
@@ -129,33 +122,34 @@ class RequestBody:
     async def discard(
         self, protocol: HTTPProtocol, *, length: int | None, limit: int, seconds: float
     ) -> None:
-        """Lets the sender of a body that was refused as too large send on, for a while.
+        """Reads and drops the rest of a body after it was refused as too large.
 
-        Were the connection closed at once, a proxy that is still sending would often miss the
-        answer and make up one of its own, after which the same upload comes again, for ever.
+        If the connection were closed at once, a proxy that is still sending would often miss the
+        answer and send one of its own, after which the client tries the same upload again, for
+        ever.
 
         Args:
-            protocol: where the body comes from; already answered.
-            length: what was announced; None if nothing was.
+            protocol: the connection, on which the answer was sent.
+            length: the announced length in bytes; None if there is none.
             limit: of bodies that are accepted, in bytes.
-            seconds: how long to wait for its end.
+            seconds: how long to read.
         """
         left = DISCARDED_LIMITS * limit
         if length is not None and length > left:
             return
-        with suppress(StopAsyncIteration, RSGIProtocolClosed, TimeoutError):
+        with suppress(StopAsyncIteration, ProtocolClosed, TimeoutError):
             async with asyncio.timeout(seconds):
                 pieces: Any = protocol
-                if not self._begun:
+                if not self._iterating:
                     aiter(pieces)
                 while left > 0:
                     left -= len(await anext(pieces))
 
-    def _take(self, size: int) -> None:
+    def _add(self, size: int) -> None:
         self._size += size
         self._budget.used += size
 
     def release(self) -> None:
-        """Gives the memory back."""
+        """Gives the body's memory back to the budget."""
         self._budget.used -= self._size
         self._size = 0

@@ -1,0 +1,30 @@
+"""What every handler of RSGI requests does with a request's length and with an error."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from deniable_aggregator.http.problems import MEDIA_TYPE, ProblemError, problem_response
+
+if TYPE_CHECKING:
+    from deniable_aggregator.server.granian_adapter import Headers, HTTPProtocol
+
+
+def content_length(headers: Headers) -> int | None:
+    """The length of a request's body in bytes; None if it comes in chunks of unknown number."""
+    announced = headers.get("content-length", "")
+    if announced.isdecimal():
+        return int(announced)
+    return None if "transfer-encoding" in headers else 0
+
+
+def respond_problem(protocol: HTTPProtocol, error: Exception) -> None:
+    """Answers a request with the problem document of an error."""
+    if isinstance(error, ProblemError):
+        # Without making a response of Flask's, as a busy server refuses often.
+        headers = [("content-type", MEDIA_TYPE), *error.headers.items()]
+        protocol.response_bytes(error.status, headers, error.body())
+        return
+    response = problem_response(error)
+    headers = [(name.lower(), value) for name, value in response.headers.to_wsgi_list()]
+    protocol.response_bytes(response.status_code, headers, response.get_data())

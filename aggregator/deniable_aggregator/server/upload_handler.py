@@ -1,0 +1,192 @@
+"""``POST /v1/reports`` in the event loop.
+
+An upload that waits for its body or for the disk holds an object and no thread. What may take long
+is done in a thread: asking the store for a key or a metric, counting in Redis, checking a large
+body.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from contextlib import suppress
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+from deniable_aggregator.http.authorization import unknown_key
+from deniable_aggregator.http.problems import ProblemError, body_cut_off, overloaded
+from deniable_aggregator.ingest.group_commit import OverloadedError, PendingUpload
+from deniable_aggregator.ingest.receiver import NO_APPLICATION, OUTCOME_NAMES
+from deniable_aggregator.server.deadlines import Deadlines
+from deniable_aggregator.server.request_body import MAX_WHOLE_BYTES, MemoryBudget, RequestBody
+from deniable_aggregator.server.rsgi_messages import content_length, respond_problem
+from deniable_aggregator.store import StoreUnavailableError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from deniable_aggregator.app import Aggregator
+    from deniable_aggregator.config.settings import Settings
+    from deniable_aggregator.security.keys import Key
+    from deniable_aggregator.server.granian_adapter import Headers, HTTPProtocol
+    from deniable_aggregator.server.thread_pool import BoundedThreadPool
+    from deniable_aggregator.store import Outcome
+    from deniable_shared.wire import Upload
+
+MAX_LOOP_BYTES: Final = 256 << 10
+"""Larger bodies are checked in a thread, as other requests would have to wait for them."""
+
+
+class UploadHandler:
+    """Answers uploads.
+
+    Args:
+        aggregator: receives and commits uploads.
+        settings: limits.
+        checks: threads for what may take long.
+
+    Attributes:
+        memory: what the bodies of uploads take now.
+    """
+
+    def __init__(
+        self, aggregator: Aggregator, settings: Settings, checks: BoundedThreadPool
+    ) -> None:
+        self._receiver = aggregator.receiver
+        self._writer = aggregator.writer
+        self._settings = settings
+        self._checks = checks
+        self._limiter_waits = aggregator.rate_limiter.is_remote
+        self.memory = MemoryBudget(settings.in_flight_bytes)
+        self._body_deadlines = Deadlines(settings.body_seconds)
+        self._commit_deadlines = Deadlines(settings.queue_seconds)
+
+    async def handle(self, headers: Headers, protocol: HTTPProtocol) -> None:
+        """Answers one upload: 204 once it is durable, or a problem document."""
+        start = time.monotonic()
+        body = RequestBody(self.memory)
+        too_large = False
+        try:
+            await self._receive(headers, body, protocol)
+        except Exception as error:  # noqa: BLE001  every failure has its problem document
+            respond_problem(protocol, error)
+            too_large = isinstance(error, ProblemError) and error.code == "upload_too_large"
+        else:
+            protocol.response_empty(204, [])
+        finally:
+            body.release()
+            self._receiver.seconds.observe(time.monotonic() - start)
+        if too_large:
+            await body.discard(
+                protocol,
+                length=content_length(headers),
+                limit=self._settings.max_body_bytes,
+                seconds=self._settings.body_seconds,
+            )
+
+    async def _receive(self, headers: Headers, body: RequestBody, protocol: HTTPProtocol) -> None:
+        application = NO_APPLICATION
+        try:
+            key = await self._authenticate(headers.get("authorization", ""))
+            application = key.application
+            length = content_length(headers)
+            check = partial(
+                self._receiver.check_headers,
+                key,
+                content_type=headers.get("content-type", ""),
+                content_encoding=headers.get("content-encoding", ""),
+                length=length,
+            )
+            if self._limiter_waits:
+                await self._checks.run(check)
+            else:
+                check()
+            data = await self._read(body, protocol, length)
+            try:
+                upload = await self._decode_and_check(application, data)
+            except ProblemError as problem:
+                # Granian ends a chunked body that was cut off as if it were complete.
+                if length is None and problem.code == "malformed_upload":
+                    raise body_cut_off() from None
+                raise
+            outcome = await self._store(upload, key)
+        except ProblemError as problem:
+            self._receiver.record_outcome(application, problem.code)
+            raise
+        self._receiver.record_outcome(application, OUTCOME_NAMES[outcome])
+
+    async def _authenticate(self, authorization: str) -> Key:
+        key = self._receiver.cached_key(authorization)
+        if key is not None:
+            return key
+        if self._receiver.lacks_valid_key(authorization):
+            raise unknown_key()
+        return await self._checks.run(self._receiver.authenticate, authorization)
+
+    async def _read(self, body: RequestBody, protocol: HTTPProtocol, length: int | None) -> bytes:
+        # Refuse a large body before it is sent. A small one has arrived already, and a client
+        # whose body was read is surer to read the answer.
+        if length is None or length > MAX_WHOLE_BYTES:
+            self._require_queue_room(length or 0)
+        data = await body.read(
+            protocol,
+            length=length,
+            limit=self._settings.max_body_bytes,
+            deadlines=self._body_deadlines,
+        )
+        if data is None:
+            raise self._receiver.too_large()
+        self._require_queue_room(len(data))
+        return data
+
+    def _require_queue_room(self, size: int) -> None:
+        """Refuses an upload that the writer would refuse, before any work goes into it."""
+        if not self._writer.has_room(size):
+            raise overloaded()
+
+    async def _decode_and_check(self, application: str, data: bytes) -> Upload:
+        receiver = self._receiver
+        if len(data) > MAX_LOOP_BYTES:
+            return await self._checks.run(receiver.decode_and_check, application, data)
+        upload = receiver.decode(data)
+        if receiver.metrics_are_cached(upload):
+            receiver.check(application, upload)
+        else:
+            await self._checks.run(receiver.check, application, upload)
+        return upload
+
+    async def _store(self, upload: Upload, key: Key) -> Outcome:
+        """Hands an upload to the writer and waits, for at most `queue_seconds`, for its commit."""
+        loop = asyncio.get_running_loop()
+        committed: asyncio.Future[None] = loop.create_future()
+        pending = PendingUpload(upload, key.id, _wake_loop, (loop, committed))
+        try:
+            self._writer.submit(pending)
+        except (OverloadedError, StoreUnavailableError) as error:
+            raise self._receiver.storage_problem(error) from None
+        deadline = self._commit_deadlines.begin(partial(_give_up, committed))
+        try:
+            await committed
+        finally:
+            pending.abandoned = True
+            deadline.cancel()
+        return self._receiver.outcome_or_problem(pending.outcome)
+
+
+def _wake_loop(pendings: Sequence[PendingUpload]) -> None:
+    """Called in the writer's thread, once for all uploads of a commit."""
+    loop, _ = pendings[0].context
+    with suppress(RuntimeError):  # the loop has ended, and with it all requests
+        loop.call_soon_threadsafe(_wake_requests, pendings)
+
+
+def _wake_requests(pendings: Sequence[PendingUpload]) -> None:
+    for pending in pendings:
+        _, committed = pending.context
+        if not committed.done():
+            committed.set_result(None)
+
+
+def _give_up(committed: asyncio.Future[None]) -> None:
+    if not committed.done():
+        committed.set_exception(overloaded())

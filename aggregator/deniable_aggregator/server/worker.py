@@ -1,0 +1,91 @@
+"""The process that answers: it opens the store, runs the application, and ends with its parent."""
+
+from __future__ import annotations
+
+import gc
+import logging
+import os
+import signal
+import threading
+import time
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+from deniable_aggregator.app import EXTENSION, create_app
+from deniable_aggregator.config.settings import redacted
+from deniable_aggregator.server.log_format import OURS
+from deniable_aggregator.server.prometheus import PrometheusCollector
+from deniable_aggregator.server.rsgi import RsgiApplication
+from deniable_aggregator.store import StoreError
+from deniable_aggregator.store.backends.opening import require_existing
+
+if TYPE_CHECKING:
+    import asyncio
+
+    from deniable_aggregator.app import Aggregator
+    from deniable_aggregator.config.settings import Settings
+
+PARENT_POLL_SECONDS: Final = 0.25
+
+log = logging.getLogger(OURS)
+
+
+def load_application(parent: int, settings: Settings) -> RsgiApplication:
+    """Makes the application in a worker process.
+
+    Args:
+        parent: the process that started this one.
+        settings: all of them.
+
+    Raises:
+        SystemExit: if the store cannot be opened.
+    """
+    watch = threading.Thread(target=_exit_with_parent, args=(parent,), name="deniable-parent")
+    watch.daemon = True
+    watch.start()
+    try:
+        # The parent has created the store if it was absent. If it is absent now it was lost, which
+        # a new one would hide.
+        require_existing(settings.store)
+        app = create_app(store=settings.store, settings=settings)
+    except StoreError as error:
+        log.error("the store cannot be opened: %s", error)
+        raise SystemExit(1) from None
+    aggregator: Aggregator = app.extensions[EXTENSION]
+    application = RsgiApplication(
+        app, settings, on_start=partial(_install_drain, aggregator, settings)
+    )
+    if settings.metrics_port:
+        uploads = application.uploads.memory
+        collector = PrometheusCollector(aggregator, in_flight_bytes=lambda: uploads.used)
+        collector.listen(settings.metrics_host, settings.metrics_port)
+    # Objects made so far stay until the end. Searching them for garbage again and again was
+    # measured at a seventh of what an upload costs.
+    gc.collect()
+    gc.freeze()
+    # Logged only now: the store is open, and the parent has bound the port.
+    host = f"[{settings.host}]" if ":" in settings.host else settings.host
+    store = redacted("store", settings.store)
+    log.info("serving %s on http://%s:%d", store, host, settings.port)
+    return application
+
+
+def _install_drain(
+    aggregator: Aggregator, settings: Settings, loop: asyncio.AbstractEventLoop
+) -> None:
+    """Lets SIGTERM make the server unready at once, and end it `drain_seconds` later."""
+
+    def drain() -> None:
+        if aggregator.readiness.draining:  # the signal may come to all processes, and again to each
+            return
+        aggregator.readiness.draining = True
+        # The web server's own handler of SIGINT stops accepting and ends.
+        loop.call_later(settings.drain_seconds, os.kill, os.getpid(), signal.SIGINT)
+
+    loop.add_signal_handler(signal.SIGTERM, drain)
+
+
+def _exit_with_parent(parent: int) -> None:
+    while os.getppid() == parent:
+        time.sleep(PARENT_POLL_SECONDS)
+    os.kill(os.getpid(), signal.SIGINT)
