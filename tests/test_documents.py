@@ -71,6 +71,14 @@ def test_every_link_leads_to_a_file_and_a_heading_of_the_project(path):
         assert not anchor or anchor in anchors(target), f"{file}#{anchor}"
 
 
+def test_documents_stay_short():
+    def words(*paths):
+        return sum(len(text_of(path).split()) for path in paths)
+
+    assert words(ROOT / "README.md") <= 900
+    assert words(*DOCS.rglob("*.md")) <= 18_000
+
+
 def test_the_index_has_every_document():
     listed = {file for file, _ in LINK.findall(text_of(DOCS / "README.md"))}
     documents = {str(path.relative_to(DOCS)) for path in DOCS.rglob("*.md")}
