@@ -71,6 +71,18 @@ def test_every_link_leads_to_a_file_and_a_heading_of_the_project(path):
         assert not anchor or anchor in anchors(target), f"{file}#{anchor}"
 
 
+def test_documents_that_sources_name_exist():
+    sources = [
+        path
+        for folder in ("aggregator", "client", "shared", "tests", "examples", "benchmarks", "docs")
+        for path in (ROOT / folder).rglob("*")
+        if path.suffix in (".py", ".yml", ".toml")
+    ]
+    for path in sources:
+        for name in re.findall(r"(?<![\w/])docs/[a-z][\w/.-]*\w", text_of(path)):
+            assert (ROOT / name).exists(), f"{path}: {name}"
+
+
 def test_documents_stay_short():
     def words(*paths):
         return sum(len(text_of(path).split()) for path in paths)
