@@ -86,7 +86,7 @@ class Client:
             find_directory,
             read_registry,
         )
-        from deniable._recorder import Recorder
+        from deniable._recording.recorder import Recorder
 
         check_options(
             upload_delay_seconds=upload_delay_seconds,

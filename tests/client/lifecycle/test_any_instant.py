@@ -140,12 +140,12 @@ def test_reporting_an_absence_can_be_interrupted_at_any_instant(make_client, clo
     """The day after, the same day's absence is not reported again, and none is left out."""
     registry.write_text(PLENTY + CRASH, encoding="utf-8")
     client = make_client(clock=clock)
-    recorder = client._recorder
-    recorder.report_absences()
+    absence = client._recorder._absence
+    absence.report_due()
     for number in itertools.count(1):
         clock.forward(days=1)
-        more = interrupted(recorder.report_absences, number)
-        recorder.report_absences()
+        more = interrupted(absence.report_due, number)
+        absence.report_due()
         if not more:
             break
     reports = client._storage.run_locked(lambda: client._storage.spool.reports_between(0, 999, 999))

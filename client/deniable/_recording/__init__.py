@@ -1,0 +1,1 @@
+"""From a value, or the absence of one, to a stored report."""

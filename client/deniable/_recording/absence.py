@@ -1,0 +1,121 @@
+"""Reporting that no value was recorded, for metrics that count absence.
+
+A device that has agreed reports every period in which it was at work, and no other. So which
+periods it reports says nothing about its values.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from deniable._status import Outcome
+from deniable._storage.ledger import SecretReplacedError
+from deniable._storage.spool import MAX_AGE_DAYS
+from deniable_shared.periods import epoch_at, period
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from deniable._consent import Consent
+    from deniable._recording.report_writer import ReportWriter
+    from deniable._remote.configuration import RemoteSettings
+    from deniable._storage.device import DeviceStorage
+    from deniable_shared.registry import Metric, Registry
+
+
+class AbsenceReporter:
+    """Reports periods that have passed without a value.
+
+    Args:
+        registry: contains the metrics.
+        storage: where reports are stored.
+        consent: whether they may be.
+        remote: which metrics are disabled.
+        writer: makes the reports.
+        clock: seconds since 1970-01-01.
+
+    Attributes:
+        metrics: those that count absence.
+        digests: the digests of their specs.
+    """
+
+    def __init__(
+        self,
+        registry: Registry,
+        storage: DeviceStorage,
+        consent: Consent,
+        remote: RemoteSettings,
+        writer: ReportWriter,
+        clock: Callable[[], float],
+    ) -> None:
+        self._storage = storage
+        self._consent = consent
+        self._remote = remote
+        self._writer = writer
+        self._clock = clock
+        self.metrics: list[Metric] = [
+            metric
+            for metric in registry.metrics.values()
+            if metric.spec.absent is not None and metric.spec.every != "once"
+        ]
+        self.digests = frozenset(metric.spec.digest for metric in self.metrics)
+        self._checked: tuple[int, int] | None = None
+
+    def report_due(self) -> bool:
+        """Reports the last period in which the device was at work, if it passed without a value.
+
+        Only the first call of a day does anything. For a device that is not enrolled in a metric
+        yet, it only notes that the device takes part from this period on.
+
+        Returns:
+            Whether a report was stored.
+
+        Raises:
+            StorageError, LedgerError, sqlite3.Error, OSError: if the storage cannot be used.
+        """
+        epoch = epoch_at(self._clock())
+        check = (epoch, self._consent.withdrawals)
+        if check == self._checked or not self.metrics or self._consent.deletion_owed:
+            return False
+        try:
+            recorded = self._storage.run_locked(self._report_all, epoch)
+        except SecretReplacedError:
+            return False  # the next call tries again, with the new secret
+        self._checked = check
+        return recorded
+
+    def _report_all(self, epoch: int) -> bool:
+        if not self._consent.given:
+            return False
+        ledger = self._storage.ledger
+        recorded = False
+        enrolled, dropped = [], []
+        for metric in self.metrics:
+            key = metric.spec.name, metric.spec.every
+            last = ledger.last_active_day(*key)
+            if self._remote.disables(metric.spec.name):
+                if last is not None:
+                    dropped.append(key)
+            elif last != epoch:
+                if last is not None:
+                    recorded = self._report_absence(metric, last, epoch) or recorded
+                enrolled.append(key)
+        # Last: after a crash before this, the next call finds the periods reported, and enrols.
+        if enrolled or dropped:
+            ledger.enrol(enrolled, dropped, epoch)
+        return recorded
+
+    def _report_absence(self, metric: Metric, last: int, epoch: int) -> bool:
+        every = metric.spec.every
+        number = period(every, last)
+        if number >= period(every, epoch):
+            return False  # the period is not over yet
+        plan = self._writer.plan_for(metric)
+        day, since = plan.period_end(number, last)
+        if period(every, day) < number:
+            return False  # the metric had expired before that period
+        if day < epoch - MAX_AGE_DAYS:
+            return False  # so long ago that a value would not be sent either
+        absent = plan.spec.encode(plan.spec.absent)
+        outcome, _ = self._writer.write(plan, absent, number, epoch, day, since)
+        return outcome is Outcome.RECORDED

@@ -1,0 +1,179 @@
+"""Recording a value: from what the application passes to a stored report."""
+
+from __future__ import annotations
+
+import contextlib
+from itertools import islice
+from typing import TYPE_CHECKING, Final
+
+from deniable._recording.absence import AbsenceReporter
+from deniable._recording.report_writer import ReportWriter
+from deniable._status import Outcome
+from deniable._storage.device import STORAGE_ERRORS
+from deniable._storage.ledger import SecretReplacedError
+from deniable_shared.errors import DomainError, RecordError
+from deniable_shared.periods import SECONDS_PER_EPOCH, epoch_at, period
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from deniable._consent import Consent
+    from deniable._event_log import EventLog
+    from deniable._randomness import Randomness
+    from deniable._recording.metric_plan import MetricPlan
+    from deniable._remote.configuration import RemoteSettings
+    from deniable._storage.device import DeviceStorage
+    from deniable_shared.registry import Registry
+
+_LONGEST_PERIOD_DAYS: Final = 31
+_MAX_NAMES_LISTED: Final = 20
+"""How many names an error about an unknown metric lists; some registries have thousands."""
+
+_NO_WAIT: Final = 0.0
+"""Retry a pending deletion without blocking, so that `record` stays fast."""
+
+_REPORTED: Final = (Outcome.RECORDED, Outcome.ALREADY_REPORTED)
+
+
+class Recorder:
+    """Checks values and has reports made of them.
+
+    Args:
+        registry: the metrics and the budget.
+        storage: where reports are stored.
+        consent: whether they may be.
+        remote: which metrics are disabled; see also `ReportWriter`.
+        events: where problems are noted.
+        randomness: see `ReportWriter`.
+        clock: seconds since 1970-01-01.
+        delay_seconds: the longest random delay of a report.
+
+    Attributes:
+        limits: what one day and a lifetime may cost, in nano-nats.
+        counts_absence: whether some metric reports even if nothing is recorded.
+        absence_digests: the digests of these metrics' specs.
+    """
+
+    def __init__(
+        self,
+        registry: Registry,
+        storage: DeviceStorage,
+        consent: Consent,
+        remote: RemoteSettings,
+        events: EventLog,
+        randomness: Randomness,
+        clock: Callable[[], float],
+        delay_seconds: float,
+    ) -> None:
+        self._registry = registry
+        self._storage = storage
+        self._consent = consent
+        self._remote = remote
+        self._events = events
+        self._clock = clock
+        self._writer = ReportWriter(registry, storage, remote, randomness, delay_seconds)
+        self._absence = AbsenceReporter(registry, storage, consent, remote, self._writer, clock)
+        self.limits = self._writer.limits
+        self.counts_absence = bool(self._absence.metrics)
+        self.absence_digests = self._absence.digests
+        self._plans: dict[str, MetricPlan] = {}
+
+    @property
+    def longest_wait_seconds(self) -> float:
+        """The longest time between recording a value and sending its report."""
+        hold = _LONGEST_PERIOD_DAYS * SECONDS_PER_EPOCH if self.counts_absence else 0
+        return self._writer.longest_delay_seconds + hold
+
+    def record(
+        self, metric: object, value: object, segment: object = None
+    ) -> tuple[Outcome, float | None]:
+        """Records a value, see `Client.record`.
+
+        Returns:
+            The outcome, and in how many seconds the uploader has something to do, or None.
+
+        Raises:
+            RecordError: if the value was refused because of a mistake of the programmer.
+            StorageError, LedgerError, sqlite3.Error, OSError: if the storage cannot be used.
+        """
+        if not self._consent.given:
+            with contextlib.suppress(*STORAGE_ERRORS):  # then deletion stays owed
+                self._consent.delete_owed(_NO_WAIT)
+            refused = self._consent.do_not_track
+            return (Outcome.DO_NOT_TRACK if refused else Outcome.NO_CONSENT), None
+        plan = self._plans.get(metric) if isinstance(metric, str) else None
+        if plan is None:
+            plan = self._plan_for(metric)
+        now = self._clock()
+        epoch = epoch_at(now)
+        if epoch > plan.last_epoch:
+            raise RecordError(Outcome.EXPIRED, f"{plan.charge.metric} has expired")
+        item = self._encode(plan, value, segment)
+        if self._remote.disables(plan.charge.metric):
+            return Outcome.DISABLED, None
+        wake = 0.0 if self.counts_absence and self._absence.report_due() else None
+        number = period(plan.spec.every, epoch)
+        if number <= plan.last_reported:
+            return Outcome.ALREADY_REPORTED, wake
+        self._consent.delete_owed(_NO_WAIT)
+        day, since = epoch, now
+        if plan.reports_absence:
+            # Day and time must be those of a report of absence, so that they reveal nothing.
+            day, since = plan.period_end(number, epoch)
+        run_locked = self._storage.run_locked
+        try:
+            outcome, due = run_locked(self._write_if_agreed, plan, item, number, epoch, day, since)
+        except SecretReplacedError:  # the storage has closed, and opens with the new secret
+            outcome, due = run_locked(self._write_if_agreed, plan, item, number, epoch, day, since)
+        if outcome in _REPORTED:
+            # A period never becomes free again, so further calls need not ask the ledger.
+            plan.last_reported = number
+        if outcome is Outcome.RECORDED and wake is None:
+            wake = due - now
+        return outcome, wake
+
+    def prepare(self) -> bool:
+        """Does what must come before uploads: deletion that is owed, reports of absence.
+
+        Returns:
+            Whether anything may be sent.
+
+        Raises:
+            StorageError, LedgerError, sqlite3.Error, OSError: if the storage cannot be used.
+        """
+        self._consent.delete_owed()
+        if not self._consent.given:
+            return False
+        self._absence.report_due()
+        return True
+
+    def _write_if_agreed(
+        self, plan: MetricPlan, item: object, number: int, epoch: int, day: int, since: float
+    ) -> tuple[Outcome, float]:
+        if not self._consent.given:
+            # Consent was withdrawn while this waited for the lock, and the reports were deleted.
+            return Outcome.NO_CONSENT, since
+        return self._writer.write(plan, item, number, epoch, day, since)
+
+    def _encode(self, plan: MetricPlan, value: object, segment: object) -> object:
+        try:
+            return plan.spec.encode(value, segment)
+        except DomainError as error:
+            problem = str(error)  # names the metric, never the value
+        self._events.problem("outside_domain", problem)
+        raise RecordError(Outcome.OUTSIDE_DOMAIN, problem)
+
+    def _plan_for(self, name: object) -> MetricPlan:
+        metric = self._registry.metrics.get(name) if isinstance(name, str) else None
+        if metric is None:
+            # The name is not shown: somebody who mixes up the arguments passes the value as name.
+            self._events.problem("unknown_metric", "a metric is not in the registry")
+            known = sorted(islice(self._registry.metrics, _MAX_NAMES_LISTED))
+            if more := len(self._registry.metrics) - len(known):
+                known.append(f"{more} more")
+            raise RecordError(
+                Outcome.UNKNOWN_METRIC,
+                f"metric must be one of {', '.join(known)}, got something else (not shown)",
+            )
+        plan = self._plans[metric.spec.name] = self._writer.plan_for(metric)
+        return plan

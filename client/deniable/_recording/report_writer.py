@@ -1,0 +1,103 @@
+"""Making a report: paying for it, randomizing the value, and storing the result."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from deniable._recording.metric_plan import MetricPlan
+from deniable._status import Outcome
+from deniable._storage.cost import limit_nano_nats
+from deniable_shared.registry import MAX_EPSILON_LIFETIME, MAX_EPSILON_PER_DAY
+from deniable_shared.wire import ID_BYTES
+
+if TYPE_CHECKING:
+    from deniable._randomness import Randomness
+    from deniable._remote.configuration import RemoteSettings
+    from deniable._storage.device import DeviceStorage
+    from deniable_shared.registry import Metric, Registry
+
+_DELAY_STEPS: Final = 1 << 32
+
+
+class ReportWriter:
+    """Makes the reports of all metrics within the budget.
+
+    Args:
+        registry: contains the budget.
+        storage: where reports are stored.
+        remote: makes fewer devices report, and lengthens delays.
+        randomness: for reports, ids and delays; used only while the storage is locked.
+        delay_seconds: the longest random delay that the application wants.
+
+    Attributes:
+        limits: what one day and a lifetime may cost, in nano-nats.
+    """
+
+    def __init__(
+        self,
+        registry: Registry,
+        storage: DeviceStorage,
+        remote: RemoteSettings,
+        randomness: Randomness,
+        delay_seconds: float,
+    ) -> None:
+        self._storage = storage
+        self._remote = remote
+        self._randomness = randomness
+        self._delay_seconds = delay_seconds
+        budget = registry.budget
+        # Checked here too: a registry that was not read from a file may exceed the ceilings.
+        self.limits = (
+            limit_nano_nats(min(budget.epsilon_per_day, MAX_EPSILON_PER_DAY)),
+            limit_nano_nats(min(budget.epsilon_lifetime, MAX_EPSILON_LIFETIME)),
+        )
+        self._plans: dict[str, MetricPlan] = {}
+
+    @property
+    def longest_delay_seconds(self) -> float:
+        """The longest random delay that any report is given."""
+        return self._remote.longest(self._delay_seconds)
+
+    def plan_for(self, metric: Metric) -> MetricPlan:
+        """How a metric is recorded; always the same object for one metric."""
+        plan = self._plans.get(metric.spec.name)
+        if plan is None:
+            plan = MetricPlan(metric, self._randomness, self.limits, self._delay_seconds)
+            self._plans[metric.spec.name] = plan
+        return plan
+
+    def write(
+        self, plan: MetricPlan, item: object, number: int, epoch: int, day: int, since: float
+    ) -> tuple[Outcome, float]:
+        """Pays for a report and stores it; to be called by `DeviceStorage.run_locked`.
+
+        Args:
+            plan: the metric's.
+            item: the value, as the spec encodes it.
+            number: the number of the period that the report is for.
+            epoch: the day that the report is charged to, in days since 1970-01-01.
+            day: the day that the report carries, in days since 1970-01-01.
+            since: when its random delay begins, in seconds since 1970-01-01.
+
+        Returns:
+            The outcome, and when the report is due in seconds since 1970-01-01.
+        """
+        storage, randomness = self._storage, self._randomness
+        if self._remote.skips_period(plan.spec, number, storage.secret):
+            return Outcome.THINNED, since
+        outcome = storage.ledger.debit(plan.charge, number, epoch, self.limits)
+        due = since
+        if outcome is Outcome.RECORDED:
+            payload = plan.randomizer.report(item, storage.secret)
+            delay_seconds = self._remote.stretched(plan.delay_seconds)
+            due += delay_seconds * randomness.word() / _DELAY_STEPS
+            storage.spool.add(
+                randomness.take(ID_BYTES),
+                plan.spec.digest,
+                day,
+                payload,
+                storage.ledger.lifetime,
+                due,
+                plan.description,
+            )
+        return outcome, due
