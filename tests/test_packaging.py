@@ -13,6 +13,16 @@ from tests.installed import Environment
 pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).parents[1]
+REGISTRY = """
+registry = 1
+application = "packaging"
+[budget]
+epsilon_per_day = 4.0
+epsilon_lifetime = 40.0
+[metrics.dark]
+type = "boolean"
+epsilon = 1.0
+"""
 PACKAGES = {"deniable", "deniable_aggregator", "deniable_shared"}
 
 
@@ -67,17 +77,7 @@ print(deniable.__file__, "numpy" in sys.modules, "flask" in sys.modules)
 
 
 def test_the_light_install_records_a_value(light):
-    registry = """
-registry = 1
-application = "packaging"
-[budget]
-epsilon_per_day = 4.0
-epsilon_lifetime = 40.0
-[metrics.dark]
-type = "boolean"
-epsilon = 1.0
-"""
-    (light.folder / "metrics.toml").write_text(registry)
+    (light.folder / "metrics.toml").write_text(REGISTRY)
     code = """
 import deniable
 with deniable.Client("metrics.toml", endpoint="http://127.0.0.1:9", key="k",
@@ -88,39 +88,35 @@ with deniable.Client("metrics.toml", endpoint="http://127.0.0.1:9", key="k",
     assert light.evaluate(code) == "1"
 
 
-def test_without_its_extra_the_aggregator_says_how_to_install_it(light):
-    code = """
-try:
-    import deniable_aggregator
-except ImportError as error:
-    print(error)
-"""
-    assert "pip install 'deniable[aggregator]'" in light.evaluate(code)
+@pytest.fixture(scope="module")
+def registry(light) -> Path:
+    path = light.folder / "shown.toml"
+    path.write_text(REGISTRY)
+    return path
 
 
-def test_without_its_extra_the_command_says_how_to_install_it_in_one_line(light):
-    result = light.run("deniable", "serve")
-    assert result.returncode == 1
-    assert result.stdout == ""
-    assert result.stderr.startswith("deniable: ")
-    assert result.stderr.endswith("pip install 'deniable[aggregator]'\n")
-    assert result.stderr.count("\n") == 1
+@pytest.mark.parametrize(
+    ("words", "printed"),
+    [
+        (("--version",), "deniable, version "),
+        (("--help",), "Commands of the aggregator (pip install 'deniable[aggregator]'):"),
+        (("metrics", "check", "shown.toml"), "needs about 56,900 devices to detect"),
+        (("plan", "shown.toml"), "a value asked for by itself: from "),
+        (("plan", "--type", "string", "--epsilon", "2"), "1,000 at once: from "),
+    ],
+    ids=lambda words: " ".join(words) if isinstance(words, tuple) else "",
+)
+@pytest.mark.usefixtures("registry")
+def test_the_light_install_checks_and_plans(light, words, printed):
+    done = light.run("deniable", *words)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert printed in " ".join(done.stdout.split())
 
 
-def test_the_light_install_shows_what_the_device_has_said(light):
-    code = """
-import pathlib, deniable
-pathlib.Path("shown.toml").write_text('''
-registry = 1
-application = "packaging"
-[budget]
-epsilon_per_day = 4.0
-epsilon_lifetime = 40.0
-[metrics.dark]
-type = "boolean"
-epsilon = 1.0
-''')
-with deniable.Client("shown.toml", endpoint="http://127.0.0.1:9", key="k",
+def test_the_light_install_shows_what_the_device_has_said(light, registry):
+    code = f"""
+import deniable
+with deniable.Client({str(registry)!r}, endpoint="http://127.0.0.1:9", key="k",
                      directory="shown", consent=True) as client:
     print(client.record("dark", True))
 """
@@ -129,7 +125,41 @@ with deniable.Client("shown.toml", endpoint="http://127.0.0.1:9", key="k",
     assert (shown.returncode, shown.stderr) == (0, "")
     text = " ".join(shown.stdout.split())
     assert "would have said so with probability 0.73 if it were true, 0.27 if not" in text
-    assert "deniable show --directory DIR" in light.run("deniable", "--help").stdout
+
+
+def test_the_light_install_completes_words(light):
+    code = """
+import os, subprocess, sys
+from pathlib import Path
+script = Path(sys.executable).with_name("deniable")
+for words in (["metrics", ""], ["plan", "--epsilon"], ["keys", ""]):
+    environment = {**os.environ, "_DENIABLE_COMPLETE": "words"}
+    done = subprocess.run([script, *words], env=environment, capture_output=True, text=True)
+    print(done.returncode, [line.split("\\t")[0] for line in done.stdout.splitlines()], done.stderr)
+"""
+    names, options, others = light.evaluate(code).splitlines()
+    assert names.strip() == "0 ['check', 'register']"
+    assert options.strip() == "0 ['--epsilon']"
+    assert others.strip() == "0 []"
+
+
+def test_without_its_extra_the_aggregator_says_how_to_install_it(light):
+    code = """
+try:
+    from deniable_aggregator import create_app
+except ImportError as error:
+    print(error)
+"""
+    assert "pip install 'deniable[aggregator]'" in light.evaluate(code)
+
+
+@pytest.mark.parametrize("command", ["serve", "keys", "estimate"])
+def test_without_its_extra_a_command_says_how_to_install_it_in_one_line(light, command):
+    done = light.run("deniable", command)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith(f"Error: deniable {command} needs ")
+    assert done.stderr.endswith(": pip install 'deniable[aggregator]'\n")
+    assert done.stderr.count("\n") == 1
 
 
 def test_the_full_install_has_a_command_and_an_app(wheel, tmp_path):
