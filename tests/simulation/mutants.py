@@ -137,7 +137,7 @@ def any_clock_is_believed(*_: Any) -> int:
 DEFECTS: dict[str, tuple[str, Callable[..., Any], int]] = {
     defect.__name__: (where, defect, seed)
     for where, defect, seed in (
-        ("store.backends.sqlite._SqliteIngest.remember_uploads", nothing_is_remembered, 1),
+        ("store.backends.sqlite_ingest.SqliteIngest.remember_uploads", nothing_is_remembered, 1),
         ("store.tables.batch.delete_rows", rows_stay, 0),
         ("store.tables.batch.delete_rows", rows_that_are_gone_are_counted, 16),
         ("store.tables.tallies.add_part", parts_are_added_twice, 0),

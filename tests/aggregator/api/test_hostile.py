@@ -21,7 +21,7 @@ from deniable_aggregator.security.keys import (
     create_key,
 )
 from deniable_aggregator.store import StoreUnavailableError
-from deniable_aggregator.store.backends.sqlite import READERS
+from deniable_aggregator.store.backends.sqlite_connections import READERS
 from deniable_shared import registry
 from tests.aggregator.service import REGISTRY, TODAY, bearer, upload
 from tests.aggregator.stored import (

@@ -12,7 +12,7 @@ import pytest
 from deniable_aggregator import Store
 from deniable_aggregator.api import readiness
 from deniable_aggregator.store import StoreRefusedError, StoreUnavailableError
-from deniable_aggregator.store.backends import sqlite
+from deniable_aggregator.store.backends import sqlite_connections
 from tests.aggregator.service import TODAY, problem, serving, upload
 from tests.aggregator.stored import (
     append,
@@ -134,7 +134,7 @@ def test_a_damaged_file_is_refused_with_what_to_do(tmp_path, damage):
 
 
 def test_a_store_that_another_program_locks_is_no_reason_for_a_backup(tmp_path, monkeypatch):
-    monkeypatch.setattr(sqlite, "BUSY_TIMEOUT_MS", 0)
+    monkeypatch.setattr(sqlite_connections, "BUSY_TIMEOUT_MS", 0)
     path = tmp_path / "store.db"
     Store(path).close()
     with raw(path) as other:

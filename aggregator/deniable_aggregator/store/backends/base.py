@@ -1,4 +1,4 @@
-"""What the store needs of a database, whichever it is."""
+"""The interface that SQLite and PostgreSQL implement for the store."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ EPOCH_KEY_BYTES: Final = 32
 Result = TypeVar("Result")
 
 UploadName = tuple[int, bytes]
-"""Under which epoch and hash an upload is remembered."""
+"""The epoch and the keyed hash by which an upload that is sent again is recognised."""
 
 
 class InboxRow(NamedTuple):
@@ -31,22 +31,22 @@ class InboxRow(NamedTuple):
 
 
 class IngestTransaction(ABC):
-    """What ingest does within one transaction, in the database's fastest way."""
+    """The steps of ingest within one transaction, each in the database's fastest way."""
 
     @abstractmethod
     def epoch_keys(self, wanted: Collection[int]) -> Mapping[int, bytes | None]:
-        """The keys of epochs: made for the new ones, None for the closed ones.
+        """The keys of epochs: made for new epochs, None for closed ones.
 
-        None of them is closed by anybody before the transaction ends.
+        Nobody else closes one of these epochs before the transaction ends.
         """
 
     @abstractmethod
     def remember_uploads(self, names: Sequence[UploadName]) -> set[UploadName]:
-        """Remembers uploads, and says which of them were not remembered before.
+        """Remembers uploads, and returns those that were not remembered before.
 
         Args:
-            names: distinct, at least one, in ascending order, so that two servers with the same
-                uploads wait for each other instead of both waiting.
+            names: distinct, at least one, in ascending order: two servers that remember the same
+                uploads in different orders would deadlock.
         """
 
     @abstractmethod
@@ -58,9 +58,9 @@ class Database(ABC):
     """An open database. Thread-safe; not to be carried through a fork.
 
     Attributes:
-        name: how people know it: a path, or a URL without its password.
-        locks_rows: whether rows can be locked within a transaction while others go on. If not, a
-            transaction stops all other writing and must be short.
+        name: for messages: a path, or a URL without its password.
+        locks_rows: whether a transaction can lock rows while others write. If not, a transaction
+            stops all other writing and must be short.
     """
 
     name: str
@@ -83,7 +83,7 @@ class Database(ABC):
         """
 
     def look_up(self) -> AbstractContextManager[Connection]:
-        """As `read`, for the little that requests wait for: never behind those who read much.
+        """As `read`, for short reads that a request waits for: long reads never delay them.
 
         Raises:
             StoreUnavailableError: if the database cannot be read.
@@ -95,7 +95,8 @@ class Database(ABC):
         """Does the work of ingest in one transaction, which is durable when this returns.
 
         Args:
-            work: has no effect beyond its transaction, as it may be done more than once.
+            work: done again if the transaction fails for a reason that passes, so it must have no
+                effect beyond the transaction.
 
         Raises:
             StoreUnavailableError: if the transaction could not be begun, carried out or committed.
@@ -103,7 +104,7 @@ class Database(ABC):
 
     @abstractmethod
     def purge(self) -> None:
-        """Removes what was deleted from where the database still keeps it, as far as it can.
+        """Erases deleted rows from where the database still holds their bytes, as far as it can.
 
         Raises:
             StoreUnavailableError: if somebody is in the way; try again later.
@@ -115,5 +116,5 @@ class Database(ABC):
 
 
 def new_epoch_key() -> bytes:
-    """A key under which the upload ids of one epoch are hashed, for as long as it is open."""
+    """Draws the key with which the upload ids of an epoch are hashed while it is open."""
     return secrets.token_bytes(EPOCH_KEY_BYTES)

@@ -1,4 +1,4 @@
-"""A new database gets the newest schema; any other is taken as it is, or refused."""
+"""Creates the tables of a new store, and checks the schema of any other."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ def create_or_check(connection: Connection, name: str) -> None:
     """Creates the tables in an empty database, and checks the revision of any other.
 
     Args:
-        connection: in a transaction that nobody else can be in.
-        name: how people know the database.
+        connection: in a transaction that excludes all others.
+        name: of the database, for messages.
 
     Raises:
-        StoreRefusedError: if it holds something else, or a store of another revision.
+        StoreRefusedError: if the database holds something else, or a store of another revision.
     """
     if revision_of(connection, name) is None:
         metadata.create_all(connection)
@@ -33,11 +33,11 @@ def check_revision(connection: Connection, name: str) -> None:
     """Checks the revision of a store.
 
     Args:
-        connection: of whatever kind.
-        name: how people know the database.
+        connection: to a database of either kind.
+        name: of the database, for messages.
 
     Raises:
-        StoreRefusedError: if it is not a store of this revision.
+        StoreRefusedError: if the database is not a store of this revision.
     """
     found = revision_of(connection, name) or "none"
     if found < REVISION:
@@ -50,7 +50,7 @@ def check_revision(connection: Connection, name: str) -> None:
 
 
 def newer_schema_error(name: str, found: str) -> StoreRefusedError:
-    """The refusal of a store of a later version."""
+    """The error for a store that a later version wrote."""
     return StoreRefusedError(
         f"{name}: has schema {found}, this program works with {REVISION}. "
         "Install the version of deniable that wrote it, or a later one."

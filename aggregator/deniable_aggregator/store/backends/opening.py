@@ -1,4 +1,4 @@
-"""Which database a store is in, by its name."""
+"""Opening the database that a store's name means: an SQLite file or PostgreSQL."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ def open_database(
 
     Args:
         target: the path of an SQLite file, or a ``postgresql://`` URL.
-        prepare: checks or changes the tables, in a transaction that nobody else can be in; called
-            with the connection and the store's name.
+        prepare: checks or changes the tables; called with a connection, in a transaction that
+            excludes all others, and with the store's name for messages.
 
     Raises:
-        StoreRefusedError: if it is not what `prepare` wants, or is damaged.
+        StoreRefusedError: if `prepare` refuses it, or it is damaged.
         StoreUnavailableError: if the database server cannot be reached, or the file not be written
             now.
     """
@@ -41,15 +41,15 @@ def open_database(
 
 
 def require_existing(target: str | Path) -> None:
-    """Refuses the path of a file that is not there, which opening would create.
+    """Checks that a store's file is there, as opening it would create an absent one.
 
     Raises:
-        StoreRefusedError: naming the path.
+        StoreRefusedError: if it is absent.
     """
     if not is_url(target) and not Path(target).exists():
         raise StoreRefusedError(f"there is no store {target}")
 
 
 def display_name(target: str | Path) -> str:
-    """The name of a store for people: a path, or a URL without its password."""
+    """The name of a store for messages: a path, or a URL without its password."""
     return without_password(parse_url(str(target))) if is_url(target) else str(target)

@@ -1,4 +1,4 @@
-"""The files of a store in SQLite: made, locked, and watched for being taken away."""
+"""The files of a store in SQLite: creates and locks them, and notices if they are moved."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 class StoreFiles:
     """The file of a store, and the side file whose lock its writers hold.
 
-    A file that is deleted or moved while it is open can be written like any other, and all that
-    is written is gone with the process. So before each commit its name must still be its own.
+    An open file that was deleted or moved can still be written, but what is written is lost when
+    the process ends. So before each commit the name must still mean the file that is open.
 
     Args:
         path: the file; created, readable by its owner only, if absent.
@@ -34,9 +34,10 @@ class StoreFiles:
         self._names = [f"{path.absolute()}{suffix}" for suffix in ("", "-wal", ".lock")]
         self._known: list[tuple[int, int] | None] = []
         try:
-            # SQLite would create the file with the umask's permissions; its logs copy the file's.
-            # One that is there is not opened: closing it again would release the locks that SQLite
-            # holds for other stores of this process, and another process could delete their log.
+            # SQLite would create the file with the umask's permissions, and its logs with those of
+            # the file. An existing file is not opened here: closing it would release the locks that
+            # SQLite holds for other stores of this process, and another process could delete their
+            # log.
             with suppress(FileExistsError):
                 os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
             if not (path.is_file() and os.access(path, os.R_OK | os.W_OK)):
@@ -46,17 +47,17 @@ class StoreFiles:
         except OSError as error:
             raise StoreRefusedError(
                 f"{path}: cannot be opened: {error.strerror}. "
-                "Its directory must be there, and one that may be written."
+                "Its directory must exist and be writable."
             ) from error
 
     @property
     def closed(self) -> bool:
-        """Whether the lock is gone."""
+        """Whether `close` was called."""
         return self._lock < 0
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """The lock, for as long as the block takes."""
+        """Holds the lock on the side file while the block runs."""
         fcntl.flock(self._lock, fcntl.LOCK_EX)
         try:
             yield
@@ -64,27 +65,27 @@ class StoreFiles:
             fcntl.flock(self._lock, fcntl.LOCK_UN)
 
     def remember_identity(self) -> None:
-        """Notes which files these are, once SQLite has all of them open."""
-        # Of the lock the one that is held: another may have its name by now.
+        """Remembers which files these are. Called once SQLite has all of them open."""
+        # The side file by its descriptor: another file may have its name by now.
         self._known = [*map(_identity_of_path, self._names[:-1]), _identity(os.fstat(self._lock))]
 
     def check_identity(self) -> None:
-        """Looks whether the files are where they were: three calls of two microseconds each.
+        """Checks that the files are where they were, in three calls of two microseconds each.
 
         Raises:
-            StoreMovedError: if one of them is gone, or another has its name.
+            StoreMovedError: if one of them is gone, or its name means another file.
         """
         if self._known and [*map(_identity_of_path, self._names)] != self._known:
             raise StoreMovedError
 
     def discard(self) -> None:
-        """Deletes the side file of a store that was refused, unless it was there before."""
+        """Deletes the side file of a refused store, unless it existed before."""
         if self._made:
             with suppress(OSError):
                 self._side.unlink()
 
     def close(self) -> None:
-        """Gives the lock up."""
+        """Closes the side file and so releases the lock."""
         os.close(self._lock)
         self._lock = -1
 

@@ -1,4 +1,4 @@
-"""Cursors in a PostgreSQL database, from which large answers are read piece by piece."""
+"""Cursors that read a large result of PostgreSQL in pieces."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from psycopg import OperationalError, ServerCursor
 
 
 class ReadingCursor(ServerCursor[Any]):
-    """One that can be closed when its connection is lost, too.
+    """A cursor that can be closed after its connection was lost.
 
-    The driver's own asks the database to close it, and stays open when that fails.
+    The driver's cursor asks the database to close it, and stays open if that fails.
     """
 
     def close(self) -> None:
-        """Closes it on both sides, or on this one alone if there is no other any more."""
+        """Closes the cursor here and in the database, or only here if the connection is lost."""
         try:
             super().close()
         except OperationalError:

@@ -1,4 +1,4 @@
-"""The URLs of PostgreSQL databases, which hold passwords that nobody is to see."""
+"""URLs of PostgreSQL databases, whose passwords must not reach messages."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ def is_url(target: object) -> bool:
 
 
 def parse_url(url: str) -> URL:
-    """A URL in its parts.
+    """Splits a URL into its parts.
 
     Raises:
-        StoreRefusedError: if it is not one; the message does not quote it, as it has a password.
+        StoreRefusedError: if it is malformed; the message does not quote it.
     """
     try:
         parsed = make_url(url).set(drivername=DRIVER)
@@ -44,7 +44,7 @@ _FORM: Final = (
 
 
 def without_password(url: URL) -> str:
-    """A URL for people: without its password."""
+    """A URL without its passwords, for messages."""
     hidden = {name: "***" for name in SECRETS if name in url.query}
     shown = url.set(drivername="postgresql").update_query_dict(hidden)
     return shown.render_as_string(hide_password=True)
