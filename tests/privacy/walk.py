@@ -49,6 +49,10 @@ class Walk:
         self.denominator = 1
 
     def bernoulli(self, weight: int) -> bool:
+        if 0 < weight < SCALE:
+            drawn = self._turn(2)
+            self._multiply(weight if drawn else SCALE - weight, SCALE)
+            return bool(drawn)
         return bool(self._choose([SCALE - weight, weight], SCALE))
 
     def uniform_below(self, bound: int) -> int:
@@ -88,15 +92,25 @@ class Walk:
     def _choose(self, weights: list[int], total: int) -> int:
         assert sum(weights) == total
         possible = [index for index, weight in enumerate(weights) if weight]
+        turn = self._turn(len(possible))
+        self._multiply(weights[possible[turn]], total)
+        return possible[turn]
+
+    def _turn(self, options: int) -> int:
+        """Which of so many possible outcomes this path takes."""
         depth = len(self.path)
         turn = self._prefix[depth] if depth < len(self._prefix) else 0
         self.path.append(turn)
-        self.options.append(len(possible))
-        self.numerator *= weights[possible[turn]]
+        self.options.append(options)
+        return turn
+
+    def _multiply(self, weight: int, total: int) -> None:
+        self.numerator *= weight
         self.denominator *= total
-        if self.numerator << self.least_bits < self.denominator:
+        # Shifting is slow, and in vain unless the numerator is so much shorter.
+        shorter = self.denominator.bit_length() - self.numerator.bit_length()
+        if shorter >= self.least_bits and self.numerator << self.least_bits < self.denominator:
             raise Negligible
-        return possible[turn]
 
 
 class LazyBits:
