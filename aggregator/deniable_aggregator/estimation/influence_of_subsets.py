@@ -2,23 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from deniable_aggregator.kernels.walsh_hadamard import walsh_hadamard
 from deniable_aggregator.statistics.influence import FORGED_SHARE, subset_influence
 from deniable_aggregator.tallies import oracle_tally_for
-from deniable_shared.mechanisms import (
-    GeneralizedRandomizedResponse,
-    HadamardResponse,
-    MemoizedRandomizedResponse,
-    ProjectiveGeometryResponse,
-    RandomizedResponse,
-    SubsetSelection,
-)
-from deniable_shared.mechanisms.pgr import MAX_SIZE
+from deniable_shared.mechanisms import Oracle
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,20 +17,6 @@ if TYPE_CHECKING:
 
     from deniable_aggregator.estimation.combination import SpecEstimate
     from deniable_shared.mechanisms import Mechanism
-
-ONE_ITEM = (GeneralizedRandomizedResponse, MemoizedRandomizedResponse, RandomizedResponse)
-
-
-class Supported(NamedTuple):
-    """How many items of a set one report can support.
-
-    Attributes:
-        least: at least; never above the truth.
-        most: at most; never below it.
-    """
-
-    least: int
-    most: int
 
 
 def influence_on_subset(part: SpecEstimate, chosen: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -58,7 +34,7 @@ def influence_on_subset(part: SpecEstimate, chosen: NDArray[np.int64]) -> NDArra
     if counted is None:
         moved: Any = shares.influence
         return np.asarray(moved.sum(keepdims=True))
-    ends = supported(part.spec.mechanism, chosen)
+    ends = _support_range(part.spec.mechanism, chosen)
     share = shares.share.sum(keepdims=True)
     moved = subset_influence(share, counted.support, chosen.size, *ends, counted.reports)
     return np.asarray(moved)
@@ -87,9 +63,9 @@ def influence_on_ratios(
         top += weight * share
         counted: Any = part.shares.support_counts
         p, q = counted.support.p, counted.support.q
-        ends = supported(part.spec.mechanism, mine)
+        least, at_most = _support_range(part.spec.mechanism, mine)
         for held in (0, 1):
-            fewest, most = max(held, ends.least), min(ends.most, mine.size - 1 + held)
+            fewest, most = max(held, least), min(at_most, mine.size - 1 + held)
             for side, count in enumerate((min(fewest, most), most)):
                 moved[held, side, 0] += weight * ((held - q) / (p - q) - share)
                 whole = (count - mine.size * q) / (p - q) - share.sum()
@@ -100,29 +76,13 @@ def influence_on_ratios(
     return np.asarray(np.abs(ratio - top / bottom).max(axis=(0, 1)))
 
 
-def supported(mechanism: Mechanism, chosen: NDArray[np.int64]) -> Supported:
-    """How many of some items one report can support.
+def _support_range(mechanism: Mechanism, chosen: NDArray[np.int64]) -> tuple[int, int]:
+    """How many of some items one report can support: at least and at most.
 
     Args:
         mechanism: made the report.
         chosen: int64, (items,): their numbers.
     """
-    size = int(chosen.size)
-    if isinstance(mechanism, ONE_ITEM):
-        return Supported(int(size == mechanism.size), 1)
-    if isinstance(mechanism, SubsetSelection):
-        outside = mechanism.size - size
-        return Supported(max(0, mechanism.subset - outside), min(size, mechanism.subset))
-    if isinstance(mechanism, HadamardResponse):
-        present = np.zeros(mechanism.order, np.int64)
-        present[chosen] = 1
-        most = int(np.abs(walsh_hadamard(present)[1:]).max())
-        return Supported((size - most) // 2, (size + most) // 2)
-    if isinstance(mechanism, ProjectiveGeometryResponse) and mechanism.outcomes <= MAX_SIZE:
-        # A point is on the hyperplane of another if and only if that is on its own.
-        everything = oracle_tally_for(replace(mechanism, size=mechanism.outcomes))
-        points = np.zeros((1, mechanism.outcomes), np.int64)
-        points[0, chosen] = 1
-        found = everything.supporting(points)[0]
-        return Supported(int(found.min()), int(found.max()))
-    return Supported(0, size)
+    if isinstance(mechanism, Oracle):
+        return oracle_tally_for(mechanism).support_range(chosen)
+    return 0, int(chosen.size)

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, Literal, get_args
 
-from deniable_aggregator.estimation.covariance import ONE_ITEM
 from deniable_aggregator.statistics.consistency import base_cut, ibu, norm_sub, power
 from deniable_shared.errors import ParameterError
+from deniable_shared.mechanisms import ItemOracle
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -85,7 +85,7 @@ def process(method: Postprocess, combined: CombinedShares) -> NDArray[np.float64
 
 def meaning(method: Postprocess, combined: CombinedShares) -> str:
     """What a method does, in a sentence."""
-    likelihood = isinstance(combined.parts[0].spec.mechanism, ONE_ITEM)
+    likelihood = isinstance(combined.parts[0].spec.mechanism, ItemOracle)
     if method == "ibu" and not likelihood:
         return QUASI_LIKELIHOOD
     return MEANINGS[method]

@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from deniable_aggregator.estimation.combination import About, CombinedShares, SpecEstimate, combine
-from deniable_aggregator.estimation.covariance import (
-    MUTUALLY_EXCLUSIVE,
-    geometry_sum_variance,
-    pair_support,
-    permanent_pair_support,
-    sum_variance,
-)
+from deniable_aggregator.estimation.covariance import sum_variance
 from deniable_aggregator.estimation.influence_of_subsets import influence_on_subset
-from deniable_aggregator.tallies import ItemShares, SupportCounts
+from deniable_aggregator.tallies import ItemShares, SupportCounts, oracle_tally_for
 from deniable_shared.errors import ParameterError
-from deniable_shared.mechanisms import Mechanism, ProjectiveGeometryResponse, Sketch, Support
+from deniable_shared.mechanisms import Mechanism, Oracle, Sketch, Support
+from deniable_shared.mechanisms.base import MUTUALLY_EXCLUSIVE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -130,7 +125,7 @@ def _sum(part: SpecEstimate, chosen: NDArray[np.int64]) -> tuple[ItemShares, str
     mechanism, shares = part.spec.mechanism, part.shares.take(chosen)
     share = shares.share.sum(keepdims=True)
     held = np.clip(share, 0.0, 1.0)
-    counted, pairs = shares.support_counts, pair_support(mechanism)
+    counted, pairs = shares.support_counts, mechanism.pair_support()
     if shares.covariance is not None:
         variance = shares.covariance.sum(keepdims=True).ravel()
         return ItemShares(share, variance, variance), "those of the regression"
@@ -142,8 +137,9 @@ def _sum(part: SpecEstimate, chosen: NDArray[np.int64]) -> tuple[ItemShares, str
         sum_variance(each, size, support, pairs, counted.reports) + family
         for each in (np.zeros(1), held)
     )
-    if isinstance(mechanism, ProjectiveGeometryResponse) and size > 1:
-        found = geometry_sum_variance(mechanism, part.counts, chosen, float(held[0]))
+    if pairs.averaged and size > 1:
+        tally = oracle_tally_for(cast("Oracle", mechanism))
+        found = tally.sum_variance(part.counts, chosen, float(held[0]))
         if found is None:
             return _bounded(share, shares)
         # A few reports may agree by chance: one more has the variance of a random set of items.
@@ -162,7 +158,7 @@ def _sum(part: SpecEstimate, chosen: NDArray[np.int64]) -> tuple[ItemShares, str
 def _with_repeats(total: SpecEstimate, repeats: RepeatedReports, size: int) -> SpecEstimate:
     """The sum of items as a single one, with what permanent answers add to its variance."""
     mechanism, permanent = total.spec.mechanism, repeats.permanent
-    pairs = permanent_pair_support(mechanism)
+    pairs = mechanism.permanent_pair_support()
     if size == 1 or permanent is None or pairs is None:
         return total
     if total.shares.support_counts is not None:

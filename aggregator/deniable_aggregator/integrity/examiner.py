@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
-from deniable_aggregator.integrity.checks import Check, run_checks
-
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from deniable_aggregator.catalog import CatalogEntry
+    from deniable_aggregator.statistics.checks import Check
     from deniable_aggregator.store import Store
     from deniable_shared.spec import Spec
 
@@ -160,11 +159,11 @@ class Examiner:
             if each.sum.reports > 0:
                 total += each.sum.cells
                 reports += each.sum.reports
-                checks = tuple(run_checks(tally, each.sum.cells, each.sum.reports))
+                checks = tuple(tally.checks(each.sum.cells, each.sum.reports))
                 keys.append(KeyChecks(each.key, each.sum.reports, checks))
         if len(keys) == 1:  # there is nothing to tell apart
             return DayChecks(spec, epoch, reports, keys[0].checks, ())
-        checks = tuple(run_checks(tally, total, reports)) if reports else ()
+        checks = tuple(tally.checks(total, reports)) if reports else ()
         return DayChecks(spec, epoch, reports, checks, tuple(keys))
 
     def _remembered(self, name: tuple[bytes, int], keys: Mapping[str, int]) -> DayChecks | None:

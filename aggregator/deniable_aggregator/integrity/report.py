@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from deniable_aggregator import dates as dates_module
-from deniable_aggregator.integrity.checks import MEANINGS
 from deniable_aggregator.integrity.examiner import FAMILY_P, smallest_p
+from deniable_aggregator.statistics.checks import MEANINGS
 
 if TYPE_CHECKING:
-    from deniable_aggregator.integrity.checks import Check
     from deniable_aggregator.integrity.examiner import DayChecks, Examination, KeyChecks
+    from deniable_aggregator.statistics.checks import Check
 
 OK: Final = "ok"
 SUSPICIOUS: Final = "suspicious"

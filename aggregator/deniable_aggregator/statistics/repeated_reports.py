@@ -18,13 +18,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from deniable_shared.exact_bounds import SCALE
-from deniable_shared.mechanisms import (
-    MemoizedRandomizedResponse,
-    MemoizedUnaryEncoding,
-    Sketch,
-    Support,
-)
 from deniable_shared.periods import period
 
 if TYPE_CHECKING:
@@ -32,7 +25,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from deniable_shared.mechanisms import Mechanism
+    from deniable_shared.mechanisms import Support
     from deniable_shared.spec import Spec
 
     Periods = Mapping[int, int]
@@ -76,7 +69,7 @@ def repeats_of(spec: Spec, reports: int, periods: Periods | None) -> RepeatedRep
         reports: how many there are; at least 1.
         periods: how many of them in each period; None for one period.
     """
-    permanent = permanent_support(spec.mechanism)
+    permanent = spec.mechanism.permanent_support()
     if not periods or len(periods) == 1:
         return RepeatedReports(0.0, permanent)
     counted = sum(periods.values())
@@ -109,20 +102,6 @@ def shared_pairs_across_specs(one: Periods, other: Periods) -> float:
     """The same for reports of two specs: a device uses one of them in a period."""
     together = sum(min(count, other.get(number, 0)) for number, count in one.items())
     return shared_pairs(one, other) - together
-
-
-def permanent_support(mechanism: Mechanism) -> Support | None:
-    """With which probabilities a device's permanent answers support an item, or None.
-
-    A sketch over an oracle that memoises keeps its row too, so collisions are permanent.
-    """
-    if isinstance(mechanism, MemoizedRandomizedResponse | MemoizedUnaryEncoding):
-        return Support(mechanism.permanent_own / SCALE, mechanism.permanent_other / SCALE)
-    if isinstance(mechanism, Sketch):
-        inner = permanent_support(mechanism.inner)
-        if inner is not None:
-            return Support(inner.p, inner.q + (inner.p - inner.q) / mechanism.buckets)
-    return None
 
 
 def _counts(periods: Periods) -> NDArray[np.float64]:

@@ -1,34 +1,38 @@
-"""Report bytes to a tally of integers, and a tally to shares."""
+"""Report bytes to a tally of integers, and a tally to shares: one file per mechanism.
+
+A tally is registered by importing its file here.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING
 
 from deniable_aggregator.statistics.support_counts import ItemShares, SupportCounts
-from deniable_aggregator.tallies.base import ShareTally, Tally
-from deniable_aggregator.tallies.dbitflip import DBitFlipTally
-from deniable_aggregator.tallies.hadamard import HadamardTally, RecursiveHadamardTally
+from deniable_aggregator.tallies import (  # noqa: F401  each registers its tallies
+    bits,
+    dbitflip,
+    hadamard,
+    numeric,
+    olh,
+    oracle,
+    pairs,
+    pgr,
+    sketch,
+)
+from deniable_aggregator.tallies.base import (
+    ShareTally,
+    Tally,
+    oracle_tally_for,
+    registered_tally,
+)
 from deniable_aggregator.tallies.known_domain import KnownDomainTally
-from deniable_aggregator.tallies.numeric import NumberTally
-from deniable_aggregator.tallies.olh import LocalHashingTally
-from deniable_aggregator.tallies.oracle import BitsTally, IndexTally, OracleTally, SubsetTally
-from deniable_aggregator.tallies.pairs import SampledCoefficientsTally
-from deniable_aggregator.tallies.pgr import ProjectiveGeometryResponseTally
 from deniable_aggregator.tallies.rappor import RapporTally
-from deniable_aggregator.tallies.sketch import SketchTally
 from deniable_aggregator.tallies.smp import SampledAttributeTally
 from deniable_shared.errors import ParameterError
-from deniable_shared.mechanisms import (
-    GroupedBins,
-    NumericMechanism,
-    Oracle,
-    SampledAttribute,
-    SampledCoefficients,
-    Sketch,
-)
+from deniable_shared.mechanisms import Oracle
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Sequence
 
     import numpy as np
     from numpy.typing import NDArray
@@ -38,47 +42,29 @@ if TYPE_CHECKING:
     Reported = tuple[Spec, NDArray[np.int64], int]
     """A spec, its counts, and how many reports are in them."""
 
-_ORACLES: Final[Mapping[str, Callable[[Any], OracleTally[Any]]]] = {
-    "grr": IndexTally,
-    "ht": HadamardTally,
-    "lgrr": IndexTally,
-    "losue": BitsTally,
-    "olh": LocalHashingTally,
-    "oue": BitsTally,
-    "pgr": ProjectiveGeometryResponseTally,
-    "rhr": RecursiveHadamardTally,
-    "rr": IndexTally,
-    "ss": SubsetTally,
-    "sue": BitsTally,
-}
-
 
 def tally_for(spec: Spec) -> Tally:
-    """What counts the reports of a spec, of whatever type."""
-    if isinstance(spec.mechanism, NumericMechanism):
-        return NumberTally(spec)
-    if isinstance(spec.mechanism, GroupedBins):
-        return DBitFlipTally(spec)
-    return share_tally_for(spec)
+    """What counts the reports of a spec, of whatever type.
+
+    Raises:
+        ParameterError: if no tally is registered for its mechanism.
+    """
+    if isinstance(spec.mechanism, Oracle):
+        return KnownDomainTally(spec, oracle_tally_for(spec.mechanism))
+    tally: Tally = registered_tally(spec.mechanism)(spec)
+    return tally
 
 
 def share_tally_for(spec: Spec) -> ShareTally:
-    """The tally of a spec that has items."""
-    mechanism = spec.mechanism
-    if isinstance(mechanism, Oracle):
-        return KnownDomainTally(spec, oracle_tally_for(mechanism))
-    if isinstance(mechanism, Sketch):
-        return SketchTally(spec, oracle_tally_for(mechanism.inner))
-    if isinstance(mechanism, SampledAttribute):
-        return SampledAttributeTally(spec, [oracle_tally_for(each) for each in mechanism.inner])
-    if isinstance(mechanism, SampledCoefficients):
-        return SampledCoefficientsTally(spec)
-    return RapporTally(spec)
+    """The tally of a spec that has items.
 
-
-def oracle_tally_for(oracle: Oracle) -> OracleTally[Any]:
-    """The tally of an oracle by itself."""
-    return _ORACLES[oracle.name](oracle)
+    Raises:
+        ParameterError: if it has none, or no tally is registered for its mechanism.
+    """
+    tally = tally_for(spec)
+    if not isinstance(tally, ShareTally):
+        raise ParameterError("mechanism", "one that estimates shares", spec.mechanism.name)
+    return tally
 
 
 def nonempty(tallies: Sequence[tuple[Spec, NDArray[np.int64]]]) -> list[Reported]:

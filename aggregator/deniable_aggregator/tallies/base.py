@@ -4,23 +4,31 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import numpy as np
 
-from deniable_aggregator.tallies.diagnostics import diagnostics_for
-from deniable_shared.errors import WireError
+from deniable_shared.errors import ParameterError, WireError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
+    from deniable_aggregator.statistics.checks import Check
     from deniable_aggregator.statistics.support_counts import ItemShares
+    from deniable_aggregator.tallies.diagnostics import Diagnostics
+    from deniable_aggregator.tallies.oracle import OracleTally
+    from deniable_shared.mechanisms import Mechanism, Oracle
     from deniable_shared.spec import Spec
 
 
 CHUNK_REPORTS: Final = 1 << 18
+
+_Make = TypeVar("_Make", bound="Callable[[Any], Any]")
+
+TALLIES: Final[dict[type[Mechanism], Callable[[Any], Any]]] = {}
+"""What counts the reports of each mechanism; filled by `tallies`."""
 
 
 class Tally(ABC):
@@ -34,13 +42,16 @@ class Tally(ABC):
 
     Attributes:
         spec: the metric.
-        structure: what is counted beside the tally to make fake reports visible, or None.
     """
 
     def __init__(self, spec: Spec) -> None:
         self.spec = spec
-        self.diagnostics = diagnostics_for(spec.mechanism)
         self._width = spec.mechanism.report_bytes
+
+    @cached_property
+    def diagnostics(self) -> Diagnostics | None:
+        """What is counted beside the tally to make forged reports visible; None for nothing."""
+        return None
 
     @cached_property
     def _possible(self) -> bytes:
@@ -115,6 +126,29 @@ class Tally(ABC):
             counts = np.concatenate([counts, structure])
         return reports, counts
 
+    def checks(self, stored: NDArray[np.int64], reports: int) -> list[Check]:
+        """Whether the reports of one day look like those of honest devices.
+
+        Args:
+            stored: int64, (stored_cells,).
+            reports: how many reports there are; at least 1.
+        """
+        counts, beside = stored[: self.cells], stored[self.cells :]
+        known = self.diagnostics is not None and self.diagnostics.reports(beside) == reports
+        return list(self._checks(counts, beside if known else None))
+
+    @abstractmethod
+    def _checks(
+        self, counts: NDArray[np.int64], diagnostics: NDArray[np.int64] | None
+    ) -> Iterable[Check]:
+        """As `checks`.
+
+        Args:
+            counts: int64, (cells,).
+            diagnostics: int64, the counts of `diagnostics`; None where there are none, or where
+                they are not those of all reports.
+        """
+
     def _check_width(self, payload: bytes) -> None:
         if not payload or len(payload) % self._width:
             name = self.spec.name
@@ -144,3 +178,40 @@ def chunks(reports: NDArray[Any]) -> Iterator[NDArray[Any]]:
     """Consecutive parts of a payload's reports, so that memory does not grow with their number."""
     for start in range(0, len(reports), CHUNK_REPORTS):
         yield reports[start : start + CHUNK_REPORTS]
+
+
+def tallies(*mechanisms: type[Mechanism]) -> Callable[[_Make], _Make]:
+    """Registers what counts the reports of mechanisms.
+
+    Of oracles it is an `OracleTally` and called with the oracle; of all others a `Tally`, called
+    with the spec.
+    """
+
+    def register(make: _Make) -> _Make:
+        TALLIES.update(dict.fromkeys(mechanisms, make))
+        return make
+
+    return register
+
+
+def registered_tally(mechanism: Mechanism) -> Callable[[Any], Any]:
+    """What `tallies` registered for a mechanism.
+
+    Raises:
+        ParameterError: if nothing is registered for its very class: another mechanism's tally
+            would debias with other probabilities.
+    """
+    make = TALLIES.get(type(mechanism))
+    if make is None:
+        raise ParameterError("mechanism", "one with a registered tally", mechanism.name)
+    return make
+
+
+def oracle_tally_for(oracle: Oracle) -> OracleTally[Any]:
+    """The tally of an oracle by itself.
+
+    Raises:
+        ParameterError: if none is registered for it.
+    """
+    tally: OracleTally[Any] = registered_tally(oracle)(oracle)
+    return tally

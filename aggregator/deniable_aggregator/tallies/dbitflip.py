@@ -2,24 +2,35 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from deniable_aggregator.statistics.checks import bounds_check, evenness_check, not_counted
 from deniable_aggregator.statistics.influence import support_influence
 from deniable_aggregator.statistics.support_counts import ItemShares
-from deniable_aggregator.tallies.base import Tally, chunks
+from deniable_aggregator.tallies.base import Tally, chunks, tallies
+from deniable_aggregator.tallies.diagnostics import (
+    GROUP_BYTES,
+    CombinedDiagnostics,
+    GroupHistogram,
+    OnesHistogram,
+)
 from deniable_shared.errors import WireError
-from deniable_shared.exact_bounds import SCALE
-from deniable_shared.mechanisms import MemoizedDBitFlip, Support
+from deniable_shared.mechanisms import DBitFlip, MemoizedDBitFlip
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from numpy.typing import NDArray
 
+    from deniable_aggregator.statistics.checks import Check
     from deniable_shared.mechanisms import GroupedBins
     from deniable_shared.spec import Spec
 
 
+@tallies(DBitFlip, MemoizedDBitFlip)
 class DBitFlipTally(Tally):
     """For each of k bins the answers, then for each bin the ones among them.
 
@@ -36,6 +47,30 @@ class DBitFlipTally(Tally):
     def cells(self) -> int:
         """Twice the bins."""
         return 2 * self._mechanism.size
+
+    @cached_property
+    def diagnostics(self) -> CombinedDiagnostics:
+        """How many reports each group has, and how many ones they have.
+
+        A group is drawn without looking at the value, whose bin is in it with probability d / k.
+        """
+        size, asked = self._mechanism.size, self._mechanism.buckets
+        ones = OnesHistogram(asked, self._mechanism.support, skip=GROUP_BYTES, asked=asked / size)
+        return CombinedDiagnostics(GroupHistogram(size), ones)
+
+    def _checks(
+        self, counts: NDArray[np.int64], diagnostics: NDArray[np.int64] | None
+    ) -> Iterator[Check]:
+        """Bits are as frequent as noise allows, and groups are equally common."""
+        answers, ones = counts.reshape(2, -1)
+        support = self._mechanism.support
+        yield bounds_check(ones, answers, support.q, support.p)
+        of_groups, of_ones = self.diagnostics.split(diagnostics)
+        if of_groups is None:
+            yield not_counted("groups")
+        else:
+            yield evenness_check("groups", of_groups, f"the {of_groups.size} groups of bins")
+        yield cast("OnesHistogram", self.diagnostics.parts[1]).check(of_ones)
 
     def _check(self, payload: bytes) -> None:
         """Every group exists, and the places after its bits are zero."""
@@ -105,9 +140,9 @@ class DBitFlipTally(Tally):
         covariance: NDArray[np.float64] = -np.outer(held / asked, held / asked) * both
         covariance *= 1 + repeated
         noise = self._mechanism.support.variance(0.0, 1)
-        if isinstance(self._mechanism, MemoizedDBitFlip):
-            lie = self._mechanism.permanent / SCALE
-            noise += repeated * Support(1 - lie, lie).variance(0.0, 1)
+        permanent = self._mechanism.permanent_support()
+        if permanent is not None:
+            noise += repeated * permanent.variance(0.0, 1)
         np.fill_diagonal(covariance, (noise + (1 + repeated) * held * (1 - held)) / asked)
         return covariance
 

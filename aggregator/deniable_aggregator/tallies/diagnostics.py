@@ -10,24 +10,20 @@ of what is stored: it never changes.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from functools import cached_property
 from math import isqrt
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from deniable_shared.mechanisms import (
-    GroupedBins,
-    Mechanism,
-    MemoizedUnaryEncoding,
-    OptimizedLocalHashing,
-    Rappor,
-    SampledAttribute,
-    Sketch,
-)
+from deniable_aggregator.statistics.bit_tests import ones_distribution
+from deniable_aggregator.statistics.checks import Check, not_counted, pairs_check
+from deniable_aggregator.statistics.tail_bounds import most_extreme_count
 from deniable_shared.mechanisms.olh import SEED_BYTES
-from deniable_shared.mechanisms.unary import UnaryEncoding
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
     from numpy.typing import NDArray
 
     from deniable_shared.mechanisms import Support
@@ -74,26 +70,63 @@ class Diagnostics(ABC):
 
 
 class OnesHistogram(Diagnostics):
-    """How many reports have how many ones, in bins of up to 64 sizes or ranges of sizes.
+    """How many reports have how many ones, in bins of up to 64 numbers or ranges of numbers.
 
     Args:
         bits: how many bits a report has.
         support: with which probabilities they are ones; decides where the bins are.
         skip: how many bytes stand before the bits.
+        own: how many bits may be the device's own, and so ones with probability p.
+        asked: with which probability the device's own bit is among the bits at all.
 
     Attributes:
         first: the largest number of ones in the first bin.
         width: how many numbers of ones each bin but the two at the ends has.
     """
 
-    def __init__(self, bits: int, support: Support, skip: int = 0) -> None:
+    def __init__(
+        self,
+        bits: int,
+        support: Support,
+        skip: int = 0,
+        *,
+        own: Sequence[int] = (1,),
+        asked: float = 1.0,
+    ) -> None:
         self.bits = bits
         self.skip = skip
+        self._law = support, tuple(own), asked
         p, q = support.p, support.q
         mean = int(p + (bits - 1) * q)
         self.width = 1 + isqrt(int(p * (1 - p) + (bits - 1) * q * (1 - q))) // 4
         self.first = max(0, mean - self.width * MOST_SIZES // 2)
         self.cells = self.report_cells = min(bits + 1, MOST_SIZES)
+
+    def check(self, counts: NDArray[np.int64] | None) -> Check:
+        """Whether numbers of ones come as often as they must, whatever devices hold.
+
+        Args:
+            counts: int64, (cells,); None if they are not those of all reports.
+        """
+        if counts is None:
+            return not_counted("sizes")
+        extreme = most_extreme_count(counts, int(counts.sum()), *self._bounds)
+        low = max(self.first + (extreme.place - 1) * self.width + 1, 0)
+        high = self.first + extreme.place * self.width
+        span = f"{low}" if self.width == 1 else f"{low} to {high}"
+        finding = f"the oddest number of ones is {span}, in {counts[extreme.place]:,} reports"
+        return Check("sizes", extreme.p, finding)
+
+    @cached_property
+    def _bounds(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """The lowest and the highest probability of each bin: float64, (cells,), twice."""
+        support, own, asked = self._law
+        bins = self.bin_of(np.arange(self.bits + 1))
+        laws = [asked * ones_distribution(self.bits, number, support) for number in own]
+        if asked < 1:
+            laws = [law + (1 - asked) * ones_distribution(self.bits, 0, support) for law in laws]
+        binned = np.array([np.bincount(bins, law, minlength=self.cells) for law in laws])
+        return binned.min(axis=0), np.minimum(binned.max(axis=0), 1.0)
 
     def bin_of(self, ones: NDArray[Any]) -> NDArray[np.int64]:
         """The bin of every number of ones."""
@@ -141,6 +174,26 @@ class BitPairCounters(Diagnostics):
             ones = self._ones(rows[start : start + step]).astype(np.float32)
             products += (ones.T @ ones).astype(np.int64)
         return products[self.rows, self.columns]
+
+    def check(
+        self,
+        counts: NDArray[np.int64] | None,
+        ones: NDArray[np.int64],
+        reports: int,
+        support: Support,
+    ) -> Check:
+        """Whether bits come together as often as they must.
+
+        Args:
+            counts: int64, (cells,); None if they are not those of all reports.
+            ones: int64, (bits,): how often each bit was 1.
+            reports: in how many reports.
+            support: with which probabilities bits are ones.
+        """
+        if counts is None:
+            return not_counted("pairs")
+        pairs = self.rows, self.columns
+        return pairs_check(self.lengths, pairs, counts, ones, reports, support)
 
     def _ones(self, rows: NDArray[np.uint8]) -> NDArray[np.uint8]:
         """How many ones each run of each report has: uint8, (reports, runs)."""
@@ -194,22 +247,33 @@ class CombinedDiagnostics(Diagnostics):
         """Each counts all of the reports."""
         return np.concatenate([part.count(rows) for part in self.parts])
 
+    def split(self, counts: NDArray[np.int64] | None) -> list[NDArray[np.int64] | None]:
+        """The counters of each part; None for each if there are none."""
+        if counts is None:
+            return [None for _ in self.parts]
+        return list(np.split(counts, np.cumsum([part.cells for part in self.parts])[:-1]))
+
 
 class PerAttributeDiagnostics(Diagnostics):
-    """The structure of each attribute's reports; attributes without one have only their number.
+    """How many reports each attribute has, then the diagnostics of each attribute's reports.
 
     Args:
-        mechanism: has the oracles.
-
-    Attributes:
-        inner: the structure of each attribute's reports, or None.
+        inner: the diagnostics of each attribute's reports, or None.
+        widths: how many bytes an inner report of each attribute has.
     """
 
-    def __init__(self, mechanism: SampledAttribute) -> None:
-        self._widths = [oracle.report_bytes for oracle in mechanism.inner]
-        self.inner = [diagnostics_for(oracle) for oracle in mechanism.inner]
-        self.report_cells = len(self.inner)
-        self.cells = self.report_cells + sum(each.cells for each in self.inner if each is not None)
+    def __init__(self, inner: Sequence[Diagnostics | None], widths: Sequence[int]) -> None:
+        self.inner = inner
+        self._widths = widths
+        self.report_cells = len(inner)
+        self.cells = self.report_cells + sum(each.cells for each in inner if each is not None)
+
+    def split(self, counts: NDArray[np.int64]) -> Iterator[NDArray[np.int64] | None]:
+        """The counters of each attribute's diagnostics, None where it has none."""
+        start = self.report_cells
+        for inner in self.inner:
+            yield None if inner is None else counts[start : start + inner.cells]
+            start += 0 if inner is None else inner.cells
 
     def count(self, rows: NDArray[np.uint8]) -> NDArray[np.int64]:
         """Attributes first, then what stands in their reports."""
@@ -218,30 +282,6 @@ class PerAttributeDiagnostics(Diagnostics):
             if inner is not None:
                 counted.append(inner.count(rows[rows[:, 0] == number, 1 : 1 + width]))
         return np.concatenate(counted)
-
-
-def diagnostics_for(mechanism: Mechanism) -> Diagnostics | None:
-    """What is counted beside the tally of a mechanism's reports, or None."""
-    if isinstance(mechanism, UnaryEncoding | MemoizedUnaryEncoding):
-        return CombinedDiagnostics(
-            OnesHistogram(mechanism.size, mechanism.support), BitPairCounters(mechanism.size)
-        )
-    if isinstance(mechanism, OptimizedLocalHashing):
-        return SeedHistogram()
-    if isinstance(mechanism, Sketch):
-        inner = mechanism.inner
-        if isinstance(inner, UnaryEncoding | MemoizedUnaryEncoding):
-            return OnesHistogram(inner.size, inner.support, skip=GROUP_BYTES)
-        return None
-    if isinstance(mechanism, Rappor):
-        return OnesHistogram(mechanism.bits, mechanism.support, skip=GROUP_BYTES)
-    if isinstance(mechanism, GroupedBins):
-        sizes = OnesHistogram(mechanism.buckets, mechanism.support, skip=GROUP_BYTES)
-        return CombinedDiagnostics(GroupHistogram(mechanism.size), sizes)
-    if isinstance(mechanism, SampledAttribute):
-        found = PerAttributeDiagnostics(mechanism)
-        return found if found.cells > found.report_cells else None
-    return None
 
 
 def as_words(rows: NDArray[np.uint8]) -> NDArray[Any]:

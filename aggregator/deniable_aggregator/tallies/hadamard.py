@@ -7,15 +7,20 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from deniable_aggregator.kernels.walsh_hadamard import walsh_hadamard
+from deniable_aggregator.statistics.checks import evenness_check
 from deniable_aggregator.statistics.influence import influence
 from deniable_aggregator.statistics.support_counts import ItemShares
+from deniable_aggregator.tallies.base import tallies
 from deniable_aggregator.tallies.oracle import IndexTally
 from deniable_shared.exact_bounds import SCALE
+from deniable_shared.mechanisms import HadamardResponse, RecursiveHadamardResponse
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from numpy.typing import NDArray
 
-    from deniable_shared.mechanisms import HadamardResponse, RecursiveHadamardResponse
+    from deniable_aggregator.statistics.checks import Check
 
 
 def _transformed(counts: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -33,8 +38,30 @@ def _transformed(counts: NDArray[np.int64]) -> NDArray[np.int64]:
     return walsh_hadamard(signed)
 
 
-class HadamardTally(IndexTally):
+class RowsTally(IndexTally):
+    """One counter per row of a Hadamard matrix and symbol."""
+
+    def checks(
+        self, counts: NDArray[np.int64], diagnostics: NDArray[np.int64] | None
+    ) -> Iterator[Check]:
+        """Rows are drawn equally often."""
+        yield from super().checks(counts, diagnostics)
+        rows = cast("HadamardResponse | RecursiveHadamardResponse", self.oracle).order - 1
+        if rows > 1:
+            by_row = counts.reshape(rows, -1).sum(axis=1)
+            yield evenness_check("groups", by_row, f"the {rows} rows of the matrix")
+
+
+@tallies(HadamardResponse)
+class HadamardTally(RowsTally):
     """One counter per row and sign of the one-bit Hadamard response."""
+
+    def support_range(self, chosen: NDArray[np.int64]) -> tuple[int, int]:
+        """By the transform of the set: how many of its items have the sign of each row."""
+        present = np.zeros(cast("HadamardResponse", self.oracle).order, np.int64)
+        present[chosen] = 1
+        most = int(np.abs(walsh_hadamard(present)[1:]).max())
+        return (chosen.size - most) // 2, (chosen.size + most) // 2
 
     def supporting(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
         """The reports whose sign is the item's, by one transform of each group."""
@@ -43,7 +70,8 @@ class HadamardTally(IndexTally):
         return (self.reports(counts)[:, None] + agreed) >> 1
 
 
-class RecursiveHadamardTally(IndexTally):
+@tallies(RecursiveHadamardResponse)
+class RecursiveHadamardTally(RowsTally):
     """One counter per row, block and sign of the recursive Hadamard response."""
 
     def supporting(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,11 +11,13 @@ from deniable_aggregator.tallies.base import ShareTally, chunks
 from deniable_shared.errors import ParameterError, WireError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from numpy.typing import NDArray
 
+    from deniable_aggregator.statistics.checks import Check
     from deniable_aggregator.statistics.support_counts import ItemShares
+    from deniable_aggregator.tallies.diagnostics import Diagnostics
     from deniable_aggregator.tallies.oracle import OracleTally
     from deniable_shared.spec import Spec
 
@@ -33,6 +36,17 @@ class KnownDomainTally(ShareTally):
         domain = ("false", "true") if spec.type == "boolean" else spec.values
         self._position = {item: position for position, item in enumerate(domain)}
         self._item = np.dtype(f"V{self._width}")
+
+    @cached_property
+    def diagnostics(self) -> Diagnostics | None:
+        """The oracle's."""
+        return self._oracle.diagnostics
+
+    def _checks(
+        self, counts: NDArray[np.int64], diagnostics: NDArray[np.int64] | None
+    ) -> Iterable[Check]:
+        """The oracle's."""
+        return self._oracle.checks(counts[None], diagnostics)
 
     @property
     def cells(self) -> int:

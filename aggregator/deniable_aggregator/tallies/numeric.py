@@ -2,23 +2,31 @@
 
 from __future__ import annotations
 
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
+from deniable_aggregator.statistics.checks import bounds_check
 from deniable_aggregator.statistics.influence import influence
-from deniable_aggregator.tallies.base import Tally, chunks
+from deniable_aggregator.tallies.base import Tally, chunks, tallies
 from deniable_shared.errors import WireError
+from deniable_shared.mechanisms import (
+    DiscreteGaussian,
+    DiscreteLaplace,
+    Hybrid,
+    MemoizedOneBitMean,
+    OneBitMean,
+    Piecewise,
+    SquareWave,
+)
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from numpy.typing import NDArray
 
-    from deniable_shared.spec import Spec
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from deniable_aggregator.statistics.checks import Check
     from deniable_shared.mechanisms import NumericMechanism
     from deniable_shared.spec import Spec
 
@@ -80,12 +88,29 @@ class Mean(NamedTuple):
     influence: float
 
 
+@tallies(
+    DiscreteGaussian,
+    DiscreteLaplace,
+    Hybrid,
+    MemoizedOneBitMean,
+    OneBitMean,
+    Piecewise,
+    SquareWave,
+)
 class NumberTally(OutcomeTally):
     """The outcomes of a number metric, or of a distribution whose reports are numbered outcomes."""
 
     def __init__(self, spec: Spec) -> None:
         super().__init__(spec)
         self._mechanism = cast("NumericMechanism", spec.mechanism)
+
+    def _checks(
+        self,
+        counts: NDArray[np.int64],
+        diagnostics: NDArray[np.int64] | None,  # noqa: ARG002
+    ) -> Iterable[Check]:
+        """Outcomes are as frequent as noise allows."""
+        return [bounds_check(counts, self.reports(counts), *_outcome_bounds(self._mechanism))]
 
     def mean(self, counts: NDArray[np.int64]) -> Mean:
         """The average of the numbers that the outcomes stand for.
@@ -107,3 +132,9 @@ class NumberTally(OutcomeTally):
     @cached_property
     def _values(self) -> NDArray[np.float64]:
         return np.asarray(self._mechanism.outcome_values())
+
+
+@lru_cache(256)
+def _outcome_bounds(mechanism: NumericMechanism) -> tuple[NDArray[np.float64], ...]:
+    """`NumericMechanism.outcome_bounds` as arrays: there may be tens of thousands."""
+    return tuple(map(np.asarray, mechanism.outcome_bounds()))

@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from deniable_aggregator.kernels.bit_sums import bit_sums
+from deniable_aggregator.statistics.checks import evenness_check, not_counted, sum_check
+from deniable_aggregator.tallies.base import tallies
+from deniable_aggregator.tallies.diagnostics import SEED_BINS, SeedHistogram
 from deniable_aggregator.tallies.oracle import OracleTally
 from deniable_shared import hashing
 from deniable_shared.errors import WireError
 from deniable_shared.mechanisms.olh import SEED_BYTES, OptimizedLocalHashing, item_word
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from numpy.typing import NDArray
+
+    from deniable_aggregator.statistics.checks import Check
+    from deniable_aggregator.tallies.oracle import BoundedCounts
 
 _BLOCK_CELLS = 1 << 15
 """Reports times items that are hashed together; their words stay in the second-level cache."""
@@ -28,6 +37,7 @@ _MIX_1 = np.uint64(hashing.MIX_1)
 _MIX_2 = np.uint64(hashing.MIX_2)
 
 
+@tallies(OptimizedLocalHashing)
 class LocalHashingTally(OracleTally[OptimizedLocalHashing]):
     """The number of reports, then how many of them support each item.
 
@@ -74,6 +84,27 @@ class LocalHashingTally(OracleTally[OptimizedLocalHashing]):
     def supporting(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
         """The items' counters."""
         return counts[:, 1:]
+
+    def bounded_counts(self, counts: NDArray[np.int64]) -> BoundedCounts:
+        """The items' counters, between the probabilities of another item and the own one."""
+        return self.supporting(counts), self.oracle.support.q, self.oracle.support.p
+
+    @cached_property
+    def diagnostics(self) -> SeedHistogram:
+        """How seeds are spread."""
+        return SeedHistogram()
+
+    def checks(
+        self, counts: NDArray[np.int64], diagnostics: NDArray[np.int64] | None
+    ) -> Iterator[Check]:
+        """Items are as frequent as noise allows and add up, and seeds are even."""
+        yield from super().checks(counts, diagnostics)
+        supporting, reports = self.supporting(counts)[0], int(self.reports(counts)[0])
+        yield sum_check(supporting, reports, self.oracle.support)
+        if diagnostics is None:
+            yield not_counted("seeds")
+        else:
+            yield evenness_check("seeds", diagnostics, f"the {SEED_BINS} ranges of seeds")
 
     def _parsed(self, reports: NDArray[np.void]) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
         """Seeds and buckets of reports."""

@@ -3,23 +3,34 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
 
 from deniable_aggregator.kernels.bit_sums import bit_sums
+from deniable_aggregator.statistics.checks import bounds_check
 from deniable_aggregator.statistics.influence import support_influence
 from deniable_aggregator.statistics.support_counts import ItemShares, SupportCounts
+from deniable_aggregator.tallies.base import tallies
 from deniable_shared.errors import WireError
+from deniable_shared.mechanisms import (
+    GeneralizedRandomizedResponse,
+    MemoizedRandomizedResponse,
+    RandomizedResponse,
+)
 from deniable_shared.mechanisms.oracle import BitsOracle, IndexOracle, Oracle
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from numpy.typing import NDArray
 
-    from deniable_shared.mechanisms import SubsetSelection
+    from deniable_aggregator.statistics.checks import Check
+    from deniable_aggregator.tallies.diagnostics import Diagnostics, OnesHistogram
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    BoundedCounts = tuple[NDArray[np.int64], Any, Any]
+    """Counts, int64, (groups, counts), and the lowest and highest probability of each count."""
 
 AnyOracle = TypeVar("AnyOracle", bound=Oracle)
 
@@ -72,6 +83,72 @@ class OracleTally(ABC, Generic[AnyOracle]):
     def supporting(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
         """How many of each group's reports support each item: int64, (groups, size)."""
 
+    @abstractmethod
+    def bounded_counts(self, counts: NDArray[np.int64]) -> BoundedCounts:
+        """Counts whose probabilities have bounds, whatever devices hold.
+
+        Args:
+            counts: int64, (groups, cells).
+        """
+
+    @cached_property
+    def diagnostics(self) -> Diagnostics | None:
+        """What is counted beside the tally of a known domain; None for nothing."""
+        return None
+
+    def grouped_diagnostics(self) -> OnesHistogram | None:
+        """What is counted where two bytes that name a group stand before a report, as in sketches.
+
+        None for nothing.
+        """
+        return None
+
+    def checks(
+        self,
+        counts: NDArray[np.int64],
+        diagnostics: NDArray[np.int64] | None,  # noqa: ARG002
+    ) -> Iterator[Check]:
+        """Whether reports look like those of honest devices: their counts, and what else is known.
+
+        Args:
+            counts: int64, (1, cells), of at least one report.
+            diagnostics: int64, the counts of `diagnostics`; None where there are none, or where
+                they are not those of all reports.
+        """
+        bounded, low, high = self.bounded_counts(counts)
+        yield bounds_check(bounded[0], int(self.reports(counts)[0]), low, high)
+
+    def support_range(self, chosen: NDArray[np.int64]) -> tuple[int, int]:
+        """How many of some items one report can support: at least and at most.
+
+        Args:
+            chosen: int64, (items,): their numbers.
+
+        Returns:
+            Two bounds, which need not be reached.
+        """
+        return 0, int(chosen.size)
+
+    def sum_variance(
+        self,
+        counts: NDArray[np.int64],  # noqa: ARG002
+        chosen: NDArray[np.int64],  # noqa: ARG002
+        held: float,  # noqa: ARG002
+    ) -> float | None:
+        """The variance of the summed estimate of some items, from the reports themselves.
+
+        Needed where `Mechanism.pair_support` is an average over items.
+
+        Args:
+            counts: int64, (cells,), of at least one report.
+            chosen: int64, (items,): their numbers.
+            held: their share together, in [0, 1].
+
+        Returns:
+            None if it cannot be told.
+        """
+        return None
+
     def shares(self, counts: NDArray[np.int64]) -> ItemShares:
         """The shares of all items in one group: the support lemma.
 
@@ -100,7 +177,7 @@ def shares_from_support(supporting: NDArray[Any], reports: int, mechanism: Any) 
 
 
 class IndexTally(OracleTally[IndexOracle]):
-    """One counter per outcome. Where nothing else is said, outcomes are the items themselves."""
+    """One counter per outcome."""
 
     @property
     def cells(self) -> int:
@@ -126,9 +203,23 @@ class IndexTally(OracleTally[IndexOracle]):
         """The sum of all counters."""
         return np.asarray(counts.sum(axis=1))
 
+    def bounded_counts(self, counts: NDArray[np.int64]) -> BoundedCounts:
+        """The counters, between the bounds of their outcomes."""
+        low, high = self.oracle.outcome_bounds()
+        return counts, np.asarray(low), np.asarray(high)
+
+
+@tallies(GeneralizedRandomizedResponse, MemoizedRandomizedResponse, RandomizedResponse)
+class ItemTally(IndexTally):
+    """One counter per item."""
+
     def supporting(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
         """The counters themselves."""
         return counts
+
+    def support_range(self, chosen: NDArray[np.int64]) -> tuple[int, int]:
+        """A report supports one item."""
+        return int(chosen.size == self.oracle.size), 1
 
 
 class BitsTally(OracleTally[BitsOracle]):
@@ -161,6 +252,10 @@ class BitsTally(OracleTally[BitsOracle]):
         """The bits' counters."""
         return counts[:, 1:]
 
+    def bounded_counts(self, counts: NDArray[np.int64]) -> BoundedCounts:
+        """The bits' counters, between the probabilities of another item's bit and the own one."""
+        return self.supporting(counts), self.oracle.support.q, self.oracle.support.p
+
 
 def _integers(reports: NDArray[np.void]) -> NDArray[Any]:
     """Big-endian unsigned integers of 1 to 8 bytes."""
@@ -170,16 +265,3 @@ def _integers(reports: NDArray[np.void]) -> NDArray[Any]:
     wide = np.zeros((reports.size, 8), np.uint8)
     wide[:, -width:] = np.ascontiguousarray(reports).view(np.uint8).reshape(-1, width)
     return wide.view(">u8").ravel().astype(np.int64)
-
-
-class SubsetTally(BitsTally):
-    """The number of reports, then how many of their subsets hold each item."""
-
-    def check(self, reports: NDArray[np.void]) -> None:
-        """Every report is a subset of the right number of items."""
-        super().check(reports)
-        subset = cast("SubsetSelection", self.oracle).subset
-        sizes = np.bitwise_count(reports.view(np.uint8)).reshape(reports.size, -1).sum(axis=1)
-        wrong = sizes[sizes != subset]
-        if wrong.size:
-            raise WireError(f"must have {subset} bits set, got {wrong[0]}")

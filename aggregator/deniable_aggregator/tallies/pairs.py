@@ -7,21 +7,24 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
+from deniable_aggregator.statistics.checks import bounds_check, evenness_check
 from deniable_aggregator.statistics.influence import allocated_influence
 from deniable_aggregator.statistics.support_counts import ItemShares
-from deniable_aggregator.tallies.base import ShareTally
+from deniable_aggregator.tallies.base import ShareTally, tallies
 from deniable_aggregator.tallies.numeric import OutcomeTally
 from deniable_shared.errors import ParameterError
+from deniable_shared.mechanisms import SampledCoefficients
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
-    from deniable_shared.mechanisms import SampledCoefficients
+    from deniable_aggregator.statistics.checks import Check
     from deniable_shared.spec import Spec
 
 
+@tallies(SampledCoefficients)
 class SampledCoefficientsTally(OutcomeTally, ShareTally):
     """For every coefficient how many parities came as 0 and how many as 1.
 
@@ -42,6 +45,17 @@ class SampledCoefficientsTally(OutcomeTally, ShareTally):
             terms.append((*numbers, first, second, first * second))
         self._places = {item: place for place, item in enumerate(spec.items)}
         self._numbers, self._signs = np.hsplit(np.array(terms), 2)
+
+    def _checks(
+        self,
+        counts: NDArray[np.int64],
+        diagnostics: NDArray[np.int64] | None,  # noqa: ARG002
+    ) -> Iterator[Check]:
+        """Coefficients are drawn equally often, and parities as frequent as noise allows."""
+        asked = counts.reshape(-1, 2).sum(axis=1)
+        yield evenness_check("groups", asked, f"the {asked.size} coefficients")
+        support = self._mechanism.inner.support
+        yield bounds_check(counts[1::2], asked, support.q, support.p)
 
     def shares(self, counts: NDArray[np.int64], items: Sequence[str]) -> ItemShares:
         """Marginals from coefficients: a signed sum, halved for each flag.

@@ -2,33 +2,38 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from scipy import linalg, sparse
 
 from deniable_aggregator.kernels import hashing
+from deniable_aggregator.statistics.checks import bounds_check, evenness_check
 from deniable_aggregator.statistics.influence import influence
 from deniable_aggregator.statistics.support_counts import ItemShares
+from deniable_aggregator.tallies.base import tallies
+from deniable_aggregator.tallies.diagnostics import GROUP_BYTES, OnesHistogram
 from deniable_aggregator.tallies.grouped import GroupedTally
 from deniable_aggregator.tallies.oracle import BitsTally
 from deniable_shared.errors import ParameterError
 from deniable_shared.exact_bounds import SCALE
 from deniable_shared.hashing import key
-from deniable_shared.mechanisms import Support
+from deniable_shared.mechanisms import Rappor, Support
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
-    from deniable_shared.mechanisms import Rappor
+    from deniable_aggregator.statistics.checks import Check
     from deniable_shared.spec import Spec
 
 MAX_CANDIDATES = 4_096
 _CHUNK_CELLS = 1 << 22
 
 
+@tallies(Rappor)
 class RapporTally(GroupedTally):
     """cohorts x (1 + bits) counters, read by weighted least squares with an intercept.
 
@@ -41,6 +46,24 @@ class RapporTally(GroupedTally):
         self._mechanism = cast("Rappor", spec.mechanism)
         self._bits = self._mechanism.bits
         super().__init__(spec, self._mechanism.cohorts, BitsTally(self._mechanism.filter))
+
+    @cached_property
+    def diagnostics(self) -> OnesHistogram:
+        """How many ones reports have; a value sets up to h different bits."""
+        own = range(1, self._mechanism.hashes + 1)
+        return OnesHistogram(self._bits, self._mechanism.support, skip=GROUP_BYTES, own=own)
+
+    def _checks(
+        self, counts: NDArray[np.int64], diagnostics: NDArray[np.int64] | None
+    ) -> Iterator[Check]:
+        """Cohorts are equally common, and bits as frequent as noise allows."""
+        cohorts = self._grouped(counts)
+        if self._groups > 1:
+            yield evenness_check("groups", cohorts[:, 0], f"the {self._groups} cohorts")
+        ones, trials = cohorts[:, 1:].ravel(), np.repeat(cohorts[:, 0], self._bits)
+        support = self._mechanism.support
+        yield bounds_check(ones, trials, support.q, support.p)
+        yield self.diagnostics.check(diagnostics)
 
     def shares(
         self, counts: NDArray[np.int64], items: Sequence[str], repeated: float = 0.0

@@ -2,39 +2,62 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from functools import cached_property
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
 from deniable_aggregator.kernels import hashing
+from deniable_aggregator.statistics.checks import bounds_check, evenness_check
+from deniable_aggregator.tallies.base import oracle_tally_for, tallies
 from deniable_aggregator.tallies.grouped import GroupedTally
 from deniable_aggregator.tallies.oracle import shares_from_support
 from deniable_shared.hashing import key
+from deniable_shared.mechanisms import Sketch
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
+    from deniable_aggregator.statistics.checks import Check
     from deniable_aggregator.statistics.support_counts import ItemShares
-    from deniable_aggregator.tallies.oracle import OracleTally
-    from deniable_shared.mechanisms import Sketch
+    from deniable_aggregator.tallies.diagnostics import OnesHistogram
     from deniable_shared.spec import Spec
 
 _CHUNK_ITEMS = 1 << 15
 
 
+@tallies(Sketch)
 class SketchTally(GroupedTally):
     """An oracle's counts for every row; any candidate can be read from them at any time.
 
     Args:
         spec: a string metric with a sketch.
-        inner: counts and reads the inner oracle.
     """
 
-    def __init__(self, spec: Spec, inner: OracleTally[Any]) -> None:
+    def __init__(self, spec: Spec) -> None:
         self._mechanism = cast("Sketch", spec.mechanism)
-        super().__init__(spec, self._mechanism.rows, inner)
+        super().__init__(spec, self._mechanism.rows, oracle_tally_for(self._mechanism.inner))
+
+    @cached_property
+    def diagnostics(self) -> OnesHistogram | None:
+        """Those of the inner oracle's reports."""
+        return self._oracle.grouped_diagnostics()
+
+    def _checks(
+        self, counts: NDArray[np.int64], diagnostics: NDArray[np.int64] | None
+    ) -> Iterator[Check]:
+        """Rows are drawn equally often, and in each of them counts are within their bounds."""
+        rows = self._grouped(counts)
+        reports = self._oracle.reports(rows)
+        if self._groups > 1:
+            yield evenness_check("groups", reports, f"the {self._groups} rows of the sketch")
+        bounded, low, high = self._oracle.bounded_counts(rows)
+        bounds = (np.broadcast_to(each, bounded.shape).ravel() for each in (low, high))
+        yield bounds_check(bounded.ravel(), np.repeat(reports, bounded.shape[1]), *bounds)
+        if self.diagnostics is not None:
+            yield self.diagnostics.check(diagnostics)
 
     def shares(self, counts: NDArray[np.int64], items: Sequence[str]) -> ItemShares:
         """The shares of any strings; cost grows linearly with candidates times rows.

@@ -3,37 +3,41 @@
 from __future__ import annotations
 
 import itertools
-from typing import TYPE_CHECKING, Any
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from deniable_aggregator.statistics.checks import evenness_check
 from deniable_aggregator.statistics.influence import concentrate
 from deniable_aggregator.statistics.support_counts import ItemShares
-from deniable_aggregator.tallies.base import ShareTally, chunks
+from deniable_aggregator.tallies.base import ShareTally, chunks, oracle_tally_for, tallies
+from deniable_aggregator.tallies.diagnostics import PerAttributeDiagnostics
 from deniable_shared.attributes import single_items
 from deniable_shared.errors import ParameterError, WireError
+from deniable_shared.mechanisms import SampledAttribute
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
-    from deniable_aggregator.tallies.oracle import OracleTally
+    from deniable_aggregator.statistics.checks import Check
     from deniable_shared.spec import Spec
 
 
+@tallies(SampledAttribute)
 class SampledAttributeTally(ShareTally):
     """The counts of each attribute's oracle, one after the other.
 
     Args:
         spec: an attributes metric.
-        oracles: counts and reads the reports on each attribute.
     """
 
-    def __init__(self, spec: Spec, oracles: Sequence[OracleTally[Any]]) -> None:
+    def __init__(self, spec: Spec) -> None:
         super().__init__(spec)
-        self._oracles = tuple(oracles)
-        edges = itertools.accumulate((oracle.cells for oracle in oracles), initial=0)
+        self._oracles = tuple(map(oracle_tally_for, spec.mechanism.oracles))
+        edges = itertools.accumulate((oracle.cells for oracle in self._oracles), initial=0)
         self._blocks = [slice(start, end) for start, end in itertools.pairwise(edges)]
         self._places: dict[str, tuple[int, int]] = {}
         for number, attribute in enumerate(spec.attributes):
@@ -41,6 +45,27 @@ class SampledAttributeTally(ShareTally):
             items = single_items((attribute,))
             first = attribute.size - len(items)
             self._places.update((item, (number, first + at)) for at, item in enumerate(items))
+
+    @cached_property
+    def diagnostics(self) -> PerAttributeDiagnostics | None:
+        """Those of each attribute's reports; None if no attribute has any."""
+        inner = [oracle.diagnostics for oracle in self._oracles]
+        widths = [oracle.oracle.report_bytes for oracle in self._oracles]
+        return PerAttributeDiagnostics(inner, widths) if any(inner) else None
+
+    def _checks(
+        self, counts: NDArray[np.int64], diagnostics: NDArray[np.int64] | None
+    ) -> Iterator[Check]:
+        """Attributes are drawn equally often, and the reports on each pass its oracle's checks."""
+        asked = self._reports(counts)
+        yield evenness_check("groups", asked, f"the {asked.size} attributes")
+        beside: Sequence[NDArray[np.int64] | None] = [None] * asked.size
+        if self.diagnostics is not None and diagnostics is not None:
+            beside = list(self.diagnostics.split(diagnostics))
+        for number in np.flatnonzero(asked).tolist():
+            block = counts[self._blocks[number]][None]
+            for check in self._oracles[number].checks(block, beside[number]):
+                yield check._replace(finding=f"attribute {number + 1}: {check.finding}")
 
     @property
     def cells(self) -> int:

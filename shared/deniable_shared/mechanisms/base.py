@@ -65,10 +65,12 @@ class PairSupport:
     Attributes:
         own: if one of the two is the device's.
         other: if neither is.
+        averaged: whether both differ from pair to pair, and these are averages over all.
     """
 
     own: float
     other: float
+    averaged: bool = False
 
 
 MUTUALLY_EXCLUSIVE: Final = PairSupport(0.0, 0.0)
@@ -200,8 +202,7 @@ class Mechanism(ABC):
     def pair_support(self) -> PairSupport | None:
         """With which probabilities a report supports two items at once; None if not known.
 
-        The same for every two items, or their average. Without it the error of a sum of items is
-        the largest that any covariance can give.
+        Without it the error of a sum of items is the largest that any covariance can give.
         """
         return None
 

@@ -139,7 +139,8 @@ class ProjectiveGeometryResponse(IndexOracle, FreshOracle):
         two, three = points(self.q, self.t - 2), points(self.q, self.t - 3) if self.t > 2 else 0
         on_line = (self.q - 1) / max(self.outcomes - 2, 1)
         apart = inside * three + outside * (two - three)
-        return PairSupport(inside * two, on_line * inside * two + (1 - on_line) * apart)
+        other = on_line * inside * two + (1 - on_line) * apart
+        return PairSupport(inside * two, other, averaged=True)
 
     def decode(self, report: bytes) -> DecodedReport:
         """The items whose hyperplanes hold the point."""

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from deniable.randomizers import randomizer_for
-from deniable_aggregator.estimation.covariance import pair_support
 from deniable_aggregator.estimation.shares import estimate_shares
 from deniable_aggregator.tallies import tally_for
 from tests.one_metric import MEMOIZED, spec_of
@@ -93,6 +92,6 @@ def test_pair_probabilities_are_those_of_both_rounds_together(name):
                 chance for report, chance in chances.items() if supported[report][[one, two]].all()
             )
             both["own" if holder in (one, two) else "other"].append(float(chance))
-    pairs = pair_support(spec.mechanism)
+    pairs = spec.mechanism.pair_support()
     assert np.allclose(both["own"], pairs.own, atol=1e-9)
     assert np.allclose(both["other"], pairs.other, atol=1e-9)

@@ -7,18 +7,17 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from deniable_aggregator.integrity.bit_tests import ones_distribution
-from deniable_aggregator.integrity.checks import MEANINGS, run_checks
 from deniable_aggregator.integrity.examiner import ALARM_P
-from deniable_aggregator.integrity.outcome_bounds import outcome_bounds
-from deniable_aggregator.integrity.tail_bounds import (
+from deniable_aggregator.statistics.bit_tests import ones_distribution
+from deniable_aggregator.statistics.checks import MEANINGS
+from deniable_aggregator.statistics.reconstruction import channel
+from deniable_aggregator.statistics.tail_bounds import (
     bennett_bound,
     binomial_at_least,
     binomial_at_most,
     evenness_test,
     most_extreme_count,
 )
-from deniable_aggregator.statistics.reconstruction import channel
 from deniable_aggregator.tallies import tally_for
 from deniable_shared.mechanisms import (
     DBitFlip,
@@ -50,7 +49,7 @@ SIZE = 64
 def found(spec, payload):
     tally = tally_for(spec)
     reports, stored = tally.fold(payload)
-    return {check.name: check.p for check in run_checks(tally, stored, reports)}
+    return {check.name: check.p for check in tally.checks(stored, reports)}
 
 
 def metrics():
@@ -226,11 +225,11 @@ def test_what_was_counted_before_its_structure_is_not_judged_by_it():
     reports, stored = tally.fold(payload)
     older = stored.copy()
     older[tally.cells :] = 0
-    checks = {each.name: each.p for each in run_checks(tally, older, reports)}
+    checks = {each.name: each.p for each in tally.checks(older, reports)}
     assert checks["sizes"] is None
     assert checks["pairs"] is None
     assert checks["sum"] is not None
-    mixed = {each.name: each.p for each in run_checks(tally, stored + older, 2 * reports)}
+    mixed = {each.name: each.p for each in tally.checks(stored + older, 2 * reports)}
     assert mixed["sizes"] is None
 
 
@@ -293,7 +292,7 @@ def test_bennetts_bound_is_above_the_tail_of_coins():
 @pytest.mark.parametrize("bins", [16, 3])
 def test_bounds_of_outcomes_are_those_of_the_channel(bins):
     mechanism = SquareWave.for_epsilon(bins, Fraction(1, 2))
-    low, high = outcome_bounds(mechanism)
+    low, high = mechanism.outcome_bounds()
     matrix = channel(mechanism)
     assert low == pytest.approx(matrix.min(axis=1))
     assert high == pytest.approx(matrix.max(axis=1))

@@ -10,13 +10,11 @@ import numpy as np
 import pytest
 
 from deniable.randomizers import randomizer_for
-from deniable_aggregator.estimation.covariance import pair_support, permanent_pair_support
 from deniable_aggregator.estimation.distributions import estimate_distribution
 from deniable_aggregator.estimation.means import estimate_mean
 from deniable_aggregator.estimation.options import EstimateOptions
 from deniable_aggregator.estimation.shares import estimate_shares
 from deniable_aggregator.statistics.repeated_reports import (
-    permanent_support,
     repeats_of,
     reports_by_period,
     shared_pairs,
@@ -227,9 +225,11 @@ def test_a_day_with_few_reports_adds_little():
 @pytest.mark.parametrize("kind", [MemoizedRandomizedResponse, MemoizedUnaryEncoding])
 def test_without_a_second_round_a_report_would_be_its_permanent_answer(kind):
     mechanism = kind.for_epsilons(5, Fraction(39_999, 10_000), Fraction(4))
-    permanent, report = permanent_support(mechanism), mechanism.support
+    permanent, report = mechanism.permanent_support(), mechanism.support
     assert (permanent.p, permanent.q) == pytest.approx((report.p, report.q), rel=1e-3)
-    assert permanent_pair_support(mechanism) == pytest.approx(pair_support(mechanism), rel=1e-3)
+    permanent_pairs, pairs = mechanism.permanent_pair_support(), mechanism.pair_support()
+    assert permanent_pairs.own == pytest.approx(pairs.own, rel=1e-3)
+    assert permanent_pairs.other == pytest.approx(pairs.other, rel=1e-3)
 
 
 @pytest.mark.statistics

@@ -24,9 +24,9 @@ from deniable_aggregator.api.openapi.schema_types import (
 from deniable_aggregator.estimation.combination import ABOUT
 from deniable_aggregator.estimation.postprocess import POSTPROCESS
 from deniable_aggregator.http.problems import CODES
-from deniable_aggregator.integrity.checks import MEANINGS
 from deniable_aggregator.integrity.report import VERDICTS
 from deniable_aggregator.security.keys import SCOPES
+from deniable_aggregator.statistics.checks import MEANINGS
 from deniable_aggregator.statistics.intervals import CORRECTIONS, INTERVALS
 from deniable_aggregator.trends.series import BY
 from deniable_shared.spec import TYPES

@@ -8,69 +8,15 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 from scipy import special
 
-from deniable_aggregator.integrity.tail_bounds import (
-    ExtremeCount,
-    bennett_bound,
-    most_extreme_count,
-)
-from deniable_aggregator.tallies.diagnostics import BitPairCounters, OnesHistogram
-from deniable_shared.mechanisms import GroupedBins, Rappor, Sketch
+from deniable_aggregator.statistics.tail_bounds import ExtremeCount, bennett_bound
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from deniable_shared.mechanisms import Mechanism, Support
+    from deniable_shared.mechanisms import Support
 
 MARGIN: Final = 5.0
 """Shares that a variance depends on are taken so many standard errors above their estimates."""
-
-
-class Expected(NamedTuple):
-    """The probabilities of the bins of `Sizes`, as they are or between bounds.
-
-    Attributes:
-        low: float64, (bins,).
-        high: float64, (bins,); the same where no value of a device makes a difference.
-    """
-
-    low: NDArray[np.float64]
-    high: NDArray[np.float64]
-
-
-def ones_histogram_test(mechanism: Mechanism, counts: NDArray[np.int64]) -> ExtremeCount:
-    """Whether numbers of ones come as often as they must, whatever devices hold.
-
-    Args:
-        mechanism: made the reports.
-        counts: int64, (bins,), as `Sizes` has them.
-    """
-    expected = _expected(mechanism)
-    return most_extreme_count(counts, int(counts.sum()), expected.low, expected.high)
-
-
-@lru_cache(256)
-def _expected(mechanism: Mechanism) -> Expected:
-    if isinstance(mechanism, Sketch):
-        return _expected(mechanism.inner)
-    if isinstance(mechanism, Rappor):
-        # A value sets up to `hashes` different bits.
-        bits, support, skip = mechanism.bits, mechanism.support, 2
-        laws = [ones_distribution(bits, own, support) for own in range(1, mechanism.hashes + 1)]
-    elif isinstance(mechanism, GroupedBins):
-        # A group is drawn without looking at the value, whose bin is in it with d / k.
-        bits, support, skip = mechanism.buckets, mechanism.support, 2
-        asked = bits / mechanism.size
-        laws = [
-            asked * ones_distribution(bits, 1, support)
-            + (1 - asked) * ones_distribution(bits, 0, support)
-        ]
-    else:
-        bits, support, skip = mechanism.size, mechanism.support, 0  # type: ignore[attr-defined]
-        laws = [ones_distribution(bits, 1, support)]
-    sizes = OnesHistogram(bits, support, skip)
-    bins = sizes.bin_of(np.arange(bits + 1))
-    binned = np.array([np.bincount(bins, law, minlength=sizes.cells) for law in laws])
-    return Expected(binned.min(axis=0), np.minimum(binned.max(axis=0), 1.0))
 
 
 def ones_distribution(bits: int, own: int, support: Support) -> NDArray[np.float64]:
@@ -95,8 +41,9 @@ def _binomial(trials: int, probability: float) -> NDArray[np.float64]:
     return np.asarray(np.exp(logarithm))
 
 
-def pairs_test(
-    pairs: BitPairCounters,
+def bit_pairs_test(
+    lengths: NDArray[np.int64],
+    pairs: tuple[NDArray[np.int64], NDArray[np.int64]],
     counts: NDArray[np.int64],
     ones: NDArray[np.int64],
     reports: int,
@@ -109,40 +56,41 @@ def pairs_test(
     0. For a run with itself, its square less a multiple of itself has a known mean.
 
     Args:
-        pairs: how they were counted.
-        counts: int64, (pairs,).
+        lengths: int64, (runs,): how many bits each run has.
+        pairs: int64, (pairs,) twice: the first and the second run of each pair.
+        counts: int64, (pairs,): summed over the reports, the product of both runs' ones.
         ones: int64, (bits,): how often each bit was 1.
         reports: in how many reports.
         support: with which probabilities bits are ones.
 
     Returns:
-        The index is that of a pair.
+        The most surprising pair; `place` is its index.
     """
     p, q = support.p, support.q
     rest, own = q * (1 - q), p * (1 - p) + (p - q) ** 2
-    edges = np.concatenate([[0], np.cumsum(pairs.lengths)[:-1]])
-    lengths = pairs.lengths.astype(np.float64)
+    edges = np.concatenate([[0], np.cumsum(lengths)[:-1]])
+    sizes = lengths.astype(np.float64)
     sums = np.add.reduceat(ones, edges).astype(np.float64)
     null = support.variance(0.0, reports)
-    held = (sums - reports * q * lengths) / (reports * (p - q)) + MARGIN * np.sqrt(null * lengths)
+    held = (sums - reports * q * sizes) / (reports * (p - q)) + MARGIN * np.sqrt(null * sizes)
     held = np.clip(held, 0.0, 1.0)
-    one, other = pairs.rows, pairs.columns
+    one, other = pairs
     deviation = (
         counts
-        - q * (lengths[other] * sums[one] + lengths[one] * sums[other])
-        + reports * q * q * lengths[one] * lengths[other]
+        - q * (sizes[other] * sums[one] + sizes[one] * sums[other])
+        + reports * q * q * sizes[one] * sizes[other]
     )
     more = max(own - rest, 0.0)
     variance = (
-        rest * (rest * lengths[one] * lengths[other])
-        + rest * more * (held[one] * lengths[other] + held[other] * lengths[one])
+        rest * (rest * sizes[one] * sizes[other])
+        + rest * more * (held[one] * sizes[other] + held[other] * sizes[one])
     ) * reports
-    largest = max(q, 1 - q) ** 2 * lengths[one] * lengths[other]
+    largest = max(q, 1 - q) ** 2 * sizes[one] * sizes[other]
     for index in np.flatnonzero(one == other).tolist():
         run = int(one[index])
-        square = _square(int(pairs.lengths[run]), support)
-        deviation[index] -= square.slope * (sums[run] - reports * q * lengths[run])
-        deviation[index] -= reports * rest * lengths[run]
+        square = _square(int(lengths[run]), support)
+        deviation[index] -= square.slope * (sums[run] - reports * q * sizes[run])
+        deviation[index] -= reports * rest * sizes[run]
         variance[index] = reports * max(
             square.other + held[run] * (square.own - square.other), square.other
         )
