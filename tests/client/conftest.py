@@ -5,6 +5,7 @@ import time
 import pytest
 
 from tests.client.collector import collecting
+from tests.client.programs import command, plenty, run  # noqa: F401  fixtures
 
 REGISTRY = """
 registry = 1

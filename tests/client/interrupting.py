@@ -1,8 +1,8 @@
-"""What a signal handler does, at every instant at which the interpreter lets it.
+"""Interrupting an action as a signal handler can, at every instant at which it may run.
 
-The interpreter looks for signals when a function in Python begins and when a call of one in C
-returns. A profiling function is called at just these instants, and what it raises takes the same
-way.
+The interpreter runs signal handlers when a Python function begins and when a call of a C function
+returns. It calls a profiling function at the same instants, and what that raises propagates in the
+same way.
 """
 
 from __future__ import annotations
@@ -14,25 +14,25 @@ _INSTANTS = ("call", "c_return")
 
 
 class Interruption(BaseException):
-    """As KeyboardInterrupt is one."""
+    """What the handler raises; a BaseException, as KeyboardInterrupt is."""
 
 
 def interrupt():
-    """What a signal handler does that ends what it interrupts."""
+    """A handler that raises."""
     raise Interruption
 
 
-def interrupted(action, number, handler=interrupt, within=""):
-    """Does something, and calls a handler at one of its instants.
+def interrupt_at(action, number, handler=interrupt, within=""):
+    """Calls an action, and calls a handler at one instant of it.
 
     Args:
-        action: what is to be done.
-        number: of the instant, from 1.
-        handler: what is called.
-        within: counts the instants in files of paths that contain this.
+        action: what to call.
+        number: the number of the instant, from 1.
+        handler: called at that instant.
+        within: only instants in files whose paths contain this are counted.
 
     Returns:
-        False if it was over before.
+        False if the action ended before that instant.
     """
     passed = 0
 
@@ -45,8 +45,8 @@ def interrupted(action, number, handler=interrupt, within=""):
                 sys.setprofile(None)
                 handler()
 
-    ours = interrupted.__code__
-    gc.disable()  # what raises while it collects is not heard of
+    ours = interrupt_at.__code__
+    gc.disable()  # exceptions during a collection would be swallowed
     sys.setprofile(watch)
     try:
         action()

@@ -43,7 +43,9 @@ assert os.waitpid(child, 0)[1] == 0
 
 
 @pytest.mark.parametrize("slow", ["http.client", "logging"])
-def test_what_was_being_imported_at_a_fork_can_be_imported_in_the_child(registry, directory, slow):
+def test_a_child_can_import_a_module_whose_import_was_under_way_at_the_fork(
+    registry, directory, slow
+):
     command = [sys.executable, "-c", PROGRAM, str(registry), str(directory), slow]
     endpoint = "http://127.0.0.1:9"  # nobody listens, which is a trouble to be logged
     done = subprocess.run(

@@ -10,7 +10,7 @@ import pytest
 
 from deniable._disclosure import command as command_module
 from deniable_shared.commands.entry import main
-from tests.client.spoken import TODAY, used
+from tests.client.used_device import TODAY, used
 
 __all__ = ["used"]
 

@@ -20,8 +20,8 @@ import pytest
 
 from deniable import Outcome
 from tests.client import interrupting
-from tests.client.interrupting import interrupted
-from tests.client.storage.test_processes import PLENTY, stored
+from tests.client.interrupting import interrupt_at
+from tests.client.programs import PLENTY, stored
 from tests.client.transports import Accepting
 
 CITY = """
@@ -118,19 +118,21 @@ def test_recording_can_be_interrupted_at_any_instant(
     for number in itertools.count(1):
         clock.forward(days=1)
         prepare(client)
-        if not interrupted(lambda: client.record(metric, "dark"), number):
+        if not interrupt_at(lambda: client.record(metric, "dark"), number):
             break
         assert_all_is_well(client, clock, directory)
     assert number > 40
 
 
 @pytest.mark.parametrize("action", ["status", "close"])
-def test_the_storage_can_be_left_at_any_instant(make_client, clock, directory, action):
+def test_using_and_closing_the_storage_can_be_interrupted_at_any_instant(
+    make_client, clock, directory, action
+):
     client = make_client(clock=clock)
     leave = client.status if action == "status" else client._storage.close
     for number in itertools.count(1):
         client.record("theme", "dark")
-        if not interrupted(leave, number):
+        if not interrupt_at(leave, number):
             break
         assert_all_is_well(client, clock, directory)
     assert number > 10
@@ -144,7 +146,7 @@ def test_reporting_an_absence_can_be_interrupted_at_any_instant(make_client, clo
     absence.report_due()
     for number in itertools.count(1):
         clock.forward(days=1)
-        more = interrupted(absence.report_due, number)
+        more = interrupt_at(absence.report_due, number)
         absence.report_due()
         if not more:
             break
@@ -171,7 +173,7 @@ def test_uploading_can_be_interrupted_at_any_instant_and_loses_nothing(
     recorded = 0
     for number in itertools.count(1):
         assert client.record("theme", "dark") is Outcome.RECORDED
-        more = interrupted(upload, number, within="/deniable/")
+        more = interrupt_at(upload, number, within="/deniable/")
         uploader._thread = None
         if not more:
             break
@@ -188,7 +190,7 @@ def test_waking_the_thread_can_be_interrupted_at_any_instant(make_client):
     client.record("theme", "dark")
     for number in itertools.count(1):
         client._uploader.stop()
-        if not interrupted(lambda: client._uploader.wake(1e6), number, within="/deniable/"):
+        if not interrupt_at(lambda: client._uploader.wake(1e6), number, within="/deniable/"):
             break
         other = threading.Thread(target=client._uploader.wake, args=(1e6,), daemon=True)
         other.start()
@@ -251,7 +253,7 @@ def work():
     global acknowledged
     acknowledged += record() == "recorded"
 for number in itertools.count(1):
-    if not interrupted(record, number):
+    if not interrupt_at(record, number):
         acknowledged += 1
         break
     thread = threading.Thread(target=work)
@@ -284,7 +286,7 @@ def work():
 for number in itertools.count(1):
     record()
     failed = []
-    if not interrupted(lambda: failed.append(fork()), number, within="/deniable/"):
+    if not interrupt_at(lambda: failed.append(fork()), number, within="/deniable/"):
         break
     answers = []
     thread = threading.Thread(target=work)
@@ -310,7 +312,7 @@ def fork():
     child = os.fork()
 for number in itertools.count(1):
     child, outcome = None, []
-    more = interrupted(lambda: outcome.append(record()), number, fork)
+    more = interrupt_at(lambda: outcome.append(record()), number, fork)
     if child == 0:
         os._exit(0)
     # The child, which is at the same place, may be quicker.
@@ -351,7 +353,7 @@ print(int(record() != "recorded"))
 
 
 @pytest.mark.service
-def test_a_fork_that_python_was_not_told_of_shares_no_randomness(run, directory):
+def test_a_fork_without_pythons_hooks_shares_no_randomness(run, directory):
     """A library in C may fork on its own."""
     assert run(BARE_FORK) == [0, 0]
     spool = sqlite3.connect(directory / "spool.sqlite")
@@ -378,6 +380,6 @@ print(os.waitpid(child, 0)[1])
 
 
 @pytest.mark.service
-def test_a_child_that_alone_was_told_of_the_fork_uses_no_file_of_its_parent(run):
+def test_a_child_uses_no_file_of_its_parent_even_if_only_its_own_hook_ran(run):
     """uWSGI forks in this way."""
     assert run(HALF_A_FORK) == [0]

@@ -34,17 +34,17 @@ def client(make_client, clock):
 
 
 def raising_once(function, when=lambda *_: True):
-    """Does what the function does, and is interrupted before it returns; the first time only."""
+    """A function that does the same, but raises an interruption before its first return."""
     due = [True]
 
-    def interrupted(*arguments, **named):
+    def raising(*arguments, **named):
         result = function(*arguments, **named)
         if due[0] and when(*arguments):
             due[0] = False
             raise Interruption
         return result
 
-    return interrupted
+    return raising
 
 
 def assert_the_lock_is_free(directory):
@@ -54,7 +54,7 @@ def assert_the_lock_is_free(directory):
 
 @pytest.mark.service
 @pytest.mark.parametrize("operation", [fcntl.LOCK_UN, fcntl.LOCK_EX | fcntl.LOCK_NB])
-def test_an_interruption_around_the_lock_keeps_nobody_out(
+def test_an_interruption_around_the_lock_leaves_it_free(
     client, clock, directory, monkeypatch, operation
 ):
     client.record("theme", "dark")
@@ -69,7 +69,7 @@ def test_an_interruption_around_the_lock_keeps_nobody_out(
 
 
 @pytest.mark.service
-def test_an_interruption_while_the_files_are_opened_keeps_nobody_out(
+def test_an_interruption_while_the_files_are_opened_leaves_the_lock_free(
     client, clock, directory, monkeypatch
 ):
     client.record("theme", "dark")

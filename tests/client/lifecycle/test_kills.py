@@ -11,7 +11,7 @@ import time
 
 import pytest
 
-from tests.client.storage.test_processes import stored
+from tests.client.programs import stored
 from tests.repetitions import full_or_small
 
 KILLS = full_or_small(40, 8)

@@ -90,7 +90,7 @@ def test_another_epsilon_starts_the_count_anew(make_client, lifelong, clock):
     assert spent(third) == pytest.approx(2 * total(lifelong) + total(changed), abs=1e-6)
 
 
-def test_another_name_refills_nothing(make_client, clock):
+def test_another_name_of_a_metric_gives_back_no_budget(make_client, clock):
     spendings = []
     for name in ("late", "delayed", "tardy"):
         registry = parse(TEXT.replace("metrics.late", f"metrics.{name}"))
@@ -143,7 +143,7 @@ def test_opting_out_leaves_nothing_of_a_spool_that_was_set_aside(make_client, cl
     assert not (directory / "spool.sqlite.corrupt").exists()
 
 
-def test_a_user_who_says_no_to_a_client_that_never_asked_is_wiped_too(make_client, directory):
+def test_opting_out_without_having_agreed_wipes_the_device_too(make_client, directory):
     first = make_client()
     first.record("theme", "dark")
     first.close()
@@ -164,7 +164,7 @@ def test_another_client_on_the_directory_goes_on_with_the_new_secret(make_client
     assert two.status().pending == 1
 
 
-def test_the_old_secret_is_overwritten_where_it_stood(make_client, directory):
+def test_the_old_secret_is_overwritten_in_place(make_client, directory):
     client = make_client()
     client.record("theme", "dark")
     with (directory / "secret").open("rb") as old:
@@ -179,7 +179,7 @@ class Interrupted(BaseException):
 
 
 @pytest.mark.parametrize("step", ["set_secret", "sync_log", "overwrite", "write_durably"])
-def test_opting_out_that_dies_halfway_never_leaves_answers_unpaid(
+def test_opting_out_that_is_cut_short_never_leaves_answers_unpaid(
     make_client, lifelong, clock, monkeypatch, step
 ):
     client = make_client(registry=lifelong, clock=clock)
@@ -226,9 +226,7 @@ def test_opting_out_is_owed_until_the_storage_can_be_used(
     assert client.status().pending == 1
 
 
-def test_what_is_owed_is_done_by_the_thread_if_nobody_else_does(
-    make_client, monkeypatch, directory
-):
+def test_the_upload_thread_deletes_what_is_owed(make_client, monkeypatch, directory):
     monkeypatch.setattr(device_module, "REOPEN_SECONDS", 0.0)
     monkeypatch.setattr(uploader, "STORAGE_BACKOFF_SECONDS", 0.01)
     client = make_client(background=True)
@@ -245,9 +243,7 @@ def test_what_is_owed_is_done_by_the_thread_if_nobody_else_does(
     assert (directory / "secret").read_bytes() != secret
 
 
-def test_what_is_owed_is_done_at_the_latest_when_the_client_is_closed(
-    make_client, monkeypatch, directory
-):
+def test_closing_the_client_deletes_what_is_owed(make_client, monkeypatch, directory):
     monkeypatch.setattr(device_module, "REOPEN_SECONDS", 0.0)
     client = make_client()
     client.record("theme", "dark")
@@ -270,7 +266,7 @@ def test_what_is_owed_is_done_at_the_latest_when_the_client_is_closed(
     assert (directory / "secret").read_bytes() != secret
 
 
-def test_a_secret_from_a_backup_makes_its_answers_be_paid_for_again(
+def test_the_answers_of_a_secret_from_a_backup_are_paid_for_again(
     make_client, lifelong, clock, directory
 ):
     client = make_client(registry=lifelong, clock=clock)
@@ -282,7 +278,7 @@ def test_a_secret_from_a_backup_makes_its_answers_be_paid_for_again(
     assert spent(client) == pytest.approx(2 * total(lifelong), abs=1e-6)
 
 
-def test_a_withdrawal_while_an_earlier_one_is_settled_is_settled_too(make_client, monkeypatch):
+def test_a_withdrawal_during_the_deletion_for_an_earlier_one_is_owed_too(make_client, monkeypatch):
     """Another thread agrees, records and withdraws just after the first wiping."""
     client = make_client()
     client.record("theme", "dark")
@@ -302,7 +298,7 @@ def test_a_withdrawal_while_an_earlier_one_is_settled_is_settled_too(make_client
     assert make_client().status().pending == 0
 
 
-def test_a_closed_client_cannot_be_agreed_to(make_client, directory):
+def test_consent_cannot_be_given_to_a_closed_client(make_client, directory):
     transport = Accepting()
     closed = make_client(transport=transport, background=True, upload_delay_seconds=0.0)
     closed.close()
@@ -315,7 +311,7 @@ def test_a_closed_client_cannot_be_agreed_to(make_client, directory):
     assert transport.bodies == []
 
 
-def test_forgetting_deletes_what_is_pending_and_says_how_much(make_client, clock, collector):
+def test_forgetting_deletes_and_counts_pending_reports(make_client, clock, collector):
     client = make_client(clock=clock, endpoint=collector.endpoint)
     client.record("theme", "dark")
     assert client.flush().sent == 1
@@ -353,9 +349,7 @@ def test_forgetting_needs_neither_consent_nor_a_directory(make_client, directory
 
 
 @pytest.mark.parametrize("word", ["1", "true", "yes", "no"])
-def test_where_the_environment_says_do_not_track_consent_cannot_be_given(
-    make_client, monkeypatch, directory, word
-):
+def test_under_do_not_track_consent_cannot_be_given(make_client, monkeypatch, directory, word):
     monkeypatch.setenv("DO_NOT_TRACK", word)
     client = make_client(consent=True)
     client.consent = True
@@ -367,7 +361,7 @@ def test_where_the_environment_says_do_not_track_consent_cannot_be_given(
 
 
 @pytest.mark.parametrize("word", ["", "0"])
-def test_nothing_and_zero_are_no_request_not_to_track(make_client, monkeypatch, word):
+def test_do_not_track_of_nothing_or_zero_does_not_refuse(make_client, monkeypatch, word):
     monkeypatch.setenv("DO_NOT_TRACK", word)
     client = make_client()
     assert client.record("theme", "dark") is Outcome.RECORDED
@@ -388,7 +382,7 @@ def test_what_was_recorded_before_do_not_track_is_not_sent(
     assert collector.bodies == []
 
 
-def test_writing_over_a_file_changes_the_bytes_where_they_stand(tmp_path):
+def test_overwriting_a_file_changes_its_bytes_in_place(tmp_path):
     path = tmp_path / "secret"
     path.write_bytes(b"a" * 32)
     number = path.stat().st_ino

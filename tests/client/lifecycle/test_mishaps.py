@@ -6,7 +6,7 @@ import pytest
 
 from deniable import FlushResult, Outcome
 from deniable._storage import device
-from tests.client.storage.test_processes import command, plenty, run, stored  # noqa: F401  fixtures
+from tests.client.programs import stored
 from tests.client.transports import Accepting
 from tests.waiting import wait_until
 
@@ -68,7 +68,7 @@ def test_an_old_ledger_fails_closed_and_sends_nothing(make_client, clock, direct
     assert client.status().epsilon_left_lifetime == 0.0
 
 
-def test_an_old_copy_of_everything_is_the_device_as_it_was(make_client, clock, directory):
+def test_an_old_copy_of_the_whole_directory_is_the_device_as_it_was(make_client, clock, directory):
     transport = lived(make_client, clock, directory, ["spool", "ledger", "secret"])
     again = Accepting()
     client = make_client(transport=again, clock=clock)
@@ -78,7 +78,7 @@ def test_an_old_copy_of_everything_is_the_device_as_it_was(make_client, clock, d
     assert again.bodies[0] == transport.bodies[0]
 
 
-def test_a_clock_that_jumps_ahead_and_back_silences_what_reported_meanwhile(make_client, clock):
+def test_metrics_that_reported_while_the_clock_was_ahead_wait_for_that_day(make_client, clock):
     client = make_client(clock=clock)
     clock.forward(days=365)
     assert client.record("theme", "dark") is Outcome.RECORDED
@@ -93,7 +93,7 @@ def test_a_clock_that_jumps_ahead_and_back_silences_what_reported_meanwhile(make
     assert client.record("theme", "dark") is Outcome.RECORDED
 
 
-def test_reports_made_while_the_clock_was_ahead_do_not_wait_for_that_day(make_client, clock):
+def test_reports_made_while_the_clock_was_ahead_are_sent_before_that_day(make_client, clock):
     transport = Accepting()
     client = make_client(transport=transport, clock=clock, upload_delay_seconds=0, background=True)
     clock.forward(days=365)
@@ -125,12 +125,12 @@ client.close()
 
 
 @pytest.mark.service
-def test_a_directory_without_the_right_to_write_never_raises(run):  # noqa: F811
+def test_a_directory_without_the_right_to_write_never_raises(run):
     assert run(READ_ONLY) == [["storage_unavailable", None, 0]]
 
 
 @pytest.mark.service
-def test_locks_that_a_thread_holds_at_a_fork_do_not_hang_the_child(run):  # noqa: F811
+def test_locks_that_a_thread_holds_at_a_fork_do_not_hang_the_child(run):
     """Where others hang for ever, the child is refused until the parent lets go of the files."""
     results = run("""
 device.REOPEN_SECONDS = 0.0
@@ -179,7 +179,7 @@ say([str(outcome) for pair in outcomes for outcome in pair], left)
 
 
 @pytest.mark.service
-def test_workers_forked_from_a_loaded_client_lose_nothing(run, collector, directory):  # noqa: F811
+def test_workers_forked_from_a_loaded_client_lose_nothing(run, collector, directory):
     ((outcomes, left),) = run(PRELOAD, collector.endpoint)
     assert set(outcomes) <= {"recorded", "already_reported"}
     recorded = outcomes.count("recorded") + 1

@@ -257,7 +257,7 @@ def test_a_value_that_was_refused_is_none_and_its_day_is_reported_as_any_other(
     assert [epoch for epoch, _ in lives[0]] == [TODAY, TODAY]
 
 
-def test_a_value_that_is_taken_after_one_was_refused_is_what_is_reported(attentive, clock):
+def test_a_value_after_a_refused_one_is_reported(attentive, clock):
     client = attentive()
     assert client.record("theme", "purple") is Outcome.OUTSIDE_DOMAIN
     assert client.record("theme", "dark") is Outcome.RECORDED
@@ -312,7 +312,7 @@ def test_two_processes_report_an_absence_once(attentive, clock):
     assert len(stored(one)) == 1
 
 
-def test_opting_out_elsewhere_ends_what_is_owed_here(attentive, clock):
+def test_opting_out_in_another_process_ends_the_enrolment_here(attentive, clock):
     one, two = attentive(), attentive()
     clock.forward(days=1)
     two.consent = False

@@ -73,9 +73,7 @@ def test_every_type_can_be_recorded(make_client, clock):
         ("bygone", True, "expired"),
     ],
 )
-def test_what_cannot_be_recorded_is_answered_counted_and_costs_nothing(
-    make_client, clock, metric, value, outcome
-):
+def test_a_refused_value_is_counted_and_costs_nothing(make_client, clock, metric, value, outcome):
     client = make_client(clock=clock)
     assert client.record(metric, value) is Outcome(outcome)
     status = client.status()
@@ -90,7 +88,7 @@ def test_a_metric_reports_on_its_last_day(make_client, clock):
     assert record_of(client, "bygone") == ["recorded"]
 
 
-def test_a_value_that_misbehaves_reaches_nobody(make_client, caplog):
+def test_a_value_whose_methods_raise_does_no_harm(make_client, caplog):
     class Hostile(str):
         __slots__ = ()
 
@@ -179,7 +177,7 @@ def test_no_timeout_makes_a_flush_raise(make_client, timeout_seconds):
     assert client.flush(timeout_seconds=timeout_seconds).pending == 1
 
 
-def test_a_log_handler_that_raises_reaches_nobody(make_client, tmp_path):
+def test_a_log_handler_that_raises_does_no_harm(make_client, tmp_path):
     class Broken(logging.Handler):
         def emit(self, record):
             raise ValueError(record)
@@ -204,7 +202,7 @@ def test_the_directory_and_its_files_are_private(make_client, directory):
     assert {stat.S_IMODE(path.stat().st_mode) for path in files} == {0o600}
 
 
-def test_a_directory_of_ours_that_was_opened_up_is_closed_again(make_client, directory, clock):
+def test_a_directory_that_others_could_read_is_made_private_again(make_client, directory, clock):
     first = make_client(clock=clock)
     record_of(first, "theme")
     first.close()
@@ -261,7 +259,7 @@ def test_representations_show_neither_key_nor_secret(make_client, directory):
     assert repr(secret) not in told
 
 
-def test_one_kind_of_trouble_is_logged_once(make_client, caplog):
+def test_a_kind_of_problem_is_logged_once(make_client, caplog):
     client = make_client()
     for _ in range(50):
         client.record("theme", "purple")
@@ -270,7 +268,7 @@ def test_one_kind_of_trouble_is_logged_once(make_client, caplog):
     assert sorted(kinds) == ["outside_domain", "unknown_metric"]
 
 
-def test_a_closed_client_says_so(make_client):
+def test_recording_with_a_closed_client_answers_closed(make_client):
     client = make_client()
     client.close()
     client.close()

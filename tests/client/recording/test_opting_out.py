@@ -96,7 +96,7 @@ def test_opting_out_deletes_the_reports_of_a_device_that_cannot_be_trusted(
 
 @pytest.mark.usefixtures("reported")
 @pytest.mark.parametrize("mishap", MISHAPS)
-def test_forgetting_deletes_them_too(make_client, directory, clock, mishap):
+def test_forgetting_deletes_the_reports_of_such_a_device_too(make_client, directory, clock, mishap):
     mishap(directory)
     before = [content(directory, name) for name in ("secret", "ledger.sqlite")]
     client = make_client(clock=clock)
@@ -106,7 +106,7 @@ def test_forgetting_deletes_them_too(make_client, directory, clock, mishap):
     assert client.record("emoji", "x") is Outcome.STORAGE_UNAVAILABLE
 
 
-def test_opting_out_makes_no_old_ledger_good(make_client, clock, directory):
+def test_opting_out_does_not_make_an_old_ledger_usable(make_client, clock, directory):
     """The spool knows what was uploaded, and is emptied, not deleted."""
     lived(make_client, clock, directory, ["ledger"])
     client = make_client(clock=clock)
@@ -147,7 +147,7 @@ def test_the_environment_may_refuse_after_construction(make_client, monkeypatch,
     assert client.record("theme", "dark") is Outcome.RECORDED
 
 
-def test_the_environment_of_tests_does_not_concern_a_client_for_tests(monkeypatch):
+def test_do_not_track_does_not_concern_a_recording_client(monkeypatch):
     monkeypatch.setenv("DO_NOT_TRACK", "1")
     client = RecordingClient(parse(REGISTRY), consent=False)
     client.consent = True

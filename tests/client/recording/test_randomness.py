@@ -217,7 +217,7 @@ class LayerOfGaussian(FirstTry):
 @pytest.mark.parametrize(
     ("numerator", "denominator"), [(1, 3), (2, 3), (5, 1 << 70), ((1 << 70) - 1, 1 << 70), (7, 8)]
 )
-def test_a_chance_is_decided_by_the_digits_of_its_fraction(numerator, denominator):
+def test_a_probability_is_compared_digit_by_digit(numerator, denominator):
     digit, rest = divmod(numerator << 32, denominator)
     for word in {0, digit - 1, digit + 1, SCALE - 1}:
         if 0 <= word < SCALE and word != digit:
@@ -229,7 +229,7 @@ def test_a_chance_is_decided_by_the_digits_of_its_fraction(numerator, denominato
             assert of_bytes(tie).bernoulli_fraction(numerator, denominator) == (word < second)
 
 
-def test_a_chance_of_none_or_all_is_certain():
+def test_probabilities_of_0_and_1_are_certain():
     assert not of_bytes(b"").bernoulli_fraction(0, 5)
     for word in (0, 1, SCALE - 1):
         assert of_word(word).bernoulli_fraction(5, 5)
@@ -238,7 +238,7 @@ def test_a_chance_of_none_or_all_is_certain():
 @pytest.mark.parametrize(
     ("numerator", "denominator"), [(0, 1), (1, 1), (1, 2), (1, 100), (99, 100), (7, 2), (12, 5)]
 )
-def test_an_exponential_coin_has_exactly_its_probability(numerator, denominator):
+def test_a_probability_that_is_a_power_of_e_is_exact(numerator, denominator):
     outcomes, lost = followed(lambda walk: walk.bernoulli_exp(numerator, denominator), LayerOfDecay)
     exact = decayed(Fraction(numerator, denominator))
     assert lost < Fraction(1, 10**14)

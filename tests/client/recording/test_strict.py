@@ -41,7 +41,7 @@ def test_a_mistake_raises_with_words_that_help(strict, metric, value, outcome, w
     assert strict.status().outcomes == {outcome: 1}
 
 
-def test_somebody_who_got_a_name_wrong_is_not_told_thousands(make_client, registry):
+def test_the_error_of_an_unknown_metric_lists_at_most_twenty_names(make_client, registry):
     metrics = [f'[metrics.m{number:04}]\ntype = "boolean"\nepsilon = 1' for number in range(2_000)]
     head = 'registry = 1\napplication = "a"\n[budget]\nepsilon_per_day = 4\nepsilon_lifetime = 4\n'
     registry.write_text(head + "\n".join(metrics), encoding="utf-8")
@@ -98,7 +98,9 @@ def test_the_value_is_in_no_message_no_chain_and_no_frame_of_the_client(strict, 
     assert VALUE not in (strict.status().last_error or "")
 
 
-def test_what_is_nobodys_mistake_does_not_raise(make_client, clock, monkeypatch):
+def test_outcomes_that_are_no_mistake_of_the_programmer_do_not_raise(
+    make_client, clock, monkeypatch
+):
     client = make_client(strict=True, clock=clock)
     assert client.record("heavy", value=True) == "recorded"
     assert client.record("heavy", value=True) == "already_reported"

@@ -44,23 +44,23 @@ def shaken(make_client, reported, monkeypatch):
     return client
 
 
-def test_opting_out_does_not_wait_for_the_minute_after_a_trouble(shaken, reported):
+def test_opting_out_does_not_wait_until_storage_that_failed_is_opened_again(shaken, reported):
     shaken.consent = False
     assert stored(reported) == 0
 
 
-def test_nor_does_forgetting(shaken, reported):
+def test_forgetting_does_not_wait_until_storage_that_failed_is_opened_again(shaken, reported):
     assert shaken.forget() == 2
     assert stored(reported) == 0
 
 
-def test_closing_does_what_is_owed_whatever_happened_a_moment_ago(shaken, reported):
+def test_closing_deletes_what_is_owed_even_right_after_a_failure(shaken, reported):
     shaken._consent.withdraw()
     shaken.close()
     assert stored(reported) == 0
 
 
-def test_recording_does_not_wait_for_what_is_owed(make_client, reported, monkeypatch):
+def test_recording_does_not_wait_for_deletion_that_is_owed(make_client, reported, monkeypatch):
     client = make_client()
     lock = os.open(reported / "lock", os.O_RDWR)
     fcntl.flock(lock, fcntl.LOCK_EX)

@@ -97,7 +97,7 @@ def test_a_configuration_survives_a_restart_without_the_server(told, make, direc
     assert stat.S_IMODE((directory / FILE).stat().st_mode) == 0o600
 
 
-def test_another_client_on_the_directory_learns_of_it(told, make):
+def test_another_client_on_the_directory_uses_the_configuration_too(told, make):
     _, tell = told
     other = make()
     assert other.record("theme", "dark") is Outcome.RECORDED
@@ -106,7 +106,9 @@ def test_another_client_on_the_directory_learns_of_it(told, make):
     assert other.record("late", value=True) is Outcome.DISABLED
 
 
-def test_it_is_asked_for_once_a_day_after_an_upload_and_at_no_other_time(make, collector, clock):
+def test_the_configuration_is_fetched_once_a_day_after_an_upload_and_at_no_other_time(
+    make, collector, clock
+):
     client = make()
     assert collector.fetched == []
     client.flush()
@@ -423,7 +425,7 @@ epsilon = 0.1
     ("fields", "reported"),
     [({}, True), ({"disable": ["colour"]}, False), ({"thin": {"colour": 1e-9}}, False)],
 )
-def test_no_absence_is_reported_for_what_was_disabled_or_thinned(
+def test_no_absence_is_reported_for_disabled_or_thinned_metrics(
     make, registry, collector, clock, fields, reported
 ):
     registry.write_text(registry.read_text("utf-8") + ABSENT, encoding="utf-8")

@@ -122,7 +122,7 @@ def test_a_scalar_has_one_encoding():
     assert not verify(key, message, signature[:32] + scalar.to_bytes(32, "little"))
 
 
-def test_the_points_called_small_are_small():
+def test_the_points_of_small_order_have_small_order():
     assert len(set(SMALL)) == 8
     for encoded in SMALL:
         point = _decode(encoded)
@@ -157,7 +157,7 @@ def test_a_signature_with_another_commitment_is_refused(commitment):
 
 
 @pytest.mark.parametrize("small", SMALL, ids=bytes.hex)
-def test_keys_with_a_small_part_are_judged_as_cryptography_judges_them(small):
+def test_keys_with_a_component_of_small_order_are_judged_as_cryptography_does(small):
     """Signatures under a multiple of the base plus a point of small order.
 
     They hold for a part of the messages without the cofactor, and for all with it: the two sides

@@ -80,7 +80,7 @@ def test_thinning_one_metric_says_nothing_about_another(tmp_path):
     assert not thinning.skips_period(SPECS["emoji"], 7, secrets[0])
 
 
-def test_slowing_down_stretches_delays_to_a_week_and_shortens_none(tmp_path):
+def test_a_slower_configuration_lengthens_delays_to_a_week_at_most_and_shortens_none(tmp_path):
     slow = remote(tmp_path / "a", signed(slow=10))
     assert slow.stretched(60.0) == 600.0
     assert slow.stretched(3 * DAY) == MAX_SLOWED_SECONDS

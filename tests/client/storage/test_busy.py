@@ -78,7 +78,7 @@ def test_without_consent_a_flush_does_not_wait_for_the_lock_either(make_client, 
     assert other.flush(timeout_seconds=0.1).pending == 1
 
 
-def test_a_short_wait_in_vain_does_not_put_the_storage_out_of_use(
+def test_a_short_wait_that_times_out_does_not_suspend_the_storage(
     make_client, directory, monkeypatch, clock
 ):
     monkeypatch.setattr(device, "REOPEN_SECONDS", 60.0)
@@ -89,7 +89,9 @@ def test_a_short_wait_in_vain_does_not_put_the_storage_out_of_use(
     assert client.record("late", value=True) is Outcome.RECORDED
 
 
-def test_clients_that_owe_a_wipe_wait_for_locks_together(make_client, directory, monkeypatch):
+def test_clients_that_owe_deletion_wait_for_their_locks_at_the_same_time(
+    make_client, directory, monkeypatch
+):
     """Each on its own would be a second for every client."""
     monkeypatch.setattr(_lifecycle, "STORAGE_SECONDS", 1.5)
     places = [directory.parent / name for name in "abcdefgh"]

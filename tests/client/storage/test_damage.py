@@ -108,7 +108,7 @@ def test_a_damaged_spool_is_survived(begin, whole, tmp_path, seed):
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_a_damaged_ledger_refills_nothing(begin, whole, tmp_path, seed):
+def test_a_damaged_ledger_gives_back_no_budget(begin, whole, tmp_path, seed):
     directory = tmp_path / "device"
     shutil.copytree(whole, directory)
     (directory / "ledger.sqlite").write_bytes(damaged((whole / "ledger.sqlite").read_bytes(), seed))
@@ -167,7 +167,7 @@ def changed(whole, tmp_path, name, change):
         "DROP TABLE entry",
     ],
 )
-def test_a_ledger_that_no_ledger_wrote_fails_closed(begin, whole, tmp_path, change):
+def test_a_ledger_with_impossible_content_fails_closed(begin, whole, tmp_path, change):
     with begin(changed(whole, tmp_path, "ledger.sqlite", change)) as client:
         outcomes, status = used_up(client)
         assert set(outcomes.values()) == {Outcome.STORAGE_UNAVAILABLE}
@@ -192,7 +192,7 @@ def test_a_ledger_that_no_ledger_wrote_fails_closed(begin, whole, tmp_path, chan
         "UPDATE report SET due = x'00', epoch = 'y'",
     ],
 )
-def test_a_spool_that_no_spool_wrote_is_set_aside(begin, whole, tmp_path, change):
+def test_a_spool_with_impossible_content_is_set_aside(begin, whole, tmp_path, change):
     with begin(changed(whole, tmp_path, "spool.sqlite", change)) as client:
         assert client.record("city", "x") is Outcome.RECORDED
         for _ in range(2):
@@ -202,7 +202,7 @@ def test_a_spool_that_no_spool_wrote_is_set_aside(begin, whole, tmp_path, change
         assert deleted(client)
 
 
-def test_one_bad_byte_in_the_words_of_a_schema_sets_a_spool_aside(begin, whole, tmp_path):
+def test_one_bad_byte_in_the_schema_sets_a_spool_aside(begin, whole, tmp_path):
     """SQLite's words about it are no text; seen through the settings page, too."""
     directory = tmp_path / "device"
     shutil.copytree(whole, directory)

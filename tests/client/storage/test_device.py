@@ -117,14 +117,14 @@ def test_a_relative_directory_stays_where_it_was(make_client, tmp_path, monkeypa
 
 
 @pytest.mark.parametrize("name", ["a b?c#d%20e", "Ünï", "\udcff"])
-def test_any_name_will_do_for_the_directory(make_client, tmp_path, name):
+def test_the_directory_may_have_any_name(make_client, tmp_path, name):
     client = make_client(directory=tmp_path / name)
     assert client.record("theme", "dark") == "recorded"
     client.close()
     assert (tmp_path / name / "spool.sqlite").exists()
 
 
-def test_a_first_start_that_was_interrupted_is_finished(make_client, directory):
+def test_the_next_start_completes_a_first_start_that_was_interrupted(make_client, directory):
     directory.mkdir(mode=0o700)
     sqlite.create_file(directory / "ledger.sqlite")
     (directory / "secret.new").write_bytes(b"half")
@@ -178,7 +178,7 @@ def test_two_clients_of_a_process_lose_nothing_when_another_process_leaves(make_
     assert elsewhere(directory / "spool.sqlite", "SELECT count(*) FROM report") == "(3,)"
 
 
-def test_a_deleted_directory_is_begun_anew_by_every_client(make_client, used):
+def test_every_client_starts_anew_after_its_directory_was_deleted(make_client, used):
     one, two = make_client(), make_client()
     assert one.record("late", value=True) == "recorded"
     shutil.rmtree(used)
@@ -187,7 +187,7 @@ def test_a_deleted_directory_is_begun_anew_by_every_client(make_client, used):
     assert two.status().pending == 1
 
 
-def test_a_ledger_that_is_taken_away_from_a_running_client_fails_closed(make_client, used):
+def test_a_ledger_that_is_deleted_under_a_running_client_fails_closed(make_client, used):
     client = make_client()
     assert client.record("late", value=True) == "recorded"
     (used / "ledger.sqlite").unlink()
@@ -205,7 +205,7 @@ def test_a_ledger_that_is_replaced_long_after_it_was_opened_is_noticed(make_clie
     assert client.record("city", "Bergen") == "storage_unavailable"
 
 
-def test_a_spool_that_another_process_set_aside_is_left_by_all(make_client, used):
+def test_all_clients_leave_a_spool_that_another_process_set_aside(make_client, used):
     one, two = make_client(), make_client()
     assert one.record("late", value=True) == "recorded"
     (used / "spool.sqlite").rename(used / "spool.sqlite.corrupt")

@@ -115,7 +115,7 @@ def test_another_secret_makes_the_total_be_paid_again_and_leaves_what_was_spent(
     assert ledger.spending(7) == (ONE, 7 * ONE // 2)
 
 
-def test_a_ledger_that_was_bound_to_another_secret_says_so(ledger, tmp_path):
+def test_a_debit_fails_after_another_process_has_replaced_the_secret(ledger, tmp_path):
     ledger.set_secret(b"a" * 32)
     other = Ledger(tmp_path / "ledger.sqlite", new=False)
     other.set_secret(b"b" * 32)
@@ -154,7 +154,7 @@ def test_a_day_that_is_damaged_is_no_day_until_the_device_is_enrolled_again(ledg
     assert ledger.last_active_day(*theme) == 101
 
 
-def test_enrolling_moves_no_mark(ledger):
+def test_enrolling_changes_no_reported_period(ledger):
     debit(ledger, period=200, epoch=200)
     ledger.enrol([("theme", "day")], [], 150)
     assert debit(ledger, period=200, epoch=200) is Outcome.ALREADY_REPORTED
@@ -198,7 +198,7 @@ def test_a_limit_written_in_decimals_admits_exactly_what_it_says():
     assert limit_nano_nats(0.3) == 3 * 100_000_000
 
 
-def test_what_a_ledger_remembers_of_its_file_changes_no_outcome(tmp_path):
+def test_an_account_that_is_remembered_changes_no_outcome(tmp_path):
     paths = [tmp_path / name for name in ("shared", "alone")]
     for path in paths:
         sqlite.create_file(path)

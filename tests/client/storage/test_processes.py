@@ -12,90 +12,10 @@ import time
 
 import pytest
 
-from deniable._event_log import EventLog
 from deniable._storage.ledger import Ledger
-from deniable._storage.spool import Spool
+from tests.client.programs import PLENTY, stored
 
 pytestmark = pytest.mark.service
-
-# A budget that never runs out, so that a loop can record as often as it likes.
-PLENTY = """
-registry = 1
-application = "flightdeck"
-[budget]
-epsilon_per_day = 16.0
-epsilon_lifetime = 400.0
-[metrics.theme]
-type = "category"
-values = ["light", "dark", "system"]
-epsilon = 0.01
-[metrics.late]
-type = "boolean"
-epsilon = 0.01
-"""
-
-HEAD = """
-import json, os, sys, threading, time
-import deniable
-from deniable._storage import device
-from deniable._upload import rounds, uploader
-rounds.MAX_AGE_DAYS = 10**9  # these clocks run through years
-device._LOCK_WAIT_SECONDS, uploader._COUNT_SECONDS = 60.0, 30.0  # however busy the machine is
-deniable.Client.flush.__kwdefaults__["timeout_seconds"] = 60.0
-registry, directory, endpoint = sys.argv[1:4]
-class Clock:
-    now = 1.7e9
-    def __call__(self):
-        return self.now
-clock = Clock()
-client = deniable.Client(
-    registry, endpoint=endpoint, key="k", directory=directory, consent=True, clock=clock
-)
-def say(*what):
-    os.write(1, (json.dumps(what) + "\\n").encode())
-"""
-
-
-@pytest.fixture
-def plenty(tmp_path):
-    path = tmp_path / "plenty.toml"
-    path.write_text(PLENTY, encoding="utf-8")
-    return path
-
-
-@pytest.fixture
-def command(plenty, directory):
-    def build(code, endpoint="http://127.0.0.1:9"):
-        # Since Python 3.12 a fork beside threads is warned of; here it is what is tested.
-        quiet = ["-W", "ignore:This process:DeprecationWarning"]
-        arguments = [str(plenty), str(directory), endpoint]
-        return [sys.executable, *quiet, "-c", HEAD + code, *arguments]
-
-    return build
-
-
-@pytest.fixture
-def run(command):
-    def finish(code, endpoint="http://127.0.0.1:9"):
-        done = subprocess.run(
-            command(code, endpoint), capture_output=True, text=True, timeout=300, check=True
-        )
-        assert done.stderr == ""
-        return [json.loads(line) for line in done.stdout.splitlines()]
-
-    return finish
-
-
-def stored(directory):
-    """How many reports are in the spool, and how many debits of 0.01 nats in the ledger."""
-    spool = Spool(directory / "spool.sqlite", EventLog())
-    ledger = Ledger(directory / "ledger.sqlite", new=False)
-    try:
-        return spool.count(), round(ledger.spending(0)[1] / 1e7)
-    finally:
-        spool.close()
-        ledger.close()
-
 
 RECORD_FOR_EVER = """
 while True:

@@ -65,7 +65,7 @@ def test_no_claim_lasts_longer_because_a_clock_was_ahead(claimed, clock):
     assert claimed.flush() == FlushResult(sent=1, pending=0, dropped=0)
 
 
-def test_what_could_not_be_sent_is_claimed_no_more(make_client, collector):
+def test_a_report_that_could_not_be_sent_is_no_longer_claimed(make_client, collector):
     collector.answer = lambda _body: (503, {"Content-Length": "0"})
     client = make_client(endpoint=collector.endpoint)
     client.record("theme", "dark")
@@ -103,7 +103,7 @@ def test_files_are_closed_under_the_lock_of_the_directory(device, directory, mon
     assert held == [True, True]
 
 
-def test_closing_ends_even_if_somebody_is_stuck_with_the_lock(device, directory):
+def test_closing_ends_even_if_another_process_keeps_the_lock(device, directory):
     other = os.open(directory / "lock", os.O_RDWR)
     fcntl.flock(other, fcntl.LOCK_EX)
     device.close()

@@ -59,7 +59,7 @@ def test_reports_are_due_at_their_time_the_most_overdue_first(spool):
     assert spool.next_due_time() == 10.0
 
 
-def test_a_due_time_from_a_clock_that_was_ahead_counts_as_come(spool):
+def test_a_due_time_from_a_clock_that_was_ahead_counts_as_due(spool):
     add(spool, 5_000.0)
     assert len(spool.due_reports(25.0, 1_000.0, 10)) == 1
 

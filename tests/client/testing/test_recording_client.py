@@ -67,7 +67,7 @@ def test_a_final_refusal_is_counted(client, transport):
     assert client.status().dropped == {"refused_410": 1}
 
 
-def test_a_failure_is_a_server_that_cannot_be_reached(client, transport):
+def test_a_failing_transport_looks_like_a_server_that_cannot_be_reached(client, transport):
     transport.fail()
     client.record(*DARK)
     assert client.flush().pending == 1
@@ -129,7 +129,7 @@ def test_a_second_value_in_a_period_is_a_call_and_no_report(recorder, clock):
         ("bygone", True, Outcome.EXPIRED),
     ],
 )
-def test_mistakes_raise_unless_told_otherwise(registry, clock, metric, value, outcome):
+def test_mistakes_raise_unless_strict_is_false(registry, clock, metric, value, outcome):
     strict = RecordingClient(registry, clock=clock)
     with pytest.raises(deniable.RecordError) as raised:
         strict.record(metric, value)
@@ -163,7 +163,7 @@ def test_pending_reports_are_flushed_forgotten_and_withdrawn(recorder, clock):
     assert [metric for metric, _ in recorder.recorded] == ["theme", "late", "theme"]
 
 
-def test_a_closed_recorder_says_so(registry):
+def test_recording_with_a_closed_recorder_answers_closed(registry):
     with RecordingClient(registry, strict=False) as recorder:
         pass
     assert recorder.record(*DARK) is Outcome.CLOSED

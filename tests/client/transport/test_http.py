@@ -12,7 +12,7 @@ import pytest
 from deniable import HttpTransport, ParameterError, Response
 from deniable_shared import wire
 from tests.client.collector import collecting
-from tests.client.raw import raw_server, reset
+from tests.client.socket_servers import raw_server, reset
 
 __all__ = ["raw_server"]
 

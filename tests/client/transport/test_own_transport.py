@@ -21,7 +21,7 @@ class Answering:
 
 
 @pytest.mark.parametrize("answer", [None, 204, "204", (204, None), Response("204"), Response(None)])
-def test_what_is_no_response_keeps_the_report_and_is_said_so(make_client, answer):
+def test_an_answer_that_is_no_response_keeps_the_report_and_is_noted(make_client, answer):
     client = make_client(transport=Answering(answer))
     client.record("theme", "dark")
     assert client.flush() == FlushResult(sent=0, pending=1, dropped=0)
@@ -29,7 +29,7 @@ def test_what_is_no_response_keeps_the_report_and_is_said_so(make_client, answer
 
 
 @pytest.mark.parametrize("seconds", [float("nan"), -1.0, 0, "soon"])
-def test_no_time_to_wait_that_is_asked_for_loses_a_report(make_client, seconds):
+def test_no_retry_after_loses_a_report(make_client, seconds):
     transport = Answering(Response(503, seconds))
     client = make_client(transport=transport)
     client.record("theme", "dark")

@@ -15,7 +15,7 @@ import pytest
 import trustme
 
 from deniable import HttpTransport, ParameterError
-from tests.client.raw import listening, reset
+from tests.client.socket_servers import listening, reset
 
 PROXY_VARIABLES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "REQUEST_METHOD")
 
@@ -189,7 +189,7 @@ def test_a_reset_in_the_handshake_raises(raw_port, ca_file):
         send(raw_port(reset), ca_file=ca_file)
 
 
-def test_the_timeout_bounds_an_answer_that_dribbles_through_tls(tls_server, ca_file):
+def test_the_timeout_bounds_an_answer_that_comes_byte_by_byte_through_tls(tls_server, ca_file):
     def slowly(connection):
         answer_head = b"HTTP/1.1 204 No Content\r\nX: "
         connection.recv(65_536)
@@ -266,7 +266,7 @@ def test_an_endpoint_on_this_machine_without_tls_is_never_sent_through_a_proxy(
 
 
 @pytest.mark.parametrize("url", ["socks5://127.0.0.1:9", "https://127.0.0.1:9", "http://"])
-def test_a_proxy_of_the_environment_that_cannot_be_used_is_not_gone_round(
+def test_an_unusable_proxy_of_the_environment_is_not_bypassed(
     tls_server, ca_file, monkeypatch, url
 ):
     monkeypatch.setenv("HTTPS_PROXY", url)
@@ -274,7 +274,7 @@ def test_a_proxy_of_the_environment_that_cannot_be_used_is_not_gone_round(
         send(tls_server(), ca_file=ca_file)
 
 
-def test_a_proxy_that_is_down_is_not_gone_round(tls_server, ca_file):
+def test_a_proxy_that_is_down_is_not_bypassed(tls_server, ca_file):
     with pytest.raises(ConnectionRefusedError):
         send(tls_server(), ca_file=ca_file, proxy="http://127.0.0.1:9")
 
@@ -305,7 +305,7 @@ def test_a_proxy_that_resets_raises_in_every_phase(raw_port, ca_file, said):
         send(9, ca_file=ca_file, proxy=f"http://127.0.0.1:{raw_port(talk)}")
 
 
-def test_the_timeout_bounds_a_proxy_that_dribbles(raw_port, ca_file):
+def test_the_timeout_bounds_a_proxy_that_answers_byte_by_byte(raw_port, ca_file):
     def slowly(connection):
         connection.recv(65_536)
         connection.sendall(b"HTTP/1.1 200 OK\r\nX: ")
@@ -336,7 +336,7 @@ def test_a_proxy_that_is_no_http_url_is_refused_and_not_shown(proxy_url):
     assert "s3cret" not in str(caught.value)
 
 
-def test_a_proxy_or_an_authority_makes_no_sense_without_tls(ca_file):
+def test_a_proxy_or_an_authority_is_refused_without_tls(ca_file):
     with pytest.raises(ParameterError, match="proxy must be left out"):
         HttpTransport("http://127.0.0.1:9", "key", proxy="http://127.0.0.1:9")
     with pytest.raises(ParameterError, match="ca_file must be"):
@@ -344,6 +344,6 @@ def test_a_proxy_or_an_authority_makes_no_sense_without_tls(ca_file):
 
 
 @pytest.mark.parametrize("path", ["/nowhere/ca.pem", 7, ""])
-def test_a_ca_file_that_is_not_there_is_refused(path):
+def test_a_missing_ca_file_is_refused(path):
     with pytest.raises(ParameterError, match="ca_file must be a file"):
         HttpTransport("https://example.org", "key", ca_file=path)

@@ -66,7 +66,7 @@ def waits(client, clock):
 
 
 @pytest.mark.usefixtures("off")
-def test_of_overdue_reports_one_goes_and_the_others_get_another_time(begin, transport, clock):
+def test_one_overdue_report_is_sent_and_the_others_get_another_time(begin, transport, clock):
     client = begin()
     wait_until(lambda: client.status().sent == 1)
     assert len(transport.bodies) == 1
@@ -77,7 +77,7 @@ def test_of_overdue_reports_one_goes_and_the_others_get_another_time(begin, tran
 
 
 @pytest.mark.usefixtures("off")
-def test_all_are_given_another_time_in_one_transaction(begin, clock):
+def test_overdue_reports_get_their_new_times_in_one_transaction(begin, clock):
     client = begin(background=False)
     device, statements = client._storage, []
     device.run_locked(lambda: device.spool._connection.set_trace_callback(statements.append))
@@ -89,7 +89,7 @@ def test_all_are_given_another_time_in_one_transaction(begin, clock):
 
 
 @pytest.mark.usefixtures("off")
-def test_another_process_does_not_send_them_early(begin, transport, clock):
+def test_another_process_does_not_send_rescheduled_reports_early(begin, transport, clock):
     with begin() as client:
         wait_until(lambda: client.status().sent == 1)
         left = waits(client, clock)
@@ -100,7 +100,7 @@ def test_another_process_does_not_send_them_early(begin, transport, clock):
 
 
 @pytest.mark.usefixtures("off")
-def test_the_bytes_stay_the_same(begin, transport):
+def test_a_new_time_does_not_change_the_bytes_of_a_report(begin, transport):
     with begin(background=False) as client:
         bodies = {report.encode_upload() for report in waiting(client)}
     with begin() as client:
@@ -111,7 +111,7 @@ def test_the_bytes_stay_the_same(begin, transport):
 
 
 @pytest.mark.usefixtures("off")
-def test_a_program_that_is_never_there_for_long_loses_nothing(begin, transport, clock):
+def test_a_program_that_never_runs_for_long_sends_all_its_reports(begin, transport, clock):
     with begin() as client:
         wait_until(lambda: client.status().sent == 1)
     clock.forward(days=1)
@@ -121,7 +121,7 @@ def test_a_program_that_is_never_there_for_long_loses_nothing(begin, transport, 
 
 
 @pytest.mark.usefixtures("off")
-def test_what_could_be_too_old_the_next_time_goes_when_a_program_begins(begin, transport, clock):
+def test_a_late_report_is_sent_when_a_program_starts(begin, transport, clock):
     clock.forward(days=5)
     with begin() as client:
         wait_until(lambda: client.status().pending == 0)
@@ -129,7 +129,7 @@ def test_what_could_be_too_old_the_next_time_goes_when_a_program_begins(begin, t
 
 
 @pytest.mark.usefixtures("off")
-def test_a_program_that_slept_does_it_at_every_waking(begin, transport, clock):
+def test_overdue_reports_are_rescheduled_whenever_a_program_wakes_up(begin, transport, clock):
     client = begin()
     for sent in (1, 2, 3):
         wait_until(lambda sent=sent: client.status().sent == sent)
@@ -140,7 +140,7 @@ def test_a_program_that_slept_does_it_at_every_waking(begin, transport, clock):
 
 
 @pytest.mark.usefixtures("off")
-def test_what_waited_for_the_server_to_come_back_does_not_leave_at_once(begin, transport, clock):
+def test_reports_that_waited_for_the_server_are_not_sent_together(begin, transport, clock):
     transport.status = 503
     client = begin()
     wait_until(lambda: len(transport.bodies) == 1)
@@ -153,14 +153,14 @@ def test_what_waited_for_the_server_to_come_back_does_not_leave_at_once(begin, t
 
 
 @pytest.mark.usefixtures("off")
-def test_a_shorter_upload_delay_is_kept(begin, clock):
+def test_a_new_time_is_within_a_shorter_upload_delay(begin, clock):
     client = begin(upload_delay_seconds=60)
     wait_until(lambda: client.status().sent == 1)
     assert waits(client, clock)[-1] <= 60
 
 
 @pytest.mark.usefixtures("off")
-def test_without_a_delay_everything_goes(begin, transport):
+def test_without_an_upload_delay_all_overdue_reports_are_sent(begin, transport):
     client = begin(upload_delay_seconds=0)
     wait_until(lambda: client.status().pending == 0)
     assert len(transport.bodies) == len(VALUES)
@@ -171,7 +171,7 @@ def test_a_flush_sends_everything(begin):
     assert begin(background=False).flush().sent == len(VALUES)
 
 
-def test_what_a_clock_that_was_ahead_left_behind_does_not_leave_at_once(begin, transport, clock):
+def test_reports_of_a_clock_that_was_ahead_are_not_sent_together(begin, transport, clock):
     clock.forward(days=7_300)
     with begin(background=False) as client:
         for name, value in VALUES.items():
@@ -183,7 +183,7 @@ def test_what_a_clock_that_was_ahead_left_behind_does_not_leave_at_once(begin, t
     assert waits(client, clock)[-1] <= HOUR
 
 
-def test_a_clock_that_is_ahead_for_a_moment_makes_nothing_too_old(begin, transport, clock):
+def test_a_clock_that_is_ahead_for_a_moment_drops_no_report(begin, transport, clock):
     client = begin(background=False)
     assert client.record("theme", "dark") == "recorded"
     clock.forward(days=7_300)

@@ -10,7 +10,7 @@ import pytest
 
 from deniable import FlushResult, _lifecycle
 from deniable._upload import delivery
-from tests.client.raw import deserted, listening
+from tests.client.socket_servers import deserted, listening
 from tests.waiting import wait_until
 
 # Promised are the timeout of a flush, and one second for an exit. Who waits for the server instead
@@ -94,7 +94,7 @@ def endpoint_in():
         ("down", 60.0, FlushResult(sent=0, pending=2, dropped=0)),
     ],
 )
-def test_a_flush_ends_in_time_and_tells_the_truth(
+def test_a_flush_ends_in_time_and_counts_correctly(
     make_client, endpoint_in, monkeypatch, state, timeout_seconds, result
 ):
     monkeypatch.setattr(delivery, "SEND_TIMEOUT_SECONDS", EXCHANGE_SECONDS)
@@ -110,7 +110,7 @@ def test_a_flush_ends_in_time_and_tells_the_truth(
     assert time.monotonic() - before < SOON_SECONDS
 
 
-def test_what_a_flush_did_not_wait_for_is_delivered_once(make_client, collector):
+def test_a_report_whose_flush_timed_out_is_delivered_once(make_client, collector):
     def dawdle(_body):
         collector.release.wait(30)
         return 204, {"Content-Length": "0"}

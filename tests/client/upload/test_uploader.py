@@ -11,7 +11,7 @@ from deniable._upload import delivery
 from deniable_shared import wire
 from tests.client.collector import collecting
 from tests.client.conftest import DAY
-from tests.client.raw import deserted
+from tests.client.socket_servers import deserted
 from tests.client.transports import Accepting
 from tests.waiting import wait_until
 
@@ -52,7 +52,7 @@ def test_a_report_waits_for_its_random_time(make_client, collector, clock):
     assert len(set(dues)) == 4
 
 
-def test_what_a_short_process_recorded_is_sent_by_a_later_one(make_client, collector, clock):
+def test_a_later_process_sends_the_reports_of_a_short_one(make_client, collector, clock):
     first = make_client(endpoint=collector.endpoint, clock=clock, upload_delay_seconds=DAY)
     first.record("theme", "dark")
     first.close()
@@ -217,7 +217,7 @@ def test_nothing_is_sent_without_consent(make_client, collector, clock):
     assert collector.bodies == []
 
 
-def test_a_transport_of_ones_own_carries_the_uploads(make_client):
+def test_an_applications_own_transport_carries_the_uploads(make_client):
     transport = Accepting()
     client = make_client(transport=transport)
     client.record("theme", "dark")
@@ -276,7 +276,7 @@ def test_nothing_is_sent_once_consent_is_withdrawn(make_client, collector, monke
     assert client.status().dropped == {"consent_withdrawn": 1}
 
 
-def test_a_thread_that_is_not_wanted_any_more_serves_no_flush(make_client):
+def test_a_thread_that_was_stopped_serves_no_flush(make_client):
     """A signal may end the flush that started it; what is asked for next is the next one's."""
     uploader = make_client()._uploader
     lock = uploader._lock

@@ -82,7 +82,7 @@ def test_a_flush_sends_as_many_at_a_time_as_the_transport_allows(make_client):
     assert (transport.most, transport.calls) == (LANES, REPORTS)
 
 
-def test_a_transport_that_does_not_say_so_is_called_by_one_thread_at_a_time(make_client):
+def test_by_default_a_transport_is_called_by_one_thread_at_a_time(make_client):
     transport = Counting()
     client = make_client(transport=transport)
     record_all(client)
@@ -118,7 +118,7 @@ def test_a_number_of_parallel_uploads_that_makes_no_sense_counts_as_one(make_cli
     assert transport.most == 1
 
 
-def test_uploads_at_a_time_have_connections_and_ids_of_their_own(make_client, collector):
+def test_parallel_uploads_have_connections_and_ids_of_their_own(make_client, collector):
     assert HttpTransport(collector.endpoint, "key").parallel_uploads == LANES
     client = make_client(endpoint=collector.endpoint)
     record_all(client)
@@ -156,13 +156,13 @@ def test_every_piece_is_done_once_and_begun_in_its_order():
     assert sorted(begun) == list(range(200))
 
 
-def test_nothing_is_begun_after_the_first_says_that_it_is_enough():
+def test_no_piece_is_begun_after_one_returned_false():
     begun = []
     run_parallel(iter(range(9)), begun.append, LANES)  # it returns None, which is no yes
     assert begun == [0]
 
 
-def test_an_error_ends_it_and_is_raised():
+def test_an_error_in_a_piece_stops_the_work_and_is_raised():
     begun = []
 
     def do(piece):
@@ -176,7 +176,7 @@ def test_an_error_ends_it_and_is_raised():
     assert len(begun) < 10_000_000
 
 
-def test_where_there_are_no_more_threads_one_does_it_all(monkeypatch):
+def test_without_helper_threads_one_thread_does_all_the_work(monkeypatch):
     def refuse(_thread):
         raise RuntimeError("can't start new thread")
 

@@ -1,0 +1,91 @@
+"""Programs that record, run as processes of their own; and what they leave in their directory."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from deniable._event_log import EventLog
+from deniable._storage.ledger import Ledger
+from deniable._storage.spool import Spool
+
+PLENTY = """
+registry = 1
+application = "flightdeck"
+[budget]
+epsilon_per_day = 16.0
+epsilon_lifetime = 400.0
+[metrics.theme]
+type = "category"
+values = ["light", "dark", "system"]
+epsilon = 0.01
+[metrics.late]
+type = "boolean"
+epsilon = 0.01
+"""
+"""A registry whose budget never runs out, so that a loop can record as often as it likes."""
+
+HEAD = """
+import json, os, sys, threading, time
+import deniable
+from deniable._storage import device
+from deniable._upload import rounds, uploader
+rounds.MAX_AGE_DAYS = 10**9  # these clocks run through years
+device._LOCK_WAIT_SECONDS, uploader._COUNT_SECONDS = 60.0, 30.0  # the machine may be busy
+deniable.Client.flush.__kwdefaults__["timeout_seconds"] = 60.0
+registry, directory, endpoint = sys.argv[1:4]
+class Clock:
+    now = 1.7e9
+    def __call__(self):
+        return self.now
+clock = Clock()
+client = deniable.Client(
+    registry, endpoint=endpoint, key="k", directory=directory, consent=True, clock=clock
+)
+def say(*what):
+    os.write(1, (json.dumps(what) + "\\n").encode())
+"""
+
+
+@pytest.fixture
+def plenty(tmp_path):
+    path = tmp_path / "plenty.toml"
+    path.write_text(PLENTY, encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def command(plenty, directory):
+    def build(code, endpoint="http://127.0.0.1:9"):
+        # Python 3.12 and later warn of forks beside threads; these programs fork on purpose.
+        quiet = ["-W", "ignore:This process:DeprecationWarning"]
+        arguments = [str(plenty), str(directory), endpoint]
+        return [sys.executable, *quiet, "-c", HEAD + code, *arguments]
+
+    return build
+
+
+@pytest.fixture
+def run(command):
+    def finish(code, endpoint="http://127.0.0.1:9"):
+        done = subprocess.run(
+            command(code, endpoint), capture_output=True, text=True, timeout=300, check=True
+        )
+        assert done.stderr == ""
+        return [json.loads(line) for line in done.stdout.splitlines()]
+
+    return finish
+
+
+def stored(directory):
+    """How many reports are in the spool, and how many debits of 0.01 nats in the ledger."""
+    spool = Spool(directory / "spool.sqlite", EventLog())
+    ledger = Ledger(directory / "ledger.sqlite", new=False)
+    try:
+        return spool.count(), round(ledger.spending(0)[1] / 1e7)
+    finally:
+        spool.close()
+        ledger.close()
