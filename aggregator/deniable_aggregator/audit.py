@@ -1,13 +1,13 @@
 """The audit log: what administrators did, chained so that no entry can be changed unnoticed.
 
-Each entry's hash is the SHA-256 of the hash before it (32 zero bytes before the first), followed
-by ``[sequence, day, actor, act, details]`` as JSON in ASCII without spaces, where details is the
-text that is stored. Whoever changes, removes or inserts an entry would have to change all hashes
-after it too, and with them the head, the last hash, which can be kept elsewhere. A log that was
-cut off, or written anew as a whole, can only be told by a head that was kept.
+Each entry's hash is the SHA-256 of the previous entry's hash (32 zero bytes for the first),
+followed by ``[sequence, day, actor, act, details]`` as JSON in ASCII without spaces, where details
+is the text that is stored. Whoever changes, removes or inserts an entry has to change all later
+hashes too, and so the last one, the head. A log that was cut off, or written anew as a whole, is
+detected only by comparing with a head that was kept elsewhere.
 
-Entries name keys, applications, metrics and days: nothing that people write freely, because what
-is in a chain cannot be taken out of it again.
+Entries name keys, applications, metrics and days. They contain no free text, because nothing can be
+deleted from a chain.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ if TYPE_CHECKING:
 
 HASH_BYTES: Final = 32
 GENESIS: Final = bytes(HASH_BYTES)
-"""What stands before the first entry."""
+"""The hash before the first entry's."""
 
 COMMAND_LINE: Final = "command line"
-"""Who acts on the store itself, with no key."""
+"""The actor of commands that work on the store itself, without a key."""
 
 SERVER: Final = "server"
-"""What a server does as it was configured to."""
+"""The actor of what a server does by itself, as its settings say."""
 
 
 class AuditAction(enum.StrEnum):
-    """What is recorded. Names are never changed: logs are kept."""
+    """The acts that are recorded. Their names never change, because logs are kept."""
 
     KEY_CREATE = "key.create"
     KEY_ROTATE = "key.rotate"
@@ -55,13 +55,13 @@ class AuditAction(enum.StrEnum):
 
 
 class AuditRecord(NamedTuple):
-    """What is to be recorded of an act.
+    """An act that is to be recorded.
 
     Attributes:
-        day: days since 1970-01-01; nothing finer.
+        day: days since 1970-01-01; no finer time is recorded.
         actor: the id of a key, `COMMAND_LINE` or `SERVER`.
         act: what was done.
-        details: to what; JSON data.
+        details: what it was done to, as JSON data.
     """
 
     day: int
@@ -71,15 +71,15 @@ class AuditRecord(NamedTuple):
 
 
 class AuditEntry(NamedTuple):
-    """One entry, as it is stored.
+    """One entry of the log, as it is stored.
 
     Attributes:
-        sequence: 1 for the first; no number is left out.
+        sequence: 1 for the first entry, 2 for the second, and so on.
         day: days since 1970-01-01.
         actor: the id of a key, `COMMAND_LINE` or `SERVER`.
-        act: one of `AuditAction`, or of a later version.
+        act: one of `AuditAction`, or an act of a later version.
         details: JSON, as text.
-        hash: over the hash before it and everything above.
+        hash: the hash of the previous entry's hash and of all fields above.
     """
 
     sequence: int
@@ -91,16 +91,16 @@ class AuditEntry(NamedTuple):
 
     def digest(self, previous: bytes) -> bytes:
         """The hash that this entry must have after the entry with the hash `previous`."""
-        # What somebody put into a table past this program may be of any type.
+        # Somebody may have changed the table by other means: a field may have any type.
         content = json.dumps(self[:-1], separators=(",", ":"), default=repr)
         return hashlib.sha256(previous + content.encode("ascii")).digest()
 
 
 class ChainBreak(NamedTuple):
-    """Where a chain does not hold.
+    """The first place where a log is not what was written.
 
     Attributes:
-        sequence: of the first entry that is not what was written.
+        sequence: of the entry that was changed or is missing.
         reason: what is wrong, in words.
     """
 
@@ -109,13 +109,14 @@ class ChainBreak(NamedTuple):
 
 
 class ChainCheck(NamedTuple):
-    """What the check of a log has found.
+    """The result of checking a log.
 
     Attributes:
-        entries: how many were found to be as they were written.
-        head: the hash of the last of these; `GENESIS` if there is none.
-        broken: where the chain does not hold, or None.
-        kept: the sequence of the entry with the hash that was kept, or None if there is none.
+        entries: how many entries, from the first on, are as they were written.
+        head: the hash of the last of these; `GENESIS` if there are none.
+        broken: where the chain breaks, or None.
+        kept_head_at: the sequence of the entry whose hash was kept elsewhere; None if no entry has
+            this hash.
     """
 
     entries: int
@@ -125,17 +126,22 @@ class ChainCheck(NamedTuple):
 
 
 def record_from_command_line(act: AuditAction, **details: Any) -> AuditRecord:
-    """The record of an act at the command line, now."""
+    """The record of an act that a command does today."""
     return AuditRecord(epoch_at(time.time()), COMMAND_LINE, act, details)
 
 
 def canonical_json(details: Mapping[str, Any]) -> str:
-    """Details as they are stored: the same data, the same text."""
+    """Details as they are stored: equal data give the same text."""
     return json.dumps(details, sort_keys=True, separators=(",", ":"))
 
 
 def next_entry(last: AuditEntry | None, record: AuditRecord) -> AuditEntry:
-    """The entry of a record after the last one, or as the first."""
+    """The entry that records an act.
+
+    Args:
+        last: the last entry of the log, or None if it has none.
+        record: the act.
+    """
     sequence, previous = (0, GENESIS) if last is None else (last.sequence, last.hash)
     details = canonical_json(record.details)
     entry = AuditEntry(
@@ -151,16 +157,16 @@ def verify_chain(entries: Iterable[AuditEntry], kept: bytes | None = None) -> Ch
         entries: all of them, by sequence.
         kept: a head that was kept elsewhere: the log must contain it.
     """
-    sequence, head, found = 0, GENESIS, 0 if kept == GENESIS else None
+    sequence, head, kept_head_at = 0, GENESIS, 0 if kept == GENESIS else None
     for entry in entries:
         reason = None
         if entry.sequence != sequence + 1:
-            reason = f"entry {sequence + 1} is missing, {entry.sequence} is the next that is there"
+            reason = f"entry {sequence + 1} is missing: the next entry is {entry.sequence}"
         elif entry.hash != entry.digest(head):
             reason = f"entry {entry.sequence}, or its hash, was changed"
         if reason is not None:
-            return ChainCheck(sequence, head, ChainBreak(sequence + 1, reason), found)
+            return ChainCheck(sequence, head, ChainBreak(sequence + 1, reason), kept_head_at)
         sequence, head = entry.sequence, entry.hash
         if head == kept:
-            found = sequence
-    return ChainCheck(sequence, head, None, found)
+            kept_head_at = sequence
+    return ChainCheck(sequence, head, None, kept_head_at)

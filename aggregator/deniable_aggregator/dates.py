@@ -1,4 +1,4 @@
-"""Days as people write them: 2026-01-31. Inside they are counted since 1970-01-01."""
+"""Days as people write them, such as 2026-01-31; in the code a day is a count from 1970-01-01."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ FIRST_DAY: Final = date(1970, 1, 1)
 
 
 def format_day(epoch: int) -> str:
-    """A day for people.
+    """A day as people write it.
 
     Args:
         epoch: days since 1970-01-01.
@@ -18,15 +18,15 @@ def format_day(epoch: int) -> str:
 
 
 def parse_day(text: str) -> int:
-    """A day in days since 1970-01-01.
+    """The number of a day, in days since 1970-01-01.
 
     Args:
         text: such as 2026-01-31, and in no other form.
 
     Raises:
-        ValueError: if it is not a day.
+        ValueError: if it is not a day in this form.
     """
-    found = date.fromisoformat(text)
-    if found.isoformat() != text:
-        raise ValueError
-    return (found - FIRST_DAY).days
+    parsed = date.fromisoformat(text)
+    if parsed.isoformat() != text:
+        raise ValueError(text)
+    return (parsed - FIRST_DAY).days

@@ -1,7 +1,8 @@
-"""Which oracle is best: a pure function of what is asked, so that both sides agree.
+"""Chooses the mechanism of a metric whose registry names none.
 
-The choice is part of the meaning of ``registry = 1``, and tests/vectors/choices.json pins it. It is
-made from integers and the basic operations of IEEE arithmetic, so no machine decides otherwise.
+Devices and the aggregator each make the choice, and must make the same one. So it depends on the
+registry alone, uses only integers and the basic operations of IEEE arithmetic, and never changes
+for ``registry = 1``: tests/vectors/choices.json holds it.
 """
 
 from __future__ import annotations
@@ -27,26 +28,26 @@ if TYPE_CHECKING:
     from fractions import Fraction
 
 BUCKETS: Final = 1_024
-"""Buckets in a row of a sketch, or more: sampled collisions cost less than 1.4% of the noise."""
+"""Buckets in a row of a sketch: with so many, collisions add less than 1.4% to the noise."""
 
 PLANNED_ORACLES: Final = ("grr", "pgr", "ss", "oue", "ht", "rhr")
-"""The oracles that the planner takes, the simplest to read first. The list is as fixed as the rest.
+"""The oracles to choose from, the simplest to understand first. The list never changes, either.
 
-Left out are sue, which oue beats, and olh, which costs the server a hash per report and item for
-what pgr gives for nothing; a registry may name them.
+It lacks sue, whose noise is larger than that of oue, and olh, for which the server computes a hash
+per report and item while pgr is as accurate without. A registry may name both.
 """
 
 MAX_ROW_CELLS: Final = MAX_CELLS // MIN_ROWS
 MAX_REPORT_BYTES: Final = 4_096
 NEAR_OPTIMAL: Final = 1.03
-"""An oracle whose noise is this close to the least is as good; the smallest reports are taken.
+"""How much more variance than the least is accepted for smaller reports, as a factor.
 
-Intervals are then at most 1.5% wider than they might be. At epsilon 1 this is what it costs to send
-2 bytes (projective geometry over three elements) instead of a bit per item.
+Intervals are at most 1.5% wider for it. At epsilon 1 that is the price of sending 2 bytes
+(projective geometry over three elements) instead of a bit per item.
 """
 
 EQUAL_NOISE: Final = 1.005
-"""Oracles of the same size whose noise differs by less than this: the simplest is taken."""
+"""Variances that differ by less than this factor count as equal: the simpler oracle is chosen."""
 
 
 _CATEGORY_ORACLES: Final = tuple(
@@ -55,16 +56,16 @@ _CATEGORY_ORACLES: Final = tuple(
 
 
 def total_variance(oracle: Oracle) -> float:
-    """The summed variance of all items for one report, if every item is equally common.
+    """The variance of one report, summed over all items, if every item is equally common.
 
-    It is over the noise alone, for given devices. Drawing the devices adds 1 - 1/size whatever the
-    oracle, so an oracle that is near the best here is at least as near in total risk.
+    This is the variance of the noise alone. Drawing the devices from a population adds 1 - 1/size
+    for every oracle, so an oracle that is near the best here is at least as near with it.
     """
     return oracle.size * oracle.variance(1 / oracle.size, 1)
 
 
 def least_total_error(size: int, epsilon: float) -> float:
-    """The least total squared error over all items that any mechanism reaches, times the reports.
+    """The least total squared error over all items of any mechanism, times the number of reports.
 
     Asymptotic minimax risk for devices drawn from a population, n E||estimate - share||^2 (Ye and
     Barg 2018, attained by subset selection with subsets of w items, at uniform shares)::
@@ -73,7 +74,7 @@ def least_total_error(size: int, epsilon: float) -> float:
 
     Args:
         size: number of items k, at least 2.
-        epsilon: privacy loss of one report, in nats; greater than 0.
+        epsilon: privacy loss of one report; greater than 0.
     """
     odds = math.exp(epsilon)
 
@@ -89,10 +90,10 @@ def least_total_error(size: int, epsilon: float) -> float:
 
 
 def least_error_of_rare_item(epsilon: float) -> float:
-    """What `optimum` becomes for one of very many items: 4 e^eps / (e^eps - 1)^2.
+    """The limit of `least_total_error` for one of very many items: 4 e^eps / (e^eps - 1)^2.
 
     Args:
-        epsilon: privacy loss of one report, in nats; greater than 0.
+        epsilon: privacy loss of one report; greater than 0.
     """
     return 4 * math.exp(epsilon) / math.expm1(epsilon) ** 2
 
@@ -104,8 +105,8 @@ def candidate_oracles(
 
     Args:
         size: number of items, at least 2.
-        epsilon: privacy loss of one report, in nats.
-        names: of oracles; those that the planner may take, unless others are to be compared.
+        epsilon: privacy loss of one report.
+        names: which oracles to consider.
     """
     found: list[Oracle] = []
     for name in names:
@@ -124,11 +125,11 @@ def comparable_oracles(size: int, epsilon: Fraction) -> list[Oracle]:
 
 
 def oracle_for(size: int, epsilon: Fraction) -> Oracle:
-    """The oracle with the least total squared error, or nearly so with smaller reports.
+    """The oracle with the least total squared error, or nearly the least and smaller reports.
 
     Args:
         size: number of items, at least 2.
-        epsilon: privacy loss of one report, in nats.
+        epsilon: privacy loss of one report.
 
     Raises:
         ParameterError: if no oracle can carry so many items.
@@ -144,13 +145,13 @@ def memoized_candidate_oracles(
 ) -> list[Oracle]:
     """The oracles that can carry so many items and draw reports from a permanent answer.
 
-    Left out is what would not be charged in full by adding up epsilons, see
+    Oracles whose privacy loss is more than the sum of the epsilons charged for it are left out, see
     `MemoizedRandomizedResponse`.
 
     Args:
         size: number of items, at least 2.
-        epsilon: privacy loss of one report, in nats.
-        epsilon_permanent: privacy loss of all reports of one value, in nats.
+        epsilon: privacy loss of one report.
+        epsilon_permanent: privacy loss of all reports of one value.
 
     Raises:
         ParameterError: if no oracle can carry so many items, or epsilon is not below
@@ -169,28 +170,27 @@ def memoized_candidate_oracles(
 
 
 def memoized_oracle_for(size: int, epsilon: Fraction, epsilon_permanent: Fraction) -> Oracle:
-    """Of those, the one with the least total squared error, or nearly so with smaller reports.
+    """Of these oracles, the one that `oracle_for` would choose by the variance of one report.
 
-    It is decided as `oracle_for` decides, by the variance of one report; that depends on epsilon
-    alone, so both are what their one-time counterparts are at the same epsilon.
+    The variance of one report depends on epsilon alone, and not on epsilon_permanent.
     """
     return _choose(memoized_candidate_oracles(size, epsilon, epsilon_permanent), total_variance)
 
 
 def local_hashing_buckets(epsilon: Fraction) -> int:
-    """The buckets of a row in local hashing: round(e^epsilon) + 1, as many as L-GRR can have.
+    """The buckets of a row in local hashing: round(e^epsilon) + 1, or the most that L-GRR can have.
 
-    The integer with the least variance, to within 1% of 4 e^epsilon / (e^epsilon - 1)^2.
+    This integer has the least variance, within 1% of 4 e^epsilon / (e^epsilon - 1)^2.
     """
     return min(1 + round(exp_lower(epsilon)), MAX_SIZE)
 
 
 def memoized_inner_candidates(epsilon: Fraction, epsilon_permanent: Fraction) -> list[Oracle]:
-    """What a sketch may have inside where reports are memoised: L-OSUE, or L-GRR as LOLOHA has it.
+    """The oracles inside a sketch whose reports are memoised: L-OSUE, or L-GRR as in LOLOHA.
 
     Args:
-        epsilon: privacy loss of one report, in nats.
-        epsilon_permanent: privacy loss of all reports of one value, in nats.
+        epsilon: privacy loss of one report.
+        epsilon_permanent: privacy loss of all reports of one value.
     """
     buckets = local_hashing_buckets(epsilon)
     return [
@@ -202,15 +202,15 @@ def memoized_inner_candidates(epsilon: Fraction, epsilon_permanent: Fraction) ->
 def inner_candidates(
     epsilon: Fraction, buckets: int | None = None, names: Iterable[str] = PLANNED_ORACLES
 ) -> list[Oracle]:
-    """The oracles that a sketch may have inside: pure, and with rows that a tally can hold.
+    """The oracles that a sketch may have inside: pure, and with rows that fit into a tally.
 
-    A projective geometry has as many points as fill it, so where nothing else is asked for a row
-    has a bucket for every point: the collisions are fewer and the tally is no larger.
+    A projective geometry usually has more points than items. Unless the number of buckets is given,
+    a row gets a bucket for every point: fewer values collide, and the tally is no larger.
 
     Args:
-        epsilon: privacy loss of one report, in nats.
-        buckets: of a row; None for `BUCKETS`, or more where they cost nothing.
-        names: see `candidates`.
+        epsilon: privacy loss of one report.
+        buckets: of a row; None for `BUCKETS`, or more where more take no space.
+        names: which oracles to consider.
     """
     found = [
         oracle for oracle in candidate_oracles(buckets or BUCKETS, epsilon, names) if oracle.pure
@@ -230,34 +230,34 @@ def comparable_inner_oracles(epsilon: Fraction) -> list[Oracle]:
 
 
 def sketch_for(epsilon: Fraction, devices: int, buckets: int | None = None) -> Sketch:
-    """The sketch with the least noise, or nearly so with smaller reports.
+    """The sketch with the least noise, or nearly the least and smaller reports.
 
     Args:
-        epsilon: privacy loss of one report, in nats.
+        epsilon: privacy loss of one report.
         devices: how many are expected; decides the rows, see `rows_for`.
-        buckets: of a row; None for `BUCKETS`, or more where they cost nothing.
+        buckets: of a row; None for `BUCKETS`, or more where more take no space.
     """
     inner = _choose(inner_candidates(epsilon, buckets), sketch_variance)
     return Sketch(rows=rows_for(inner, devices), inner=inner)
 
 
 def sketch_variance(inner: Oracle) -> float:
-    """The variance of a rare string for one report: noise and sampled collisions."""
+    """The variance that one report gives for a string that nobody has: noise and collisions."""
     return Sketch(rows=1, inner=inner).variance(0.0, 1)
 
 
-def _choose(found: list[Oracle], variance: Callable[[Oracle], float]) -> Oracle:
-    """The first of the best of the smallest of the good."""
-    limit = NEAR_OPTIMAL * min(map(variance, found))
-    good = [oracle for oracle in found if variance(oracle) <= limit]
-    smallest = min(oracle.report_bytes for oracle in good)
-    small = [oracle for oracle in good if oracle.report_bytes == smallest]
+def _choose(oracles: list[Oracle], variance: Callable[[Oracle], float]) -> Oracle:
+    """Chooses among near-optimal oracles by report size, then by variance, then by order."""
+    limit = NEAR_OPTIMAL * min(map(variance, oracles))
+    near_optimal = [oracle for oracle in oracles if variance(oracle) <= limit]
+    smallest = min(oracle.report_bytes for oracle in near_optimal)
+    small = [oracle for oracle in near_optimal if oracle.report_bytes == smallest]
     limit = EQUAL_NOISE * min(map(variance, small))
     return next(oracle for oracle in small if variance(oracle) <= limit)
 
 
 def _with_item_for_each_outcome(oracle: Oracle) -> Oracle:
-    """The same oracle with an item for every outcome, if that needs no more outcomes."""
+    """The same oracle with an item for every outcome, if that makes no more outcomes."""
     cells = row_cells(oracle)
     if cells == oracle.size:
         return oracle

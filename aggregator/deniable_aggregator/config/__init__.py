@@ -1,1 +1,1 @@
-"""Settings: read, checked and shown."""
+"""Settings of the server: what they mean, where they come from, and what they must be."""

@@ -14,16 +14,16 @@ class Constraint:
     """What a setting means, and what it must be.
 
     Attributes:
-        meaning: for people, in a sentence or two.
-        group: the heading under which it is shown.
-        least: the smallest value, or None.
-        above: what the value must be greater than, or None; goes with `most`.
-        most: the largest value, or None.
-        choices: the only values, or none for any.
-        optional: whether text may be empty.
-        form: what text must be as a whole if it is not empty, as a regular expression.
-        words: the same in words.
-        secret: whether it may hold a password: it is never shown as it is.
+        meaning: what it does, in a sentence or two.
+        group: the heading under which it stands in the example file.
+        minimum: the smallest value, or None; goes with `maximum`.
+        exclusive_minimum: what the value must be greater than, or None; goes with `maximum`.
+        maximum: the largest value, or None.
+        choices: the permitted texts; none if any text is.
+        optional: whether the text may be empty.
+        pattern: a regular expression that the whole text must match, unless it is empty.
+        pattern_in_words: the same in words.
+        secret: whether it may hold a password, which must not be shown.
     """
 
     meaning: str
@@ -38,7 +38,7 @@ class Constraint:
     secret: bool = False
 
     def in_words(self, kind: type) -> str:
-        """What a value must be, in words.
+        """The constraint, as it stands after "must be".
 
         Args:
             kind: int, float or str.
@@ -57,11 +57,11 @@ class Constraint:
         return noun
 
     def allows(self, kind: type, value: object) -> bool:
-        """Whether a value is of this kind and within its bounds.
+        """Whether a value has the right type and keeps the constraint.
 
         Args:
             kind: int, float or str.
-            value: of whatever type.
+            value: a value of any type, such as one from a file.
         """
         if kind is str:
             if not isinstance(value, str) or "\0" in value:

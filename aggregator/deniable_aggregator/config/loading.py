@@ -1,7 +1,7 @@
-"""The settings of a server: from options, the environment and a file, in this order.
+"""Reads the settings of a server from options, the environment and a file.
 
-What is set in several places holds as the first of them says. All that is wrong is told at once,
-each with the place that it comes from; secrets are masked.
+An option comes before the environment, and that before the file. All problems are reported at once,
+each with the place that the value comes from, and without passwords.
 """
 
 from __future__ import annotations
@@ -33,23 +33,23 @@ PREFIX: Final = "DENIABLE_"
 DEFAULT: Final = "default"
 FILE_VARIABLE: Final = f"{PREFIX}CONFIG"
 NAME_SIMILARITY: Final = 0.6
-"""How alike two names must be, from 0 to 1, for one to be suggested instead of the other."""
+"""How similar a wrong name in a file must be to a setting's, 0 to 1, for "did you mean"."""
 
 VARIABLE_SIMILARITY: Final = 0.8
-"""How alike for a variable, which may be somebody else's, to be taken for a setting misspelt."""
+"""The same for a variable. A less similar one may belong to another program, and is ignored."""
 
 _RESERVED: Final = frozenset({"config", "server", "token"})
-"""What other commands read from the environment, and the file's own name."""
+"""Names of variables that are no settings: other options, and the name of the file."""
 
 _INTEGER: Final = re.compile(r"[+-]?[0-9]+(_[0-9]+)*")
 _EXAMPLE_COLUMNS: Final = 100
 
 
 class ConfigurationError(DeniableError):
-    """The configuration has problems.
+    """Settings break their constraints, are unknown, or cannot be read.
 
     Attributes:
-        problems: one sentence each, naming setting, constraint, value and where it comes from.
+        problems: a sentence for each, with setting, constraint, value and where it comes from.
     """
 
     def __init__(self, problems: Sequence[str]) -> None:
@@ -62,8 +62,8 @@ class Configuration:
     """Settings, and where each comes from.
 
     Attributes:
-        settings: what holds.
-        origins: of each setting: an option, a variable, a file, or "default".
+        settings: those that apply.
+        origins: by setting: an option, a variable, a file, or "default".
     """
 
     settings: Settings
@@ -77,16 +77,16 @@ def load(
     *,
     required: Sequence[str] = (),
 ) -> Configuration:
-    """Puts the settings together.
+    """Reads and checks all settings.
 
     Args:
-        options: text by the name of a setting; those that were given.
-        environ: the environment. Its empty variables are as good as absent.
-        file: TOML, or None.
+        options: the options that were given, as text, by the name of the setting.
+        environ: the environment. An empty variable counts as absent.
+        file: a TOML file, or None.
         required: settings without a default that the caller needs.
 
     Raises:
-        ConfigurationError: with everything that is wrong.
+        ConfigurationError: with all problems.
     """
     problems: list[str] = []
     values: dict[str, Any] = dict(DEFAULTS)
@@ -122,7 +122,7 @@ def variable_name(name: str) -> str:
 
 
 def example_file() -> str:
-    """A file that sets everything to its default, commented out, with what it means."""
+    """A settings file with every default, commented out, and what it means."""
     lines = [
         "# Settings of the aggregator, for deniable serve --config FILE. This file was printed by",
         "# deniable config example; every setting is commented out and shows its default.",
@@ -169,7 +169,7 @@ def _from_environment(environ: Mapping[str, str], problems: list[str]) -> dict[s
             continue
         if full == variable_name(name) and name in CONSTRAINTS:
             found[name] = _parse_text(name, text)
-        # Others may have variables of this beginning: only what looks misspelt is refused.
+        # Other programs may have variables that begin so: only likely misspellings are refused.
         elif suggestion := _suggestion(name, VARIABLE_SIMILARITY):
             problems.append(f"{full} is not the name of a setting{suggestion}")
     return found
@@ -181,7 +181,7 @@ def _suggestion(name: str, cutoff: float) -> str:
 
 
 def _parse_text(name: str, text: str) -> Any:
-    """Text as a value of its setting's kind, or as it is, which will be refused."""
+    """Text as a value of the setting's type; or unchanged, which the check then refuses."""
     kind = KINDS[name]
     if kind is str:
         return text

@@ -1,4 +1,4 @@
-"""Secrets in what people are shown."""
+"""Removes passwords from what people are shown."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ _SECRET_FIELDS: Final = re.compile(r"([?&;](?:password|passwd|sslpassword|token)
 def redact(value: object) -> object:
     """A value without the password that it may hold.
 
-    A URL keeps scheme, user, host, port and path, also if its password has signs that should have
-    been written as %XX: all from the first colon after the user to the last @ is hidden.
+    A URL keeps scheme, user, host, port and path. All from the first colon after the user to the
+    last @ is hidden, so that a password with signs that should have been written as %XX is, too.
 
     Args:
-        value: what was configured, of whatever type.
+        value: the value of a setting, of any type.
     """
     if not isinstance(value, str) or (scheme := _SCHEME.match(value)) is None:
         return value

@@ -1,7 +1,7 @@
-"""What an operator may set; every default is the one that was measured or argued for.
+"""The settings of a server. A new one needs a field of `Settings`, and nothing else.
 
-A setting is one field of `Settings`, and nothing else: its name in a file, in the environment and
-as an option, its entry in ``deniable config example``, its check and its help all come from here.
+Its name in a file, in the environment and as an option, its entry in ``deniable config example``,
+its check and its help all come from this field.
 """
 
 from __future__ import annotations
@@ -17,12 +17,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 MAX_SECONDS: Final = 10_000_000
-"""Threads cannot wait for much longer: what they wait with overflows."""
+"""Longer times overflow in the system calls that threads wait with."""
 
 MAX_BYTES: Final = 1 << 40
 
 _CONSTRAINT: Final = "constraint"
-
 
 _SERVER: Final = "Where it listens and what it keeps"
 _LIMITS: Final = "Limits"
@@ -40,7 +39,7 @@ class Settings:
     """All settings; ``deniable config example`` prints them with what they mean.
 
     Raises:
-        ParameterError: if one of them is not what it must be.
+        ParameterError: if one of them breaks its constraint.
     """
 
     store: str = _setting(
@@ -56,23 +55,22 @@ class Settings:
     )
     host: str = _setting(
         "127.0.0.1",
-        "The address to listen on. Beyond 127.0.0.1, put a buffering reverse proxy in front: TLS "
-        "is its business.",
+        "The address to listen on. For any other than 127.0.0.1, put a reverse proxy in "
+        "front that does TLS and buffers request bodies.",
         _SERVER,
     )
     port: int = _setting(8_787, "The TCP port to listen on.", _SERVER, minimum=1, maximum=65_535)
     threads: int = _setting(
         8,
-        "Questions and acts of administration that are worked on at a time. Uploads need no "
-        "threads.",
+        "How many requests are worked on at a time, apart from uploads, which need no threads.",
         _SERVER,
         minimum=1,
         maximum=512,
     )
     drain_seconds: float = _setting(
         1.0,
-        "How long requests are still accepted after the server was told to end and says that it "
-        "is not ready, so that a load balancer can notice.",
+        "How long a server that was told to end still accepts requests. Meanwhile it says that it "
+        "is not ready, so that a load balancer sends no more.",
         _SERVER,
         minimum=0,
         maximum=3_600,
@@ -97,38 +95,38 @@ class Settings:
     )
     in_flight_bytes: int = _setting(
         64 << 20,
-        "Bodies of uploads in memory over all connections, from their first byte until they are "
-        "answered, at least max_body_bytes; beyond it the server answers 429.",
+        "How much memory all bodies of uploads together may take, from their first byte until they "
+        "are answered; at least max_body_bytes. Beyond it the server answers 429.",
         _LIMITS,
         minimum=4_096,
         maximum=MAX_BYTES,
     )
     queue_uploads: int = _setting(
         512,
-        "Uploads that may wait for the next commit; beyond it the server answers 429, so that "
-        "nobody waits for more than two commits.",
+        "How many uploads may wait for the next commit. Beyond it the server answers 429, so that "
+        "no upload waits for more than two commits.",
         _LIMITS,
         minimum=1,
         maximum=1_000_000,
     )
     queue_bytes: int = _setting(
         1 << 20,
-        "What these may take in memory. One upload of whatever size may always wait.",
+        "How much memory waiting uploads may take. A single upload may always wait, of any size.",
         _LIMITS,
         minimum=65_536,
         maximum=MAX_BYTES,
     )
     queue_seconds: float = _setting(
         5.0,
-        "The longest wait for a commit; beyond it the server answers 429.",
+        "How long an upload may wait for a commit. After that the server answers 429.",
         _LIMITS,
         exclusive_minimum=0,
         maximum=MAX_SECONDS,
     )
     rate_limit: str = _setting(
         "",
-        "How many uploads one write key may bring, such as 10000/minute; empty for no limit. A "
-        "key is that of all devices with one build of an application, or of a relay.",
+        "How many uploads one write key may send, such as 10000/minute; empty for no limit. Note "
+        "that all devices with one build of an application share a key.",
         _LIMITS,
         optional=True,
         pattern=r"[1-9][0-9]*/(second|minute|hour|day)",
@@ -136,8 +134,8 @@ class Settings:
     )
     rate_limit_store: str = _setting(
         "memory://",
-        "Where they are counted: memory:// counts in each server for itself, redis://HOST:PORT in "
-        "all of them together.",
+        "Where uploads are counted for rate_limit: memory:// counts in each server by itself, "
+        "redis://HOST:PORT in all servers together.",
         _LIMITS,
         pattern=r"memory://|rediss?://[^\0]+",
         pattern_in_words="memory://, or a URL that begins with redis:// or rediss://",
@@ -145,67 +143,70 @@ class Settings:
     )
     max_candidates: int = _setting(
         5_000_000,
-        "The longest candidate list of one question.",
+        "How many candidates one question may have.",
         _LIMITS,
         minimum=1,
         maximum=MAX_BYTES,
     )
     max_candidates_bytes: int = _setting(
-        256 << 20, "The largest question.", _LIMITS, minimum=1, maximum=MAX_BYTES
+        256 << 20, "The largest body of a question.", _LIMITS, minimum=1, maximum=MAX_BYTES
     )
     accept_days: int = _setting(
         14,
-        "Reports of a day are accepted until so many days later. Devices that were offline for "
-        "longer lose theirs; hashes of upload ids are kept for exactly as long.",
+        "For how many days after a day its reports are accepted. Devices that are offline for "
+        "longer lose theirs. Hashes of upload ids are kept for as long.",
         _WORK,
         minimum=0,
         maximum=365,
     )
     retention_days: int = _setting(
         0,
-        "Tallies of a day are deleted so many days later, at least accept_days; 0 keeps them for "
-        "ever.",
+        "After how many days the tallies of a day are deleted; at least accept_days, or 0 to keep "
+        "them for ever.",
         _WORK,
         minimum=0,
         maximum=36_500,
     )
     fold_seconds: float = _setting(
         10.0,
-        "How often waiting reports are counted. A question counts first what is waiting, so this "
-        "only decides how large the inbox grows in between.",
+        "How often reports in the inbox are counted. Before a question is answered they are "
+        "counted too, so this only decides how large the inbox grows.",
         _WORK,
         exclusive_minimum=0,
         maximum=MAX_SECONDS,
     )
     max_fold_lag_seconds: float = _setting(
         900.0,
-        "A server that has not counted all that waits for so long is not ready.",
+        "A server is not ready if for so long it has not counted all reports in the inbox.",
         _WATCH,
         exclusive_minimum=0,
         maximum=MAX_SECONDS,
     )
     min_free_bytes: int = _setting(
         256 << 20,
-        "A server with less free space on the disk of its store's file is not ready.",
+        "A server is not ready if the disk with its store's file has less free space.",
         _WATCH,
         minimum=0,
         maximum=MAX_BYTES,
     )
     log_format: str = _setting(
-        "text", "How lines are logged to the error output.", _WATCH, choices=("text", "json")
+        "text",
+        "The form of log lines, which go to the error output.",
+        _WATCH,
+        choices=("text", "json"),
     )
     log_level: str = _setting(
         "info",
-        "The least important lines that are logged.",
+        "Which log lines are printed: those of this level and of more important ones.",
         _WATCH,
         choices=("debug", "info", "warning", "error"),
     )
     metrics_host: str = _setting(
-        "127.0.0.1", "The address on which Prometheus is answered, without a key.", _WATCH
+        "127.0.0.1", "The address that Prometheus reads metrics from, without a key.", _WATCH
     )
     metrics_port: int = _setting(
         0,
-        "The TCP port on which Prometheus is answered at /metrics; 0 answers nowhere.",
+        "The TCP port that Prometheus reads /metrics from; 0 for none.",
         _WATCH,
         minimum=0,
         maximum=65_535,
@@ -220,19 +221,19 @@ class Settings:
 CONSTRAINTS: Final[Mapping[str, Constraint]] = {
     each.name: each.metadata[_CONSTRAINT] for each in fields(Settings)
 }
-"""Every setting in the order of the file."""
+"""The constraint of every setting, in the order of the example file."""
 
 DEFAULTS: Final[Mapping[str, Any]] = {each.name: each.default for each in fields(Settings)}
 
 KINDS: Final[Mapping[str, type]] = {name: type(default) for name, default in DEFAULTS.items()}
-"""Of each setting: int, float or str."""
+"""The type of every setting: int, float or str."""
 
 
 def invalid_settings(values: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Each setting that is not what it must be, and what that is.
+    """The settings that break their constraints, each with the constraint in words.
 
     Args:
-        values: a value for every setting, of whatever type.
+        values: a value of any type for every setting.
     """
     wrong = set()
     for name, constraint in CONSTRAINTS.items():
@@ -246,5 +247,5 @@ def invalid_settings(values: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def redacted(name: str, value: object) -> object:
-    """The value of a setting for people: a URL without its password."""
+    """The value of a setting, without the password that it may have."""
     return redact(value) if CONSTRAINTS[name].secret else value
