@@ -1,4 +1,4 @@
-"""``deniable show``: what this device has said, for the terminal."""
+"""``deniable show``: prints what this device has said to an application."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ answer of the last 30 days, in words, and what it has cost in privacy so far.
 Nothing is changed, and nothing is sent.
 """
 _EXPLAINED: Final = """\
-how to read it:
+How to read it:
   An application asks for small facts, such as the colour theme in use. Before
   an answer is written down or sent, this device throws dice over it. So each
   answer here may be true or not, and two probabilities stand beside it: how
@@ -49,7 +49,7 @@ how to read it:
   says nothing on that day that would cost more; when that of its life is used
   up, never again.
 
-example:
+Example:
   deniable show --directory ~/.local/state/flightdeck/telemetry
 """
 _WHERE: Final = (
@@ -147,7 +147,7 @@ def _wrapped(text: str, first: str, later: str, width: int) -> list[str]:
 
 
 def _printable(text: str) -> str:
-    """Without what a terminal would act upon, or cannot show."""
+    """The text without control characters, and without those that the output cannot encode."""
     encoding = getattr(sys.stdout, "encoding", None) or "ascii"
     plain = "".join(sign if sign.isprintable() else "?" for sign in text)
     return plain.encode(encoding, "replace").decode(encoding)

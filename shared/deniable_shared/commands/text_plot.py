@@ -1,4 +1,4 @@
-"""A small picture of curves over logarithmic axes, in characters."""
+"""Draws curves over logarithmic axes, in characters."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 WIDTH: Final = 78
 HEIGHT: Final = 15
 MARKS: Final = "*abcdefghijklmnopqrstuvw"
-"""The first curve's mark, the second's, and so on."""
+"""The marks of the first curve, the second, and so on."""
 
 _LABEL: Final = 9
 
@@ -28,14 +28,14 @@ def log_plot(
 ) -> str:
     """Draws decreasing positive curves over [low, high], both axes logarithmic.
 
-    Where curves meet, the first of them is drawn.
+    Where curves share a character, the first of them is drawn.
 
     Args:
         curves: functions of x.
         low: the left end, greater than 0.
         high: the right end, above `low`.
-        x_label: writes a power of ten under the picture.
-        y_label: writes a power of ten beside it.
+        x_label: makes the label of a power of ten on the horizontal axis.
+        y_label: makes the label of a power of ten on the vertical axis.
         width: of the whole picture, in characters.
         height: of the curves, in lines.
     """
@@ -70,7 +70,7 @@ def log_plot(
 
 
 def _powers(low: float, high: float) -> range:
-    """The whole numbers in [low, high]."""
+    """The integers in [low, high], in spite of rounding errors."""
     return range(math.ceil(low - 1e-9), math.floor(high + 1e-9) + 1)
 
 

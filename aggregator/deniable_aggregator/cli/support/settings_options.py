@@ -1,4 +1,4 @@
-"""The options of commands that take settings: one for each, and ``--config``."""
+"""Options for all settings of the server, and ``--config``."""
 
 from __future__ import annotations
 
@@ -19,7 +19,10 @@ _METAVARS: Final = {int: "INTEGER", float: "NUMBER", str: "TEXT"}
 
 
 def settings_options(*required: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Adds ``--config`` and an option for every setting; passes on `loaded`, a `Configuration`.
+    """Adds ``--config`` and an option for every setting to a command.
+
+    The command gets `loaded`, the `Configuration` made of these options, the environment and the
+    file.
 
     Args:
         required: settings without a default that the command needs.
