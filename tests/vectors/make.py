@@ -39,6 +39,7 @@ from deniable_shared.mechanisms import (
     Sketch,
     SquareWave,
     SubsetSelection,
+    SymmetricUnaryEncoding,
 )
 from tests.privacy.specs import (
     attribute,
@@ -102,6 +103,14 @@ SPECS = {
     ),
     "ss": (
         category(TEN, SubsetSelection.with_subset(10, 3, Fraction(1))),
+        ["zero", "one", "nine"],
+    ),
+    "oue": (
+        category(TEN, OptimizedUnaryEncoding.for_epsilon(10, Fraction(1))),
+        ["zero", "one", "nine"],
+    ),
+    "sue": (
+        category(TEN, SymmetricUnaryEncoding.for_epsilon(10, Fraction(1))),
         ["zero", "one", "nine"],
     ),
     "olh": (
