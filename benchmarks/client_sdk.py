@@ -1,7 +1,7 @@
-"""``make bench-sdk``: Deniable beside the SDKs that applications embed today, in one table.
+"""``make bench-sdk``: compares Deniable with the SDKs that applications use today, in one table.
 
-Every SDK has an environment of its own, every scenario a process of its own, and the server is this
-program's. Prints the table and writes build/client_sdk.json.
+Every SDK has its own environment and every scenario its own process; this program is the server.
+Prints the table and writes build/client_sdk.json.
 """
 
 from __future__ import annotations
@@ -28,33 +28,33 @@ ROOT: Final = Path(__file__).parent.parent
 ENVIRONMENTS: Final = ROOT / ".venv-sdks"
 OUTPUT: Final = ROOT / "build" / "client_sdk.json"
 OURS: Final = ("deniable", "deniable-flush")
-"""Two columns for one SDK: programs that end with `close`, and with `flush` before it."""
+"""Two columns for Deniable: programs that end with `close`, and those that call `flush` before."""
 
-WORKING_LANES, WAITING_LANES, RESUMING_LANES = 2, 6, 24
-"""How many programs run at a time, where they work, where they wait, and in untimed next runs."""
+WORKING_PROGRAMS, WAITING_PROGRAMS, RESUMED_PROGRAMS = 2, 6, 24
+"""How many programs run at a time: if they work, if they mostly wait, and in untimed next runs."""
 
 LIMIT_SECONDS, QUICK_LIMIT_SECONDS = 16.0, 5.0
 """A program that has not ended by then is killed."""
 
 WIDE_COLUMNS: Final = 170
-"""Of the table where it is not printed on a terminal, which has a width of its own."""
+"""The width of the table if it is not printed on a terminal."""
 
 EQUAL_SECONDS: Final = 0.1
 EQUAL_RATIO: Final = 1.1
-"""Ends that differ by less, and figures whose ratio is less, count as equal."""
+"""Times of exits that differ by less, and other figures whose ratio is less, count as equal."""
 
 _SHORT: Final = {"opentelemetry-sdk": "opentelemetry", "segment-analytics-python": "segment"}
 
 
 class Row:
-    """A line of the table: a figure for each SDK, of which more or less is better.
+    """A row of the table: one figure for each SDK.
 
     Args:
         name: what was measured.
-        unit: its unit, or nothing.
-        figures: by column; None where there is none.
-        more: whether more is better.
-        shown: what the cells say, where a figure alone is not enough.
+        unit: the figures' unit, or nothing.
+        figures: by column; None if there is none.
+        more: whether more is better; otherwise less is.
+        shown: texts of cells that need more than a figure, by column.
     """
 
     def __init__(
@@ -72,8 +72,8 @@ class Row:
         self.more = more
         self.shown = dict(shown or {})
 
-    def best(self, column: str) -> bool:
-        """Whether nobody else's figure is better, or only by so little that it is noise."""
+    def is_best(self, column: str) -> bool:
+        """Whether no other figure is better by more than noise."""
         own = self.figures.get(column)
         if own is None:
             return False
@@ -85,34 +85,34 @@ class Row:
         return own <= min(others) * EQUAL_RATIO
 
     def cell(self, column: str) -> str:
-        """The figure for people, bold if it is the best or equal to it."""
+        """The text of a cell; bold if the figure is the best or equal to it."""
         figure = self.figures.get(column)
         text = self.shown.get(column) or ("" if figure is None else _number(figure))
-        return f"[bold]{text}[/bold]" if text and self.best(column) else text
+        return f"[bold]{text}[/bold]" if text and self.is_best(column) else text
 
     def document(self) -> dict[str, Any]:
-        """The row for programs."""
-        best = [column for column in self.figures if self.best(column)]
+        """The row as JSON."""
+        best = [column for column in self.figures if self.is_best(column)]
         return {"name": self.name, "unit": self.unit, "figures": self.figures, "best": best}
 
 
 def deliveries(
     environments: Mapping[str, Environment], columns: list[str], limit_seconds: float
 ) -> dict[tuple[str, str], Delivery]:
-    """Every SDK through all scenarios that count what arrives."""
+    """Runs every SDK through all scenarios that count what the server receives."""
     embeddings = [
         Embedding(column, environments[_distribution(column)].python, scenario)
         for scenario in DELIVERIES
         for column in columns
     ]
-    for states, lanes in (
-        ({"up", "slow"}, WORKING_LANES),
-        ({"refusing", "hanging"}, WAITING_LANES),
+    for states, programs in (
+        ({"up", "slow"}, WORKING_PROGRAMS),
+        ({"refusing", "hanging"}, WAITING_PROGRAMS),
     ):
-        with ThreadPoolExecutor(lanes) as pool:
+        with ThreadPoolExecutor(programs) as pool:
             chosen = [one for one in embeddings if one.scenario.state in states]
             list(pool.map(lambda one: one.run(limit_seconds), chosen))
-    with ThreadPoolExecutor(RESUMING_LANES) as pool:
+    with ThreadPoolExecutor(RESUMED_PROGRAMS) as pool:
         ends = pool.map(Embedding.resume, embeddings)
         return {
             (one.sdk, one.scenario.name): end for one, end in zip(embeddings, ends, strict=True)
@@ -122,7 +122,7 @@ def deliveries(
 def delivery_rows(
     found: Mapping[tuple[str, str], Delivery], columns: list[str], limit_seconds: float
 ) -> list[Row]:
-    """Up to three lines a scenario: what arrived before and after one more run, and how long."""
+    """Up to three rows for each scenario: delivered at first, after one more run, time of exit."""
     rows = []
     for scenario in DELIVERIES:
         name = scenario.name
@@ -145,7 +145,7 @@ def delivery_rows(
 
 
 def cost_rows(environments: Mapping[str, Environment], *, quick: bool) -> list[Row]:
-    """What recording, starting and installing cost, one process at a time."""
+    """What recording, starting and installing cost; one process at a time."""
     calls, rounds, forks, starts = (4_000, 1, 40, 3) if quick else (20_000, 3, 100, 15)
     ours = environments[OURS[0]].python
     hung, bursts, ready, imports = {}, {}, {}, {}
@@ -164,12 +164,12 @@ def cost_rows(environments: Mapping[str, Environment], *, quick: bool) -> list[R
     sizes = {sdk: float(len(found.distributions)) for sdk, found in environments.items()}
     return [
         Row("fork while threads record: children that hang", f"of {forks}", hung),
-        Row(f"{name}: one call, p50", "µs", _of(bursts, "p50")),
-        Row(f"{name}: one call, p99", "µs", _of(bursts, "p99")),
-        Row(f"{name}: memory growth", "MB", _of(bursts, "grown_bytes", 1e-6)),
-        Row("memory before that, beyond Python's own", "MB", _of(bursts, "ready_bytes", 1e-6)),
-        Row(f"{name}: 1,024 bits, p50", "µs", _of(word, "p50")),
-        Row(f"{name}: 1,024 bits, p99", "µs", _of(word, "p99")),
+        Row(f"{name}: one call, p50", "µs", _column(bursts, "p50")),
+        Row(f"{name}: one call, p99", "µs", _column(bursts, "p99")),
+        Row(f"{name}: memory growth", "MB", _column(bursts, "grown_bytes", 1e-6)),
+        Row("memory before that, beyond Python's own", "MB", _column(bursts, "ready_bytes", 1e-6)),
+        Row(f"{name}: 1,024 bits, p50", "µs", _column(word, "p50")),
+        Row(f"{name}: 1,024 bits, p99", "µs", _column(word, "p99")),
         Row("the guide's imports", "ms", imports),
         Row("import deniable", "ms", lazy),
         Row("import, set up, record once", "ms", ready),
@@ -178,7 +178,7 @@ def cost_rows(environments: Mapping[str, Environment], *, quick: bool) -> list[R
 
 
 def _burst(sdk: str, python: Path, action: str, calls: int, rounds: int) -> dict[str, float]:
-    """The lowest figures of a few rounds: least disturbed by neighbours."""
+    """The lowest figures of a few rounds, which other programs have disturbed least."""
     found = [observe(sdk, python, action, "refusing", calls) for _ in range(rounds)]
     return {
         name: min(figures[name] for figures in found if name in figures)
@@ -188,8 +188,8 @@ def _burst(sdk: str, python: Path, action: str, calls: int, rounds: int) -> dict
 
 
 def table(rows: list[Row], columns: list[str], environments: Mapping[str, Environment]) -> Table:
-    """The rows for people."""
-    drawn = Table("what", "unit", title="Best and equal to it in bold", title_justify="left")
+    """The rows as a table."""
+    drawn = Table("what", "unit", title="The best figures are bold", title_justify="left")
     for column in columns:
         found = environments[_distribution(column)]
         title = _SHORT.get(column, column).replace("-", " ")
@@ -199,11 +199,11 @@ def table(rows: list[Row], columns: list[str], environments: Mapping[str, Enviro
     return drawn
 
 
-def behind(rows: list[Row]) -> list[str]:
-    """Where neither of Deniable's columns is best or equal, with whose figure is better."""
+def rows_where_behind(rows: list[Row]) -> list[str]:
+    """One line for each row in which neither of Deniable's columns is best or equal to it."""
     lines = []
     for row in rows:
-        if any(row.best(column) for column in OURS):
+        if any(row.is_best(column) for column in OURS):
             continue
         ours = ", ".join(
             f"{column} {_number(figure)}"
@@ -213,13 +213,13 @@ def behind(rows: list[Row]) -> list[str]:
         others = ", ".join(
             f"{_SHORT.get(column, column)} {_number(figure)}"
             for column, figure in row.figures.items()
-            if figure is not None and row.best(column)
+            if figure is not None and row.is_best(column)
         )
         lines.append(f"{row.name} ({row.unit}): {ours}; best {others}")
     return lines
 
 
-def _of(found: Mapping[str, Mapping[str, Any]], name: str, unit: float = 1) -> dict[str, Any]:
+def _column(found: Mapping[str, Mapping[str, Any]], name: str, unit: float = 1) -> dict[str, Any]:
     return {
         sdk: figures[name] * unit if name in figures else None for sdk, figures in found.items()
     }
@@ -236,7 +236,7 @@ def _number(figure: float) -> str:
 def main() -> None:
     """Measures, prints and writes."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--quick", action="store_true", help="fewer calls, less patience")
+    parser.add_argument("--quick", action="store_true", help="fewer calls, shorter time limits")
     parser.add_argument("--json", action="store_true", help="print JSON instead of the table")
     parser.add_argument("--environments", type=Path, default=ENVIRONMENTS)
     options = parser.parse_args()
@@ -253,9 +253,9 @@ def main() -> None:
     if OURS[0] not in environments:
         parser.error("nothing to compare: make bench-sdk installs Deniable and the others")
     columns = [*OURS, *(sdk for sdk in environments if sdk != OURS[0])]
-    with console.status("what arrives"):
+    with console.status("measuring what is delivered"):
         found = deliveries(environments, columns, limit_seconds)
-    with console.status("what it costs"):
+    with console.status("measuring what it costs"):
         rows = delivery_rows(found, columns, limit_seconds)
         rows += cost_rows(environments, quick=options.quick)
     loads.append(os.getloadavg()[0])
@@ -279,9 +279,9 @@ def main() -> None:
         print(text)
         return
     console.print(table(rows, columns, environments))
-    console.print("Where Deniable is neither best nor equal:", *behind(rows), sep="\n  ")
+    console.print("Rows in which another SDK is better:", *rows_where_behind(rows), sep="\n  ")
     busy = " before and ".join(f"{load:.1f}" for load in loads)
-    console.print(f"{os.cpu_count()} cores; load {busy} after: neighbours stretch p99 most of all")
+    console.print(f"{os.cpu_count()} cores; load {busy} after; other programs distort p99 most")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""What the client costs its host: importing it, and a whole `record` with ledger and spool."""
+"""What the client costs its host: importing it, and `record` with ledger and spool."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ mechanism = { name = "cms", rows = 64, buckets = 1024 }
 
 
 class _Nowhere:
-    """A transport that is never reachable, so that only recording is measured."""
+    """A transport that fails at once, so that only recording is measured."""
 
     def send(self, body: bytes, timeout_seconds: float) -> deniable.Response:  # noqa: ARG002
         raise OSError("nowhere")
@@ -45,7 +45,7 @@ class _Nowhere:
 
 
 def record_microseconds(metric: str, value: str) -> list[float]:
-    """The time of each of many recordings, every one on a new day, as the ledger wants it."""
+    """The time of each of many recordings; each on a new day, since a day has one report."""
     with tempfile.TemporaryDirectory() as folder:
         registry = Path(folder) / "metrics.toml"
         registry.write_text(_REGISTRY)
@@ -70,7 +70,7 @@ def record_microseconds(metric: str, value: str) -> list[float]:
 
 
 def start_milliseconds(code: str) -> float:
-    """What a piece of code adds to starting Python: the difference of the fastest starts."""
+    """What code adds to the start of Python: the difference between the fastest starts."""
 
     def fastest(program: str) -> float:
         best = float("inf")

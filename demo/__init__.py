@@ -1,1 +1,1 @@
-"""The whole road on real data: devices, HTTP, the aggregator, estimates beside the truth."""
+"""A demonstration on real data: devices, HTTP, the aggregator, and estimates beside the truth."""

@@ -53,7 +53,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _explore(console, server, directory, keep=options.keep)
         keep = options.keep
     except KeyboardInterrupt:
-        console.print("Interrupted. Stopping, and removing everything again.")
+        console.print("Interrupted. Stopping, and deleting everything again.")
         return INTERRUPTED
     finally:
         if not keep:
@@ -78,7 +78,7 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
         parser.error(f"--picture must end in {', '.join(SUFFIXES)}, got {options.picture}")
     folder = options.picture.absolute().parent
     if not os.access(options.picture if options.picture.exists() else folder, os.W_OK):
-        # Told now, rather than after two minutes.
+        # Checked now, not after two minutes of work.
         parser.error(f"--picture must be a file that can be written, got {options.picture}")
     return options
 
@@ -86,7 +86,7 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
 def _collect(
     console: Console, population: Population, server: Server, directory: Path
 ) -> list[str]:
-    """Runs all devices; returns what is to be said about what they sent and what was kept."""
+    """Runs all devices; returns lines of text about what they sent and what is stored."""
     relayed = population.devices[:-CLIENTS]
     columns = (
         TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
@@ -97,7 +97,7 @@ def _collect(
         for devices, size in fleet.run(relayed, server.endpoint, server.keys["write"]):
             sent += size
             progress.advance(task, devices)
-        task = progress.add_task("whole clients: record, spool, upload", total=CLIENTS)
+        task = progress.add_task("whole clients: record, store, upload", total=CLIENTS)
         own = clients.run(
             population.devices[-CLIENTS:], directory, server.endpoint, server.keys["write"]
         )
@@ -114,7 +114,7 @@ def _collect(
 
 
 def _report(console: Console, population: Population, server: Server, picture: Path) -> None:
-    """Prints a table per metric, and draws the picture."""
+    """Prints a table for each metric, and draws the picture."""
     covered, asked, charts = 0, 0, []
     for name in load(REGISTRY).metrics:
         answer = server.estimate(name, population.candidates.get(name))
@@ -131,7 +131,7 @@ def _report(console: Console, population: Population, server: Server, picture: P
             false = sum(row["detected"] and not truth[row["item"]] for row in rows)
             console.print(
                 f"... and {len(rows) - TABLE_ROWS} more; {found} of {len(rows)} candidates are "
-                f"seen to be there, {false} of them wrongly"
+                f"above zero, {false} of them wrongly"
             )
         charts.append(shares_chart(answer, truth, most=CHART_ROWS))
     console.print(
@@ -143,7 +143,7 @@ def _report(console: Console, population: Population, server: Server, picture: P
 
 
 def _grouped(population: Population, metric: str, answer: dict[str, Any]) -> dict[str, int]:
-    """How many devices hold each item that was asked for; the catch-all takes the rest."""
+    """How many devices have each value that was asked for; ``other`` takes the rest."""
     counts = population.truth(metric)
     items = [row["item"] for row in answer["estimates"]]
     grouped = {item: counts[item] for item in items}
@@ -158,8 +158,8 @@ def _grouped(population: Population, metric: str, answer: dict[str, Any]) -> dic
 def _explore(console: Console, server: Server, directory: Path, *, keep: bool) -> None:
     if not keep:
         console.print(
-            "All of it is gone again. To go on exploring: [bold]make demo KEEP=1[/bold] leaves "
-            "the server running and says what to type."
+            "Everything was deleted again. [bold]make demo KEEP=1[/bold] leaves the server running "
+            "and shows what to type to explore further."
         )
         return
     binary = Path(sys.executable).with_name("deniable")

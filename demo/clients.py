@@ -1,4 +1,4 @@
-"""Whole clients, as an app embeds them: they record, spool and upload on their own."""
+"""A few whole clients, as applications use them: they record, store and upload by themselves."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from demo.population import Device
 
 
-class Fleet(NamedTuple):
-    """What a number of clients did.
+class ClientTotals(NamedTuple):
+    """What all clients did together.
 
     Attributes:
         recorded: values that were recorded.
@@ -30,18 +30,18 @@ class Fleet(NamedTuple):
     directory_bytes: int
 
 
-def run(devices: Sequence[Device], directory: Path, endpoint: str, key: str) -> Fleet:
+def run(devices: Sequence[Device], directory: Path, endpoint: str, key: str) -> ClientTotals:
     """Runs one client per device, each with a directory of its own.
 
     Args:
-        devices: true values.
-        directory: where the clients' directories are made.
+        devices: the true values of each.
+        directory: the folder in which every client gets its own.
         endpoint: the aggregator's address.
         key: the application's write key.
     """
     registry = load(REGISTRY)
 
-    def live(number: int) -> tuple[int, int]:
+    def run_client(number: int) -> tuple[int, int]:
         home = directory / f"device-{number}"
         with deniable.Client(
             registry, endpoint=endpoint, key=key, directory=home, consent=True
@@ -51,6 +51,8 @@ def run(devices: Sequence[Device], directory: Path, endpoint: str, key: str) -> 
         return outcomes.count(deniable.Outcome.RECORDED), sent
 
     with ThreadPoolExecutor(8) as pool:
-        lives = list(pool.map(live, range(len(devices))))
+        totals = list(pool.map(run_client, range(len(devices))))
     kept = [file.stat().st_size for file in (directory / "device-0").iterdir()]
-    return Fleet(sum(life[0] for life in lives), sum(life[1] for life in lives), sum(kept))
+    return ClientTotals(
+        sum(total[0] for total in totals), sum(total[1] for total in totals), sum(kept)
+    )

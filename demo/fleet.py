@@ -1,4 +1,4 @@
-"""Devices by the hundred thousand: the real randomizers in worker processes, relayed over HTTP."""
+"""Hundreds of thousands of devices: randomized in worker processes, and sent over HTTP."""
 
 from __future__ import annotations
 
@@ -56,15 +56,15 @@ def run(devices: Sequence[Device], endpoint: str, key: str) -> Iterator[tuple[in
 
 
 def _leave_interrupts_to_the_parent() -> None:
-    """A terminal interrupts all of its processes; the workers end with their parent's pool."""
+    """Ignores Ctrl-C, which a terminal sends to all processes; the parent ends its workers."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def relay(devices: Sequence[Device], endpoint: str, key: str) -> tuple[int, int]:
-    """One batch: every device randomizes its values, and the relay sends all reports at once.
+    """Randomizes the values of one batch of devices, and sends all their reports in one upload.
 
-    The relay sees only reports. It keeps no device's reports together: there is one payload per
-    metric, in which every report looks like the next.
+    The upload does not keep a device's reports together: it has one payload for each metric, which
+    holds that metric's reports of all devices.
     """
     randomness = Randomness()
     parts = []
@@ -82,7 +82,7 @@ def relay(devices: Sequence[Device], endpoint: str, key: str) -> tuple[int, int]
 
 
 def _send(body: bytes, endpoint: str, key: str) -> None:
-    """Sends until accepted; a retry sends the same bytes, so nothing is counted twice."""
+    """Sends an upload until it is accepted; a retry sends the same bytes, so it is counted once."""
     headers = {"Authorization": f"Bearer {key}", "Content-Type": wire.CONTENT_TYPE}
     for attempt in range(ATTEMPTS):
         try:

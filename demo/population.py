@@ -13,33 +13,33 @@ DATA: Final = Path(__file__).parent / "data"
 REGISTRY: Final = Path(__file__).parent / "metrics.toml"
 SEED: Final = 2013
 ABSENT_AIRPORTS: Final = ("BIL", "FAI", "FAR", "FSD", "GUM", "ITO", "JNU", "KOA", "LIH", "OGG")
-"""Asked for beside the real ones, to see whether something is found that is not there."""
+"""Airports without any flight, which are asked for to see whether they are wrongly detected."""
 
 Device = dict[str, bool | str]
 
 
 @dataclass(frozen=True)
 class Population:
-    """The devices, and what may be asked about them.
+    """The devices, and the values that are asked for.
 
     Attributes:
-        devices: each device's true value by metric.
-        candidates: what is asked for, by string metric.
+        devices: each device's true values, by metric.
+        candidates: the values to look for, by string metric.
     """
 
     devices: list[Device]
     candidates: dict[str, list[str]]
 
     def truth(self, metric: str) -> Counter[str]:
-        """How many devices hold each value; the one item of a flag is ``true``."""
+        """How many devices have each value; ``true`` for a flag that is set."""
         values = (device[metric] for device in self.devices)
         return Counter("true" if value is True else str(value) for value in values)
 
 
 def draw(size: int) -> Population:
-    """Draws devices: a flight each by how often it was flown, a browser version by its share.
+    """Draws devices: for each a flight, by how often it was flown, and a browser, by its share.
 
-    The draw is seeded, so that every run has the same truth; the noise is not, and never repeats.
+    The draw is seeded, so that every run has the same truth. The noise is not, so it never repeats.
 
     Args:
         size: how many devices.

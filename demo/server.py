@@ -1,4 +1,4 @@
-"""The real server, started and administered with the commands that an operator would type."""
+"""The real server, started and set up with the commands that an operator would type."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ class Server:
     """``deniable serve`` on a free port of 127.0.0.1, with a fresh store and three keys.
 
     Args:
-        directory: where the store and the server's output go.
+        directory: the folder for the store and the server's output.
 
     Attributes:
-        endpoint: its address.
-        store: its SQLite file.
-        keys: tokens by scope.
-        pid: its process.
+        endpoint: the server's base URL.
+        store: the store's SQLite file.
+        keys: tokens, by scope.
+        pid: the server's process id.
 
     Raises:
         RuntimeError: if it does not start, with what it printed.
@@ -50,7 +50,7 @@ class Server:
                 [*_COMMAND, "serve", "--store", str(self.store), "--port", str(port)],
                 stdout=output,
                 stderr=subprocess.STDOUT,
-                start_new_session=True,  # an interrupt in the terminal is for the demo to handle
+                start_new_session=True,  # Ctrl-C must reach only the demo
             )
         self.pid = self._process.pid
         try:
@@ -72,7 +72,7 @@ class Server:
             self._process.wait()
 
     def estimate(self, metric: str, candidates: list[str] | None) -> dict[str, Any]:
-        """What an analyst gets for a metric, over HTTP, with the read key."""
+        """The estimate of a metric, over HTTP and with the read key, as an analyst gets it."""
         answer = httpx.request(
             "GET" if candidates is None else "POST",
             f"{self.endpoint}/v1/metrics/{metric}/estimate",

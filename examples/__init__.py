@@ -1,1 +1,1 @@
-"""Small programs that embed the client, one of each kind; see docs/client/recipes.md."""
+"""Small programs that use the client, one of each kind; see docs/client/recipes.md."""

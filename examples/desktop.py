@@ -1,4 +1,4 @@
-"""A desktop program: a loop that draws sixty frames a second and must never miss one.
+"""A desktop program: its loop draws sixty frames a second and must never be late.
 
 ::
 
@@ -19,10 +19,10 @@ FRAME_SECONDS = 1 / 60
 
 
 class Program:
-    """The window's state and its telemetry.
+    """The program's state and its telemetry.
 
     Args:
-        state: the folder in which the program keeps what it remembers of its user.
+        state: the folder in which the program stores its settings.
     """
 
     def __init__(self, state: Path) -> None:
@@ -37,7 +37,7 @@ class Program:
         )
 
     def handle(self, event: str) -> None:
-        """One event of the window: a box that is ticked, a theme that is chosen."""
+        """Handles an event of the window: a ticked box, a chosen theme."""
         match event.split():
             case ["telemetry", "on"]:
                 self.agreed.touch()
@@ -46,12 +46,14 @@ class Program:
                 self.agreed.unlink(missing_ok=True)
                 self.telemetry.consent = False
             case ["theme", theme]:
-                self.telemetry.record("theme", theme)  # in the frame: it takes microseconds
+                self.telemetry.record(
+                    "theme", theme
+                )  # takes microseconds, so it may run within a frame
             case _:
-                pass  # most frames
+                pass  # most frames have no event
 
     def explanation(self) -> str:
-        """What stands below the box in the settings."""
+        """The text below the telemetry box in the settings."""
         return self.telemetry.disclosure().sentence
 
     def run(self, frames: Iterable[str]) -> float:

@@ -1,4 +1,4 @@
-"""A job worker that forks: Celery with its prefork pool, whose children are replaced all the time.
+"""A job worker that forks: Celery with its prefork pool, which keeps replacing its children.
 
 ::
 
@@ -24,7 +24,7 @@ app.conf.broker_transport_options = {
     "control_folder": str(state / "queues"),
 }
 
-# No thread: a child may be gone a moment after its job, and what it stored is sent by another.
+# Without a thread: a child may end right after its job. Another child sends what it has stored.
 telemetry = deniable.Client(
     Path(__file__).with_name("metrics.toml"),
     endpoint=os.environ["FLIGHTDECK_TELEMETRY_URL"],
@@ -37,7 +37,7 @@ telemetry = deniable.Client(
 
 @app.task
 def export(file_format: str) -> tuple[str, int]:
-    """Exports (not shown), records the format, and sends what is stored."""
+    """Exports (not shown), records the format, and sends the stored reports."""
     outcome = telemetry.record("export", file_format)
     telemetry.flush(timeout_seconds=2.0)
     return outcome.value, os.getpid()

@@ -1,4 +1,4 @@
-"""A service on asyncio: it answers lines of text, and records which format was asked for.
+"""An asyncio service that answers lines of text, and records which format was asked for.
 
 ::
 
@@ -17,7 +17,7 @@ import deniable
 
 
 def telemetry() -> deniable.Client:
-    """The client; its own thread does the uploads, so the loop never waits for them."""
+    """Makes the client, whose own thread uploads, so that the loop never waits for uploads."""
     return deniable.Client(
         Path(__file__).with_name("metrics.toml"),
         endpoint=os.environ["FLIGHTDECK_TELEMETRY_URL"],
@@ -28,11 +28,11 @@ def telemetry() -> deniable.Client:
 
 
 async def serve(client: deniable.Client, port: int, stop: asyncio.Event) -> None:
-    """Answers until it is told to stop, and then sends what is stored."""
+    """Answers until `stop` is set, and then sends the stored reports."""
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         while line := await reader.readline():
-            # Microseconds, and never the network: no need for a thread.
+            # Takes microseconds and never waits for the network, so it may run in the loop.
             outcome = client.record("export", line.decode(errors="replace").strip())
             writer.write(f"{outcome}\n".encode())
             await writer.drain()
@@ -40,7 +40,7 @@ async def serve(client: deniable.Client, port: int, stop: asyncio.Event) -> None
 
     async with await asyncio.start_server(answer, "127.0.0.1", port):
         await stop.wait()
-    # This waits for the network, so it has no place on the loop.
+    # This waits for the network, so it must not run in the loop.
     await asyncio.to_thread(client.flush, timeout_seconds=2.0)
 
 

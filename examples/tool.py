@@ -21,7 +21,7 @@ USAGE = "usage: flightdeck export FORMAT | flightdeck telemetry on|off|show"
 
 
 def telemetry(state: Path) -> deniable.Client:
-    """The client. Each run is short, so it has no thread and sends when it is told to."""
+    """Makes the client. Runs are short, so it has no thread and sends only in `flush`."""
     return deniable.Client(
         Path(__file__).with_name("metrics.toml"),
         endpoint=os.environ["FLIGHTDECK_TELEMETRY_URL"],
@@ -33,14 +33,14 @@ def telemetry(state: Path) -> deniable.Client:
 
 
 def export(client: deniable.Client, file_format: str) -> None:
-    """Exports (not shown); sends what earlier runs have stored, then records this one."""
+    """Exports (not shown); sends the reports of earlier runs, then records this one."""
     if client.status().pending:
         client.flush(timeout_seconds=1.0)
     client.record("export", file_format)
 
 
 def choose(client: deniable.Client, state: Path, agreed: bool) -> None:
-    """Remembers the user's answer; withdrawing deletes what was stored."""
+    """Stores the user's choice; a withdrawal deletes the stored reports."""
     client.consent = agreed
     mark = state / "telemetry-agreed"
     if agreed:

@@ -14,8 +14,8 @@ from flask import Flask, request
 
 import deniable
 
-# Made once, in the process that preloads the app. Every worker is forked from it and shares the
-# directory: the installation is one device, however many workers it has.
+# Made once, in the process that preloads the app. All workers are forked from it and share the
+# directory, so the installation counts as one device, however many workers it has.
 telemetry = deniable.Client(
     Path(__file__).with_name("metrics.toml"),
     endpoint=os.environ["FLIGHTDECK_TELEMETRY_URL"],

@@ -1,1 +1,1 @@
-"""The client beside the SDKs that applications embed today: see ``benchmarks/client_sdk.py``."""
+"""Parts of the comparison with other SDKs; see ``benchmarks/client_sdk.py``."""

@@ -1,9 +1,9 @@
-"""One class an SDK, each in the words of its own documentation: set up, record, end.
+"""One class for each SDK that sets it up, records and ends as the SDK's own documentation says.
 
-Only what the SDK's guide tells everybody to do is done, with its default settings and the
-benchmark's server for an endpoint. What the guide says belongs at the end of a program is in
-`close`; an SDK that registers that itself has an empty one. Imports happen in the constructors, so
-that a fresh process pays for nothing but its own SDK.
+Each class does what the SDK's guide tells everybody to do, with default settings and the
+benchmark's server as the endpoint. `close` does what the guide puts at the end of a program; it is
+empty if the SDK registers that itself. SDKs are imported in the constructors, so that a process
+imports only its own.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class Sentry:
         self._capture(f"event {number}")
 
     def close(self) -> None:
-        """Nothing is asked for."""
+        """Does nothing: the guide asks for nothing."""
 
 
 class OpenTelemetry:
@@ -79,7 +79,7 @@ class OpenTelemetry:
             span.set_attribute("theme", "dark")
 
     def close(self) -> None:
-        """Nothing is asked for."""
+        """Does nothing: the guide asks for nothing."""
 
 
 class Segment:
@@ -151,7 +151,7 @@ benchmark:
 
 
 class Deniable:
-    """docs/client/quickstart.md, with `close`: what was not sent is left to the next run.
+    """docs/client/quickstart.md, with `close`: the next run sends what is left.
 
     Every event is a metric of its own, since a metric reports once a day. Uploads are not delayed;
     by default each one waits a random time.
@@ -179,7 +179,7 @@ mechanism = { name = "cms", rows = 64, buckets = 1024 }
         from deniable import Client
 
         path = f"{directory}/metrics.toml"
-        with open(path, "w", encoding="utf-8") as file:  # noqa: PTH123  pathlib is not loaded yet
+        with open(path, "w", encoding="utf-8") as file:  # noqa: PTH123  pathlib would cost start-up time
             file.write(self.REGISTRY)
         self._ahead_seconds = 0.0
         self._client = Client(
@@ -203,16 +203,16 @@ mechanism = { name = "cms", rows = 64, buckets = 1024 }
         self._client.close()
 
     def again(self, metric: str = "theme") -> None:
-        """One report of a metric that has reported before: on the next day."""
+        """One report of a metric that has reported before, dated to the next day."""
         self._ahead_seconds += _DAY_SECONDS
         outcome = self._client.record(metric, "dark")
-        # Of two threads with one clock the second can find that its day has gone by.
+        # Two threads share the clock, so one may find that the other has reported that day.
         if outcome not in {"recorded", "already_reported"}:
             raise RuntimeError(f"recording answered {outcome}")
 
 
 class DeniableJob(Deniable):
-    """docs/client/recipes.md, a job worker: `flush`, with half a second to spend, then `close`."""
+    """docs/client/recipes.md, a job worker: `flush` for half a second at most, then `close`."""
 
     def close(self) -> None:
         """Sends what can be sent, and ends."""

@@ -1,4 +1,4 @@
-"""The server of the benchmark: it speaks enough of every SDK's protocol to count what arrives."""
+"""The server of the benchmark: it understands every SDK's protocol enough to count events."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ _NUMBERED_FIELD, _LENGTH_FIELD = 0, 2
 
 
 class Tally:
-    """What has arrived: events by name, counted once an answer was given.
+    """Counts the events that have arrived, by name, when they are answered.
 
     Attributes:
-        events: how often each one came; more than once is a duplicate.
+        events: how often each event has arrived; more than once is a duplicate.
     """
 
     def __init__(self) -> None:
@@ -49,7 +49,7 @@ class Tally:
             self._busy -= 1
             self.events.update(events)
 
-    def settled(self, seconds: float = 1.0) -> int:
+    def wait_and_count(self, seconds: float = 1.0) -> int:
         """How many different events have arrived, once no request is being answered."""
         deadline = time.monotonic() + seconds
         while self._busy and time.monotonic() < deadline:

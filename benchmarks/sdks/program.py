@@ -1,4 +1,4 @@
-"""The program that embeds an SDK: started by the benchmark, in the SDK's own environment.
+"""The program that uses an SDK; the benchmark starts it in the SDK's own environment.
 
 ``python program.py SDK ACTION ENDPOINT DIRECTORY COUNT`` prints JSON lines, times by the monotonic
 clock, which all processes of a machine share.
@@ -17,28 +17,28 @@ FORK_SECONDS = 5.0
 """How long a forked child may take before it counts as hanging."""
 
 FIRST_TRY_SECONDS = 1.0
-"""How long an SDK has to try to send for the first time, and to load what it needs for that."""
+"""How long an SDK gets for its first attempt to send, and the imports that it needs for that."""
 
 BUSY_THREADS = 3
 HUNG_SECONDS = 3.0
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 
 
-def say(**found: object) -> None:
-    """A line for the benchmark; it is out before the call returns, whatever happens next."""
+def say(**figures: object) -> None:
+    """Writes a line for the benchmark at once, so that no end of the process can lose it."""
     import json
 
-    os.write(1, json.dumps(found).encode() + b"\n")
+    os.write(1, json.dumps(figures).encode() + b"\n")
 
 
 def resident_bytes() -> int:
-    """What the process holds in memory."""
+    """The memory that the process uses."""
     with open("/proc/self/statm", encoding="ascii") as file:  # noqa: PTH123
         return int(file.read().split()[1]) * _PAGE_BYTES
 
 
 def start(make: Any, count: int) -> None:  # noqa: ARG001
-    """Imports, sets up and records one event; by the clock of the processor."""
+    """Imports, sets up and records one event; measured in CPU time."""
     began = time.process_time()
     make().record(0)
     say(start_seconds=time.process_time() - began)
@@ -46,7 +46,7 @@ def start(make: Any, count: int) -> None:  # noqa: ARG001
 
 
 def leave(make: Any, count: int) -> None:
-    """Records and ends as the documentation asks."""
+    """Records and ends as the SDK's documentation asks."""
     sdk = make()
     for number in range(count):
         sdk.record(number)
@@ -55,7 +55,7 @@ def leave(make: Any, count: int) -> None:
 
 
 def terminate(make: Any, count: int) -> None:
-    """Records and is told to go at once."""
+    """Records and gets SIGTERM at once."""
     import signal
 
     sdk = make()
@@ -66,7 +66,7 @@ def terminate(make: Any, count: int) -> None:
 
 
 def abort(make: Any, count: int) -> None:
-    """Records and is gone."""
+    """Records and ends at once, without any exit handlers."""
     sdk = make()
     for number in range(count):
         sdk.record(number)
@@ -75,7 +75,7 @@ def abort(make: Any, count: int) -> None:
 
 
 def resume(make: Any, count: int) -> None:
-    """The next run: records later events, stays until it is told to end, ends as documented."""
+    """The next run: records later events, waits until its input is closed, ends as documented."""
     sdk = make()
     for number in range(count, 2 * count):
         sdk.record(number)
@@ -100,12 +100,12 @@ def fork(make: Any, count: int) -> None:
 
 
 def busy(make: Any, count: int) -> None:
-    """Forks while other threads record, and with them hold whatever locks recording takes."""
+    """Forks while other threads record, and so hold the locks that recording takes."""
     import threading
 
     sdk = make()
     again = getattr(sdk, "again", lambda: sdk.record(0))
-    again()  # what only a first call does is over
+    again()  # the first call may do more than the following ones
     done = threading.Event()
 
     def work() -> None:
@@ -132,12 +132,12 @@ def busy(make: Any, count: int) -> None:
 
 
 def burst(make: Any, count: int) -> None:
-    """Times every one of many calls."""
+    """Measures each of many calls."""
     _burst(make, count, ())
 
 
 def burst_word(make: Any, count: int) -> None:
-    """The same for Deniable's reports of 1,024 bits."""
+    """Measures each of many calls that make reports of 1,024 bits; only for Deniable."""
     _burst(make, count, ("word",))
 
 
@@ -168,7 +168,7 @@ def _burst(make: Any, count: int, arguments: tuple[str, ...]) -> None:
 
 
 def _wait(children: list[int], seconds: float) -> int:
-    """Waits for children to end, and how many had to be killed."""
+    """Waits for children to end, and returns how many had to be killed."""
     import signal
 
     deadline = time.monotonic() + seconds
@@ -189,7 +189,7 @@ ACTIONS = {
 
 
 def main() -> None:
-    """Does what the arguments say."""
+    """Does the action that the arguments name."""
     name, action, endpoint, directory, count = sys.argv[1:]
     ACTIONS[action](lambda: ADAPTERS[name](endpoint, directory), int(count))
 

@@ -1,4 +1,4 @@
-"""The scenarios: what is done to an embedding program, and what is counted afterwards."""
+"""The scenarios: how a program that uses an SDK ends, and which of its events arrive."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 PROGRAM: Final = Path(__file__).with_name("program.py")
 EVENTS: Final = 20
 RESUME_SECONDS: Final = 17.0
-"""How long the next run stays, unless everything has arrived before."""
+"""How long the next run lasts at most; it ends earlier if everything has arrived."""
 
 
 @dataclass(frozen=True)
@@ -29,10 +29,10 @@ class Scenario:
     """A way for a program to end.
 
     Attributes:
-        name: what the table says.
-        action: of `benchmarks.sdks.program`.
-        state: of the server while the program runs.
-        timed: whether the time until the program has ended says something.
+        name: its name in the table.
+        action: the action of `benchmarks.sdks.program`.
+        state: the server's state while the program runs, see `collecting`.
+        timed: whether the time that the program takes to end is measured.
         later: how many more events the next run records.
     """
 
@@ -44,7 +44,7 @@ class Scenario:
 
     @property
     def waiting(self) -> bool:
-        """Whether the program has little to do but to wait for the server."""
+        """Whether the program mostly waits for the server."""
         return self.state in {"refusing", "hanging"}
 
 
@@ -62,15 +62,15 @@ DELIVERIES: Final = (
 
 @dataclass(frozen=True)
 class Delivery:
-    """What became of the events of one program.
+    """How many events of one program arrived.
 
     Attributes:
-        sent: how many were recorded, by the next run too where it records.
+        sent: how many were recorded, including those of the next run.
         before: how many had arrived when the program had ended.
         finally_: how many had arrived after one more run.
-        duplicates: how many came more than once.
-        seconds: from the last call to the end of the process; None if it says nothing.
-        killed: whether the process had to be ended, so that the seconds say only how long it had.
+        duplicates: how many arrived more than once.
+        seconds: from the last call to the end of the process; None if it was not measured.
+        killed: whether the process had to be killed, so that `seconds` is only the time limit.
         note: what else went wrong.
     """
 
@@ -84,12 +84,12 @@ class Delivery:
 
 
 class Embedding:
-    """One program that embeds an SDK, through one scenario.
+    """One program that uses an SDK, in one scenario.
 
     Args:
-        sdk: which one.
+        sdk: the SDK's name.
         python: the interpreter of its environment.
-        scenario: what happens.
+        scenario: how the program ends.
     """
 
     def __init__(self, sdk: str, python: Path, scenario: Scenario) -> None:
@@ -104,12 +104,12 @@ class Embedding:
         self._note = ""
 
     def run(self, limit_seconds: float) -> None:
-        """The run that the scenario is about; it is killed after the limit."""
+        """Runs the program; kills it after the time limit."""
         scenario, folder = self.scenario, self._folder.name
         with collecting(self.sdk, scenario.state, self._tally) as endpoint:
             run = Run(self.sdk, self._python, scenario.action, endpoint, folder, EVENTS)
             ended = run.wait(limit_seconds)
-            self._before = self._tally.settled()
+            self._before = self._tally.wait_and_count()
             run.stop()
         found = run.said()
         if "recorded_at" not in found:
@@ -125,7 +125,7 @@ class Embedding:
             self._seconds = end - found["recorded_at"]
 
     def resume(self) -> Delivery:
-        """One more run, if it can matter: if the first one kept a file, or if it records itself."""
+        """Runs the program once more, if the first run left a file or more is to be recorded."""
         scenario, folder, tally = self.scenario, self._folder.name, self._tally
         sent = EVENTS + scenario.later
         kept = any(path.is_file() for path in Path(folder).rglob("*"))
@@ -137,7 +137,7 @@ class Embedding:
                     time.sleep(0.05)
                 run.end()
                 run.wait(RESUME_SECONDS)
-                tally.settled()
+                tally.wait_and_count()
                 run.stop()
         self._folder.cleanup()
         count = len(tally.events)

@@ -9,7 +9,7 @@
     )
     client.record("theme", "dark")
 
-Importing costs next to nothing: what a name needs is loaded when the name is first used.
+Importing this package is cheap: the code behind a name is loaded when the name is first used.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from importlib import import_module
 
 from deniable_shared import __version__
 
-TYPE_CHECKING = False  # what type checkers read as True, without the cost of importing typing
+TYPE_CHECKING = False  # type checkers take it as True; importing it from typing costs time
 
 if TYPE_CHECKING:
     from deniable._client import Client
@@ -50,7 +50,7 @@ __all__ = [
     "disclosure",
 ]
 
-_HOMES = {
+_MODULES = {
     "deniable._client": ("Client",),
     "deniable._disclosure.disclosure": ("Disclosure", "DisclosedReport", "disclosure"),
     "deniable._disclosure.phrases": ("Likelihood",),
@@ -66,14 +66,15 @@ def _close_clients() -> None:
         lifecycle.close_all()
 
 
-# Now, and not with the first client: what the program registers after this import runs before it.
+# Registered now and not with the first client, because exit handlers run in reverse order: those
+# that the program registers after this import can still record.
 atexit.register(_close_clients)
 
 
 def __getattr__(name: str) -> object:
-    for home, names in _HOMES.items():
+    for module, names in _MODULES.items():
         if name in names:
-            value: object = getattr(import_module(home), name)
+            value: object = getattr(import_module(module), name)
             globals()[name] = value
             return value
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

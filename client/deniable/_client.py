@@ -9,7 +9,6 @@ from deniable._consent import Consent
 from deniable._event_log import EventLog
 from deniable._lifecycle import ClientParts, close
 from deniable._randomness import Randomness
-from deniable._remote.configuration import RemoteSettings
 from deniable._status import NANO, FlushResult, Outcome, Status
 from deniable._storage.device import STORAGE_ERRORS, DeviceStorage
 from deniable._upload.uploader import Uploader
@@ -87,6 +86,7 @@ class Client:
             read_registry,
         )
         from deniable._recording.recorder import Recorder
+        from deniable._remote.configuration import RemoteSettings
 
         check_options(
             upload_delay_seconds=upload_delay_seconds,

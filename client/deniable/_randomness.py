@@ -1,9 +1,9 @@
 """Exact sampling from random bytes.
 
-Probabilities are integer weights over 2^32. Long rows of bits are drawn two bits at a time: a pair
-compares random bytes with the base-256 digits of the probabilities of 11, 10 and 01, and goes on
-only at a tie, so one byte nearly always decides two bits, and their probabilities are exact all
-the same. The only source in the client is the operating system.
+Probabilities are integer weights over 2^32. Long rows of bits are drawn two bits at a time. For a
+pair of bits, random bytes are compared with the base-256 digits of the probabilities of 11, 10 and
+01, and the next byte is drawn only at a tie. So one byte nearly always decides two bits, and their
+probabilities are still exact. The client's only source of randomness is the operating system.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ _MARKS: Final = b"abc"
 class Randomness:
     """A buffered stream of uniform bytes, and exact samples drawn from it.
 
-    Not thread-safe: two threads could be given the same bytes, so the owner holds a lock. A forked
-    child must call `drop` before it draws.
+    Not thread-safe: two threads could get the same bytes, so the owner holds a lock. A forked child
+    must call `discard_buffer` before it draws.
 
     Args:
-        source: returns as many uniform bytes as it is asked for.
-        buffer_bytes: how many are asked for at once.
+        source: returns the given number of uniform bytes.
+        buffer_bytes: how many bytes to take from the source at once.
     """
 
     def __init__(
@@ -47,12 +47,12 @@ class Randomness:
         self._position = 0
 
     def discard_buffer(self) -> None:
-        """Forgets what is buffered."""
+        """Forgets the buffered bytes."""
         self._buffer = b""
         self._position = 0
 
     def take(self, count: int) -> bytes:
-        """The next `count` bytes of the stream; none is given out twice."""
+        """The next `count` bytes of the stream; no byte is returned twice."""
         start = self._position
         end = start + count
         if end > len(self._buffer):
@@ -72,7 +72,7 @@ class Randomness:
     def bernoulli_fraction(self, numerator: int, denominator: int) -> bool:
         """True with probability numerator / denominator, exactly.
 
-        Compares words with the base-2^32 digits of the fraction, going on only at a tie.
+        Compares words with the base-2^32 digits of the fraction, and draws another only at a tie.
 
         Args:
             numerator: in [0, denominator].
@@ -120,7 +120,7 @@ class Randomness:
                 whole += 1
             size = rest + scale * whole
             negative = self.bernoulli(_WORDS // 2)
-            if size or not negative:  # zero must not count twice
+            if size or not negative:  # or 0 would be twice as likely
                 return -size if negative else size
 
     def gaussian(self, variance: int) -> int:
@@ -140,7 +140,7 @@ class Randomness:
     def one_of(self, own: int, other: int) -> int:
         """0 with probability own / 2^32, and 1, 2, ... with probability other / 2^32 each.
 
-        One word decides: the words from `own` on divide into equal shares.
+        One word decides: the words from `own` on are divided into equal shares.
 
         Args:
             own: weight of 0, in [0, 2^32].
@@ -178,14 +178,14 @@ class Randomness:
         return int(digits, 4) >> (count & 1)
 
     def _resolve_tie(self, weight: int, tie: _Tie, byte: int) -> int:
-        """The digit of a pair that two bytes could not decide: six more always do."""
+        """Decides a pair of bits that two bytes could not decide; six further bytes always do."""
         word = int.from_bytes(bytes((tie.first, byte)) + self.take(6), "big")
         return _pair_digit(word, _bounds(weight))
 
     def _sliced_bits(self, count: int, slices: tuple[bool, ...]) -> int:
-        """The same for weights with few binary digits, a whole row of bits per digit.
+        """Does what `bits` does, for weights with few binary digits: one row of fair bits a digit.
 
-        From the last digit to the first, a 1 takes the union with fresh fair bits and a 0 the
+        From the last digit to the first, a 1 takes the union with fresh fair bits, and a 0 the
         intersection: the probability of a bit becomes (digit + probability so far) / 2.
         """
         size = (count + 7) // 8
@@ -197,18 +197,19 @@ class Randomness:
 
 
 def keyed_randomness(secret: bytes, label: bytes, length: int) -> Randomness:
-    """Randomness that is the same whenever secret and label are: SHAKE-256 as a keyed stream.
+    """Randomness that is a function of a secret and a label: SHAKE-256 as a keyed stream.
 
-    This is how permanent responses are memoised without a table. Without the secret the stream is
-    indistinguishable from uniform; with it, it can be drawn again at any time. What is drawn in
-    which order is therefore part of the meaning of a mechanism and never changes.
+    With it, permanent answers are memoised without a table: they are drawn again, from the same
+    stream, for every report. Without the secret, the stream cannot be distinguished from uniform
+    bytes. What a mechanism draws from it, and in which order, is therefore part of the mechanism's
+    meaning and must never change.
 
     Args:
         secret: 32 bytes that never leave the device.
         label: what the randomness is for.
         length: how many bytes will probably be needed; more are made in blocks of this length.
     """
-    import hashlib  # loaded with the registry, and only then
+    import hashlib  # costs start-up time; the registry loads it anyway
 
     block = 0
 
@@ -223,23 +224,23 @@ def keyed_randomness(secret: bytes, label: bytes, length: int) -> Randomness:
 
 @lru_cache(maxsize=256)
 def _binary_digits(weight: int) -> tuple[bool, ...]:
-    """The binary digits of weight / 2^32 after the point, last first, from the last 1 on."""
+    """The binary digits of weight / 2^32 after the point, last first, without trailing zeros."""
     if weight in (0, _WORDS):
-        # A row of nothing, or the union of a row with its own limit: no digit stands for 1.
+        # A weight of 2^32 has no digits after the point. So many ones select the other algorithm.
         return () if weight == 0 else (True,) * (_MAX_SLICES + 1)
     text = f"{weight:032b}".rstrip("0")
     return tuple(digit == "1" for digit in reversed(text))
 
 
 class _Tie(tuple[int, ...]):
-    """What every second byte decides after a first one that did not: a digit, or 0 for neither."""
+    """The digit for each second byte after a first one that did not decide, or 0."""
 
     first: int
 
 
 @lru_cache(maxsize=256)
 def _pair_table(weight: int) -> tuple[bytes, dict[int, _Tie]]:
-    """How one byte decides two bits, as a digit of base 4; or marks a tie, one mark per byte."""
+    """A table from bytes to pairs of bits (digits of base 4) or marks of ties; and these ties."""
     bounds = _bounds(weight)
     table, ties = bytearray(), dict[int, _Tie]()
     for first in range(256):
@@ -255,7 +256,7 @@ def _pair_table(weight: int) -> tuple[bytes, dict[int, _Tie]]:
 
 
 def _bounds(weight: int) -> tuple[int, int, int]:
-    """Below which words of 64 bits a pair of bits is 11, at least 10, at least 01."""
+    """The words of 64 bits below which a pair of bits is 11, at least 10, and at least 01."""
     both, one = weight * weight, weight * (_WORDS - weight)
     return both, both + one, both + 2 * one
 
@@ -265,6 +266,6 @@ def _pair_digit(word: int, bounds: tuple[int, int, int]) -> int:
 
 
 def _common_digit(low: int, free_bits: int, bounds: tuple[int, int, int]) -> int:
-    """The digit of all words that begin like `low`, or 0 if they have different ones."""
+    """The digit of all words with the leading bits of `low`, or 0 if their digits differ."""
     digit = _pair_digit(low, bounds)
     return digit if digit == _pair_digit(low | (1 << free_bits) - 1, bounds) else 0

@@ -1,8 +1,8 @@
-"""For the tests of programs that embed the client; not for the programs themselves.
+"""For tests of programs that use the client; not for the programs themselves.
 
-`RecordingClient` stands in for the client and keeps the true values that it was given, so that a
-test can assert them. `InMemoryTransport` goes into a real client and stands in for the aggregator.
-With pytest there is also the fixture ``deniable_recorder``: a new `RecordingClient` for each test.
+`RecordingClient` replaces the client and keeps the true values that it was given, so that a test
+can assert them. `InMemoryTransport` is passed to a real client and replaces the aggregator. With
+pytest there is also the fixture ``deniable_recorder``: a new `RecordingClient` for each test.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A transport for tests: it plays the aggregator inside the process."""
+"""A transport for tests, which answers uploads as the aggregator would."""
 
 from __future__ import annotations
 
@@ -27,13 +27,12 @@ class InMemoryTransport:
         client.flush()
         assert len(transport.reports) == 1
 
-    It acknowledges everything until it is told otherwise with `answer`, `fail` or `hang`; the last
-    of these calls holds. What it collects stays in the process that sends: after a fork parent and
-    child have one each.
+    It acknowledges every upload, unless `answer`, `fail` or `hang` was called; the latest call
+    applies. After a fork, parent and child have an object each, and collect what they send.
 
     Attributes:
-        bodies: every upload that was sent, each try of it, in order.
-        closings: how often the client said that it has nothing more to send for now.
+        bodies: the body of every attempt to send an upload, in order.
+        closings: how often the client has called `close`, having nothing more to send for now.
     """
 
     def __init__(self) -> None:
@@ -47,10 +46,10 @@ class InMemoryTransport:
 
     @property
     def reports(self) -> list[Part]:
-        """The acknowledged reports, each once however often it was sent.
+        """The acknowledged reports, each once, however often it was sent.
 
-        A report is its spec's ``digest``, its ``epoch`` (UTC day, in days since 1970-01-01) and its
-        ``payload``, which is noise.
+        A report has its spec's ``digest``, its ``epoch`` (UTC day, in days since 1970-01-01) and
+        its ``payload``, the randomized answer.
         """
         with self._lock:
             return [part for parts in self._acknowledged.values() for part in parts]
@@ -60,23 +59,23 @@ class InMemoryTransport:
         self._set(Response(status, retry_after_seconds))
 
     def fail(self, error: Exception | None = None) -> None:
-        """Raises this error for every upload from now on; a refused connection by default."""
+        """Raises this error for every upload from now on; ConnectionRefusedError if it is None."""
         self._set(error or ConnectionRefusedError("the transport was told to fail"))
 
     def hang(self) -> None:
-        """Lets every upload wait until `release`, or until its timeout is over."""
+        """Makes every upload wait until `release` is called or its timeout ends."""
         self._free.clear()
 
     def release(self) -> None:
-        """Ends `hang`; uploads that were waiting get the answer that was set before."""
+        """Ends `hang`; waiting uploads get the answer that was set before."""
         self._free.set()
 
     def send(self, body: bytes, timeout_seconds: float) -> Response:
         """Takes an upload.
 
         Raises:
-            TimeoutError: if it was told to hang and was not released in time.
-            Exception: what it was told to raise.
+            TimeoutError: after `hang`, if it is not released in time.
+            Exception: the error that was passed to `fail`.
             WireError: if the body is not an upload.
         """
         with self._lock:
@@ -93,7 +92,7 @@ class InMemoryTransport:
             return answer
 
     def close(self) -> None:
-        """Counts that the client has nothing more to send for now."""
+        """Counts the call."""
         with self._lock:
             self.closings += 1
 

@@ -1,7 +1,7 @@
 """The pytest plugin: the fixture ``deniable_recorder``.
 
-Every test run of every program that has Deniable installed imports this module, whether its tests
-use the fixture or not. So it imports nothing that pytest has not imported already.
+pytest imports this module whenever Deniable is installed, even if no test uses the fixture. So it
+imports nothing that pytest has not imported already.
 """
 
 from __future__ import annotations

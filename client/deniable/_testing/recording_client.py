@@ -1,4 +1,4 @@
-"""A client for tests: the real one, with its storage in memory and the true values kept."""
+"""A client for tests, which keeps its storage in memory, and the true values that are recorded."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Recorded(NamedTuple):
 
     Attributes:
         metric: its name.
-        value: the true value; where a segment was given, a pair of both.
+        value: the true value; if a segment was given, a pair of value and segment.
     """
 
     metric: str
@@ -36,12 +36,12 @@ class Recorded(NamedTuple):
 
 
 class Call(NamedTuple):
-    """One call of `RecordingClient.record`, whatever became of it.
+    """One call of `RecordingClient.record`, with its outcome.
 
     Attributes:
         metric: as it was given.
-        value: as it was given; where a segment was given, a pair of both.
-        outcome: what a real client would have answered.
+        value: as it was given; if a segment was given, a pair of value and segment.
+        outcome: what a real client would have returned.
     """
 
     metric: str
@@ -50,17 +50,17 @@ class Call(NamedTuple):
 
 
 class RecordingClient(Client):
-    """Stands in for `Client` in a test and keeps the **true values** that it was given.
+    """Replaces `Client` in a test and keeps the **true values** that it was given.
 
-    It is the real client of a new device, with the same checks, periods and budget. But its
-    storage is in memory, its uploads go nowhere, and it takes no endpoint, key or directory: no
-    setting turns a program's client into one of these. It starts with consent and is strict, so
-    that a mistake fails the test, and ``DO_NOT_TRACK`` does not concern it.
+    It behaves as the client of a new device, with the same checks, periods and budget. But its
+    storage is in memory, its uploads go nowhere, and it takes no endpoint, key or directory, so no
+    setting can turn a program's client into one of these. It starts with consent, ignores
+    ``DO_NOT_TRACK``, and is strict, so that a mistake fails the test.
 
     Args:
         registry: path of a metrics.toml, or a registry that was loaded before.
         consent: whether the user has agreed.
-        strict: whether `record` raises for what a programmer did wrong.
+        strict: whether `record` raises if the programmer made a mistake.
         clock: seconds since 1970-01-01.
 
     Attributes:
@@ -106,7 +106,7 @@ class RecordingClient(Client):
         """Records a value as the real client does, and keeps it.
 
         Raises:
-            RecordError: if it is strict: see `Client.record`.
+            RecordError: in strict mode, see `Client.record`.
         """
         given = dict(value) if isinstance(value, Mapping) else value
         kept = given if segment is None else (given, segment)
@@ -121,7 +121,7 @@ class RecordingClient(Client):
         return outcome
 
     def disclosure(self) -> Disclosure:
-        """What a page of the program's settings would show; see `Client.disclosure`."""
+        """What this device has reported, see `Client.disclosure`."""
         from deniable._disclosure.disclosure import in_memory
 
         spool, ledger = self._storage.spool._connection, self._storage.ledger._connection
