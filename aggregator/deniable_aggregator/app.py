@@ -29,7 +29,7 @@ from deniable_aggregator.operations.background import BackgroundWorker
 from deniable_aggregator.operations.clock import GuardedClock
 from deniable_aggregator.operations.fold import InboxFold
 from deniable_aggregator.operations.maintenance import Maintenance
-from deniable_aggregator.security.keys import KeyVerifier
+from deniable_aggregator.security.key_verifier import KeyVerifier
 from deniable_aggregator.store import Store
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from deniable_aggregator.ingest.receiver import UploadReceiver
 from deniable_aggregator.operations.clock import CONFIRM_SECONDS, GuardedClock
 from deniable_aggregator.operations.fold import InboxFold
 from deniable_aggregator.operations.maintenance import Maintenance
-from deniable_aggregator.security.keys import KeyVerifier
+from deniable_aggregator.security.key_verifier import KeyVerifier
 from deniable_aggregator.store import Outcome
 from deniable_shared import registry, wire
 from deniable_shared.periods import SECONDS_PER_EPOCH

@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from deniable_aggregator.catalog import MetricCatalog
-    from deniable_aggregator.security.keys import IssuedKey, KeyVerifier
+    from deniable_aggregator.security.key_verifier import KeyVerifier
+    from deniable_aggregator.security.keys import IssuedKey
     from deniable_aggregator.store import Store, StoredKey
 
 MAX_REGISTRY_BYTES: Final = 1 << 20

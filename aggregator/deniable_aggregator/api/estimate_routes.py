@@ -14,7 +14,7 @@ from deniable_aggregator.http.problems import ProblemError
 if TYPE_CHECKING:
     from deniable_aggregator.api.query_service import QueryService
     from deniable_aggregator.config.settings import Settings
-    from deniable_aggregator.security.keys import KeyVerifier
+    from deniable_aggregator.security.key_verifier import KeyVerifier
 
 
 def blueprint(reading: QueryService, verifier: KeyVerifier, settings: Settings) -> Blueprint:

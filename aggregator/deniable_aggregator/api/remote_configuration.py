@@ -22,7 +22,7 @@ from deniable_shared.remote import MAX_DOCUMENT_BYTES, PATH, RemoteConfiguration
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from deniable_aggregator.security.keys import KeyVerifier
+    from deniable_aggregator.security.key_verifier import KeyVerifier
     from deniable_aggregator.store import Store
 
 MEDIA_TYPE: Final = "application/json"

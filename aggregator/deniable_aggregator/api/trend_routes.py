@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from deniable_aggregator.catalog import CatalogEntry
     from deniable_aggregator.config.settings import Settings
     from deniable_aggregator.estimation.combination import About
-    from deniable_aggregator.security.keys import KeyVerifier
+    from deniable_aggregator.security.key_verifier import KeyVerifier
     from deniable_aggregator.statistics.intervals import Correction, IntervalKind
     from deniable_aggregator.trends.series import PeriodLength
 

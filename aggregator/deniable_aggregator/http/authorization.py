@@ -11,7 +11,8 @@ from deniable_aggregator.http.problems import ProblemError
 from deniable_aggregator.security.keys import ExpiredKeyError
 
 if TYPE_CHECKING:
-    from deniable_aggregator.security.keys import Key, KeyVerifier
+    from deniable_aggregator.security.key_verifier import KeyVerifier
+    from deniable_aggregator.security.keys import Key
 
 
 def authenticate(verifier: KeyVerifier, authorization: str, *scopes: str) -> Key:

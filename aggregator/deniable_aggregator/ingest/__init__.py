@@ -1,1 +1,1 @@
-"""From an upload to durable rows of the inbox."""
+"""Uploads: checked, and committed to the inbox of the store."""

@@ -1,4 +1,4 @@
-"""Group commit: many uploads wait for one sync of the disk."""
+"""Group commit: one transaction, and so one sync of the disk, for many uploads."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from deniable_shared.wire import Upload
 
 GROUP_WINDOW_SECONDS: Final = 0.003
-"""How long the first upload of a group waits for others, at most."""
+"""The first upload of a group waits at most so long for others."""
 
 MAX_AWAITED_UPLOADS: Final = 64
-"""A larger group is not waited for: what a commit costs is shared by enough of them."""
+"""The writer waits for no larger group: so many uploads share the cost of a commit well enough."""
 
 UPLOAD_OVERHEAD_BYTES: Final = 1_024
-"""What an upload takes in memory beside its payload, roughly."""
+"""Roughly what an upload takes in memory beside its payload."""
 
 CLOSE_SECONDS: Final = 5.0
 
@@ -31,15 +31,15 @@ log = logging.getLogger("deniable_aggregator")
 
 
 class OverloadedError(Exception):
-    """The queue is full, or the disk did not answer in time. Sending again is always safe."""
+    """The queue is full, or the commit took too long. Sending the upload again is always safe."""
 
 
 class QueueLoad(NamedTuple):
-    """What waits.
+    """How long the queue is.
 
     Attributes:
         queued_uploads: uploads that wait for the next commit.
-        queued_bytes: what they take in memory, roughly.
+        queued_bytes: roughly what they take in memory.
     """
 
     queued_uploads: int
@@ -47,13 +47,13 @@ class QueueLoad(NamedTuple):
 
 
 class PendingUpload:
-    """An upload on its way to the disk.
+    """An upload that waits for its commit.
 
     Args:
         upload: the upload.
         key_id: the id of the write key that it came with.
-        on_done: called once it is known what became of this upload, and of others with the same
-            `on_done` at once; from the writer's thread.
+        on_done: called in the writer's thread after the commit, once with all uploads of the commit
+            that have the same `on_done`.
         ticket: whatever the caller wants to find again.
 
     Attributes:
@@ -78,41 +78,41 @@ class PendingUpload:
         self._outcome: Outcome | None = None
 
     def outcome(self) -> Outcome:
-        """What became of it, once `on_done` was called.
+        """The outcome of the upload; to be called after `on_done`.
 
         Raises:
-            StoreUnavailableError: if the store failed; nothing was stored.
+            StoreUnavailableError: if the commit failed; nothing was stored.
         """
         if self._outcome is None:
             raise StoreUnavailableError("the commit failed")
         return self._outcome
 
     def set_outcome(self, outcome: Outcome) -> None:
-        """Notes what became of it."""
+        """Called by the writer when the commit succeeded."""
         self._outcome = outcome
 
 
 class GroupCommitWriter:
-    """One thread that commits whatever has come together.
+    """One thread that commits all uploads that have arrived since its last commit.
 
-    A commit takes all that waits, and so little may wait that nobody waits for more than the
-    commit that is under way and the next. What does not fit is refused at once: a device that
-    tries again later is served better than one that waits.
+    The queue is so short that no upload waits for more than the commit that is under way and the
+    next one. An upload that does not fit is refused at once: trying again later serves a device
+    better than waiting.
 
-    A commit costs nearly the same for one upload as for many. So the thread waits a moment until as
-    many have come as were in the group before: callers who were answered together tend to come back
-    together.
+    A commit costs nearly the same for one upload as for many. So the thread waits a moment, until
+    as many uploads have arrived as were in the previous group: clients that were answered together
+    tend to send their next uploads together.
 
     Args:
-        store: where uploads go.
-        queue_uploads: uploads that may wait.
-        queue_bytes: what they may take in memory. One upload may always wait, whatever its size.
-        queue_seconds: how long a caller of `write` waits.
+        store: the store to commit to.
+        queue_uploads: the most uploads that may wait.
+        queue_bytes: the most memory that they may take. One upload may always wait, of any size.
+        queue_seconds: how long `write` waits.
 
     Attributes:
         commit_seconds: how long commits took.
-        commit_uploads: how many uploads they had.
-        commits_failed: how many failed.
+        commit_uploads: how many uploads each commit had.
+        commits_failed: how many commits failed.
     """
 
     def __init__(
@@ -134,7 +134,7 @@ class GroupCommitWriter:
         self._thread.start()
 
     def submit(self, pending: PendingUpload) -> None:
-        """Hands an upload over without waiting for it.
+        """Adds an upload to the queue, without waiting for its commit.
 
         Raises:
             OverloadedError: if the queue is full.
@@ -151,10 +151,10 @@ class GroupCommitWriter:
                 self._changed.notify()
 
     def has_room(self, size: int) -> bool:
-        """Whether an upload of this size would be taken now; a moment later it may not be.
+        """Whether the queue would take an upload now. A moment later it may not.
 
         Args:
-            size: in bytes, roughly.
+            size: of the upload, in bytes.
         """
         waiting = len(self._queue)
         return not waiting or (
@@ -162,18 +162,18 @@ class GroupCommitWriter:
         )
 
     def write(self, upload: Upload, key_id: str) -> Outcome:
-        """Hands an upload over and waits until it is durable.
+        """Adds an upload to the queue and waits until it is durable.
 
         Args:
             upload: the upload.
             key_id: the id of the write key that it came with.
 
         Raises:
-            OverloadedError: if the queue is full, or nothing was heard in time. In the second case
+            OverloadedError: if the queue is full, or the commit takes too long. In the second case
                 the upload may still be stored; sent again, it is a duplicate.
-            StoreUnavailableError: if the store failed; nothing was stored.
+            StoreUnavailableError: if the commit failed; nothing was stored.
         """
-        # Held until the outcome is known: the cheapest way to wait for another thread.
+        # The cheapest way to wait for another thread: a lock that it releases.
         done = threading.Lock()
         done.acquire()
         pending = PendingUpload(upload, key_id, lambda _: done.release())
@@ -184,12 +184,12 @@ class GroupCommitWriter:
         return pending.outcome()
 
     def load(self) -> QueueLoad:
-        """What waits for the next commit."""
+        """The length of the queue."""
         with self._changed:
             return QueueLoad(len(self._queue), self._queued_bytes)
 
     def close(self) -> None:
-        """Commits what is waiting and ends the thread."""
+        """Commits what is queued and ends the thread."""
         with self._changed:
             self._closed = True
             self._changed.notify()
@@ -198,14 +198,14 @@ class GroupCommitWriter:
     def _run(self) -> None:
         while group := self._next_group():
             self._commit([pending for pending in group if not pending.abandoned])
-            told = defaultdict(list)
+            by_callback = defaultdict(list)
             for pending in group:
-                told[pending.on_done].append(pending)
-            for on_done, pendings in told.items():
+                by_callback[pending.on_done].append(pending)
+            for on_done, pendings in by_callback.items():
                 on_done(pendings)
 
     def _next_group(self) -> list[PendingUpload]:
-        """The uploads of the next commit; none when the writer is closed and all are written."""
+        """Waits for the uploads of the next commit; none are left once the writer is closed."""
         with self._changed:
             self._changed.wait_for(lambda: self._queue or self._closed)
             self._changed.wait_for(
@@ -226,11 +226,11 @@ class GroupCommitWriter:
             )
         except StoreUnavailableError as error:
             self.commits_failed += 1
-            log.error("a group of %d uploads was not stored: %s", len(group), error)
+            log.error("a commit of %d uploads failed: %s", len(group), error)
             return
         except Exception as error:  # noqa: BLE001  this thread must outlive every failure
             self.commits_failed += 1
-            log.error("a group of %d uploads failed: %s", len(group), type(error).__name__)
+            log.error("a commit of %d uploads failed: %s", len(group), type(error).__name__)
             return
         for pending, outcome in zip(group, outcomes, strict=True):
             pending.set_outcome(outcome)

@@ -1,4 +1,4 @@
-"""Counts by size: how long things take, and how large they are, in fixed memory."""
+"""Histograms of durations and sizes, in fixed memory."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ SIZES: Final = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1_024)
 
 
 class Histogram:
-    """How many values were at most as large as each of some bounds. Thread-safe.
+    """Counts values between fixed bounds. Thread-safe.
 
     Args:
-        bounds: ascending.
+        bounds: the upper bounds of the bins, ascending; a last bin has no bound.
     """
 
     def __init__(self, bounds: Sequence[float]) -> None:
@@ -28,12 +28,12 @@ class Histogram:
 
     def observe(self, value: float) -> None:
         """Counts a value."""
-        place = bisect_left(self.bounds, value)
+        bin_ = bisect_left(self.bounds, value)
         with self._lock:
-            self._counts[place] += 1
+            self._counts[bin_] += 1
             self._sum += value
 
     def snapshot(self) -> tuple[list[int], float]:
-        """How many values were within each bound and the one before it, then above all; the sum."""
+        """How many values fell into each bin, and the sum of all values."""
         with self._lock:
             return list(self._counts), self._sum

@@ -1,4 +1,4 @@
-"""How often a key may send, counted by the library limits in memory or in Redis."""
+"""Limits how many uploads a write key may bring; the library limits counts, here or in Redis."""
 
 from __future__ import annotations
 
@@ -15,23 +15,26 @@ if TYPE_CHECKING:
 
 MEMORY: Final = "memory://"
 LOG_INTERVAL_SECONDS: Final = 60.0
-"""A counter that cannot be reached is mentioned this often."""
+"""That the counter cannot be reached is logged this often."""
 
 log = logging.getLogger("deniable_aggregator")
 
 
 class RateLimiter:
-    """Counts the uploads of each key over a sliding window.
+    """Limits the uploads of each key over a sliding window.
 
-    Where the counter cannot be reached, every upload passes: a limit is there to protect the
-    service, and must not end it.
+    While the counter cannot be reached, every upload passes: the limit protects the service and
+    must not end it.
 
     Args:
-        rate: as ``10000/minute``; empty for no limit.
-        store: ``memory://`` or the URL of a Redis.
+        rate: such as ``10000/minute``; empty for no limit.
+        store: ``memory://`` or the URL of a Redis, in which several servers count together.
 
     Attributes:
-        remote: whether a hit asks another machine, and so may take a while.
+        is_remote: whether `hit` asks another machine, and so may take a while.
+
+    Raises:
+        ParameterError: if the rate or the URL has another form.
     """
 
     def __init__(self, rate: str, store: str = MEMORY) -> None:
@@ -40,7 +43,7 @@ class RateLimiter:
         self._limit: RateLimitItem | None = None
         if not rate:
             return
-        # Only here, as most servers limit at their proxy, and this takes a while to import.
+        # Imported only here: it takes a while, and most servers are limited by their proxy.
         from limits.storage import storage_from_string
         from limits.strategies import SlidingWindowCounterRateLimiter
 
@@ -51,7 +54,7 @@ class RateLimiter:
         """Counts one upload of a key.
 
         Raises:
-            ProblemError: ``rate_limited``, if it is one too many; then it does not count.
+            ProblemError: ``rate_limited``, if the key may bring none now; it is not counted then.
         """
         if self._limit is None:
             return
@@ -73,17 +76,7 @@ class RateLimiter:
         now = time.monotonic()
         if now - self._last_logged >= LOG_INTERVAL_SECONDS:
             self._last_logged = now
-            log.error("rates are not limited, their counter fails: %s", type(error).__name__)
-
-
-def check_rate(rate: str) -> None:
-    """Checks what `RateLimiter` is to be made with.
-
-    Raises:
-        ParameterError: if a rate cannot be read.
-    """
-    if rate:
-        _parse_rate(rate)
+            log.error("uploads are not limited, as their counter fails: %s", type(error).__name__)
 
 
 def _parse_rate(rate: str) -> RateLimitItem:

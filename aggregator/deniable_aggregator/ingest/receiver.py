@@ -27,7 +27,8 @@ if TYPE_CHECKING:
     from deniable_aggregator.config.settings import Settings
     from deniable_aggregator.ingest.group_commit import GroupCommitWriter
     from deniable_aggregator.ingest.rate_limit import RateLimiter
-    from deniable_aggregator.security.keys import Key, KeyVerifier
+    from deniable_aggregator.security.key_verifier import KeyVerifier
+    from deniable_aggregator.security.keys import Key
 
 PATH: Final = "/v1/reports"
 FUTURE_DAYS: Final = 1

@@ -18,20 +18,20 @@ if TYPE_CHECKING:
 log = logging.getLogger("deniable_aggregator")
 
 MAX_BUSY_SHARE: Final = 0.25
-"""In the background at most this share of the time goes into folding: a large tally for a few
-reports costs more than letting them wait."""
-
+"""The thread is busy for at most this share of the time: adding a few reports to a large tally is
+dear, so they wait until there are more."""
 
 FOLD_LIMIT_SECONDS: Final = 5.0
+"""After so long in one fold the thread goes on to maintenance."""
 
 
 class BackgroundWorker:
-    """A thread that folds, and looks after the store, as long as the server runs.
+    """A thread that folds the inbox and maintains the store while the server runs.
 
     Args:
-        inbox_fold: what folds.
-        maintenance: what else is to be done.
-        fold_seconds: the pause between two folds, at least.
+        inbox_fold: the fold.
+        maintenance: what the store needs besides.
+        fold_seconds: the shortest pause between two folds.
     """
 
     def __init__(
@@ -45,7 +45,7 @@ class BackgroundWorker:
         self._thread.start()
 
     def close(self) -> None:
-        """Ends the thread; a batch that it has begun may be repeated by the next one."""
+        """Ends the thread after the batch and the task that it is working on."""
         self._stop.set()
         self._thread.join()
 
@@ -54,8 +54,8 @@ class BackgroundWorker:
         while not self._stop.wait(pause):
             start = time.monotonic()
             self._fold()
-            # Days must be closed even where something cannot be counted.
-            with suppress(Exception):  # it has said what failed
+            # Maintenance runs also if the fold failed: days must be closed.
+            with suppress(Exception):  # maintenance has logged what failed
                 self._maintenance.run(self._stop.is_set)
             pause = max(self._pause, (time.monotonic() - start) / MAX_BUSY_SHARE)
 
@@ -64,5 +64,5 @@ class BackgroundWorker:
             self._inbox_fold.fold(seconds=FOLD_LIMIT_SECONDS)
         except Exception as error:  # noqa: BLE001  this thread must outlive every failure
             self._inbox_fold.failures += 1
-            told = error if isinstance(error, StoreUnavailableError) else type(error).__name__
-            log.error("folding will be tried again: %s", told)
+            reason = error if isinstance(error, StoreUnavailableError) else type(error).__name__
+            log.error("counting reports failed and will be tried again: %s", reason)

@@ -1,4 +1,4 @@
-"""The day by a clock that is not believed when it jumps: what it ends cannot be brought back."""
+"""The current day, ignoring implausible clock jumps: closing or deleting a day is final."""
 
 from __future__ import annotations
 
@@ -14,28 +14,27 @@ if TYPE_CHECKING:
     from deniable_aggregator.store import Store
 
 JUMP_DAYS: Final = 2
-"""A clock that is ahead of everything else by more than this is in doubt."""
+"""A clock that is further ahead of the newest report is implausible."""
 
 CONFIRM_SECONDS: Final = 3 * SECONDS_PER_EPOCH
-"""What nobody objects to over a weekend is believed."""
+"""Accept the jump after three days without a contradicting report."""
 
 log = logging.getLogger("deniable_aggregator")
 
 
 class GuardedClock:
-    """Says on which day closing and deleting may act.
+    """The day up to which days may be closed and deleted.
 
-    Two things tell whether the system's clock is right: that time passes at the same pace for a
-    clock that nobody can set, and that devices, which have clocks of their own, send reports of
-    the same days. A clock that is ahead of both is in doubt. It is believed once a report of one
-    of these days is accepted, or when it has been in doubt for `CONFIRM_SECONDS` in which no
-    report of a newer day came that speaks against it. A clock that is set back is believed: it
-    ends nothing.
+    The system's clock can be wrong. Two things show it: a monotonic clock, which nobody can set,
+    and the days of devices' reports. A clock that is ahead of both by more than `JUMP_DAYS` is in
+    doubt. It is accepted once a report of one of the new days is stored, or after
+    `CONFIRM_SECONDS` in which no report of another, older new day contradicts it. A clock that is
+    set back is accepted at once: it closes and deletes nothing.
 
     Args:
         store: knows of which days there are reports.
-        clock: seconds since 1970, of a clock that people and programs can set.
-        monotonic: seconds of one that they cannot.
+        clock: seconds since 1970, by the clock that can be set.
+        monotonic: seconds by the clock that cannot be set.
 
     Raises:
         StoreUnavailableError: if the store cannot be read.
@@ -51,23 +50,23 @@ class GuardedClock:
         self._clock = clock
         self._monotonic = monotonic
         newest = store.inbox.newest_day()
-        # Without reports there is nothing that a wrong clock could end.
+        # Without reports there is nothing that a wrong clock could close or delete.
         believed = clock() if newest is None else float(newest * SECONDS_PER_EPOCH)
         self._newest = newest
         self._believed = (believed, monotonic())
         self._doubted_since: float | None = None
 
     def days_ahead(self) -> int:
-        """By how many days the clock is ahead of what is believed; 0 if it is not in doubt."""
+        """By how many days the clock is implausibly ahead; 0 if it is not in doubt."""
         return self._ahead(self._clock(), self._monotonic())
 
     def day(self) -> int:
-        """The day, or while the clock is in doubt the one that it would be by everything else.
+        """The day by the clock; while it is in doubt, the day by the monotonic clock.
 
         Raises:
-            StoreUnavailableError: if the clock is in doubt, and the store cannot be asked.
+            StoreUnavailableError: if the clock is in doubt and the store cannot be read.
         """
-        # Each read once: a clock that jumps while it is looked at must not be believed.
+        # Read each clock once, so that a jump between two readings cannot go unnoticed.
         now, at = self._clock(), self._monotonic()
         ahead = self._ahead(now, at)
         if ahead and not self._confirmed(epoch_at(now), at, ahead):
@@ -90,8 +89,8 @@ class GuardedClock:
             return True
         if self._doubted_since is None:
             log.warning(
-                "the clock is %d days ahead of the newest report: days are neither closed nor "
-                "deleted by it until a report of one of these days comes, or %d days pass",
+                "the clock is %d days ahead of the newest report: no day is closed or deleted until "
+                "a report of one of the new days comes, or %d days pass",
                 ahead,
                 CONFIRM_SECONDS // SECONDS_PER_EPOCH,
             )

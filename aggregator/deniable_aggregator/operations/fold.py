@@ -1,4 +1,4 @@
-"""The fold: inbox rows become tallies, exactly once, in bounded batches."""
+"""The fold: adds the reports of inbox rows to tallies, exactly once, in bounded batches."""
 
 from __future__ import annotations
 
@@ -22,37 +22,41 @@ log = logging.getLogger("deniable_aggregator")
 
 
 class InboxFold:
-    """Counts what is in the inbox.
+    """Counts the reports of the inbox.
 
-    A row is deleted in the transaction that adds what it amounts to. So any number of folders may
-    work on one store: on PostgreSQL each locks the rows of its batch, and others are given other
-    rows; on SQLite a batch is counted outside any lock, and if one of its rows is gone, another
-    process has counted it, and nothing changes. A crash repeats a batch or not, but never counts
-    it twice.
+    Each row is deleted in the transaction that adds its reports to a tally. So any number of
+    servers may fold one store. On PostgreSQL a fold locks the rows of its batch, and others take
+    other rows. On SQLite a batch is summed outside any lock; if a row is gone by the time of the
+    transaction, another process has counted it, and the transaction changes nothing. After a crash
+    a batch may be summed again, but is never counted twice.
+
+    Args:
+        store: the store.
+        catalogue: the registered metrics.
 
     Attributes:
-        folded: reports that it has counted.
-        failed: how often it failed in the background.
+        folded_reports: how many reports this process has counted.
+        failures: how often a fold in the background failed.
     """
 
     def __init__(self, store: Store, catalogue: MetricCatalog) -> None:
         self._store = store
         self._catalogue = catalogue
-        # Two threads of this process would only do the same work twice.
+        # Held while folding: on SQLite a second thread would only sum the same batch.
         self._lock = threading.Lock()
         self._caught_up_at = time.monotonic()
         self.folded_reports = 0
         self.failures = 0
 
     def lag_seconds(self) -> float:
-        """How long ago all that waited was counted, or found to be in another server's hands."""
+        """How long ago this process found no row left that no other server was counting."""
         return time.monotonic() - self._caught_up_at
 
     def fold(self, *, seconds: float) -> None:
-        """Counts what is waiting.
+        """Counts the rows that wait.
 
         Args:
-            seconds: when this time is up, the rest is left to the next call.
+            seconds: no batch is begun after so long; the next call goes on.
 
         Raises:
             StoreUnavailableError: if the store failed; no report was lost or counted twice.
@@ -70,14 +74,14 @@ class InboxFold:
             self._lock.release()
 
     def _fold_batch(self) -> bool:
-        """Counts one batch; True if the batch was full, so that there may be more."""
-        # What a server of another version can count must not be in the way here.
+        """Counts one batch; returns whether it was full, so that there may be more rows."""
+        # Skip rows whose metric only a newer server can decode.
         left = self._catalogue.unreadable()
         with self._store.inbox.claim(
             max_bytes=BATCH_BYTES, max_rows=BATCH_ROWS, left=left
         ) as batch:
             size = sum(len(row.payload) for row in batch.rows)
-            # One tally at a time, so that memory does not grow with the number of metrics.
+            # Sum one tally at a time, so that memory does not grow with the number of metrics.
             for where, rows in batch.groups().items():
                 self._fold_group(batch, where, rows)
             return len(batch.rows) == BATCH_ROWS or size >= BATCH_BYTES
@@ -85,7 +89,7 @@ class InboxFold:
     def _fold_group(self, batch: Batch, where: TallyKey, rows: list[InboxRow]) -> None:
         entry = self._catalogue.find(where.digest)
         if entry is None:
-            # Another server may have registered it, and accepted its reports, a moment ago.
+            # Another server may have registered the metric a moment ago.
             self._catalogue.reload()
             entry = self._catalogue.find(where.digest)
         if entry is None and where.digest in self._catalogue.unreadable():
@@ -104,7 +108,7 @@ class InboxFold:
 def _sum_one_by_one(
     batch: Batch, tally: Tally, rows: list[InboxRow]
 ) -> tuple[TallyTotal | None, list[InboxRow]]:
-    """What the rows that can be counted amount to, and which they are; the others are set aside."""
+    """Sums the rows that can be summed, and sets the others aside; returns the sum and its rows."""
     total: TallyTotal | None = None
     good, bad = [], []
     for row in rows:
@@ -123,20 +127,20 @@ def _sum_one_by_one(
 
 
 def _set_aside(batch: Batch, rows: list[InboxRow], reason: str) -> None:
-    words = "%d inbox rows were set aside: %s; see deniable store set-aside list"
-    log.error(words, len(rows), reason)
+    message = "%d inbox rows were set aside: %s; see deniable store set-aside list"
+    log.error(message, len(rows), reason)
     batch.set_aside(rows)
 
 
 def _sum_rows(tally: Tally, rows: list[InboxRow]) -> TallyTotal | None:
-    """What rows amount to, or None if one of them cannot be counted.
+    """The sum of rows, or None if one of them cannot be decoded.
 
-    Ingest has checked every report, so this happens through damage or a defect, or where there is
-    no memory for so many at once. None of these must stop the others from being counted.
+    Ingest has checked every report, so a failure means damage, a defect, or too little memory for
+    so many rows. It must not keep other rows from being counted.
     """
     try:
         reports, cells = tally.fold(b"".join(row.payload for row in rows))
     except Exception as error:  # noqa: BLE001  see above
-        log.error("counting failed: %s", type(error).__name__)
+        log.error("reports could not be decoded: %s", type(error).__name__)
         return None
     return TallyTotal(reports, cells)

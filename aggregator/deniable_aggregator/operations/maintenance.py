@@ -1,4 +1,4 @@
-"""What a store needs now and then: days are closed, tallies put together, old ones forgotten."""
+"""Maintenance of a store: closes days, merges tallies, deletes expired ones."""
 
 from __future__ import annotations
 
@@ -13,12 +13,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from deniable_aggregator.operations.clock import GuardedClock
-    from deniable_aggregator.security.keys import KeyVerifier
+    from deniable_aggregator.security.key_verifier import KeyVerifier
     from deniable_aggregator.store import Store
 
 OPEN_PARTS: Final = 16
-"""Tallies of open days are put together when they are in so many parts; those of closed days when
-they are in two."""
+"""The parts of a tally are merged when there are so many; on closed days when there are two."""
 
 SLICES: Final = 100
 FIRST_EPOCH: Final = 0
@@ -31,20 +30,19 @@ log = logging.getLogger("deniable_aggregator")
 
 
 class Maintenance:
-    """Looks after one store, in small transactions.
+    """Maintains one store, in small transactions.
 
-    Any number of servers may do so at once: each step is done by one of them, and finds nothing to
-    do in the others.
+    Any number of servers may do so at once: one of them does a step, and the others find it done.
 
     Args:
         store: the store.
-        accept_days: a day is closed so many days after itself.
-        retain_days: tallies are kept for so many days after theirs; None keeps them for ever.
-        clock: which day it is; one that is in doubt closes and deletes nothing too early.
-        verifier: knows which keys were used, which is written down by the day; None if nobody's.
+        accept_days: a day is closed so many days after it.
+        retain_days: the tallies of a day are deleted so many days after it; None keeps them.
+        clock: the current day.
+        verifier: knows the last use of keys; None if nobody verifies keys here.
 
     Attributes:
-        failed: how often each of `TASKS` failed.
+        failures: how often each of `TASKS` has failed.
     """
 
     def __init__(
@@ -69,38 +67,38 @@ class Maintenance:
         self.failures = Counter(dict.fromkeys(TASKS, 0))
 
     def run(self, stopped: Callable[[], bool] = lambda: False) -> None:
-        """Does what is to be done; what fails keeps nothing else from being done.
+        """Runs all tasks, also if some of them fail.
 
         Args:
-            stopped: whether the rest is to be left to the next call.
+            stopped: tells between two steps whether to leave the rest to the next call.
 
         Raises:
-            Exception: the first failure, after everything was tried; to be called again.
+            Exception: the first failure, once every task was tried; all failures were logged.
         """
         failures: list[Exception] = []
         if not self._attempt("clock", self._read_clock, failures):
-            raise failures[0]  # without the day, nothing can be done
-        works: Mapping[str, Callable[[], None]] = {
+            raise failures[0]  # every other task needs the day
+        tasks: Mapping[str, Callable[[], None]] = {
             "retention": self._record_retention,
             "keys": self._write_key_use,
             "close": self._close_days,
             "compact": lambda: self._compact(stopped),
             "delete": lambda: self._delete_expired(stopped),
         }
-        for duty, work in works.items():
+        for task, work in tasks.items():
             if not stopped():
-                self._attempt(duty, work, failures)
+                self._attempt(task, work, failures)
         if failures:
             raise failures[0]
 
-    def _attempt(self, duty: str, work: Callable[[], None], failures: list[Exception]) -> bool:
+    def _attempt(self, task: str, work: Callable[[], None], failures: list[Exception]) -> bool:
         try:
             work()
-        except Exception as error:  # noqa: BLE001  the other duties are not to suffer from it
-            self.failures[duty] += 1
+        except Exception as error:  # noqa: BLE001  other tasks must still run
+            self.failures[task] += 1
             failures.append(error)
-            told = error if isinstance(error, StoreUnavailableError) else type(error).__name__
-            log.error(_FAILURE_MESSAGES[duty], told)
+            reason = error if isinstance(error, StoreUnavailableError) else type(error).__name__
+            log.error(_FAILURE_MESSAGES[task], reason)
             return False
         return True
 
@@ -108,7 +106,7 @@ class Maintenance:
         self._today = self._clock.day()
 
     def _record_retention(self) -> None:
-        """Puts into the audit log for how long days are open and kept, if that has changed."""
+        """Records in the audit log how long days are open and kept, if that has changed."""
         if not self._retention_recorded:
             days = {"accept_days": self._accept_days, "retain_days": self._retain_days}
             self._store.audit.record_if_changed(
@@ -156,10 +154,10 @@ class Maintenance:
 
 
 _FAILURE_MESSAGES: Final = {
-    "clock": "looking whether the clock is right will be tried again: %s",
-    "retention": "noting for how long days are kept will be tried again: %s",
-    "keys": "noting which keys were used will be tried again: %s",
-    "close": "closing days will be tried again: %s",
-    "compact": "putting tallies together will be tried again: %s",
-    "delete": "deleting old tallies will be tried again: %s",
+    "clock": "checking the clock failed and will be tried again: %s",
+    "retention": "recording how long days are kept failed and will be tried again: %s",
+    "keys": "writing the last use of keys failed and will be tried again: %s",
+    "close": "closing days failed and will be tried again: %s",
+    "compact": "merging tallies failed and will be tried again: %s",
+    "delete": "deleting old tallies failed and will be tried again: %s",
 }

@@ -1,4 +1,4 @@
-"""Looking at what may not answer, without waiting for it longer than a moment."""
+"""Runs a check that may block in one background thread, and waits for it with a timeout."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ Result = TypeVar("Result")
 
 
 class ProbeTimeoutError(Exception):
-    """The look that is under way has not ended.
+    """The check has not ended in time.
 
     Args:
-        seconds: for how long it has been.
+        seconds: how long it has been running.
     """
 
     def __init__(self, seconds: float) -> None:
@@ -25,13 +25,13 @@ class ProbeTimeoutError(Exception):
 
 
 class SharedProbe(Generic[Result]):
-    """One look at a time in a thread of its own, which all who ask wait for together.
+    """Runs at most one check at a time, whose result all callers share.
 
-    A store that hangs so keeps one thread, however many ask, and nobody for long. The thread is a
-    daemon: no process waits for it to end.
+    A store that hangs holds one thread, however many callers there are, and no caller for long. The
+    thread is a daemon, so the process can end while the check hangs.
 
     Args:
-        look: finds something out; may take for ever.
+        check: the check; may take for ever.
         name: of the thread.
         monotonic: a clock in seconds.
     """
@@ -50,33 +50,33 @@ class SharedProbe(Generic[Result]):
         self._started = 0.0
 
     def result(self, *, timeout_seconds: float, max_age_seconds: float = 0.0) -> Result:
-        """What is found now, or was a moment ago.
+        """The result of the check that runs, or of one that is recent enough.
 
         Args:
-            timeout_seconds: how long a look may take, since it began.
-            max_age_seconds: how old a look may be.
+            timeout_seconds: how long the check may take, from its start.
+            max_age_seconds: a result whose check began so long ago is returned again.
 
         Raises:
-            ProbeTimeoutError: if it takes longer.
-            Exception: what the look has raised.
+            ProbeTimeoutError: if the check takes longer.
+            Exception: whatever the check has raised.
         """
         with self._lock:
             now = self._monotonic()
-            answer, began = self._future, self._started
-            if answer is None or (answer.done() and now - began >= max_age_seconds):
-                answer, began = Future(), now
-                self._start(answer)
-                self._future, self._started = answer, began
+            future, started = self._future, self._started
+            if future is None or (future.done() and now - started >= max_age_seconds):
+                future, started = Future(), now
+                self._start(future)
+                self._future, self._started = future, started
         try:
-            return answer.result(max(0.0, began + timeout_seconds - now))
+            return future.result(max(0.0, started + timeout_seconds - now))
         except TimeoutError:
-            raise ProbeTimeoutError(self._monotonic() - began) from None
+            raise ProbeTimeoutError(self._monotonic() - started) from None
 
-    def _start(self, answer: Future[Result]) -> None:
-        def find() -> None:
+    def _start(self, future: Future[Result]) -> None:
+        def run() -> None:
             try:
-                answer.set_result(self._check())
-            except BaseException as error:  # noqa: BLE001  it is for whoever asks
-                answer.set_exception(error)
+                future.set_result(self._check())
+            except BaseException as error:  # noqa: BLE001  `result` raises it to the callers
+                future.set_exception(error)
 
-        threading.Thread(target=find, name=self._name, daemon=True).start()
+        threading.Thread(target=run, name=self._name, daemon=True).start()

@@ -1,1 +1,1 @@
-"""Keys: made, verified and administered."""
+"""Keys: how they are made, verified and administered."""

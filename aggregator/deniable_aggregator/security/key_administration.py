@@ -1,6 +1,6 @@
-"""What may be done with keys, and by whom: the same for the command line and for HTTP.
+"""Administration of keys, the same for the command line and for HTTP.
 
-Nobody sees a token twice: not who made it, nor the audit log.
+A token is shown once, to whoever makes the key; neither the store nor the audit log has it.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ class NoSuchKeyError(DeniableError):
 
 
 class KeyStateError(DeniableError):
-    """What was asked for cannot be done with this key as it is."""
+    """The key is in a state that does not allow the change, such as revoked."""
 
 
 class KeyRotation(NamedTuple):
-    """A key and the one that takes its place.
+    """A new key and the one that it replaces.
 
     Attributes:
-        issued: the new one.
-        old: the old one, with the day on which it ends.
+        issued: the new key.
+        old: the replaced key, with the day on which it ends.
     """
 
     issued: IssuedKey
@@ -43,13 +43,13 @@ class KeyRotation(NamedTuple):
 
 
 class KeyAdministrator:
-    """Looks after keys on somebody's behalf. Every change is in the audit log.
+    """Lists and changes keys for an administrator, and records every change in the audit log.
 
     Args:
-        store: where keys are.
-        actor: who acts: the id of an administrator's key, or `audit.COMMAND_LINE`.
+        store: holds the keys.
+        actor: the id of the administrator's key, or `audit.COMMAND_LINE`.
         today: days since 1970-01-01.
-        application: the only one whose keys are seen and made, or None for all.
+        application: the only application whose keys are listed and changed; None for all.
     """
 
     def __init__(
@@ -61,7 +61,7 @@ class KeyAdministrator:
         self._application = application
 
     def all(self) -> list[StoredKey]:
-        """All keys, those of the past too, by application, scope and id."""
+        """All keys, also revoked and expired ones, by application, scope and id."""
         return [key for key in self._store.keys.all() if self._may_manage(key)]
 
     def create(
@@ -92,11 +92,10 @@ class KeyAdministrator:
 
         Args:
             key_id: a valid key.
-            overlap_days: for how many days both are valid; in [0, 365]. The old one is valid for
-                the rest of today at least, and never for longer than it was.
-            expires: the last day of the new one, or None for no end. It must be given if the old
-                one has an end already: whether that is a policy or an earlier rotation, this
-                program cannot know.
+            overlap_days: for how many days both are valid; in [0, 365]. The old key stays valid for
+                the rest of today at least, and never beyond its own end.
+            expires: the last day of the new key, or None for no end. It must be given if the old
+                key has an end, which may be a policy or come from an earlier rotation.
 
         Raises:
             ParameterError: if an argument breaks its constraint.
@@ -111,7 +110,7 @@ class KeyAdministrator:
         def decide(old: StoredKey) -> KeyChange:
             if not is_valid(old, self._today):
                 raise KeyStateError(
-                    f"key {old.id} is not valid any more, so nothing can overlap; create a new one"
+                    f"key {old.id} is no longer valid, so the two cannot overlap; create a new key"
                 )
             if expires is None and old.expires is not None:
                 raise ParameterError(
@@ -151,13 +150,13 @@ class KeyAdministrator:
         return self._change(key_id, decide)
 
     def exclude(self, key_id: str) -> StoredKey:
-        """Leaves the reports of a write key out of every estimate; they are kept.
+        """Leaves the reports of a write key out of every estimate, and keeps them.
 
-        It goes on bringing reports, which are left out too, until it is revoked.
+        Reports that come with the key later are left out too; revoke it to refuse them.
 
         Raises:
             NoSuchKeyError: if there is no such key.
-            KeyStateError: if it brings no reports, or is excluded already.
+            KeyStateError: if it is no write key, or is excluded already.
             StoreUnavailableError: if the store cannot be written.
         """
 
@@ -173,7 +172,7 @@ class KeyAdministrator:
         return self._change(key_id, decide)
 
     def include(self, key_id: str) -> StoredKey:
-        """Takes the reports of an excluded key back into estimates; none of them was lost.
+        """Takes the reports of an excluded key back into estimates.
 
         Raises:
             NoSuchKeyError: if there is no such key.
@@ -199,26 +198,28 @@ class KeyAdministrator:
         return KeyChange(values, AuditRecord(self._today, self._actor, act, details))
 
     def _change(self, key_id: str, decide: Callable[[StoredKey], KeyChange]) -> StoredKey:
-        def reached(key: StoredKey) -> KeyChange:
-            # As if it did not exist: other applications' keys are nobody's business.
+        def decide_if_allowed(key: StoredKey) -> KeyChange:
+            # Another application's key is treated as absent, so that its existence stays unknown.
             if not self._may_manage(key):
                 raise _no_such_key(key_id)
             return decide(key)
 
-        # No database is asked for what it might be unable to take, such as NUL.
-        changed = self._store.keys.change(key_id, reached) if key_id.isprintable() else None
+        # Reject unprintable ids here: PostgreSQL cannot store NUL.
+        changed = None
+        if key_id.isprintable():
+            changed = self._store.keys.change(key_id, decide_if_allowed)
         if changed is None:
             raise _no_such_key(key_id)
         return changed
 
 
 def is_valid(key: StoredKey, today: int) -> bool:
-    """Whether a key is accepted on a day, as far as is known now."""
+    """Whether a key is accepted on a day, if nobody changes it before."""
     return key.revoked is None and (key.expires is None or key.expires >= today)
 
 
 def key_as_json(key: StoredKey, today: int) -> dict[str, Any]:
-    """A key for people and programs, as JSON data: everything but its hash."""
+    """A key as JSON data, with everything but its hash."""
     days = ("created", "expires", "last_used", "revoked", "excluded")
     return {
         "id": key.id,

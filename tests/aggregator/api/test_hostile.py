@@ -14,12 +14,8 @@ from deniable_aggregator.audit import COMMAND_LINE, AuditAction, AuditRecord
 from deniable_aggregator.catalog import MetricCatalog
 from deniable_aggregator.integrity import examiner as examiner_module
 from deniable_aggregator.integrity.examiner import Examiner
-from deniable_aggregator.security.keys import (
-    LOOKUP_BURST,
-    LOOKUPS_PER_SECOND,
-    KeyVerifier,
-    create_key,
-)
+from deniable_aggregator.security.key_verifier import LOOKUP_BURST, LOOKUPS_PER_SECOND, KeyVerifier
+from deniable_aggregator.security.keys import create_key
 from deniable_aggregator.store import StoreUnavailableError
 from deniable_aggregator.store.backends.sqlite_connections import READERS
 from deniable_shared import registry

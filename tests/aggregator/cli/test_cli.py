@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from deniable_aggregator import Store
-from deniable_aggregator.security.keys import KeyVerifier
+from deniable_aggregator.security.key_verifier import KeyVerifier
 from tests.aggregator.service import REGISTRY, serving, upload
 from tests.command_line import deniable
 

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 from deniable_aggregator import Store
 from deniable_aggregator.dates import format_day
-from deniable_aggregator.security.keys import KeyVerifier
+from deniable_aggregator.security.key_verifier import KeyVerifier
 from deniable_shared.periods import epoch_at
 from tests.aggregator.stored import execute
 from tests.command_line import deniable

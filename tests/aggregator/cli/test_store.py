@@ -14,7 +14,8 @@ from sqlalchemy import insert
 
 from deniable_aggregator import Store
 from deniable_aggregator.audit import COMMAND_LINE
-from deniable_aggregator.security.keys import KeyVerifier, create_key
+from deniable_aggregator.security.key_verifier import KeyVerifier
+from deniable_aggregator.security.keys import create_key
 from deniable_aggregator.store import Outcome
 from deniable_aggregator.store.maintenance.backup import backup, restore
 from deniable_aggregator.store.schema import audit, remote

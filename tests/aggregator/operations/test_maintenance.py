@@ -134,6 +134,6 @@ def test_what_fails_keeps_no_other_duty_from_being_done(store, clock, monkeypatc
     assert parts(store) == 1
     assert store.tallies.reports([THEME]) == {THEME: 3}
     assert (tending.failures["close"], tending.failures["compact"]) == (1, 0)
-    assert "closing days will be tried again: somebody reads" in caplog.text
+    assert "closing days failed and will be tried again: somebody reads" in caplog.text
     tending.run()
     assert append(store, [decoded()]) == [Outcome.CLOSED]

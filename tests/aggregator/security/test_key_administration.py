@@ -16,7 +16,8 @@ from deniable_aggregator.security.key_administration import (
     NoSuchKeyError,
     key_as_json,
 )
-from deniable_aggregator.security.keys import MAX_DAYS, KeyVerifier
+from deniable_aggregator.security.key_verifier import KeyVerifier
+from deniable_aggregator.security.keys import MAX_DAYS
 from deniable_shared.errors import ParameterError
 from tests.aggregator.service import TODAY, Clock
 from tests.aggregator.stored import custodian

@@ -6,13 +6,8 @@ import pytest
 
 from deniable_aggregator import Store
 from deniable_aggregator.dates import format_day
-from deniable_aggregator.security.keys import (
-    CACHE_SECONDS,
-    LOOKUP_BURST,
-    ExpiredKeyError,
-    KeyVerifier,
-    create_key,
-)
+from deniable_aggregator.security.key_verifier import CACHE_SECONDS, LOOKUP_BURST, KeyVerifier
+from deniable_aggregator.security.keys import ExpiredKeyError, create_key
 from deniable_aggregator.store import StoreUnavailableError
 from deniable_shared.errors import ParameterError
 from tests.aggregator.service import TODAY, Clock, problem, upload

@@ -139,6 +139,6 @@ def test_what_a_library_makes_up_takes_no_memory():
 def test_a_server_prints_a_storm_as_one_line(configured):
     output = configured("json", "info")
     for number in range(50):
-        logging.getLogger(OURS).error("a group of %d uploads was not stored: %s", number, OSError())
+        logging.getLogger(OURS).error("a commit of %d uploads failed: %s", number, OSError())
     (line,) = output.readouterr().err.splitlines()
-    assert json.loads(line)["message"].startswith("a group of 0 uploads")
+    assert json.loads(line)["message"].startswith("a commit of 0 uploads")
