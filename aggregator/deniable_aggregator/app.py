@@ -1,8 +1,9 @@
-"""The aggregator as a Flask application."""
+"""The composition root: makes all parts of the aggregator and the Flask application over them."""
 
 from __future__ import annotations
 
 import time
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from flask import Flask
@@ -11,20 +12,21 @@ from flask.json.provider import DefaultJSONProvider
 from deniable_aggregator.api import (
     admin_routes,
     estimate_routes,
+    integrity_routes,
     openapi,
     query_service,
-    readiness,
     remote_configuration,
     trend_routes,
 )
-from deniable_aggregator.api import integrity_routes as poisoning
+from deniable_aggregator.api.readiness import Readiness
+from deniable_aggregator.api.readiness import blueprint as health_routes
 from deniable_aggregator.catalog import MetricCatalog
 from deniable_aggregator.config.settings import Settings
 from deniable_aggregator.http import problems
-from deniable_aggregator.ingest import receiver
 from deniable_aggregator.ingest.flask_route import add_upload_route
 from deniable_aggregator.ingest.group_commit import GroupCommitWriter
 from deniable_aggregator.ingest.rate_limit import RateLimiter
+from deniable_aggregator.ingest.receiver import UploadReceiver
 from deniable_aggregator.operations.background import BackgroundWorker
 from deniable_aggregator.operations.clock import GuardedClock
 from deniable_aggregator.operations.fold import InboxFold
@@ -39,50 +41,39 @@ if TYPE_CHECKING:
 EXTENSION: Final = "deniable"
 
 
+@dataclass(frozen=True, eq=False)
 class Aggregator:
-    """What a running application consists of; found in ``app.extensions["deniable"]``.
+    """The parts of a running aggregator, found in ``app.extensions["deniable"]``.
 
     Attributes:
         store: the store.
-        inbox_fold: counts what is pending: ``inbox_fold.fold(seconds=...)``.
-        maintenance: closes days, and whatever else a store needs.
-        writer: makes uploads durable.
-        verifier: verifies tokens.
-        rate_limiter: how often a key may send.
-        ingest: checks and counts uploads.
-        health: whether the server should be given work.
+        inbox_fold: counts the reports that wait.
+        maintenance: closes days, merges tallies and deletes expired ones.
+        background: the thread that runs the two.
+        writer: commits uploads.
+        key_verifier: verifies tokens.
+        rate_limiter: limits the uploads of each key.
+        receiver: checks and counts uploads.
+        readiness: whether the server should be given work.
+        owns_store: whether `close` closes the store.
     """
 
-    def __init__(
-        self,
-        *,
-        store: Store,
-        inbox_fold: InboxFold,
-        maintenance: Maintenance,
-        writer: GroupCommitWriter,
-        background: BackgroundWorker,
-        verifier: KeyVerifier,
-        rate_limiter: RateLimiter,
-        ingest: receiver.UploadReceiver,
-        health: readiness.Readiness,
-        owned: bool,
-    ) -> None:
-        self.store = store
-        self.inbox_fold = inbox_fold
-        self.maintenance = maintenance
-        self.writer = writer
-        self.key_verifier = verifier
-        self.rate_limiter = rate_limiter
-        self.receiver = ingest
-        self.readiness = health
-        self._background = background
-        self._owned = owned
+    store: Store
+    inbox_fold: InboxFold
+    maintenance: Maintenance
+    background: BackgroundWorker
+    writer: GroupCommitWriter
+    key_verifier: KeyVerifier
+    rate_limiter: RateLimiter
+    receiver: UploadReceiver
+    readiness: Readiness
+    owns_store: bool
 
     def close(self) -> None:
-        """Commits what is waiting, ends the threads, and closes the store if it was opened here."""
+        """Commits queued uploads, ends the threads, and closes the store if it was opened here."""
         self.writer.close()
-        self._background.close()
-        if self._owned:
+        self.background.close()
+        if self.owns_store:
             self.store.close()
 
 
@@ -93,26 +84,25 @@ def create_app(
     clock: Callable[[], float] = time.time,
     monotonic: Callable[[], float] = time.monotonic,
 ) -> Flask:
-    """The aggregator: ingest, reading and administration over one store.
+    """Makes the aggregator over one store: ingest, questions and administration.
 
-    Two threads belong to it, one that commits and one that folds. They are daemons: what is
-    acknowledged is durable, so a process may end at any time. ``app.extensions["deniable"]`` has a
-    method `close` for an orderly end.
+    It starts two threads, one that commits and one that folds. They are daemons: acknowledged
+    uploads are durable, so the process may end at any time. For an orderly end call
+    ``app.extensions["deniable"].close()``.
 
     Args:
         store: an open store, or the path of one; created if absent.
         settings: limits; `Settings` has the defaults.
         clock: seconds since 1970; only its day is used.
-        monotonic: seconds that pass, by which a clock that jumps is known.
+        monotonic: seconds by a clock that cannot be set, which shows that the other has jumped.
 
     Raises:
-        StoreRefusedError: if the path does not hold a store that this version can work with.
+        StoreRefusedError: if this version cannot work with what the path holds.
     """
     settings = Settings() if settings is None else settings
-    owned = not isinstance(store, Store)
     opened = store if isinstance(store, Store) else Store(store)
     verifier = KeyVerifier(opened, clock=clock)
-    checked = GuardedClock(opened, clock, monotonic)
+    guarded_clock = GuardedClock(opened, clock, monotonic)
     catalogue = MetricCatalog(opened)
     inbox_fold = InboxFold(opened, catalogue)
     writer = GroupCommitWriter(
@@ -122,20 +112,20 @@ def create_app(
         queue_seconds=settings.queue_seconds,
     )
     rate_limiter = RateLimiter(settings.rate_limit, settings.rate_limit_store)
-    receiving = receiver.UploadReceiver(
+    receiver = UploadReceiver(
         verifier=verifier,
         catalogue=catalogue,
         writer=writer,
         rate_limiter=rate_limiter,
         settings=settings,
         clock=clock,
-        days_ahead=checked.days_ahead,
+        days_ahead=guarded_clock.days_ahead,
     )
-    answering = query_service.QueryService(
+    queries = query_service.QueryService(
         store=opened,
         catalogue=catalogue,
         inbox_fold=inbox_fold,
-        ingest=receiving,
+        ingest=receiver,
         settings=settings,
         clock=clock,
     )
@@ -143,16 +133,16 @@ def create_app(
         opened,
         accept_days=settings.accept_days,
         retain_days=settings.retention_days or None,
-        clock=checked,
+        clock=guarded_clock,
         verifier=verifier,
     )
     background = BackgroundWorker(inbox_fold, maintenance, fold_seconds=settings.fold_seconds)
 
-    watching = readiness.Readiness(
+    readiness = Readiness(
         store=opened,
         lag_seconds=inbox_fold.lag_seconds,
         settings=settings,
-        days_ahead=checked.days_ahead,
+        days_ahead=guarded_clock.days_ahead,
     )
 
     app = Flask("deniable_aggregator", static_folder=None)
@@ -161,24 +151,24 @@ def create_app(
     provider.sort_keys = False  # an answer reads in its own order
     app.json = provider
     problems.register_error_handlers(app)
-    add_upload_route(app, receiving, max_body_bytes=settings.max_body_bytes)
-    app.register_blueprint(estimate_routes.blueprint(answering, verifier, settings))
-    app.register_blueprint(trend_routes.blueprint(answering, verifier, settings))
-    app.register_blueprint(poisoning.blueprint(answering, verifier))
+    add_upload_route(app, receiver, max_body_bytes=settings.max_body_bytes)
+    app.register_blueprint(estimate_routes.blueprint(queries, verifier, settings))
+    app.register_blueprint(trend_routes.blueprint(queries, verifier, settings))
+    app.register_blueprint(integrity_routes.blueprint(queries, verifier))
     app.register_blueprint(admin_routes.blueprint(opened, catalogue, verifier, clock))
     app.register_blueprint(remote_configuration.blueprint(opened, verifier, clock))
-    app.register_blueprint(readiness.blueprint(watching))
+    app.register_blueprint(health_routes(readiness))
     openapi.install(app)
     app.extensions[EXTENSION] = Aggregator(
         store=opened,
         inbox_fold=inbox_fold,
         maintenance=maintenance,
-        writer=writer,
         background=background,
-        verifier=verifier,
+        writer=writer,
+        key_verifier=verifier,
         rate_limiter=rate_limiter,
-        ingest=receiving,
-        health=watching,
-        owned=owned,
+        receiver=receiver,
+        readiness=readiness,
+        owns_store=opened is not store,
     )
     return app

@@ -89,8 +89,8 @@ class GuardedClock:
             return True
         if self._doubted_since is None:
             log.warning(
-                "the clock is %d days ahead of the newest report: no day is closed or deleted until "
-                "a report of one of the new days comes, or %d days pass",
+                "the clock is %d days ahead of the newest report: no day is closed or deleted "
+                "until a report of one of the new days comes, or %d days pass",
                 ahead,
                 CONFIRM_SECONDS // SECONDS_PER_EPOCH,
             )

@@ -1,1 +1,1 @@
-"""Runs the application: requests, deadlines, logs, Prometheus."""
+"""Runs the application on granian: requests, deadlines, logs, Prometheus."""

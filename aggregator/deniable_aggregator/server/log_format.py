@@ -1,10 +1,9 @@
-"""What the server prints: lines for people, or JSON.
+"""The lines that the server logs, as text or as JSON.
 
-No line has a time finer than a day, an address, a user agent, a token or a byte of a report.
-Whatever collects the lines, such as the system's journal, adds its own time, so no line is about
-one upload that was accepted. Of an exception its type and its place are printed, never its
-message; of a library's records only who logged them and where, unless the library is known to say
-nothing else.
+No line has a time finer than a day, an address, a user agent, a token or a byte of a report. No
+line is about one accepted upload, as the system's journal adds a time to each line. Of an
+exception the type and the place are logged, never the message. Of a library's record the logger
+and the place are logged, and its message only if the library is in `TRUSTED`.
 """
 
 from __future__ import annotations
@@ -24,14 +23,14 @@ if TYPE_CHECKING:
 
 OURS: Final = "deniable_aggregator"
 TRUSTED: Final = frozenset({OURS, "_granian"})
-"""Loggers whose messages are printed. Granian's are about its own processes."""
+"""Loggers whose messages are logged in full. Granian's are about its own processes."""
 
 FOREIGN_LEVEL: Final = "WARNING"
 INTERVAL_SECONDS: Final = 60.0
 
 
 def logging_config(format_: str, level: str) -> dict[str, Any]:
-    """What `logging.config.dictConfig` makes of these settings; it replaces granian's own.
+    """The argument of `logging.config.dictConfig`; it replaces granian's own.
 
     Args:
         format_: ``text`` or ``json``.
@@ -62,9 +61,9 @@ def logging_config(format_: str, level: str) -> dict[str, Any]:
 
 
 class RepeatFilter(logging.Filter):
-    """Lets each kind of warning through once an interval, with how many were left out before it.
+    """Lets one warning of each kind pass in an interval, with the number of those left out before.
 
-    A store that is away fails every commit, and thousands of lines say no more than one.
+    While a store is unreachable every commit fails, and one line says as much as thousands.
 
     Args:
         monotonic: a clock in seconds.
@@ -77,10 +76,10 @@ class RepeatFilter(logging.Filter):
         self._said: dict[object, tuple[float, int]] = {}
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Whether the record is printed."""
+        """Whether the record passes."""
         if record.levelno < logging.WARNING:
             return True
-        # The place, and not the words: these may have numbers in them. Places are few.
+        # Records of one place are of one kind, though their messages may hold different numbers.
         kind = (record.levelno, record.pathname, record.lineno, _template(record))
         now = self._monotonic()
         with self._lock:
@@ -129,15 +128,15 @@ class JsonFormatter(logging.Formatter):
 def _message(record: logging.LogRecord) -> str:
     if record.name in TRUSTED:
         return record.getMessage()
-    # What a library quotes in its messages is not known; who it is and where, is.
+    # A library's message may quote anything.
     return f"{record.name} logged at {record.module}:{record.lineno}"
 
 
 def _template(record: logging.LogRecord) -> object:
-    """What tells records of one place apart; of libraries nothing, as they may make it up."""
+    """What tells records of one place apart; None for libraries, whose messages may hold anything."""
     if record.name != OURS:
         return None
-    # Types and places are text here, numbers and what a database says are not.
+    # Error types and places are strings; numbers and errors of a database are not.
     words = record.args if isinstance(record.args, tuple) else ()
     return record.msg, *(word for word in words if isinstance(word, str))
 

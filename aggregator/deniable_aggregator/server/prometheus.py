@@ -1,9 +1,9 @@
-"""What Prometheus is told: counts and sizes of this process and its store.
+"""Figures for Prometheus: counts and sizes of this process and its store.
 
-It is answered on a port of its own, which listens on this machine only unless told otherwise, so
-that neither devices nor the reverse proxy in front of them can reach it; there is no key for it.
-Labels are applications, which administrators register, and codes, checks and stages, which are
-fixed: nothing that a sender could make up. No value is a time of day, not even that of the start.
+They are served without a key, on a port of their own that listens on this machine only by default,
+so that neither devices nor the reverse proxy can reach it. Labels are applications, which
+administrators register, and fixed codes, checks and tasks: no sender can make one up. No figure is
+a time of day, not even of the start.
 """
 
 from __future__ import annotations
@@ -38,50 +38,50 @@ if TYPE_CHECKING:
 PREFIX: Final = "deniable"
 _START: Final = "process_start_time_seconds"
 PATIENCE_SECONDS: Final = 1.0
-"""How long a scrape waits for the store: what is known without it must not be late."""
+"""A scrape waits so long for the store, and then leaves its figures out."""
 
 log = logging.getLogger(OURS)
 
 
 class PrometheusCollector:
-    """Reads everything at the moment it is asked.
+    """Collects all figures for each scrape.
 
     Args:
-        running: the server.
-        in_flight_bytes: how much memory the bodies of uploads take now.
+        aggregator: the parts of the server.
+        in_flight_bytes: returns what the bodies of uploads take in memory now.
     """
 
     def __init__(
-        self, running: Aggregator, *, in_flight_bytes: Callable[[], int] = lambda: 0
+        self, aggregator: Aggregator, *, in_flight_bytes: Callable[[], int] = lambda: 0
     ) -> None:
-        self._running = running
+        self._aggregator = aggregator
         self._in_flight_bytes = in_flight_bytes
         self._registry = CollectorRegistry(auto_describe=False)
         self._registry.register(self)
         self._process = ProcessCollector(registry=None)
-        self._levels = SharedProbe(lambda: running.store.usage(), "deniable-levels")
+        self._levels = SharedProbe(lambda: aggregator.store.usage(), "deniable-levels")
         self._exposition: MetricsEndpoint | None = None
 
     def text(self) -> str:
-        """What is answered, in Prometheus' text format."""
+        """All figures in Prometheus' text format."""
         return generate_latest(self._registry).decode()
 
     def listen(self, host: str, port: int) -> None:
-        """Answers on a port, in a thread, until `close`; does without if that is not possible."""
+        """Serves the figures on a port, in a thread, until `close`; logs an error if it cannot."""
         try:
             self._exposition = MetricsEndpoint(host, port, self._registry)
         except OSError as error:
-            # Counting goes on: what people watch must not stop what they watch.
-            log.error("Prometheus cannot be answered on %s:%d: %s", host, port, error.strerror)
+            # The server must not end because it cannot be watched.
+            log.error("cannot serve Prometheus on %s:%d: %s", host, port, error.strerror)
 
     def close(self) -> None:
-        """Ends listening, if it began."""
+        """Stops serving the figures."""
         if self._exposition is not None:
             self._exposition.close()
             self._exposition = None
 
     def collect(self) -> Iterator[Metric]:
-        """Everything; called by the library."""
+        """All figures; called by the library."""
         yield InfoMetricFamily(PREFIX, "The version of Deniable.", {"version": __version__})
         yield from (each for each in self._process.collect() if each.name != _START)
         yield from self._ingest()
@@ -92,30 +92,37 @@ class PrometheusCollector:
         try:
             yield from self._store()
         except (StoreUnavailableError, ProbeTimeoutError):
-            return  # deniable_ready says so
+            return  # deniable_ready shows that the store does not answer
 
     def _ingest(self) -> Iterator[Metric]:
         uploads = CounterMetricFamily(
             f"{PREFIX}_uploads",
-            "Uploads by what became of them: accepted, duplicate or a problem's code; without an "
-            "application where the key is not valid.",
+            "Uploads by outcome: accepted, duplicate or a problem's code. The application is empty "
+            "where the key is not valid.",
             labels=("application", "outcome"),
         )
-        for (application, outcome), number in self._running.receiver.all_outcome_counts().items():
+        for (
+            application,
+            outcome,
+        ), number in self._aggregator.receiver.all_outcome_counts().items():
             uploads.add_metric((application, outcome), number)
         yield uploads
         yield _histogram(
             "upload_seconds",
             "From an upload's headers to its answer, refused ones included.",
-            self._running.receiver.seconds,
+            receiver.seconds,
         )
         yield _gauge("in_flight_bytes", "Bodies of uploads in memory now.", self._in_flight_bytes())
 
     def _writer(self) -> Iterator[Metric]:
-        writer = self._running.writer
+        writer = self._aggregator.writer
         load = writer.load()
         yield _gauge("queue_uploads", "Uploads that wait for a commit.", load.queued_uploads)
-        yield _gauge("queue_bytes", "What they take in memory, roughly.", load.queued_bytes)
+        yield _gauge(
+            "queue_bytes",
+            "Roughly the memory of uploads that wait for a commit.",
+            load.queued_bytes,
+        )
         yield _histogram("commit_seconds", "How long commits take.", writer.commit_seconds)
         yield _histogram("commit_uploads", "Uploads in one commit.", writer.commit_uploads)
         yield CounterMetricFamily(
@@ -123,7 +130,7 @@ class PrometheusCollector:
         )
 
     def _fold(self) -> Iterator[Metric]:
-        fold = self._running.inbox_fold
+        fold = self._aggregator.inbox_fold
         yield CounterMetricFamily(
             f"{PREFIX}_reports_folded",
             "Reports counted by this process.",
@@ -131,7 +138,7 @@ class PrometheusCollector:
         )
         yield _gauge(
             "fold_lag_seconds",
-            "How long ago this process found nothing left to count.",
+            "How long ago this process had nothing left to count.",
             fold.lag_seconds(),
         )
 
@@ -141,31 +148,31 @@ class PrometheusCollector:
             "Background work that failed, and is tried again.",
             labels=("work",),
         )
-        running = self._running
+        aggregator = self._aggregator
         for work, number in {
-            "fold": running.inbox_fold.failures,
-            **running.maintenance.failures,
+            "fold": aggregator.inbox_fold.failures,
+            **aggregator.maintenance.failures,
         }.items():
             failed.add_metric((work,), number)
         yield failed
         yield _gauge(
             "clock_ahead_days",
-            "By how many days the clock is ahead of the newest report, while it is in doubt.",
-            running.readiness.days_ahead(),
+            "By how many days the clock is implausibly ahead of the newest report; else 0.",
+            aggregator.readiness.days_ahead(),
         )
 
     def _health(self) -> Iterator[Metric]:
         ready = GaugeMetricFamily(
             f"{PREFIX}_ready", "1 for each check of /readyz that passes.", labels=("check",)
         )
-        for check, said in self._running.readiness.checks(PATIENCE_SECONDS).items():
+        for check, said in self._aggregator.readiness.checks(PATIENCE_SECONDS).items():
             ready.add_metric((check,), said == OK)
         yield ready
 
     def _store(self) -> Iterator[Metric]:
         levels = self._levels.result(timeout_seconds=PATIENCE_SECONDS)
         yield _gauge("inbox_rows", "Rows that wait to be counted.", levels.inbox_rows)
-        yield _gauge("inbox_bytes", "Bytes of reports in them.", levels.inbox_bytes)
+        yield _gauge("inbox_bytes", "Bytes of reports that wait to be counted.", levels.inbox_bytes)
         yield _gauge(
             "set_aside_rows",
             "Rows that could not be counted, and were kept.",

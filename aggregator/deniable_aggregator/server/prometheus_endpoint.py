@@ -1,4 +1,4 @@
-"""A small web server for what Prometheus is told: one path, and no word of versions or visitors."""
+"""A small web server for Prometheus: one path, no versions in headers, no log of visitors."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 PATH: Final = "/metrics"
 NAME: Final = "deniable"
-"""What the header Server says, in place of the versions of Python and its library."""
+"""For the header Server, in place of the versions of Python and its library."""
 
 
 class MetricsEndpoint:
@@ -26,7 +26,7 @@ class MetricsEndpoint:
     Args:
         host: where to listen: a name, or an address of either version of IP.
         port: where to listen.
-        registry: what is answered; it is read for each request.
+        registry: collects the figures for each request.
 
     Raises:
         OSError: if it cannot listen there.
@@ -42,7 +42,7 @@ class MetricsEndpoint:
         self._thread.start()
 
     def close(self) -> None:
-        """Ends listening."""
+        """Stops listening."""
         self._server.shutdown()
         self._server.server_close()
         self._thread.join()
@@ -66,8 +66,8 @@ class _Server6(ThreadingWSGIServer):
 
 class _Handler(WSGIRequestHandler):
     def version_string(self) -> str:
-        """What is said where a request is refused before it is read."""
+        """The header Server of answers to malformed requests."""
         return NAME
 
     def log_message(self, *_: object) -> None:
-        """Nothing: a log of requests is a list of addresses and times."""
+        """Logs nothing, as a log of requests is a list of addresses and times."""
