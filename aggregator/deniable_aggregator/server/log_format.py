@@ -133,7 +133,7 @@ def _message(record: logging.LogRecord) -> str:
 
 
 def _template(record: logging.LogRecord) -> object:
-    """What tells records of one place apart; None for libraries, whose messages may hold anything."""
+    """What tells records of one place apart; None for libraries, which may log anything."""
     if record.name != OURS:
         return None
     # Error types and places are strings; numbers and errors of a database are not.

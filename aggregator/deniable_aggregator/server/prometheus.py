@@ -101,10 +101,8 @@ class PrometheusCollector:
             "where the key is not valid.",
             labels=("application", "outcome"),
         )
-        for (
-            application,
-            outcome,
-        ), number in self._aggregator.receiver.all_outcome_counts().items():
+        receiver = self._aggregator.receiver
+        for (application, outcome), number in receiver.all_outcome_counts().items():
             uploads.add_metric((application, outcome), number)
         yield uploads
         yield _histogram(
