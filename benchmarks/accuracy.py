@@ -122,7 +122,7 @@ def table(outcomes: Sequence[Outcome], domain: str, limit: float) -> Table:
     drawn.add_column(f"<= {limit:g}")
     drawn.add_column("top item", justify="right", no_wrap=True)
     drawn.add_column("covered", justify="right", no_wrap=True)
-    drawn.add_column("selected", justify="right", no_wrap=True)
+    drawn.add_column("picked", justify="right", no_wrap=True)
     for outcome in outcomes:
         if outcome.case.domain != domain:
             continue

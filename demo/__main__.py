@@ -9,9 +9,10 @@ import sys
 import tempfile
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import altair as alt
+from msgspec.structs import replace
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
@@ -25,6 +26,8 @@ from deniable_shared.registry import load
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from deniable_aggregator.answers.estimates import Shares
 
 DEVICES: Final = 200_000
 CLIENTS: Final = 24
@@ -120,15 +123,15 @@ def _report(console: Console, population: Population, server: Server, picture: P
         answer = server.estimate(name, population.candidates.get(name))
         counts = _grouped(population, name, answer)
         truth = {item: count / len(population.devices) for item, count in counts.items()}
-        rows = sorted(answer["estimates"], key=lambda row: -row["share"])
-        covered += sum(row["low"] <= truth[row["item"]] <= row["high"] for row in rows)
+        rows = sorted(answer.estimates, key=lambda row: -row.share)
+        covered += sum(row.low <= truth[row.value] <= row.high for row in rows)
         asked += len(rows)
-        shown = {**answer, "estimates": rows[:TABLE_ROWS]}
+        shown = replace(answer, estimates=rows[:TABLE_ROWS])
         console.print()
-        console.print(estimate_table(shown, {row["item"]: truth[row["item"]] for row in rows}))
+        console.print(estimate_table(shown, {row.value: truth[row.value] for row in rows}))
         if len(rows) > TABLE_ROWS:
-            found = sum(row["detected"] for row in rows)
-            false = sum(row["detected"] and not truth[row["item"]] for row in rows)
+            found = sum(row.detected for row in rows)
+            false = sum(row.detected and not truth[row.value] for row in rows)
             console.print(
                 f"... and {len(rows) - TABLE_ROWS} more; {found} of {len(rows)} candidates are "
                 f"above zero, {false} of them wrongly"
@@ -142,10 +145,10 @@ def _report(console: Console, population: Population, server: Server, picture: P
     console.print(f"Picture: [bold]{picture.resolve()}[/bold]")
 
 
-def _grouped(population: Population, metric: str, answer: dict[str, Any]) -> dict[str, int]:
+def _grouped(population: Population, metric: str, answer: Shares) -> dict[str, int]:
     """How many devices have each value that was asked for; ``other`` takes the rest."""
     counts = population.truth(metric)
-    items = [row["item"] for row in answer["estimates"]]
+    items = [row.value for row in answer.estimates]
     grouped = {item: counts[item] for item in items}
     other = load(REGISTRY).metrics[metric].spec.other
     if other is not None:

@@ -7,11 +7,13 @@ import socket
 import subprocess
 import sys
 import time
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import httpx
+import msgspec
 
 from demo.population import REGISTRY
+from deniable_aggregator.answers.estimates import Shares
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -71,7 +73,7 @@ class Server:
             self._process.kill()
             self._process.wait()
 
-    def estimate(self, metric: str, candidates: list[str] | None) -> dict[str, Any]:
+    def estimate(self, metric: str, candidates: list[str] | None) -> Shares:
         """The estimate of a metric, over HTTP and with the read key, as an analyst gets it."""
         answer = httpx.request(
             "GET" if candidates is None else "POST",
@@ -81,8 +83,7 @@ class Server:
             timeout=TIMEOUT_SECONDS,
         )
         answer.raise_for_status()
-        document: dict[str, Any] = answer.json()
-        return document
+        return msgspec.json.decode(answer.content, type=Shares)
 
     def _await(self) -> None:
         deadline = time.monotonic() + START_SECONDS

@@ -7,12 +7,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from flask import Flask
-from flask.json.provider import DefaultJSONProvider
 
 from deniable_aggregator.api import (
     admin_routes,
     estimate_routes,
-    integrity_routes,
     openapi,
     query_service,
     remote_configuration,
@@ -147,14 +145,10 @@ def create_app(
 
     app = Flask("deniable_aggregator", static_folder=None)
     app.config["MAX_CONTENT_LENGTH"] = settings.max_body_bytes
-    provider = DefaultJSONProvider(app)
-    provider.sort_keys = False  # an answer reads in its own order
-    app.json = provider
     problems.register_error_handlers(app)
     add_upload_route(app, receiver, max_body_bytes=settings.max_body_bytes)
     app.register_blueprint(estimate_routes.blueprint(queries, verifier, settings))
     app.register_blueprint(trend_routes.blueprint(queries, verifier, settings))
-    app.register_blueprint(integrity_routes.blueprint(queries, verifier))
     app.register_blueprint(admin_routes.blueprint(opened, catalogue, verifier, clock))
     app.register_blueprint(remote_configuration.blueprint(opened, verifier, clock))
     app.register_blueprint(health_routes(readiness))

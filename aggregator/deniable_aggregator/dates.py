@@ -2,10 +2,25 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import Final
 
 FIRST_DAY: Final = date(1970, 1, 1)
+LAST_DAY: Final = date(9999, 12, 31)
+
+
+@dataclass(frozen=True)
+class DayRange:
+    """Some days in a row.
+
+    Attributes:
+        since: the first.
+        until: the last, inclusive.
+    """
+
+    since: date
+    until: date
 
 
 def format_day(epoch: int) -> str:
@@ -15,6 +30,16 @@ def format_day(epoch: int) -> str:
         epoch: days since 1970-01-01.
     """
     return (FIRST_DAY + timedelta(epoch)).isoformat()
+
+
+def epoch_of(day: date) -> int:
+    """The number of days since 1970-01-01."""
+    return (day - FIRST_DAY).days
+
+
+def day_of(epoch: int) -> date:
+    """The day that is so many days after 1970-01-01."""
+    return FIRST_DAY + timedelta(epoch)
 
 
 def parse_day(text: str) -> int:

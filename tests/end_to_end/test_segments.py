@@ -59,7 +59,7 @@ def test_what_a_segment_holds_is_read_from_reports_of_pairs(tmp_path):
         beta = service.ask("/v1/metrics/theme/estimate?segment=beta").get_json()
         assert beta["reports"] == DEVICES
         assert 0.3 < beta["segment"]["share"] < 0.7
-        shares = {row["item"]: row["share"] for row in beta["estimates"]}
+        shares = {row["value"]: row["share"] for row in beta["estimates"]}
         assert shares["dark"] > 0.8
         assert shares["light"] < 0.2
         whole = service.ask("/v1/metrics/theme/estimate").get_json()

@@ -79,9 +79,9 @@ def test_all_that_is_no_upload_goes_through_threads_as_it_was_sent(path, tokens)
         reader = {**headers(tokens["read"]), "Content-Type": "application/json"}
         long = b'{"candidates": ["light"]}' + b" " * 9_000_000  # longer than an upload may be
         for content in (long, iter([long[:10], long[10:]])):
-            answer = asking.post(url, content=content, headers=reader, params={"interval": "item"})
+            answer = asking.post(url, content=content, headers=reader, params={"interval": "one"})
             assert answer.json().get("reports") == 2, answer.text
-            assert answer.json()["interval"]["kind"] == "item"
+            assert answer.json()["interval"]["kind"] == "one"
         missing = asking.get(f"{server.url}/v1/metrics/th%C3%A9me%20%2B/estimate", headers=reader)
         assert missing.json()["code"] == "unknown_metric"
         assert asking.head(f"{server.url}/healthz").content == b""

@@ -2,20 +2,33 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from flask import Blueprint, request
-from werkzeug.exceptions import HTTPException, RequestEntityTooLarge
+from msgspec import UNSET, Struct
 
-from deniable_aggregator.dates import parse_day
+from deniable_aggregator.answers.administration import (
+    DEFAULT_OVERLAP_DAYS,
+    CreatedKey,
+    CreateKey,
+    Key,
+    Keys,
+    NoFields,
+    OneKey,
+    Registered,
+    RegisteredMetric,
+    RotateKey,
+)
+from deniable_aggregator.api.parameters import read_body
+from deniable_aggregator.dates import epoch_of
 from deniable_aggregator.http.authorization import require_admin
+from deniable_aggregator.http.json import json_response
 from deniable_aggregator.http.problems import ProblemError
 from deniable_aggregator.security.key_administration import (
-    DEFAULT_OVERLAP_DAYS,
     KeyAdministrator,
     KeyStateError,
     NoSuchKeyError,
-    key_as_json,
+    public_key,
 )
 from deniable_shared import registry
 from deniable_shared.errors import ParameterError, RegistryError
@@ -23,6 +36,8 @@ from deniable_shared.periods import epoch_at
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from flask import Response
 
     from deniable_aggregator.catalog import MetricCatalog
     from deniable_aggregator.security.key_verifier import KeyVerifier
@@ -33,10 +48,7 @@ MAX_REGISTRY_BYTES: Final = 1 << 20
 MAX_REQUEST_BYTES: Final = 16 << 10
 ACTIONS: Final = ("revoke", "exclude", "include")
 
-_TYPES: Final = {"scope": str, "label": str, "expires": str, "overlap_days": int}
-"""What JSON types the fields of requests about keys have."""
-
-Answer = tuple[dict[str, Any], int, dict[str, str]]
+Body = TypeVar("Body", bound=Struct)
 
 
 class AdminApi:
@@ -61,7 +73,7 @@ class AdminApi:
         self._verifier = verifier
         self._clock = clock
 
-    def register(self) -> dict[str, Any]:
+    def register(self) -> Response:
         """``POST /v1/metrics``."""
         key = require_admin(self._verifier)
         request.max_content_length = MAX_REGISTRY_BYTES
@@ -82,84 +94,76 @@ class AdminApi:
             )
         specs = self._catalogue.register(parsed.metrics.values(), self._today(), key.id)
         new = {spec.digest for spec in specs}
-        return {
-            "application": parsed.application,
-            "metrics": [
-                {
-                    "name": name,
-                    "digest": metric.spec.digest.hex(),
-                    "new": metric.spec.digest in new,
-                }
-                for name, metric in parsed.metrics.items()
-            ],
-        }
+        metrics = [
+            RegisteredMetric(name, metric.spec.digest.hex(), metric.spec.digest in new)
+            for name, metric in parsed.metrics.items()
+        ]
+        return json_response(Registered(parsed.application, metrics))
 
-    def keys(self) -> dict[str, Any]:
+    def keys(self) -> Response:
         """``GET /v1/keys``."""
-        application, custodian = self._custodian()
-        keys = [self._described(key) for key in custodian.all()]
-        return {"application": application, "keys": keys}
+        application, keys = self._administrator()
+        return json_response(Keys(application, [self._public(key) for key in keys.all()]))
 
-    def create(self) -> Answer:
+    def create(self) -> Response:
         """``POST /v1/keys``."""
-        application, custodian = self._custodian()
-        fields = _fields("scope", "label", "expires")
-        if "scope" not in fields:
-            raise ProblemError("malformed_request", "scope must be given: write, read or admin.")
-        expires = _expires(fields)
+        application, keys = self._administrator()
+        body = _read(CreateKey)
         try:
-            issued = custodian.create(
-                scope=fields["scope"],
+            issued = keys.create(
+                scope=body.scope,
                 application=application,
-                label=fields.get("label", ""),
-                expires=expires,
+                label=body.label or "",
+                expires=None if body.expires is None else epoch_of(body.expires),
             )
         except ParameterError as error:
             raise _malformed(error) from None
-        return self._issued(issued)
+        return self._created(issued)
 
-    def rotate(self, key_id: str) -> Answer:
+    def rotate(self, key_id: str) -> Response:
         """``POST /v1/keys/ID/rotate``."""
-        _, custodian = self._custodian()
-        fields = _fields("overlap_days", "expires")
-        overlap_days = fields.get("overlap_days", DEFAULT_OVERLAP_DAYS)
-        expires = _expires(fields)
+        _, keys = self._administrator()
+        body = _read(RotateKey) if _has_body() else RotateKey()
+        days = body.overlap_days
         try:
-            rotated = custodian.rotate(key_id, overlap_days=overlap_days, expires=expires)
+            rotated = keys.rotate(
+                key_id,
+                overlap_days=DEFAULT_OVERLAP_DAYS if days is None else days,
+                expires=None if body.expires is None else epoch_of(body.expires),
+            )
         except ParameterError as error:
             raise _malformed(error) from None
         except (NoSuchKeyError, KeyStateError) as error:
             raise _refused(error) from None
-        return self._issued(rotated.issued, old=self._described(rotated.old))
+        return self._created(rotated.issued, rotated.old)
 
-    def change_key(self, key_id: str, action: str) -> dict[str, Any]:
+    def change_key(self, key_id: str, action: str) -> Response:
         """``POST /v1/keys/ID/revoke``, ``exclude`` or ``include``."""
-        _, custodian = self._custodian()
-        _fields()
-        acts = {
-            "revoke": custodian.revoke,
-            "exclude": custodian.exclude,
-            "include": custodian.include,
-        }
+        _, keys = self._administrator()
+        if _has_body():
+            _read(NoFields)
+        actions = {"revoke": keys.revoke, "exclude": keys.exclude, "include": keys.include}
         try:
-            key = acts[action](key_id)
+            key = actions[action](key_id)
         except (NoSuchKeyError, KeyStateError) as error:
             raise _refused(error) from None
-        return {"key": self._described(key)}
+        return json_response(OneKey(self._public(key)))
 
-    def _custodian(self) -> tuple[str, KeyAdministrator]:
+    def _administrator(self) -> tuple[str, KeyAdministrator]:
         key = require_admin(self._verifier)
-        custodian = KeyAdministrator(
+        keys = KeyAdministrator(
             self._store, actor=key.id, today=self._today(), application=key.application
         )
-        return key.application, custodian
+        return key.application, keys
 
-    def _issued(self, issued: IssuedKey, **more: Any) -> Answer:
-        answer = {"key": self._described(issued.key), "token": issued.token, **more}
-        return answer, 201, {"Cache-Control": "no-store"}  # nobody keeps a token by accident
+    def _created(self, issued: IssuedKey, old: StoredKey | None = None) -> Response:
+        key = self._public(issued.key)
+        answer = CreatedKey(key, issued.token, UNSET if old is None else self._public(old))
+        # No cache may keep a token.
+        return json_response(answer, status=201, headers={"Cache-Control": "no-store"})
 
-    def _described(self, key: StoredKey) -> dict[str, Any]:
-        return key_as_json(key, self._today())
+    def _public(self, key: StoredKey) -> Key:
+        return public_key(key, self._today())
 
     def _today(self) -> int:
         return epoch_at(self._clock())
@@ -181,41 +185,19 @@ def blueprint(
     return routes
 
 
-def _fields(*names: str) -> dict[str, Any]:
-    """The fields of a request's body, which may be left out, each checked to be of its type.
+def _has_body() -> bool:
+    return bool(request.content_length or request.headers.get("Transfer-Encoding"))
+
+
+def _read(kind: type[Body]) -> Body:
+    """The body of a request, which is a JSON object.
 
     Raises:
         ProblemError: ``malformed_request`` or ``upload_too_large``.
     """
-    request.max_content_length = MAX_REQUEST_BYTES
-    if not request.content_length and not request.headers.get("Transfer-Encoding"):
-        return {}
-    wanted = f"Send a JSON object with no other fields than {', '.join(names) or 'none'}."
-    try:
-        body = request.get_json(cache=False)
-    except RequestEntityTooLarge:
-        raise ProblemError("upload_too_large", "Send less in one request.") from None
-    except (HTTPException, RecursionError):
-        raise ProblemError("malformed_request", wanted) from None
-    if not isinstance(body, dict) or not body.keys() <= set(names):
-        raise ProblemError("malformed_request", wanted)
-    found = {name: value for name, value in body.items() if value is not None}
-    for name, value in found.items():
-        if type(value) is not _TYPES[name]:
-            kind = "an integer" if _TYPES[name] is int else "text"
-            raise ProblemError("malformed_request", f"{name} must be {kind}.")
-    return found
-
-
-def _expires(fields: dict[str, Any]) -> int | None:
-    if "expires" not in fields:
-        return None
-    try:
-        return parse_day(fields["expires"])
-    except ValueError:
-        raise ProblemError(
-            "malformed_request", "expires must be a date such as 2026-01-31."
-        ) from None
+    names = ", ".join(kind.__struct_fields__) or "none"
+    wanted = f"Send a JSON object with no other fields than {names}."
+    return read_body(kind, wanted, MAX_REQUEST_BYTES, code="malformed_request")
 
 
 def _malformed(error: ParameterError) -> ProblemError:

@@ -1,67 +1,46 @@
-"""Routes: the registered metrics, how ingest does, and estimates."""
+"""Routes: the registered metrics, how ingest does, estimates, and the health of reports."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from flask import Blueprint, request
+from flask import Blueprint
 
-from deniable_aggregator.api import parameters
-from deniable_aggregator.estimation.options import ItemSelection
+from deniable_aggregator.answers.questions import DaysQuery, EstimateQuery
+from deniable_aggregator.api.parameters import read_lists, read_query
 from deniable_aggregator.http.authorization import require_reader
-from deniable_aggregator.http.problems import ProblemError
+from deniable_aggregator.http.json import json_response
 
 if TYPE_CHECKING:
+    from flask import Response
+
     from deniable_aggregator.api.query_service import QueryService
     from deniable_aggregator.config.settings import Settings
     from deniable_aggregator.security.key_verifier import KeyVerifier
 
 
-def blueprint(reading: QueryService, verifier: KeyVerifier, settings: Settings) -> Blueprint:
+def blueprint(service: QueryService, verifier: KeyVerifier, settings: Settings) -> Blueprint:
     """The routes."""
-    routes = Blueprint("reading", __name__)
+    routes = Blueprint("estimates", __name__)
 
-    def metrics() -> dict[str, Any]:
-        return reading.metrics(require_reader(verifier).application)
+    def metrics() -> Response:
+        return json_response(service.metrics(require_reader(verifier).application))
 
-    def status() -> dict[str, Any]:
-        return reading.status(require_reader(verifier).application)
+    def status() -> Response:
+        return json_response(service.status(require_reader(verifier).application))
 
-    def estimate(name: str) -> dict[str, Any]:
-        key = require_reader(verifier)
-        parameters.reject_unknown_parameters(
-            "since",
-            "until",
-            "top",
-            "detected",
-            "about",
-            "interval",
-            "correction",
-            "postprocess",
-            "reconstruction",
-            "segment",
-        )
-        asked = (
-            parameters.parse_item_selection(settings)
-            if request.method == "POST"
-            else ItemSelection()
-        )
-        since, until = parameters.day("since"), parameters.day("until")
-        if since is not None and until is not None and since > until:
-            raise ProblemError("malformed_question", f"since must not be after until, got {since}")
-        return reading.estimate(
-            key.application,
-            name,
-            since=since,
-            until=until,
-            asked=asked,
-            options=parameters.options(),
-            reconstruction=parameters.reconstruction(),
-            segment=request.args.get("segment"),
-        )
+    def estimate(name: str) -> Response:
+        application = require_reader(verifier).application
+        query, lists = read_query(EstimateQuery), read_lists(settings)
+        return json_response(service.estimate(application, name, query, lists))
+
+    def health(name: str) -> Response:
+        application = require_reader(verifier).application
+        return json_response(service.health(application, name, read_query(DaysQuery)))
 
     routes.add_url_rule("/v1/metrics", view_func=metrics)
     routes.add_url_rule("/v1/status", view_func=status)
     path = "/v1/metrics/<name>/estimate"
     routes.add_url_rule(path, view_func=estimate, methods=["GET", "POST"])
+    routes.add_url_rule("/v1/metrics/<name>/health", view_func=health)
     return routes

@@ -1,137 +1,83 @@
-"""What a question says: read from Flask's current request.
+"""What a question says: read from Flask's current request, into a struct of `answers`.
 
-Each function raises `ProblemError` where the question is malformed or too large.
+Each function raises `ProblemError` where the request is malformed or too large.
 """
 
 from __future__ import annotations
 
-from datetime import date
-from typing import TYPE_CHECKING, Final, cast
+from typing import TYPE_CHECKING, Final, TypeVar
 
+import msgspec
 from flask import request
 from werkzeug.exceptions import HTTPException, RequestEntityTooLarge
 
-from deniable_aggregator.estimation.options import EstimateOptions, ItemSelection
+from deniable_aggregator.answers.parsing import MalformedQueryError, parse_query
+from deniable_aggregator.answers.questions import ValueLists
 from deniable_aggregator.http.problems import ProblemError
-from deniable_aggregator.statistics.reconstruction import RECONSTRUCTIONS
-from deniable_shared.errors import ParameterError
 
 if TYPE_CHECKING:
     from deniable_aggregator.config.settings import Settings
-    from deniable_aggregator.statistics.reconstruction import Reconstruction
+    from deniable_shared.errors import ParameterError
 
-FIRST_DAY: Final = date(1970, 1, 1)
-LARGEST_TOP: Final = 999_999_999
+Query = TypeVar("Query", bound=msgspec.Struct)
+Body = TypeVar("Body", bound=msgspec.Struct)
+
+MAX_REASON: Final = 1_000
+_LISTS: Final = (
+    'Send JSON: {"candidates": ["...", ...]}, with or without {"combined": ["...", ...]} or '
+    '{"range": ["first", "last"]}.'
+)
 
 
-def parse_item_selection(settings: Settings) -> ItemSelection:
-    """The lists in the request's body: different items or not, but text that UTF-8 can hold."""
-    request.max_content_length = settings.max_candidates_bytes
-    wanted = (
-        'Send JSON: {"candidates": ["...", ...]}, with or without {"sum": ["...", ...]} or '
-        '{"range": ["first", "last"]}.'
-    )
+def read_query(kind: type[Query]) -> Query:
+    """The parameters of the request's query."""
     try:
-        body = request.get_json(cache=False)
-    except RequestEntityTooLarge:
-        limit = settings.max_candidates_bytes
-        raise ProblemError("upload_too_large", f"Ask with at most {limit} bytes.") from None
-    except (HTTPException, RecursionError):
-        raise ProblemError("malformed_question", wanted) from None
-    if not isinstance(body, dict) or not body or not body.keys() <= set(ItemSelection._fields):
-        raise ProblemError("malformed_question", wanted)
-    for name, values in body.items():
-        if not isinstance(values, list) or not values or not all(type(v) is str for v in values):
-            raise ProblemError("malformed_question", wanted)
-        if len(values) > settings.max_candidates:
-            raise ProblemError(
-                "malformed_question",
-                f"{name} must be at most {settings.max_candidates} strings, got {len(values)}.",
-            )
-        try:
-            "".join(values).encode()
-        except UnicodeEncodeError:
-            raise ProblemError(
-                "malformed_question", f"{name} must not hold lone surrogates."
-            ) from None
-    if "range" in body and ("sum" in body or len(body["range"]) != 2):
-        raise ProblemError("malformed_question", wanted)
-    return ItemSelection(**body)
-
-
-def reject_unknown_parameters(*names: str, several: str | None = None) -> None:
-    """Refuses what the query says beyond what is understood, or twice: it would be ignored.
-
-    Args:
-        names: what is understood, once each.
-        several: what may come several times, or None.
-    """
-    known = names if several is None else (*names, several)
-    for name, values in request.args.lists():
-        if name not in known:
-            raise ProblemError(
-                "malformed_question", f"The query may only have {', '.join(sorted(known))}."
-            )
-        if len(values) > 1 and name != several:
-            raise ProblemError("malformed_question", f"{name} must be given once.")
-
-
-def options() -> EstimateOptions:
-    """How the question is to be answered, from the query."""
-    chosen = {
-        name: request.args[name]
-        for name in ("about", "interval", "correction", "postprocess")
-        if name in request.args
-    }
-    detected = request.args.get("detected", "false")
-    if detected not in ("true", "false"):
-        raise ProblemError("malformed_question", "detected must be true or false.")
-    try:
-        return EstimateOptions(top=top(), detected=detected == "true", **chosen)  # type: ignore[arg-type]
-    except ParameterError as error:
+        return parse_query(kind, request.args.items(multi=True))
+    except MalformedQueryError as error:
         raise ProblemError("malformed_question", f"{error}.") from None
 
 
-def reconstruction() -> Reconstruction:
-    """How the histogram of a distribution is found, from the query."""
-    method = request.args.get("reconstruction", RECONSTRUCTIONS[0])
-    if method not in RECONSTRUCTIONS:
-        wanted = ", ".join(RECONSTRUCTIONS)
-        raise ProblemError("malformed_question", f"reconstruction must be one of {wanted}.")
-    return cast("Reconstruction", method)
+def read_lists(settings: Settings) -> ValueLists:
+    """The lists of values in the body of a POST; of a GET, none."""
+    if request.method != "POST":
+        return ValueLists()
+    lists = read_body(ValueLists, _LISTS, settings.max_candidates_bytes, code="malformed_question")
+    given = {name: values for name in lists.__struct_fields__ if (values := getattr(lists, name))}
+    if not given or (lists.range and lists.combined):
+        raise ProblemError("malformed_question", _LISTS)
+    for name, values in given.items():
+        if len(values) > settings.max_candidates:
+            raise ProblemError(
+                "malformed_question",
+                f"{name} must be at most {settings.max_candidates} values, got {len(values)}.",
+            )
+    return lists
 
 
-def day(name: str) -> date | None:
-    """A day in the query, or None where it is left out."""
-    text = request.args.get(name)
-    if text is None:
-        return None
+def read_body(kind: type[Body], wanted: str, limit: int, *, code: str) -> Body:
+    """The body of the request, which must be JSON.
+
+    Args:
+        kind: what it must hold.
+        wanted: the same in a sentence.
+        limit: in bytes.
+        code: of the problem where it is something else.
+    """
+    request.max_content_length = limit
     try:
-        value = date.fromisoformat(text)
-    except ValueError:
-        value = None
-    if value is None or value < FIRST_DAY:
-        raise ProblemError("malformed_question", f"{name} must be a date such as 2026-01-31.")
-    return value
-
-
-def top() -> int | None:
-    """How many items are wanted, or None for all."""
-    text = request.args.get("top")
-    if text is None:
-        return None
-    # Measured first: Python refuses to read thousands of digits.
-    if not (text.isascii() and text.isdigit() and len(text) <= len(str(LARGEST_TOP)) and int(text)):
-        raise ProblemError("malformed_question", f"top must be an integer in [1, {LARGEST_TOP:,}].")
-    return int(text)
-
-
-LONGEST_REASON: Final = 1_000
+        if not request.is_json:
+            raise ProblemError(code, wanted)
+        return msgspec.json.decode(request.get_data(cache=False), type=kind)
+    except RequestEntityTooLarge:
+        raise ProblemError("upload_too_large", f"Send at most {limit} bytes.") from None
+    except (HTTPException, RecursionError, UnicodeDecodeError, msgspec.DecodeError) as error:
+        reason = f" {error}." if isinstance(error, msgspec.ValidationError) else ""
+        raise ProblemError(code, wanted + reason) from None
 
 
 def estimate_refused(error: ParameterError) -> ProblemError:
     """The problem that a question cannot be answered, with the reason."""
-    detail = str(error)  # with what was asked for in it, however long that is
-    if len(detail) > LONGEST_REASON:
-        detail = f"{detail[:LONGEST_REASON]}..."
+    detail = str(error)  # quotes what was asked for, however long that is
+    if len(detail) > MAX_REASON:
+        detail = f"{detail[:MAX_REASON]}..."
     return ProblemError("estimate_refused", detail)

@@ -5,16 +5,20 @@ from __future__ import annotations
 import logging
 import shutil
 import time
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from flask import Blueprint
 
+from deniable_aggregator.answers.service import Alive, Ready
+from deniable_aggregator.http.json import json_response
 from deniable_aggregator.http.problems import RETRY_SECONDS, ProblemError
 from deniable_aggregator.operations.probe import ProbeTimeoutError, SharedProbe
 from deniable_aggregator.store import StoreMovedError, StoreRefusedError, StoreUnavailableError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+
+    from flask import Response
 
     from deniable_aggregator.config.settings import Settings
     from deniable_aggregator.store import Store
@@ -131,10 +135,10 @@ def blueprint(health: Readiness) -> Blueprint:
     """The routes."""
     routes = Blueprint("health", __name__)
 
-    def alive() -> dict[str, str]:
-        return {"status": OK}
+    def alive() -> Response:
+        return json_response(Alive())
 
-    def ready() -> dict[str, Any]:
+    def ready() -> Response:
         checks = health.checks()
         wrong = [name for name, said in checks.items() if said != OK]
         # A clock is believed again when reports come, so these must not be kept away.
@@ -145,7 +149,7 @@ def blueprint(health: Readiness) -> Blueprint:
                 headers={"Retry-After": str(RETRY_SECONDS)},
                 checks=dict(checks),
             )
-        return {"status": OK, "checks": dict(checks)}
+        return json_response(Ready("ok", dict(checks)))
 
     routes.add_url_rule("/healthz", view_func=alive)
     routes.add_url_rule("/readyz", view_func=ready)

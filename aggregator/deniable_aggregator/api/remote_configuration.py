@@ -7,14 +7,16 @@ so whoever owns the server can withhold a configuration and cannot make one.
 from __future__ import annotations
 
 import hashlib
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING
 
 from flask import Blueprint, Response, request
 
+from deniable_aggregator.answers.administration import Published
+from deniable_aggregator.answers.words import SCOPES
 from deniable_aggregator.audit import AuditAction, AuditRecord
 from deniable_aggregator.http.authorization import authenticate, require_admin
+from deniable_aggregator.http.json import MEDIA_TYPE, json_response
 from deniable_aggregator.http.problems import ProblemError
-from deniable_aggregator.security.keys import SCOPES
 from deniable_shared.errors import ParameterError
 from deniable_shared.periods import epoch_at
 from deniable_shared.remote import MAX_DOCUMENT_BYTES, PATH, RemoteConfiguration, parse, unseal
@@ -24,8 +26,6 @@ if TYPE_CHECKING:
 
     from deniable_aggregator.security.key_verifier import KeyVerifier
     from deniable_aggregator.store import Store
-
-MEDIA_TYPE: Final = "application/json"
 
 
 def blueprint(store: Store, verifier: KeyVerifier, clock: Callable[[], float]) -> Blueprint:
@@ -42,7 +42,7 @@ def blueprint(store: Store, verifier: KeyVerifier, clock: Callable[[], float]) -
             )
         return Response(document, content_type=MEDIA_TYPE)
 
-    def publish() -> dict[str, Any]:
+    def publish() -> Response:
         key = require_admin(verifier)
         request.max_content_length = MAX_DOCUMENT_BYTES
         document = request.get_data(cache=False)
@@ -68,7 +68,7 @@ def blueprint(store: Store, verifier: KeyVerifier, clock: Callable[[], float]) -
         }
         record = AuditRecord(epoch_at(clock()), key.id, AuditAction.REMOTE_PUBLISH, details)
         store.remote.replace(key.application, document.decode(), check, record)
-        return {"application": configuration.application, "serial": configuration.serial}
+        return json_response(Published(configuration.application, configuration.serial))
 
     routes.add_url_rule(PATH, view_func=hand_out, methods=["GET"])
     routes.add_url_rule(PATH, view_func=publish, methods=["PUT"])

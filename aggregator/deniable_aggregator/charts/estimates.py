@@ -6,15 +6,22 @@ and a file is drawn without a browser (needs ``deniable[charts]``).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, Literal, cast
+from typing import TYPE_CHECKING, Final, Literal, cast
 
 import altair as alt
+from msgspec import UNSET, to_builtins
 
+from deniable_aggregator.answers.estimates import SegmentShares
+from deniable_aggregator.answers.words import POSTPROCESS_LABELS
 from deniable_shared.errors import ParameterError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
+
+    from deniable_aggregator.answers.common import MetricVersion
+    from deniable_aggregator.answers.estimates import Distribution, Shares
+    from deniable_aggregator.answers.words import Margin
 
 WIDTH: Final = 420
 ROW_HEIGHT: Final = 18
@@ -23,34 +30,41 @@ PNG_SCALE: Final = 2.0
 HISTOGRAM_HEIGHT: Final = 220
 MEDIAN: Final = 0.5
 
-WHOSE: Final = {"devices": "the devices that reported", "population": "the population"}
+DEVICES: Final[Mapping[Margin, str]] = {
+    "noise": "the devices that reported",
+    "noise-and-sampling": "the population",
+}
+
 _ESTIMATE: Final = "#1f6feb"
-_PROCESSED: Final = "#bf8700"
+_ADJUSTED: Final = "#bf8700"
 _TRUTH: Final = "#d1242f"
 
 
 def shares_chart(
-    answer: Mapping[str, Any], truth: Mapping[str, float] | None = None, *, most: int = 25
+    answer: Shares | SegmentShares, truth: Mapping[str, float] | None = None, *, most: int = 25
 ) -> alt.LayerChart:
     """Estimated shares with their intervals, the largest first; beside the truth if it is known.
 
     Args:
-        answer: what the server answered, or `Estimate.as_dict`.
-        truth: true shares by item.
-        most: how many items are drawn.
+        answer: the shares.
+        truth: true shares by value.
+        most: how many values are drawn.
     """
-    ordered = sorted(answer["estimates"], key=lambda row: -row["share"])[:most]
-    rows = [{**row, "truth": None if truth is None else truth[row["item"]]} for row in ordered]
-    level = answer["interval"]["level"]
-    kind = {"item": "", "simultaneous": " of all at once", "selected": " after selection"}
-    estimated = f"estimate, {level:.0%} interval{kind[answer['interval']['kind']]}"
+    ordered = sorted(answer.estimates, key=lambda row: -row.share)[:most]
+    rows = [
+        {**to_builtins(row), "truth": None if truth is None else truth[row.value]}
+        for row in ordered
+    ]
+    level = answer.interval.level
+    kind = {"one": "", "all": ", all together", "picked": ", after picking the top"}
+    estimated = f"estimate, {level:.0%} interval{kind[answer.interval.kind or 'one']}"
     # Beside the truth there is enough to see.
-    processed = (
-        answer["postprocess"]["method"] if truth is None and "postprocess" in answer else None
-    )
+    adjusted = None
+    if truth is None and not isinstance(answer, SegmentShares) and answer.postprocess is not UNSET:
+        adjusted = POSTPROCESS_LABELS.get(answer.postprocess.method, answer.postprocess.method)
     legend = {estimated: _ESTIMATE}
-    if processed is not None:
-        legend[f"{processed}, no interval"] = _PROCESSED
+    if adjusted is not None:
+        legend[f"{adjusted}, no interval"] = _ADJUSTED
     if truth is not None:
         legend["truth"] = _TRUTH
     color = alt.Color(
@@ -60,7 +74,7 @@ def shares_chart(
         legend=alt.Legend(orient="bottom"),
     )
     base = alt.Chart(alt.InlineData(values=rows)).encode(
-        y=alt.Y("item:N", title=None, sort=[row["item"] for row in rows])
+        y=alt.Y("value:N", title=None, sort=[row.value for row in ordered])
     )
     axis = alt.Axis(format="~%", tickCount=6)
     marked = base.transform_calculate(mark=f"'{estimated}'")
@@ -72,11 +86,11 @@ def shares_chart(
         ),
         marked.mark_circle(size=45, opacity=1).encode(x="share:Q", color=color),
     ]
-    if processed is not None:
+    if adjusted is not None:
         layers.append(
-            base.transform_calculate(mark=f"'{processed}, no interval'")
+            base.transform_calculate(mark=f"'{adjusted}, no interval'")
             .mark_point(shape="diamond", size=45)
-            .encode(x="processed:Q", color=color)
+            .encode(x="adjusted:Q", color=color)
         )
     if truth is not None:
         layers.append(
@@ -84,26 +98,26 @@ def shares_chart(
             .mark_tick(thickness=2, height=ROW_HEIGHT * 0.7)
             .encode(x="truth:Q", color=color)
         )
-    title = alt.TitleParams(answer["metric"], subtitle=_subtitle(answer), anchor="start")
+    title = alt.TitleParams(answer.metric, subtitle=_subtitle(answer), anchor="start")
     return alt.LayerChart(
         layer=layers, title=title, width=WIDTH, height=ROW_HEIGHT * max(len(rows), 2)
     )
 
 
-def distribution_chart(answer: Mapping[str, Any]) -> alt.LayerChart:
+def distribution_chart(answer: Distribution) -> alt.LayerChart:
     """A histogram with the intervals of its bins, and a rule at the median.
 
     Args:
-        answer: what the server answered, or `DistributionEstimate.as_dict`.
+        answer: the distribution.
     """
-    title = alt.TitleParams(answer["metric"], subtitle=_subtitle(answer), anchor="start")
-    base = alt.Chart(alt.InlineData(values=list(answer["bins"])))
-    unit = alt.X("from:Q", title=answer["metric"], scale=alt.Scale(nice=False, zero=False))
+    title = alt.TitleParams(answer.metric, subtitle=_subtitle(answer), anchor="start")
+    base = alt.Chart(alt.InlineData(values=to_builtins(answer.bins)))
+    unit = alt.X("from:Q", title=answer.metric, scale=alt.Scale(nice=False, zero=False))
     share = alt.Axis(format="~%", tickCount=6)
     bars = base.mark_bar(color=_ESTIMATE, opacity=0.5).encode(
         x=unit,
         x2="to:Q",
-        y=alt.Y("share:Q", title=f"share of {WHOSE[answer['about']]}", axis=share),
+        y=alt.Y("share:Q", title=f"share of {DEVICES[answer.margin]}", axis=share),
         y2=alt.datum(0),
     )
     errors = (
@@ -111,28 +125,30 @@ def distribution_chart(answer: Mapping[str, Any]) -> alt.LayerChart:
         .mark_rule(color=_ESTIMATE)
         .encode(x="middle:Q", y="low:Q", y2="high:Q")
     )
-    median = [row for row in answer["quantiles"] if row["quantile"] == MEDIAN]
+    median = [to_builtins(row) for row in answer.quantiles if row.quantile == MEDIAN]
     rule = alt.Chart(alt.InlineData(values=median)).mark_rule(color=_TRUTH, strokeDash=[4, 3])
-    layers = [bars, errors, rule.encode(x="value:Q")]
+    layers = [bars, errors, rule.encode(x="estimate:Q")]
     return alt.LayerChart(layer=layers, title=title, width=WIDTH, height=HISTOGRAM_HEIGHT)
 
 
-def _whose(answer: Mapping[str, Any]) -> str:
-    whose, segment = WHOSE[answer["about"]], answer.get("segment")
-    return whose if segment is None else f"{whose} with {segment['name']}={segment['value']}"
+def _whose(answer: Shares | SegmentShares) -> str:
+    whose = DEVICES[answer.margin]
+    if isinstance(answer, SegmentShares):
+        return f"{whose} with {answer.segment.name}={answer.segment.value}"
+    return whose
 
 
-def _subtitle(answer: Mapping[str, Any]) -> str:
-    return f"{answer['reports']:,} reports, {specs_of(answer['specs'])}"
+def _subtitle(answer: Shares | SegmentShares | Distribution) -> str:
+    return f"{answer.reports:,} reports, {mechanisms_of(answer.versions)}"
 
 
-def specs_of(specs: Sequence[Mapping[str, Any]]) -> str:
+def mechanisms_of(versions: Sequence[MetricVersion]) -> str:
     """Mechanisms and their epsilons, in a few words.
 
     Args:
-        specs: those of an answer.
+        versions: those of an answer.
     """
-    return "; ".join(f"{spec['title']}, epsilon {spec['epsilon']:.2f}" for spec in specs)
+    return "; ".join(f"{each.title}, epsilon {each.epsilon:.2f}" for each in versions)
 
 
 def save(chart: alt.TopLevelMixin, path: Path) -> None:

@@ -5,11 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 import altair as alt
+from msgspec import UNSET, to_builtins
 
-from deniable_aggregator.charts.estimates import ROW_HEIGHT, WHOSE, WIDTH, specs_of
+from deniable_aggregator.charts.estimates import DEVICES, ROW_HEIGHT, WIDTH, mechanisms_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
+
+    from deniable_aggregator.answers.trends import Change, ComparedPeriod, Period, Series
 
 SERIES_WIDTH: Final = 560
 SERIES_HEIGHT: Final = 260
@@ -41,46 +44,46 @@ SHAPES: Final = (
 )
 _CHANGED: Final = "#0072b2"
 _NOT_SHOWN: Final = "#8b949e"
-_TOLD: Final = ["changed", "no change found"]
+_TOLD: Final = ["changed", "no clear change"]
 _LABEL_PIXELS: Final = 22
 _LEGEND_PIXELS: Final = 220
 _KINDS: Final = {
-    "item": "of each estimate by itself",
-    "simultaneous": "of all at once",
-    "selected": "after selection",
+    "one": "of each estimate by itself",
+    "all": "of all together",
+    "picked": "after picking the top",
 }
 
 
-def series_chart(answer: Mapping[str, Any], *, most: int = len(COLORS)) -> alt.LayerChart:
+def series_chart(answer: Series, *, most: int = len(COLORS)) -> alt.LayerChart:
     """Estimates over time with their intervals; a period without reports is a gap.
 
     Where there are few points, each period has a place on the axis and its items stand beside each
     other. Where there are many, intervals are bands around lines.
 
     Args:
-        answer: what the server answered, or `Series.as_dict`.
-        most: how many items are drawn, at most 8: those with the largest mean.
+        answer: the series.
+        most: how many values are drawn, at most 8: those with the largest mean.
     """
-    shares = "type" not in answer
+    shares = answer.kind == "shares"
     rows = [
-        {"day": period["since"], **row}
-        for period in answer["periods"]
-        for row in _rows(period, answer["metric"])
+        {"day": period.since.isoformat(), **row}
+        for period in answer.periods
+        for row in _rows(period, answer.metric)
     ]
     found: dict[str, list[float]] = {}
     for row in rows:
-        found.setdefault(row["item"], []).append(row["share"])
+        found.setdefault(row["value"], []).append(row["share"])
     ordered = sorted(found, key=lambda item: -sum(found[item]) / len(found[item]))
     drawn = ordered[: min(most, len(COLORS))]
-    rows = [row for row in rows if row["item"] in drawn]
-    days = [period["since"] for period in answer["periods"]]
+    rows = [row for row in rows if row["value"] in drawn]
+    days = [period.since.isoformat() for period in answer.periods]
     crowded = len(days) * len(drawn) > MOST_MARKS
-    there = {(row["day"], row["item"]) for row in rows}
+    there = {(row["day"], row["value"]) for row in rows}
     beside = dict(zip(days, zip([None, *days], [*days[1:], None], strict=False), strict=True))
     for row in rows:
-        row["alone"] = not any((day, row["item"]) in there for day in beside[row["day"]])
+        row["alone"] = not any((day, row["value"]) in there for day in beside[row["day"]])
     gaps = [
-        {"day": day, "item": item, "share": None, "low": None, "high": None}
+        {"day": day, "value": item, "share": None, "low": None, "high": None}
         for day in days
         for item in drawn
         if (day, item) not in there
@@ -89,11 +92,11 @@ def series_chart(answer: Mapping[str, Any], *, most: int = len(COLORS)) -> alt.L
     legend = None
     if shares:
         legend = alt.Legend(orient="bottom", columns=2, labelLimit=_LEGEND_PIXELS, symbolOpacity=1)
-    title = f"share of {WHOSE[answer['about']]}" if shares else f"mean {answer['metric']}"
+    title = f"share of {DEVICES[answer.margin]}" if shares else f"mean {answer.metric}"
     axis = alt.Axis(format="~%" if shares else "~g", tickCount=6)
     base = alt.Chart(alt.InlineData(values=[*rows, *gaps])).encode(
         x=_time(days, ordinal=not crowded),
-        color=alt.Color("item:N", title=None, scale=scale, legend=legend),
+        color=alt.Color("value:N", title=None, scale=scale, legend=legend),
     )
     y = alt.Y("low:Q", title=title, axis=axis)
     value = alt.Y("share:Q")
@@ -109,43 +112,45 @@ def series_chart(answer: Mapping[str, Any], *, most: int = len(COLORS)) -> alt.L
             base.transform_filter("datum.alone").mark_rule(strokeWidth=2).encode(y=y, y2="high:Q"),
         ]
     else:
-        offset = alt.XOffset("item:N", sort=drawn)
+        offset = alt.XOffset("value:N", sort=drawn)
         shape = alt.Scale(domain=drawn, range=list(SHAPES[: len(drawn)]))
         placed = base.encode(xOffset=offset) if drawn[1:] else base
         layers += [
             placed.mark_rule(strokeWidth=2).encode(y=y, y2="high:Q"),
             placed.mark_point(filled=True, size=36, opacity=1).encode(
-                y=value, shape=alt.Shape("item:N", title=None, scale=shape, legend=legend)
+                y=value, shape=alt.Shape("value:N", title=None, scale=shape, legend=legend)
             ),
         ]
-    cut = f"the {len(drawn)} largest of {len(ordered)} items" if ordered[len(drawn) :] else None
+    cut = f"the {len(drawn)} largest of {len(ordered)} values" if ordered[len(drawn) :] else None
     return alt.LayerChart(
         layer=layers,
-        title=_title(answer, [cut, f"{answer['reports']:,} reports, {specs_of(answer['specs'])}"]),
+        title=_title(
+            answer, [cut, f"{answer.reports:,} reports, {mechanisms_of(answer.versions)}"]
+        ),
         width=SERIES_WIDTH,
         height=SERIES_HEIGHT,
     )
 
 
-def change_chart(answer: Mapping[str, Any], *, most: int = 25) -> alt.LayerChart:
+def change_chart(answer: Change, *, most: int = 25) -> alt.LayerChart:
     """Changes with their intervals, the largest rise first, against a rule at no change.
 
     Args:
-        answer: what the server answered, or `Change.as_dict`.
-        most: how many items are drawn: those with the largest changes.
+        answer: the change.
+        most: how many values are drawn: those with the largest changes.
     """
-    shares = "type" not in answer
-    changes = sorted(answer["changes"], key=lambda row: -abs(row["change"]))[:most]
+    shares = answer.kind == "shares"
+    changes = sorted(answer.changes, key=lambda row: -abs(row.change))[:most]
     rows = [
-        {"item": answer["metric"], **row, "told": _TOLD[0 if row["changed"] else 1]}
-        for row in sorted(changes, key=lambda row: -row["change"])
+        {"value": answer.metric, **to_builtins(row), "told": _TOLD[0 if row.changed else 1]}
+        for row in sorted(changes, key=lambda row: -row.change)
     ]
     told = alt.Scale(domain=_TOLD, range=[_CHANGED, _NOT_SHOWN])
     base = alt.Chart(alt.InlineData(values=rows)).encode(
-        y=alt.Y("item:N", title=None, sort=[row["item"] for row in rows]),
+        y=alt.Y("value:N", title=None, sort=[row["value"] for row in rows]),
         color=alt.Color("told:N", title=None, scale=told, legend=alt.Legend(orient="bottom")),
     )
-    points = f"change of the share of {WHOSE[answer['about']]}, in percentage points"
+    points = f"change of the share of {DEVICES[answer.margin]}, in percentage points"
     title = points if shares else "change of the mean"
     axis = alt.Axis(format="+~%" if shares else "+~g", tickCount=6)
     none = alt.Chart(alt.InlineData(values=[{"none": 0}]))
@@ -163,12 +168,11 @@ def change_chart(answer: Mapping[str, Any], *, most: int = 25) -> alt.LayerChart
         ),
     ]
     lines = [
-        f"{when}: {_days(answer[when])}, {answer[when]['reports']:,} reports, "
-        f"{specs_of(answer[when]['specs'])}"
-        for when in ("before", "after")
+        f"{when}: {_days(period)}, {period.reports:,} reports, {mechanisms_of(period.versions)}"
+        for when, period in (("before", answer.before), ("after", answer.after))
     ]
-    if len(answer["changes"]) > len(rows):
-        lines.append(f"the {len(rows)} largest of {len(answer['changes'])} changes")
+    if len(answer.changes) > len(rows):
+        lines.append(f"the {len(rows)} largest of {len(answer.changes)} changes")
     height = ROW_HEIGHT * max(len(rows), 2)
     return alt.LayerChart(layer=layers, title=_title(answer, lines), width=WIDTH, height=height)
 
@@ -184,27 +188,25 @@ def _time(days: Sequence[str], *, ordinal: bool) -> alt.X:
     return alt.X("day:O", title=None, axis=axis, sort=list(days))
 
 
-def _rows(period: Mapping[str, Any], metric: str) -> list[dict[str, Any]]:
-    """What is drawn of a period: items and a sum, or a mean."""
-    if not period["reports"]:
-        return []
-    if "estimates" in period:
-        total = period.get("sum")
-        summed = [] if total is None else [{**total, "item": " + ".join(total["items"])}]
-        return [*period["estimates"], *summed]
-    mean = period["mean"]
-    if isinstance(mean, dict):
-        return [{"item": metric, "share": mean["value"], "low": mean["low"], "high": mean["high"]}]
-    return [{"item": metric, "share": mean, "low": period["low"], "high": period["high"]}]
+def _rows(period: Period, metric: str) -> list[dict[str, Any]]:
+    """What is drawn of a period: values and those that are combined, or a mean."""
+    if period.mean is not UNSET:
+        mean = period.mean
+        return [{"value": metric, "share": mean.estimate, "low": mean.low, "high": mean.high}]
+    rows: list[dict[str, Any]] = [] if period.estimates is UNSET else to_builtins(period.estimates)
+    if period.combined is not UNSET:
+        name = " + ".join(period.combined.values)
+        rows.append({**to_builtins(period.combined), "value": name})
+    return rows
 
 
-def _days(period: Mapping[str, Any]) -> str:
-    one = period["since"] == period["until"]
-    return str(period["since"]) if one else f"{period['since']} to {period['until']}"
+def _days(period: ComparedPeriod) -> str:
+    one = period.since == period.until
+    return str(period.since) if one else f"{period.since} to {period.until}"
 
 
-def _title(answer: Mapping[str, Any], lines: Sequence[str | None]) -> alt.TitleParams:
-    interval = answer["interval"]
-    covers = f"{interval['level']:.0%} intervals {_KINDS[interval['kind']]}"
+def _title(answer: Series | Change, lines: Sequence[str | None]) -> alt.TitleParams:
+    interval = answer.interval
+    covers = f"{interval.level:.0%} intervals {_KINDS[interval.kind or 'one']}"
     subtitle = [line for line in (*lines, covers) if line is not None]
-    return alt.TitleParams(answer["metric"], subtitle=subtitle, anchor="start")
+    return alt.TitleParams(answer.metric, subtitle=subtitle, anchor="start")

@@ -3,38 +3,39 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import click
+from msgspec import UNSET
 from rich.text import Text
 
+from deniable_aggregator.answers.trends import Change, CombinedDifference, Difference
+from deniable_aggregator.answers.words import FALSE_FINDS
 from deniable_aggregator.cli.render.output import (
     UNBROKEN,
     WIDE,
     close_table,
     columns_or_lines,
-    fakes,
     import_charts,
     literal_console,
     picture_option,
-    print_json,
     print_table,
     repeated,
+    shift_if_fake,
     uncounted,
     warnings,
 )
 from deniable_aggregator.cli.support.http_client import server_options
-from deniable_aggregator.cli.support.question_options import query_items, sum_items, time_options
-from deniable_aggregator.statistics.intervals import CORRECTIONS
+from deniable_aggregator.cli.support.question_options import query, time_options, value_lists
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator
     from pathlib import Path
 
     from rich.table import Table
 
 MOST_NAMED: Final = 10
-"""Of the items that are not compared."""
+"""Of the values that are not compared."""
 
 LEAST_P: Final = 1e-6
 """Smaller p-values are not told apart."""
@@ -48,11 +49,11 @@ ALIKE: Final = 0.995
 @click.option("--before", required=True, metavar="FIRST..LAST", help="The days of the one period.")
 @click.option("--after", required=True, metavar="FIRST..LAST", help="The days of the other.")
 @click.option(
-    "--correction",
-    type=click.Choice(CORRECTIONS),
-    default=CORRECTIONS[0],
+    "--false-finds",
+    type=click.Choice(FALSE_FINDS),
+    default=FALSE_FINDS[0],
     show_default=True,
-    help="Of the tests, for the number of items.",
+    help="How many clear changes may be none.",
 )
 @picture_option
 @partial(time_options, chosen="Only the N largest changes.")
@@ -61,12 +62,12 @@ def change(
     metric: str,
     before: str,
     after: str,
-    correction: str,
-    items: tuple[str, ...],
+    false_finds: str,
+    values: tuple[str, ...],
     candidates: Path | None,
-    about: str,
+    margin: str,
     interval: str | None,
-    added: tuple[str, ...],
+    combined: tuple[str, ...],
     top: int | None,
     picture: Path | None,
     as_json: bool,
@@ -81,56 +82,69 @@ def change(
     \b
         deniable change theme --before 2026-01-01..2026-01-31 --after 2026-02-01..2026-02-28
     """  # noqa: D301  click reads the backslash as a sign
-    query = {
+    parameters = {
         "before": before,
         "after": after,
-        "about": about,
+        "margin": margin,
         "interval": interval,
-        "correction": correction,
+        "false_finds": false_finds,
         "top": None if top is None else str(top),
     }
     path = f"/v1/metrics/{metric}/change"
-    answer = query_items(server, token, path, query, items, candidates, sum_items(added))
+    answered = query(server, token, path, parameters, value_lists(values, candidates, combined))
     if picture is not None:
-        import_charts().save(import_charts("trends").change_chart(answer), picture)
+        chart = import_charts("trends").change_chart(answered.decode(Change))
+        import_charts().save(chart, picture)
     if as_json:
-        print_json(answer)
+        click.echo(answered.content)
         return
+    answer = answered.decode(Change)
     console = literal_console()
-    form = "{:.2%}" if "type" not in answer else "{:.4g}"
     print_table(change_table(answer, console.width))
-    console.print(f"Changes: {answer['unit']}. Intervals: {answer['interval']['meaning']}.")
-    console.print(
-        f"Test at {answer['test']['alpha']:.0%}: {answer['test']['meaning']}. Not shown means that "
-        "the reports do not tell, and not that nothing has changed."
+    for line in change_notes(answer):
+        console.print(line)
+    health = answer.health
+    for line in (*uncounted(answer), *warnings(metric, health.before, health.after)):
+        console.print(line)
+
+
+def change_notes(answer: Change) -> Iterator[str]:
+    """What the numbers mean, a line each.
+
+    Args:
+        answer: the change.
+    """
+    yield f"Changes: {answer.unit}. Intervals: {answer.interval.meaning}."
+    yield (
+        f"Test at {answer.test.alpha:.0%}: {answer.test.meaning}. No clear change means that the "
+        "reports do not tell, and not that nothing has changed."
     )
-    radii = [row["poisoning_radius"] for row in _with_sum(answer)]
-    console.print(fakes(answer, radii, "a change", form))
+    form = "{:.2%}" if answer.kind == "shares" else "{:.4g}"
+    yield shift_if_fake(
+        answer.fakes, [row.shift_if_fake for row in _with_combined(answer)], "a change", form
+    )
     for when, other in (("before", "after"), ("after", "before")):
-        listed = [row["item"] for row in answer["not_compared"] if row["known"] == when]
+        listed = [row.value for row in answer.not_compared if row.known == when]
         if listed:
             names = ", ".join(listed[:MOST_NAMED]) + (", ..." if listed[MOST_NAMED:] else "")
-            console.print(
-                f"Not compared: {names} ({len(listed):,}), known only {when}. What they were "
-                f"{other} is unknown, which is not 0."
+            yield (
+                f"Not compared: {names} ({len(listed):,}), which only the days {when} have. What "
+                f"their shares were {other} is unknown, which is not 0."
             )
-    console.print(_same_devices(answer))
-    for line in dict.fromkeys((*repeated(answer["before"]), *repeated(answer["after"]))):
-        console.print(line)
-    for line in (*uncounted(answer), *warnings(metric, *answer["health"].values())):
-        console.print(line)
+    yield _same_devices(answer)
+    yield from dict.fromkeys(repeated([*answer.before.versions, *answer.after.versions]))
 
 
-def _same_devices(answer: Mapping[str, Any]) -> str:
+def _same_devices(answer: Change) -> str:
     """What is to be known of devices that may have reported in both periods."""
     line = (
-        "Devices: nobody can tell how many reported in both periods. Errors and tests take it that "
+        "Devices: nobody can tell how many reported in both periods. Errors and tests assume that "
         "none did, which is the most careful."
     )
     ratios = [
-        row["standard_error_same_devices"] / row["standard_error"]
-        for row in answer["changes"]
-        if row["standard_error_same_devices"] is not None and row["standard_error"] > 0
+        row.standard_error_same_devices / row.standard_error
+        for row in answer.changes
+        if row.standard_error_same_devices is not None and row.standard_error > 0
     ]
     if ratios and min(ratios) < ALIKE:
         line += (
@@ -140,45 +154,49 @@ def _same_devices(answer: Mapping[str, Any]) -> str:
     return line
 
 
-def _with_sum(answer: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """The rows of a table: items, and a sum if one was asked for."""
-    if "sum" not in answer:
-        return list(answer["changes"])
-    return [*answer["changes"], {**answer["sum"], "item": " + ".join(answer["sum"]["items"])}]
+def _with_combined(answer: Change) -> list[Difference | CombinedDifference]:
+    """The rows of a table: values, and those that are combined if this was asked for."""
+    return [*answer.changes, *([answer.combined] if answer.combined else [])]
+
+
+def _name(row: Difference | CombinedDifference) -> str:
+    if isinstance(row, CombinedDifference):
+        return " + ".join(row.values)
+    return "mean" if row.value is UNSET else row.value
 
 
 def _written(p_value: float) -> str:
     return f"{p_value:.3g}" if p_value >= LEAST_P else f"<{LEAST_P:g}"
 
 
-def change_table(answer: Mapping[str, Any], width: int = UNBROKEN) -> Table:
-    """One row per item: before, after, the difference and whether it is one.
+def change_table(answer: Change, width: int = UNBROKEN) -> Table:
+    """One row per value: before, after, the difference and whether it is a clear change.
 
     Args:
-        answer: what the server answered, or `Change.as_dict`.
+        answer: the change.
         width: of the terminal, in characters.
     """
-    form = "{:+.2%}" if "type" not in answer else "{:+.4g}"
+    shares = answer.kind == "shares"
+    form = "{:+.2%}" if shares else "{:+.4g}"
     plain = form.replace("+", "")
-    level = answer["interval"]["level"]
-    counted = [f"{answer[name]['reports']:,}" for name in ("before", "after")]
-    table = close_table(
-        title=f"{answer['metric']}: {counted[0]} reports before, {counted[1]} after"
-    )
-    table.add_column("item" if "type" not in answer else "", overflow="fold")
+    level = answer.interval.level
+    before, after = answer.before.reports, answer.after.reports
+    table = close_table(title=f"{answer.metric}: {before:,} reports before, {after:,} after")
+    table.add_column("value" if shares else "", overflow="fold")
     space = "  " if width >= WIDE else "\n"
     for name in ("before", "after", f"change,{space[:1]}{level:.0%} interval"):
         table.add_column(name, justify="right", no_wrap=True)
     for name in columns_or_lines(width, "p, corrected", "changed?"):
         table.add_column(name, justify="right", no_wrap=True)
-    for row in _with_sum(answer):
-        difference, low, high = (form.format(row[name]) for name in ("change", "low", "high"))
-        p_value = row["adjusted_p_value"] if "adjusted_p_value" in row else row["p_value"]
+    for row in _with_combined(answer):
+        difference, low, high = (form.format(x) for x in (row.change, row.low, row.high))
+        p_value = row.p_value if isinstance(row, CombinedDifference) else row.adjusted_p_value
+        changed = "yes" if row.changed else "no clear change"
         table.add_row(
-            Text(row.get("item", "mean")),
-            plain.format(row["before"]),
-            plain.format(row["after"]),
+            Text(_name(row)),
+            plain.format(row.before),
+            plain.format(row.after),
             f"{difference}{space}[{low}, {high}]",
-            *columns_or_lines(width, _written(p_value), "yes" if row["changed"] else "not shown"),
+            *columns_or_lines(width, _written(p_value), changed),
         )
     return table

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from deniable_aggregator.answers.estimates import Distribution, Estimate, Mean
+from deniable_aggregator.answers.words import FALSE_FINDS, POSTPROCESS, RECONSTRUCTIONS
 from deniable_aggregator.cli.render.number_tables import (
     distribution_table,
     number_line,
@@ -16,7 +18,6 @@ from deniable_aggregator.cli.render.output import (
     json_option,
     literal_console,
     picture_option,
-    print_json,
     print_table,
     uncounted,
     warnings,
@@ -24,17 +25,14 @@ from deniable_aggregator.cli.render.output import (
 from deniable_aggregator.cli.render.share_table import estimate_table, notes
 from deniable_aggregator.cli.support.http_client import server_options
 from deniable_aggregator.cli.support.question_options import (
-    about_option,
-    ask,
     candidates_option,
+    combined_option,
     days_options,
-    lines_of,
-    sum_items,
-    sum_option,
+    interval_option,
+    margin_option,
+    query,
+    value_lists,
 )
-from deniable_aggregator.estimation.postprocess import POSTPROCESS
-from deniable_aggregator.statistics.intervals import CORRECTIONS, INTERVALS
-from deniable_aggregator.statistics.reconstruction import RECONSTRUCTIONS
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -45,23 +43,23 @@ if TYPE_CHECKING:
 @candidates_option
 @days_options
 @click.option("--top", type=click.IntRange(1), help="Only the N largest.", metavar="N")
-@click.option("--detected", is_flag=True, help="Only items that are detected.")
-@sum_option
+@click.option("--detected", is_flag=True, help="Only values that are told from zero.")
+@combined_option
 @click.option(
     "--range",
     "ends",
     nargs=2,
     metavar="FIRST LAST",
-    help="The same for all items of a category from FIRST to LAST, in the registry's order.",
+    help="The same for all values of a category from FIRST to LAST, in the registry's order.",
 )
-@about_option
-@click.option("--interval", type=click.Choice(INTERVALS), help="What the intervals cover.")
+@margin_option
+@interval_option
 @click.option(
-    "--correction",
-    type=click.Choice(CORRECTIONS),
-    default=CORRECTIONS[0],
+    "--false-finds",
+    type=click.Choice(FALSE_FINDS),
+    default=FALSE_FINDS[0],
     show_default=True,
-    help="Of detection for the number of items.",
+    help="How many values may be above zero by mistake.",
 )
 @click.option(
     "--postprocess", type=click.Choice(POSTPROCESS), help="What to add beside the raw shares."
@@ -82,11 +80,11 @@ def estimate(
     until: str | None,
     top: int | None,
     detected: bool,
-    added: tuple[str, ...],
+    combined: tuple[str, ...],
     ends: tuple[str, str] | None,
-    about: str,
+    margin: str,
     interval: str | None,
-    correction: str,
+    false_finds: str,
     postprocess: str | None,
     reconstruction: str | None,
     segment: str | None,
@@ -95,7 +93,7 @@ def estimate(
     server: str,
     token: str,
 ) -> None:
-    """Estimates METRIC: which items, what share, how sure.
+    """Estimates METRIC: which values, what share, how sure.
 
     Shares are raw: unbiased, not clipped and not rescaled. They may fall below zero, and need not
     add up to one.
@@ -103,75 +101,79 @@ def estimate(
     Which interval is which (--interval), all at 95%:
 
     \b
-        item          covers one item that you had in mind before looking. The default
-                      for whole metrics and lists of candidates.
-        simultaneous  covers all items asked for at once (Bonferroni): for "none of
-                      these is above 1%". Wider.
-        selected      covers 95% of the items shown, although they are shown because
-                      their estimates are large (false coverage rate). The default with
-                      --top and --detected. Plain intervals of such items cover less.
+        one     covers one value that you had in mind before looking. The default for
+                whole metrics and lists of candidates.
+        all     covers all values asked for together (Bonferroni): for "none of these
+                is above 1%". Wider.
+        picked  covers 95% of the values shown, although they are shown because their
+                estimates are large (false coverage rate). The default with --top and
+                --detected. Plain intervals of such values cover less.
 
-    Where few reports are expected, intervals are exact binomial ones on their own. About devices
-    means the very devices that reported; about population adds the error of having drawn them.
+    Where few reports are expected, intervals are exact binomial ones. They allow for the noise of
+    the very devices that reported; --margin noise-and-sampling adds the error of having drawn these
+    devices from a population.
 
-    An item is there ("yes") if a test finds it, corrected for all items asked for: bh keeps the
-    share of false ones below 5% on average, bonferroni the probability of any.
+    A value is above zero ("yes") if a test finds it, corrected for all values asked for: few keeps
+    the share of false ones below 5% on average, none the probability of any.
 
     Of a number it prints the mean, of a distribution the histogram, the mean and quantiles, all for
     the population. --reconstruction ems is for histograms of many bins that are known to be smooth.
 
-    --postprocess adds a column, the raw one stays: norm-sub (for whole distributions and sums; the
-    default for these), power (if the items follow a power law), base-cut (only what stands out),
-    ibu (most likely shares). For the largest items raw is best.
+    --postprocess adds a column, the raw one stays: norm-sub (adjusted to add up to 100%, for whole
+    distributions and combined shares; the default for these), power (if the shares follow a power
+    law), base-cut (only what stands out), ibu (most likely shares). For the largest values raw is
+    best.
 
     \b
         deniable estimate theme
         deniable estimate emoji --candidates emoji.txt --top 20
-        deniable estimate carrier --sum AA,DL --about population
+        deniable estimate carrier --combined AA,DL --margin noise-and-sampling
         deniable estimate theme --segment beta
         deniable estimate startup_seconds
     """  # noqa: D301  click reads the backslash as a sign
-    query = {
+    parameters = {
         "since": since,
         "until": until,
         "top": None if top is None else str(top),
         "detected": "true" if detected else None,
-        "about": about,
+        "margin": margin,
         "interval": interval,
-        "correction": correction,
+        "false_finds": false_finds,
         "postprocess": postprocess,
         "reconstruction": reconstruction,
         "segment": segment,
     }
-    question: dict[str, list[str]] = {}
-    if candidates is not None:
-        question["candidates"] = lines_of(candidates)
-    question.update(sum_items(added))
-    if ends is not None:
-        question["range"] = list(ends)
-    answer = ask(server, token, f"/v1/metrics/{metric}/estimate", query, question)
+    answered = query(
+        server,
+        token,
+        f"/v1/metrics/{metric}/estimate",
+        parameters,
+        value_lists((), candidates, combined, ends),
+    )
     if picture is not None:
-        _draw(answer, picture)
+        _draw(answered.decode(Estimate), picture)
     if as_json:
-        print_json(answer)
+        click.echo(answered.content)
         return
+    answer: Estimate = answered.decode(Estimate)
     console = literal_console()
-    kind = answer.get("type")
-    if kind is None:
-        print_table(estimate_table(answer))
-    elif kind == "number":
+    if isinstance(answer, Mean):
         console.print(number_line(answer))
-    else:
+        lines = list(number_notes(answer))
+    elif isinstance(answer, Distribution):
         print_table(distribution_table(answer))
-    for line in notes(answer) if kind is None else number_notes(answer):
-        console.print(line)
-    for line in (*uncounted(answer), *warnings(metric, answer["health"])):
+        lines = list(number_notes(answer))
+    else:
+        print_table(estimate_table(answer))
+        lines = notes(answer)
+    for line in (*lines, *uncounted(answer), *warnings(metric, answer.health)):
         console.print(line)
 
 
-def _draw(answer: dict[str, object], path: Path) -> None:
-    drawing, kind = import_charts(), answer.get("type")
-    if kind == "number":
+def _draw(answer: Estimate, path: Path) -> None:
+    charts = import_charts()
+    if isinstance(answer, Mean):
         raise click.ClickException("a mean is a single number: there is nothing to draw")
-    chart = drawing.distribution_chart if kind == "distribution" else drawing.shares_chart
-    drawing.save(chart(answer), path)
+    distribution = isinstance(answer, Distribution)
+    chart = charts.distribution_chart if distribution else charts.shares_chart
+    charts.save(chart(answer), path)

@@ -2,26 +2,28 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
+from deniable_aggregator.answers.integrity import Health
 from deniable_aggregator.cli.render.output import (
     UNBROKEN,
     WIDE,
     close_table,
     json_option,
     literal_console,
-    print_json,
     print_table,
 )
 from deniable_aggregator.cli.support.http_client import server_options
-from deniable_aggregator.cli.support.question_options import ask, days_options
+from deniable_aggregator.cli.support.question_options import days_options, query
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
     from rich.table import Table
+
+    from deniable_aggregator.answers.integrity import CheckResult, DayHealth, KeyHealth
 
 
 @click.command()
@@ -45,80 +47,95 @@ def health(
         deniable keys exclude KEY --store deniable.db
         deniable keys include KEY --store deniable.db
     """  # noqa: D301  click reads the backslash as a sign
-    query = {"since": since, "until": until}
-    answer = ask(server, token, f"/v1/metrics/{metric}/health", query, {})
+    days = {"since": since, "until": until}
+    answered = query(server, token, f"/v1/metrics/{metric}/health", days)
     if as_json:
-        print_json(answer)
+        click.echo(answered.content)
         return
+    answer = answered.decode(Health)
     console = literal_console()
     print_table(health_table(answer, console.width))
     for line in health_notes(answer):
         console.print(line)
 
 
-def health_table(answer: Mapping[str, Any], width: int = UNBROKEN) -> Table:
-    """One row per day and spec: its verdict and its oddest check.
+def health_table(answer: Health, width: int = UNBROKEN) -> Table:
+    """One row per day and version: its verdict and its worst check.
 
     Args:
-        answer: what the server answered.
+        answer: the health.
         width: of the terminal, in characters.
     """
-    table = close_table(title=f"{answer['metric']}: {answer['verdict']}")
+    table = close_table(title=f"{answer.metric}: {answer.verdict}")
     table.add_column("day", no_wrap=True)
     table.add_column("reports", justify="right", no_wrap=True)
     table.add_column("verdict", no_wrap=True)
-    table.add_column("oddest check", overflow="fold")
+    table.add_column("worst check", overflow="fold")
     table.add_column("p", justify="right", no_wrap=True)
     table.add_column("keys that\nstand out", no_wrap=True)
-    for day in answer["days"]:
-        oddest = _oddest(day)
+    for day in answer.days:
+        worst = _worst(day)
+        passed = worst is not None and worst.verdict == "ok"
         table.add_row(
-            day["day"],
-            f"{day['reports']:,}",
-            day["verdict"],
-            "" if oddest is None else oddest["check"],
-            "" if oddest is None else f"{oddest['p']:.2g}",
-            (", " if width >= WIDE else ",\n").join(day["stand_out"]),
+            str(day.day),
+            f"{day.reports:,}",
+            day.verdict,
+            "" if worst is None else f"{worst.check}, {'passed' if passed else 'failed'}",
+            "" if worst is None else f"{worst.p:.2g}",
+            (", " if width >= WIDE else ",\n").join(_names(day)),
         )
     return table
 
 
-def health_notes(answer: Mapping[str, Any]) -> Iterator[str]:
+def health_notes(answer: Health) -> Iterator[str]:
     """What failed, in words, and what no check can see; a line each.
 
     Args:
         answer: as above.
     """
-    for day in answer["days"]:
+    for day in answer.days:
         for whose, checks in _checks(day):
             for check in checks:
-                if check["verdict"] == "suspicious":
-                    said = f"{check['found']}; it should be that {check['asks']}"
-                    yield f"{day['day']}{whose}, {check['check']}: {said}."
-    if answer["warning"] is not None:
-        yield answer["warning"]
-    if answer["days_left_out"]:
-        yield f"{answer['days_left_out']:,} earlier days were not looked at: narrow --until."
-    if answer["excluded_reports"]:
-        yield f"{answer['excluded_reports']:,} reports of excluded keys are left out."
-    shown = [odd for day in answer["days"] if (odd := _oddest(day)) is not None]
-    for name, asks in {odd["check"]: odd["asks"] for odd in shown}.items():
-        yield f"The check {name}: in honest reports {asks}."
+                if check.verdict == "suspicious":
+                    expected = f"in honest reports, {check.asks}"
+                    yield f"{day.day}{whose}, {check.check}: {check.found}; {expected}."
+    if answer.warning is not None:
+        yield answer.warning
+    if answer.days_left_out:
+        yield f"{answer.days_left_out:,} earlier days were not checked: narrow --until."
+    if answer.excluded_reports:
+        yield f"{answer.excluded_reports:,} reports of excluded keys are left out."
+    shown = [worst for day in answer.days if (worst := _worst(day)) is not None]
+    for name, asks in {worst.check: worst.asks for worst in shown}.items():
+        yield f"The check {name}: in honest reports, {asks}."
     yield (
-        f"{answer['checks_made']:,} checks were made. p is how often honest reports look at least "
-        f"so odd; a check fails below {answer['alarm']['p_below']:.2g}, which honest reports get "
-        "to less than once in a thousand answers."
+        f"{answer.checks_made:,} checks were made. p is how often honest reports look at least "
+        f"so odd; a check fails below {answer.alarm.p_below:.2g}, which happens to honest reports "
+        "in less than one of a thousand answers."
     )
-    yield answer["invisible"]
+    yield answer.invisible
 
 
-def _oddest(day: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    made = [check for _, checks in _checks(day) for check in checks if check["p"] is not None]
-    return min(made, key=lambda check: float(check["p"]), default=None)
+def _worst(day: DayHealth) -> CheckResult | None:
+    made = [
+        (check.p, check) for _, checks in _checks(day) for check in checks if check.p is not None
+    ]
+    return min(made, key=lambda each: each[0])[1] if made else None
 
 
-def _checks(day: Mapping[str, Any]) -> Iterator[tuple[str, list[dict[str, Any]]]]:
+def _checks(day: DayHealth) -> Iterator[tuple[str, list[CheckResult]]]:
     """Whose checks, and they."""
-    yield "", day["checks"]
-    for each in day["keys"]:
-        yield f", key {each['key']}", each["checks"]
+    yield "", day.checks
+    for each in day.keys:
+        yield f", key {_name(each)}", each.checks
+
+
+def _names(day: DayHealth) -> list[str]:
+    """The keys that stand out."""
+    named = {each.key: _name(each) for each in day.keys}
+    return [named.get(key, key) for key in day.stand_out]
+
+
+def _name(key: KeyHealth) -> str:
+    """A key's label where it has one, then its id."""
+    return f"{key.label} ({key.key})" if key.label else key.key

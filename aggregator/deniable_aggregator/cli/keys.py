@@ -4,12 +4,20 @@ from __future__ import annotations
 
 import time
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 from rich.table import Column
 from rich.text import Text
 
+from deniable_aggregator.answers.administration import (
+    DEFAULT_OVERLAP_DAYS,
+    MAX_OVERLAP_DAYS,
+    CreatedKey,
+    Key,
+    OneKey,
+)
+from deniable_aggregator.answers.words import SCOPES
 from deniable_aggregator.audit import COMMAND_LINE
 from deniable_aggregator.cli.render.output import (
     UNBROKEN,
@@ -24,18 +32,15 @@ from deniable_aggregator.cli.render.output import (
 from deniable_aggregator.cli.support.store_option import store_option
 from deniable_aggregator.dates import format_day, parse_day
 from deniable_aggregator.security.key_administration import (
-    DEFAULT_OVERLAP_DAYS,
-    MAX_OVERLAP_DAYS,
     KeyAdministrator,
-    key_as_json,
+    public_key,
 )
-from deniable_aggregator.security.keys import SCOPES
 from deniable_aggregator.store import Store
 from deniable_aggregator.store.backends.opening import require_existing
 from deniable_shared.periods import epoch_at
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
     from rich.table import Table
 
@@ -89,7 +94,7 @@ def create_key(
             scope=scope, application=application, label=label, expires=expires
         )
     if as_json:
-        print_json({"key": _described(issued.key), "token": issued.token})
+        print_json(CreatedKey(_public(issued.key), issued.token))
         return
     click.echo(_SHOWN_ONCE, err=True)
     click.echo(issued.token)
@@ -105,7 +110,7 @@ def list_keys(store: str, application: str | None, as_json: bool) -> None:
     Last used is noted by the day, and never finer.
     """
     with _custodian(store, application=application) as custodian:
-        listed = [_described(key) for key in custodian.all()]
+        listed = [_public(key) for key in custodian.all()]
     if as_json:
         print_json({"keys": listed})
         return
@@ -139,7 +144,7 @@ def rotate_key(
     with _custodian(store) as custodian:
         issued, old = custodian.rotate(key_id, overlap_days=overlap_days, expires=expires)
     if as_json:
-        print_json({"key": _described(issued.key), "token": issued.token, "old": _described(old)})
+        print_json(CreatedKey(_public(issued.key), issued.token, _public(old)))
         return
     assert old.expires is not None
     click.echo(
@@ -195,11 +200,11 @@ def include_key(store: str, key_id: str, as_json: bool) -> None:
     _tell(key, as_json, f"included {key.id}: estimates have its reports again")
 
 
-def keys_table(keys: Sequence[Mapping[str, Any]], width: int = UNBROKEN) -> Table:
+def keys_table(keys: Sequence[Key], width: int = UNBROKEN) -> Table:
     """One row per key. Ids and days are whole: other commands take them.
 
     Args:
-        keys: as described by the custodian.
+        keys: without their tokens.
         width: of the terminal, in characters.
     """
     named = [
@@ -209,10 +214,10 @@ def keys_table(keys: Sequence[Mapping[str, Any]], width: int = UNBROKEN) -> Tabl
     first, last = ([Column(name, no_wrap=True) for name in names] for names in whole)
     table = close_table(*first, *named, *last)
     for key in keys:
-        names = columns_or_lines(width, key["application"], key["label"])
-        days = columns_or_lines(width, key["created"], key["last_used"] or "")
+        names = columns_or_lines(width, key.application, key.label)
+        days = columns_or_lines(width, str(key.created), str(key.last_used or ""))
         # As they are: brackets and colons are not for rich to read.
-        shown = [key["id"], key["scope"], *names, *days, _state(key, width)]
+        shown = [key.id, key.scope, *names, *days, _state(key, width)]
         table.add_row(*map(Text, shown))
     return table
 
@@ -231,16 +236,16 @@ def _custodian(
         opened.close()
 
 
-def _state(key: Mapping[str, Any], width: int) -> str:
+def _state(key: Key, width: int) -> str:
     """What has become of a key, in words; a day in a line of its own where there is little room."""
-    if key["revoked"] is not None:
-        states = [("revoked", key["revoked"])]
-    elif not key["valid"]:
-        states = [("expired", key["expires"])]
+    if key.revoked is not None:
+        states = [("revoked", str(key.revoked))]
+    elif not key.valid:
+        states = [("expired", str(key.expires))]
     else:
-        states = [("valid until", key["expires"]) if key["expires"] else ("valid", "")]
-    if key["excluded"] is not None:
-        states.append(("excluded", key["excluded"]))
+        states = [("valid until", str(key.expires)) if key.expires else ("valid", "")]
+    if key.excluded is not None:
+        states.append(("excluded", str(key.excluded)))
     space, comma = (" ", ", ") if width >= WIDE else ("\n", "\n")
     return comma.join(space.join(filter(None, state)) for state in states)
 
@@ -253,13 +258,13 @@ def _successor(issued: IssuedKey) -> str:
 
 def _tell(key: StoredKey, as_json: bool, words: str) -> None:
     if as_json:
-        print_json({"key": _described(key)})
+        print_json(OneKey(_public(key)))
     else:
         click.echo(words)
 
 
-def _described(key: StoredKey) -> dict[str, Any]:
-    return key_as_json(key, _today())
+def _public(key: StoredKey) -> Key:
+    return public_key(key, _today())
 
 
 def _today() -> int:

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 from rich.table import Column
 
+from deniable_aggregator.answers.administration import Registered
 from deniable_aggregator.cli.render.output import close_table, print_table
 from deniable_aggregator.cli.support.http_client import call, server_options
 
@@ -22,10 +23,11 @@ def register(file: Path, server: str, token: str) -> None:
     of the application can still report.
     """
     answer = call(server, token, "POST", "/v1/metrics", content=file.read_bytes())
-    whole = [Column(name, no_wrap=True) for name in ("digest", "")]
+    registered = answer.decode(Registered)
+    whole = [Column(name, no_wrap=True) for name in ("version", "")]
     table = close_table(Column("metric", overflow="fold"), *whole)
-    for metric in answer["metrics"]:
-        state = "new" if metric["new"] else "registered before"
-        table.add_row(metric["name"], metric["digest"][:16], state)
-    click.echo(f"{file}: {answer['application']}")
+    for metric in registered.metrics:
+        state = "new" if metric.new else "registered before"
+        table.add_row(metric.name, metric.version[:16], state)
+    click.echo(f"{file}: {registered.application}")
     print_table(table)

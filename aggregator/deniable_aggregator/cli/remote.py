@@ -17,6 +17,7 @@ from cryptography.hazmat.primitives.serialization import (
     load_pem_private_key,
 )
 
+from deniable_aggregator.answers.administration import Published
 from deniable_aggregator.cli.support.http_client import call, server_options
 from deniable_shared.errors import ParameterError
 from deniable_shared.remote import ALL, CONTEXT, MAX_DOCUMENT_BYTES, PATH, parse, seal
@@ -110,8 +111,8 @@ def publish(file: Path, server: str, token: str) -> None:
 
     A device learns of it after its next upload, once a day at most.
     """
-    answer = call(server, token, "PUT", PATH, content=file.read_bytes())
-    click.echo(f"published serial {answer['serial']} of {answer['application']}")
+    answer = call(server, token, "PUT", PATH, content=file.read_bytes()).decode(Published)
+    click.echo(f"published serial {answer.serial} of {answer.application}")
 
 
 def _share(text: str) -> tuple[str, float]:

@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
+from msgspec import UNSET
 from rich.text import Text
 
+from deniable_aggregator.answers.trends import Series
+from deniable_aggregator.answers.words import PERIOD_LENGTHS
 from deniable_aggregator.cli.render.output import (
     UNBROKEN,
     WIDE,
     close_table,
-    fakes,
     import_charts,
     literal_console,
     picture_option,
-    print_json,
     print_table,
     repeated,
+    shift_if_fake,
     uncounted,
     warnings,
 )
@@ -26,17 +28,18 @@ from deniable_aggregator.cli.render.share_table import IntervalBar
 from deniable_aggregator.cli.support.http_client import server_options
 from deniable_aggregator.cli.support.question_options import (
     days_options,
-    query_items,
-    sum_items,
+    query,
     time_options,
+    value_lists,
 )
-from deniable_aggregator.trends.series import BY
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
     from pathlib import Path
 
     from rich.table import Table
+
+    from deniable_aggregator.answers.trends import Period
 
 _MEDIAN = 0.5
 
@@ -44,7 +47,11 @@ _MEDIAN = 0.5
 @click.command(short_help="Shows how METRIC goes on, period by period.")
 @click.argument("metric")
 @click.option(
-    "--by", type=click.Choice(BY), default=BY[0], show_default=True, help="How long a period is."
+    "--by",
+    type=click.Choice(PERIOD_LENGTHS),
+    default=PERIOD_LENGTHS[0],
+    show_default=True,
+    help="How long a period is.",
 )
 @days_options
 @picture_option
@@ -56,11 +63,11 @@ def series(
     since: str | None,
     until: str | None,
     picture: Path | None,
-    items: tuple[str, ...],
+    values: tuple[str, ...],
     candidates: Path | None,
-    about: str,
+    margin: str,
     interval: str | None,
-    added: tuple[str, ...],
+    combined: tuple[str, ...],
     top: int | None,
     as_json: bool,
     server: str,
@@ -73,109 +80,125 @@ def series(
 
     \b
         deniable series theme --by week
-        deniable series emoji --item 🐝 --item 🌻 --since 2026-01-01 --picture emoji.svg
+        deniable series emoji --value 🐝 --value 🌻 --since 2026-01-01 --picture emoji.svg
         deniable series startup_seconds --by month
     """  # noqa: D301  click reads the backslash as a sign
-    query = {
+    parameters = {
         "by": by,
         "since": since,
         "until": until,
-        "about": about,
+        "margin": margin,
         "interval": interval,
         "top": None if top is None else str(top),
     }
     path = f"/v1/metrics/{metric}/series"
-    answer = query_items(server, token, path, query, items, candidates, sum_items(added))
+    answered = query(server, token, path, parameters, value_lists(values, candidates, combined))
     if picture is not None:
-        import_charts().save(import_charts("trends").series_chart(answer), picture)
+        chart = import_charts("trends").series_chart(answered.decode(Series))
+        import_charts().save(chart, picture)
     if as_json:
-        print_json(answer)
+        click.echo(answered.content)
         return
+    answer = answered.decode(Series)
     console = literal_console()
     print_table(series_table(answer, console.width))
-    console.print(f"Unit: {answer['unit']}. Intervals: {answer['interval']['meaning']}.")
-    shares = "type" not in answer
-    radii = [
-        row["poisoning_radius"] for period in answer["periods"] for row in _rows(period, answer)
-    ]
-    whose = "a share of a period" if shares else "an estimate of a period"
-    console.print(fakes(answer, radii, whose, "{:.2%}" if shares else "{:.4g}"))
-    if top is not None:
-        chosen = f"Chosen out of {answer['items_asked_for']:,} items"
-        console.print(f"{chosen}, by their shares over all of these days.")
-    for line in repeated(answer):
+    for line in series_notes(answer):
         console.print(line)
-    for line in (*uncounted(answer), *warnings(metric, answer["health"])):
+    for line in (*uncounted(answer), *warnings(metric, answer.health)):
         console.print(line)
 
 
-def series_table(answer: Mapping[str, Any], width: int = UNBROKEN) -> Table:
-    """One row per period and item, with the interval as a picture where there is room for it.
+class _Row(NamedTuple):
+    """One estimate of a period."""
+
+    name: str
+    estimate: float
+    low: float
+    high: float
+    shift_if_fake: float | None
+
+
+def series_table(answer: Series, width: int = UNBROKEN) -> Table:
+    """One row per period and value, with the interval as a picture where there is room for it.
 
     Args:
-        answer: what the server answered, or `Series.as_dict`.
+        answer: the series.
         width: of the terminal, in characters.
     """
-    shares = "type" not in answer
-    rows = [row for period in answer["periods"] for row in _rows(period, answer)]
-    scale = max([1e-9, *(row["high"] for row in rows)])
-    level = answer["interval"]["level"]
-    title = f"{answer['metric']} by {answer['by']}: {answer['reports']:,} reports"
+    shares = answer.kind == "shares"
+    scale = max([1e-9, *(row.high for period in answer.periods for row in _rows(period))])
+    title = f"{answer.metric} by {answer.by}: {answer.reports:,} reports"
     bars = shares and width >= WIDE
     table = close_table(title=title, expand=bars)
     table.add_column("period", no_wrap=True)
     table.add_column("reports", justify="right", no_wrap=True)
-    table.add_column("item" if shares else "", overflow="fold")
-    table.add_column(f"{'share' if shares else 'value'}, {level:.0%} interval", no_wrap=True)
+    table.add_column("value" if shares else "", overflow="fold")
+    what = "share" if shares else "estimate"
+    table.add_column(f"{what}, {answer.interval.level:.0%} interval", no_wrap=True)
     if bars:
         table.add_column(f"0 to {scale:.1%}", ratio=1)
-    form = "{:.2%}" if shares else "{:.4g}"
-    for period in answer["periods"]:
-        days, reports = _days(period, width), f"{period['reports']:,}"
-        found = list(_rows(period, answer))
-        for index, row in enumerate(found):
+    form = _form(answer)
+    for period in answer.periods:
+        days, reports = _days(period, width), f"{period.reports:,}"
+        rows = list(_rows(period))
+        for index, row in enumerate(rows):
             where = (days, reports) if index == 0 else ("", "")
-            value, low, high = (form.format(row[name]) for name in ("share", "low", "high"))
+            estimate, low, high = (form.format(x) for x in (row.estimate, row.low, row.high))
             cells: list[str | Text | IntervalBar] = [
                 *where,
-                Text(row["item"]),
-                f"{value}  [{low}, {high}]",
+                Text(row.name),
+                f"{estimate}  [{low}, {high}]",
             ]
             if bars:
-                cells.append(IntervalBar(row["low"], row["share"], row["high"], scale))
+                cells.append(IntervalBar(row.low, row.estimate, row.high, scale))
             table.add_row(*cells)
-        if not found:
+        if not rows:
             table.add_row(days, reports, "", "-")
     return table
 
 
-def _days(period: Mapping[str, Any], width: int) -> str:
+def series_notes(answer: Series) -> Iterator[str]:
+    """What the numbers mean, a line each.
+
+    Args:
+        answer: the series.
+    """
+    yield f"Unit: {answer.unit}. Intervals: {answer.interval.meaning}."
+    shifts = [row.shift_if_fake for period in answer.periods for row in _rows(period)]
+    whose = "a share of a period" if answer.kind == "shares" else "an estimate of a period"
+    yield shift_if_fake(answer.fakes, shifts, whose, _form(answer))
+    if answer.values_asked is not UNSET:
+        picked = f"Picked out of {answer.values_asked:,} values"
+        yield f"{picked}, by their shares over all of these days."
+    yield from repeated(answer.versions)
+
+
+def _form(answer: Series) -> str:
+    return "{:.2%}" if answer.kind == "shares" else "{:.4g}"
+
+
+def _days(period: Period, width: int) -> str:
     """The days of a period, the last in a line of its own where there is little room."""
-    since, until = period["since"], period["until"]
-    if since == until:
-        return str(since)
-    return f"{since} to {until}" if width >= WIDE else f"{since} to\n{until}"
+    if period.since == period.until:
+        return str(period.since)
+    return (
+        f"{period.since} to {period.until}"
+        if width >= WIDE
+        else f"{period.since} to\n{period.until}"
+    )
 
 
-def _rows(period: Mapping[str, Any], answer: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """What is shown of a period: items, or its mean, and of a distribution its median."""
-    if not period["reports"]:
-        return
-    if "type" not in answer:
-        yield from period["estimates"]
-        if "sum" in period:
-            yield {**period["sum"], "item": " + ".join(period["sum"]["items"])}
-    elif answer["type"] == "number":
-        yield {
-            "item": "mean",
-            "share": period["mean"],
-            "low": period["low"],
-            "high": period["high"],
-            "poisoning_radius": period["poisoning_radius"],
-        }
-    else:
-        mean = period["mean"]
-        yield {"item": "mean", "share": mean["value"], **mean}
-        for row in period["quantiles"]:
-            if row["quantile"] == _MEDIAN:
-                yield {"item": "median", "share": row["value"], **row}
+def _rows(period: Period) -> Iterator[_Row]:
+    """What is shown of a period: values, or its mean, and of a distribution its median."""
+    for share in period.estimates or ():
+        yield _Row(share.value, share.share, share.low, share.high, share.shift_if_fake)
+    if period.combined:
+        both = period.combined
+        name = " + ".join(both.values)
+        yield _Row(name, both.share, both.low, both.high, both.shift_if_fake)
+    if period.mean:
+        mean = period.mean
+        yield _Row("mean", mean.estimate, mean.low, mean.high, mean.shift_if_fake)
+    for each in period.quantiles or ():
+        if each.quantile == _MEDIAN:
+            yield _Row("median", each.estimate, each.low, each.high, each.shift_if_fake)

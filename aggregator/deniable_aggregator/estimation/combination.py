@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple, get_args
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
@@ -20,13 +20,11 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from deniable_aggregator.answers.words import Margin
     from deniable_aggregator.statistics.repeated_reports import Periods
     from deniable_aggregator.tallies import ItemShares
     from deniable_shared.spec import Spec
 
-About = Literal["devices", "population"]
-
-ABOUT: Final[tuple[str, ...]] = get_args(About)
 LEAST_VARIANCE: Final = 1e-30
 """That of rounding: the shares of a whole domain can add up to 1 without any noise."""
 
@@ -86,7 +84,7 @@ class CombinedShares:
     """
 
     parts: Sequence[SpecEstimate]
-    about: About
+    margin: Margin
     share: NDArray[np.float64]
     variance: NDArray[np.float64]
     null_variance: NDArray[np.float64]
@@ -109,7 +107,9 @@ class CombinedShares:
                     counted.support.variance(held[mine], counted.reports) + counted.family_variance
                 )
                 shares = shares._replace(variance=noise)
-            variance[mine] += weights[mine] ** 2 * variance_of(part, shares, held[mine], self.about)
+            variance[mine] += weights[mine] ** 2 * variance_of(
+                part, shares, held[mine], self.margin
+            )
         return variance + self.shared_variance
 
     def limits(self, chosen: NDArray[np.int64], alpha: float) -> IntervalBounds:
@@ -134,7 +134,7 @@ class CombinedShares:
                 continue
             shares = part.shares.take(places[chosen[mine]])
             here = chosen[mine]
-            below, above, exactly = _distances(part, shares, self.share[here], self.about, alpha)
+            below, above, exactly = _distances(part, shares, self.share[here], self.margin, alpha)
             down[mine] += (weights[here] * below) ** 2
             up[mine] += (weights[here] * above) ** 2
             is_exact[mine] |= exactly
@@ -154,7 +154,7 @@ class CombinedShares:
         return moved[chosen]
 
 
-def combine(parts: Sequence[SpecEstimate], size: int, about: About) -> CombinedShares:
+def combine(parts: Sequence[SpecEstimate], size: int, margin: Margin) -> CombinedShares:
     """Combines what the specs say about `size` items."""
     precision = np.zeros((len(parts), size))
     for row, part in zip(precision, parts, strict=True):
@@ -168,7 +168,7 @@ def combine(parts: Sequence[SpecEstimate], size: int, about: About) -> CombinedS
     variance, scores = np.zeros(size), np.zeros(size)
     for row, part in zip(weights, parts, strict=True):
         mine = part.known
-        own = variance_of(part, part.shares, share[mine], about)
+        own = variance_of(part, part.shares, share[mine], margin)
         variance[mine] += row[mine] ** 2 * own
         counted = part.shares.support_counts
         if counted is None:
@@ -177,12 +177,12 @@ def combine(parts: Sequence[SpecEstimate], size: int, about: About) -> CombinedS
             score = binomial.null_scores(counted, part.repeats.noise(0.0))
         scores[mine] += np.sqrt(row[mine]) * score  # Stouffer: the squares of the roots add to 1
     between = np.zeros(size)
-    if about == "population":
+    if margin == "noise-and-sampling":
         held = np.clip(share, 0.0, 1.0)
         between = shared_sampling_factor(parts, np.nan_to_num(weights)) * held * (1 - held)
     null_variance = np.divide(1, total, out=np.full(size, np.nan), where=known)
     variance += between
-    return CombinedShares(parts, about, share, variance, null_variance, scores, weights, between)
+    return CombinedShares(parts, margin, share, variance, null_variance, scores, weights, between)
 
 
 def _null_variance(part: SpecEstimate) -> NDArray[np.float64]:
@@ -217,7 +217,7 @@ def shared_sampling_factor(
 
 
 def variance_of(
-    part: SpecEstimate, shares: ItemShares, share: NDArray[np.float64], about: About
+    part: SpecEstimate, shares: ItemShares, share: NDArray[np.float64], margin: Margin
 ) -> NDArray[np.float64]:
     """A spec's variance; about the population, its devices are a sample too.
 
@@ -225,9 +225,9 @@ def variance_of(
         part: what the spec says.
         shares: of some of its items.
         share: float64, (items,): the true shares, as far as they are known.
-        about: what the variance is about.
+        margin: what the variance is about.
     """
-    held, population = np.clip(share, 0.0, 1.0), about == "population"
+    held, population = np.clip(share, 0.0, 1.0), margin == "noise-and-sampling"
     added = part.repeats.variance(held, population=population)
     if population:
         added = added + held * (1 - held) / part.reports
@@ -235,14 +235,14 @@ def variance_of(
 
 
 def _distances(
-    part: SpecEstimate, shares: ItemShares, share: NDArray[np.float64], about: About, alpha: float
+    part: SpecEstimate, shares: ItemShares, share: NDArray[np.float64], margin: Margin, alpha: float
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], bool]:
     """How far a spec's own interval reaches below and above its estimate; whether exactly."""
     z, counted = z_for_alpha(alpha), shares.support_counts
     # A random part of the devices is a sample of them, as all of them are of a population.
-    sampled = about == "population" or (counted is not None and counted.sampled)
+    sampled = margin == "noise-and-sampling" or (counted is not None and counted.sampled)
     if counted is None or (counted.sampled and not binomial.is_small_count(counted, alpha)):
-        width = z * np.sqrt(variance_of(part, shares, share, about))
+        width = z * np.sqrt(variance_of(part, shares, share, margin))
         return width, width, False
     if not binomial.is_small_count(counted, alpha):
         low, high = score_limits(
@@ -259,7 +259,7 @@ def _distances(
     limits = binomial.clopper_pearson_limits if sampled else binomial.finite_population_limits
     low, high = limits(counted, alpha)
     held = np.clip(share, 0.0, 1.0)
-    repeated = part.repeats.variance(held, population=about == "population")
+    repeated = part.repeats.variance(held, population=margin == "noise-and-sampling")
     added = z**2 * (counted.family_variance + repeated)
     below = np.sqrt(np.maximum(shares.share - low, 0.0) ** 2 + added)
     above = np.sqrt(np.maximum(high - shares.share, 0.0) ** 2 + added)

@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, NamedTuple, cast
 
 import numpy as np
+from msgspec.structs import astuple
 
+from deniable_aggregator.answers.common import IntervalNote, Number, Quantile
+from deniable_aggregator.answers.estimates import Bin, Distribution
+from deniable_aggregator.answers.trends import Period
+from deniable_aggregator.answers.words import RECONSTRUCTIONS
 from deniable_aggregator.estimation.influence_of_histograms import (
     DistributionInfluence,
     dbitflip_influence,
     square_wave_influence,
 )
 from deniable_aggregator.estimation.means import MeanPart, mean_variance, mean_weight
-from deniable_aggregator.estimation.results import POISONING, described
+from deniable_aggregator.estimation.results import FAKES, metric_versions
 from deniable_aggregator.statistics.consistency import norm_sub
 from deniable_aggregator.statistics.intervals import DEFAULT_LEVEL, z_for_level
 from deniable_aggregator.statistics.quantiles import (
@@ -25,8 +30,6 @@ from deniable_aggregator.statistics.quantiles import (
     normal_interval,
 )
 from deniable_aggregator.statistics.reconstruction import (
-    RECONSTRUCTIONS,
-    Reconstruction,
     channel,
     reconstruct,
 )
@@ -40,6 +43,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from deniable_aggregator.answers.common import Head
+    from deniable_aggregator.answers.words import Margin, Reconstruction
+    from deniable_aggregator.dates import DayRange
     from deniable_aggregator.statistics.repeated_reports import PeriodsBySpec
     from deniable_aggregator.tallies import Reported
     from deniable_aggregator.tallies.dbitflip import DBitFlipTally
@@ -77,7 +83,7 @@ class DistributionEstimate:
         reports: how many reports were counted.
         left_out: reports of specs with other bins or another mechanism, which cannot be combined.
         specs: for each spec that contributed, the spec and its number of reports.
-        radii: how far 1% of fake reports could move each of these.
+        influence: how far 1% of fake reports could move each of these.
     """
 
     metric: str
@@ -85,59 +91,89 @@ class DistributionEstimate:
     shares: tuple[BoundedValue, ...]
     mean: BoundedValue
     quantiles: dict[float, BoundedValue]
-    method: str
+    method: Literal["em", "ems", "unbiased"]
     level: float
     reports: int
     left_out: int
     specs: tuple[tuple[Spec, int], ...]
     influence: DistributionInfluence
 
-    def as_dict(self) -> dict[str, Any]:
-        """JSON data: the meaning of the numbers, and the numbers."""
-        edges = self.edges.tolist()
-        return {
-            "metric": self.metric,
-            "type": "distribution",
-            "reports": self.reports,
-            "reports_left_out": self.left_out,
-            "about": "population",
-            "unit": "the metric's own; values outside the range were recorded as its ends",
-            "method": self.method,
-            "label": "raw" if self.method == "unbiased" else "post-processed",
-            "meaning": _METHODS[self.method],
-            "interval": {
-                "level": self.level,
-                "meaning": (
+    kind: ClassVar[Literal["distribution"]] = "distribution"
+    margin: ClassVar[Margin] = "noise-and-sampling"
+    unit: ClassVar[str] = "the metric's own; values outside the range were recorded as its ends"
+
+    def answer(self, head: Head) -> Distribution:
+        """The estimate as an answer.
+
+        Args:
+            head: where it comes from.
+        """
+        edges, moved = self.edges.tolist(), self.influence.bins.tolist()
+        return Distribution(
+            *astuple(head),
+            metric=self.metric,
+            reports=self.reports,
+            margin=self.margin,
+            unit=self.unit,
+            interval=IntervalNote(
+                level=self.level,
+                meaning=(
                     f"each interval, taken by itself, is meant to cover the value in the "
                     f"population that the devices are a random sample of with probability "
                     f"{self.level:g}; {self._intervals()}"
                 ),
-            },
-            "poisoning": POISONING,
-            "specs": [described(spec, reports) for spec, reports in self.specs],
-            "mean": {
-                **self.mean._asdict(),
-                "poisoning_radius": self.influence.mean,
-                "meaning": "unbiased, of the middles of the bins",
-            },
-            "quantiles": [
-                {"quantile": q, **at._asdict(), "poisoning_radius": self.influence.quantiles[q]}
-                for q, at in self.quantiles.items()
-            ],
-            "bins": [
-                {
-                    "from": left,
-                    "to": right,
-                    "share": bar.value,
-                    "low": bar.low,
-                    "high": bar.high,
-                    "poisoning_radius": moved,
-                }
-                for left, right, bar, moved in zip(
-                    edges, edges[1:], self.shares, self.influence.bins.tolist(), strict=False
+            ),
+            fakes=FAKES,
+            versions=metric_versions(self.specs),
+            reports_left_out=self.left_out,
+            method=self.method,
+            label="raw" if self.method == "unbiased" else "post-processed",
+            meaning=_METHODS[self.method],
+            mean=self._mean(),
+            quantiles=self._quantiles(),
+            bins=[
+                Bin(
+                    start=left,
+                    end=right,
+                    share=share.value,
+                    low=share.low,
+                    high=share.high,
+                    shift_if_fake=shift,
+                )
+                for left, right, share, shift in zip(
+                    edges, edges[1:], self.shares, moved, strict=False
                 )
             ],
-        }
+        )
+
+    def period(self, days: DayRange) -> Period:
+        """The estimate as one period of a series.
+
+        Args:
+            days: those of the period.
+        """
+        return Period(
+            since=days.since,
+            until=days.until,
+            reports=self.reports,
+            mean=self._mean(),
+            quantiles=self._quantiles(),
+        )
+
+    def _mean(self) -> Number:
+        return Number(
+            estimate=self.mean.value,
+            low=self.mean.low,
+            high=self.mean.high,
+            shift_if_fake=self.influence.mean,
+            meaning="unbiased, of the middles of the bins",
+        )
+
+    def _quantiles(self) -> list[Quantile]:
+        return [
+            Quantile(q, at.value, at.low, at.high, self.influence.quantiles[q])
+            for q, at in self.quantiles.items()
+        ]
 
     def _intervals(self) -> str:
         if self.method == "unbiased":
@@ -177,7 +213,8 @@ def estimate_distribution(
     counted = nonempty(tallies)
     alike = _most_reports(counted)
     if isinstance(alike[0][0].mechanism, GroupedBins):
-        method_used, found = "unbiased", _from_dbitflip(alike, level, periods or {})
+        method_used: Literal["em", "ems", "unbiased"] = "unbiased"
+        found = _from_dbitflip(alike, level, periods or {})
     else:
         method_used, found = method, _from_square_wave(alike, method, level, periods or {})
     first = alike[0][0]

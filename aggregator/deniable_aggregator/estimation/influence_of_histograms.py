@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from deniable_aggregator.statistics.reconstruction import Reconstruction
+    from deniable_aggregator.answers.words import Reconstruction
     from deniable_shared.mechanisms import GroupedBins, SquareWave
 
 MOST_OUTCOMES: Final = 128

@@ -1,10 +1,12 @@
-"""The tallies that a question is about, and how their reports spread over periods."""
+"""What estimators work on: the tallies of one metric, and what is asked about them."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from deniable_aggregator.answers.questions import ChangeQuery, EstimateQuery, ValueLists
+from deniable_aggregator.statistics.intervals import DEFAULT_LEVEL
 from deniable_aggregator.statistics.repeated_reports import reports_by_period
 
 if TYPE_CHECKING:
@@ -16,6 +18,42 @@ if TYPE_CHECKING:
     from deniable_aggregator.catalog import CatalogEntry
     from deniable_aggregator.store import Store
     from deniable_shared.spec import Spec
+
+
+NO_LISTS = ValueLists()
+
+
+@dataclass(frozen=True)
+class EstimateRequest:
+    """A question about one metric in one period.
+
+    Attributes:
+        query: how to answer. Its days do not matter here.
+        lists: the values that the question is about.
+        level: of the intervals, in (0, 1).
+        known_only: leave out listed values that this period does not know, instead of refusing
+            them: values come and go with the versions of a registry.
+    """
+
+    query: EstimateQuery
+    lists: ValueLists = NO_LISTS
+    level: float = DEFAULT_LEVEL
+    known_only: bool = False
+
+
+@dataclass(frozen=True)
+class ChangeRequest:
+    """A question about the difference of one metric between two periods.
+
+    Attributes:
+        query: how to answer. Its days do not matter here.
+        lists: the values that the question is about.
+        level: of the intervals, in (0, 1).
+    """
+
+    query: ChangeQuery
+    lists: ValueLists = NO_LISTS
+    level: float = DEFAULT_LEVEL
 
 
 @dataclass(frozen=True)

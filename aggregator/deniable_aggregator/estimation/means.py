@@ -5,9 +5,14 @@ from __future__ import annotations
 import itertools
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple, cast
 
-from deniable_aggregator.estimation.results import POISONING, described
+from msgspec.structs import astuple
+
+from deniable_aggregator.answers.common import IntervalNote, Number
+from deniable_aggregator.answers.estimates import Mean as MeanAnswer
+from deniable_aggregator.answers.trends import Period
+from deniable_aggregator.estimation.results import FAKES, metric_versions
 from deniable_aggregator.statistics.intervals import DEFAULT_LEVEL, z_for_level
 from deniable_aggregator.statistics.repeated_reports import repeats_of, shared_pairs_across_specs
 from deniable_aggregator.tallies import nonempty, tally_for
@@ -19,6 +24,9 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from deniable_aggregator.answers.common import Head
+    from deniable_aggregator.answers.words import Margin
+    from deniable_aggregator.dates import DayRange
     from deniable_aggregator.statistics.repeated_reports import PeriodsBySpec
     from deniable_aggregator.tallies import Reported
     from deniable_aggregator.tallies.numeric import Mean, NumberTally
@@ -39,7 +47,7 @@ class MeanEstimate:
         level: the probability with which the interval covers, in (0, 1).
         reports: how many reports were counted.
         specs: for each spec that contributed, the spec and its number of reports.
-        radius: how far 1% of fake reports could move the mean.
+        influence: how far 1% of fake reports could move the mean.
     """
 
     metric: str
@@ -52,31 +60,54 @@ class MeanEstimate:
     specs: tuple[tuple[Spec, int], ...]
     influence: float
 
-    def as_dict(self) -> dict[str, Any]:
-        """JSON data: the meaning of the numbers, and the numbers."""
-        return {
-            "metric": self.metric,
-            "type": "number",
-            "reports": self.reports,
-            "about": "population",
-            "unit": "the metric's own; unbiased, and not clipped to the range. Values outside the "
-            "range were recorded as its ends",
-            "interval": {
-                "level": self.level,
-                "meaning": (
+    kind: ClassVar[Literal["mean"]] = "mean"
+    margin: ClassVar[Margin] = "noise-and-sampling"
+    unit: ClassVar[str] = (
+        "the metric's own; unbiased, and not clipped to the range. Values outside the range were "
+        "recorded as its ends"
+    )
+
+    def answer(self, head: Head) -> MeanAnswer:
+        """The estimate as an answer.
+
+        Args:
+            head: where it comes from.
+        """
+        return MeanAnswer(
+            *astuple(head),
+            metric=self.metric,
+            reports=self.reports,
+            margin=self.margin,
+            unit=self.unit,
+            interval=IntervalNote(
+                level=self.level,
+                meaning=(
                     "the interval covers the mean of the population that the devices that "
                     f"reported are a random sample of with probability {self.level:g}, and the "
                     "mean among these devices at least as often"
                 ),
-            },
-            "poisoning": POISONING,
-            "specs": [described(spec, reports) for spec, reports in self.specs],
-            "mean": self.mean,
-            "standard_error": self.standard_error,
-            "low": self.low,
-            "high": self.high,
-            "poisoning_radius": self.influence,
-        }
+            ),
+            fakes=FAKES,
+            versions=metric_versions(self.specs),
+            mean=self._number(),
+        )
+
+    def period(self, days: DayRange) -> Period:
+        """The estimate as one period of a series.
+
+        Args:
+            days: those of the period.
+        """
+        return Period(since=days.since, until=days.until, reports=self.reports, mean=self._number())
+
+    def _number(self) -> Number:
+        return Number(
+            estimate=self.mean,
+            standard_error=self.standard_error,
+            low=self.low,
+            high=self.high,
+            shift_if_fake=self.influence,
+        )
 
 
 def estimate_mean(

@@ -7,7 +7,7 @@ at zero, with or without rescaling, is not offered: the bias adds up over items.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, Literal, get_args
+from typing import TYPE_CHECKING, Final
 
 from deniable_aggregator.statistics.consistency import base_cut, ibu, norm_sub, power
 from deniable_shared.errors import ParameterError
@@ -19,11 +19,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from deniable_aggregator.answers.words import Postprocess
     from deniable_aggregator.estimation.combination import CombinedShares
-
-Postprocess = Literal["none", "norm-sub", "base-cut", "power", "ibu"]
-
-POSTPROCESS: Final[tuple[str, ...]] = get_args(Postprocess)
 
 MEANINGS: Final[Mapping[str, str]] = {
     "norm-sub": (

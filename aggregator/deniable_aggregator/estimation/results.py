@@ -1,44 +1,60 @@
-"""What an analyst reads: numbers, and what each of them means."""
+"""The estimated shares of values, and what an answer says about them."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, ClassVar, Final, Literal
 
+from msgspec import UNSET, UnsetType
+from msgspec.structs import astuple
+
+from deniable_aggregator.answers.common import (
+    DetectionNote,
+    FakesNote,
+    IntervalNote,
+    MetricVersion,
+)
+from deniable_aggregator.answers.estimates import PostprocessNote, Share, Shares
+from deniable_aggregator.answers.trends import Period
 from deniable_aggregator.statistics.influence import FORGED_SHARE
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     import numpy as np
     from numpy.typing import NDArray
 
-    from deniable_aggregator.estimation.combination import About
+    from deniable_aggregator.answers.common import Head
+    from deniable_aggregator.answers.estimates import CombinedShare, SegmentSize
+    from deniable_aggregator.answers.words import FalseFinds, IntervalKind, Margin, Postprocess
+    from deniable_aggregator.dates import DayRange
     from deniable_aggregator.estimation.subset_shares import SubsetShare
-    from deniable_aggregator.statistics.intervals import Correction, IntervalKind
     from deniable_shared.spec import Spec
 
 DETECTION_ALPHA: Final = 0.05
 
-POISONING: Final[Mapping[str, Any]] = {
-    "fakes": FORGED_SHARE,
-    "meaning": (
-        f"poisoning_radius is how far fake reports could move the estimate beside it, up or down, "
-        f"if they came on top of those counted until they were {FORGED_SHARE:.0%} of all, each "
-        f"made to move it most; no interval contains it"
-    ),
-}
-"""What the poisoning radius beside every estimate is."""
+FAKES: Final = FakesNote(
+    FORGED_SHARE,
+    f"shift_if_fake is how far fake reports could move the estimate beside it, up or down, if "
+    f"they came on top of the reports that were counted until they were {FORGED_SHARE:.0%} of "
+    "all, each made to move it most; no interval contains it",
+)
+"""What `shift_if_fake` beside every estimate is."""
 
-WHOSE: Final[Mapping[str, str]] = {
-    "devices": "the devices that reported",
-    "population": "the population that the devices that reported are a random sample of",
+DEVICES: Final[Mapping[Margin, str]] = {
+    "noise": "the devices that reported",
+    "noise-and-sampling": "the population that the devices that reported are a random sample of",
 }
-"""Whose shares an estimate, its errors and its intervals are about."""
+"""Whose shares an estimate, its errors and its intervals are about, by margin."""
 
 _EXACT: Final = (
-    " Where fewer than 20 reports (more, for many items at once) would support an absent item, "
-    "they are exact binomial intervals instead of normal ones: see each one's method."
+    " Where fewer than 20 reports (more, for many values at once) would support a value that "
+    "nobody has, they are exact binomial intervals instead of normal ones: see each one's method."
+)
+_REPEATED: Final = (
+    "the reports of a device share its permanent noise, which does not average out: where the same "
+    "devices report, periods err alike. Over several periods together, errors and intervals allow "
+    "for the same devices having reported in all of them"
 )
 
 
@@ -50,13 +66,13 @@ class PostprocessedShares:
         method: its name.
         meaning: what it does.
         share: float64, (items,).
-        sum: that of the items of a sum that was asked for, or None.
+        combined: the share of the items of a combined share that was asked for, or None.
     """
 
-    method: str
+    method: Postprocess
     meaning: str
     share: NDArray[np.float64]
-    sum: float | None = None
+    combined: float | None = None
 
 
 @dataclass(frozen=True)
@@ -74,15 +90,16 @@ class ShareEstimate:
         detected: bool, (items,): whether the item is present at all, by a one-sided test corrected
             for all items asked for.
         asked: how many items were asked for; those shown may be a selection.
-        about: what the errors and intervals are about.
+        margin: what the errors and intervals allow for.
         interval: what the intervals cover.
         level: with which probability, in (0, 1).
-        correction: of detection.
+        false_finds: how many false ones there may be among the detected items.
         reports: how many reports were counted.
         specs: for each spec that contributed, the spec and its number of reports.
-        radius: float64, (items,): how far 1% of fake reports could move each share.
+        influence: float64, (items,): how far 1% of fake reports could move each share.
         processed: post-processed shares beside the raw ones, or None.
-        sum: the share of a set of items, or None.
+        combined: the share of a set of items, or None.
+        segments: how large the segments are, where the metric has any.
     """
 
     metric: str
@@ -94,130 +111,177 @@ class ShareEstimate:
     exact: NDArray[np.bool_]
     detected: NDArray[np.bool_]
     asked: int
-    about: About
+    margin: Margin
     interval: IntervalKind
     level: float
-    correction: Correction
+    false_finds: FalseFinds
     reports: int
     specs: tuple[tuple[Spec, int], ...]
     influence: NDArray[np.float64]
     processed: PostprocessedShares | None = None
-    sum: SubsetShare | None = None
+    combined: SubsetShare | None = None
+    segments: tuple[SegmentSize, ...] = ()
 
-    def as_dict(self) -> dict[str, Any]:
-        """JSON data: the meaning of the numbers, then one entry per item."""
-        where = WHOSE[self.about]
-        data: dict[str, Any] = {
-            "metric": self.metric,
-            "reports": self.reports,
-            "about": self.about,
-            "unit": f"share of {where}; unbiased, neither clipped nor rescaled",
-            "interval": {
-                "kind": self.interval,
-                "level": self.level,
-                "meaning": self._interval_meaning(where) + _EXACT,
-            },
-            "detection": {
-                "alpha": DETECTION_ALPHA,
-                "correction": self.correction,
-                "meaning": _detection_meaning(self.correction),
-            },
-            "poisoning": POISONING,
-            "specs": [described(spec, reports) for spec, reports in self.specs],
-        }
-        if len(self.specs) > 1:
-            data["combined"] = (
-                f"{len(self.specs)} specs, each debiased by itself, weighted by inverse variance "
-                "item by item over those that know it; this takes their devices to be alike"
-            )
+    kind: ClassVar[Literal["shares"]] = "shares"
+
+    @property
+    def unit(self) -> str:
+        """What the numbers are."""
+        return f"share of {DEVICES[self.margin]}; unbiased, neither clipped nor rescaled"
+
+    def answer(self, head: Head) -> Shares:
+        """The estimate as an answer.
+
+        Args:
+            head: where it comes from.
+        """
+        processed = self.processed
+        note = (
+            f"{len(self.specs)} versions, each debiased by itself, weighted by inverse variance "
+            "value by value over those that know it, assuming that the devices of all versions "
+            "are alike"
+        )
+        return Shares(
+            *astuple(head),
+            metric=self.metric,
+            reports=self.reports,
+            margin=self.margin,
+            unit=self.unit,
+            interval=IntervalNote(
+                kind=self.interval, level=self.level, meaning=self._interval_meaning() + _EXACT
+            ),
+            fakes=FAKES,
+            versions=metric_versions(self.specs),
+            detection=DetectionNote(
+                DETECTION_ALPHA, self.false_finds, _detection_meaning(self.false_finds)
+            ),
+            values_asked=self.asked,
+            versions_note=note if len(self.specs) > 1 else UNSET,
+            postprocess=(
+                UNSET if processed is None else PostprocessNote(processed.method, processed.meaning)
+            ),
+            segments=list(self.segments) or UNSET,
+            combined=self._combined_answer(),
+            estimates=self.rows(),
+        )
+
+    def period(self, days: DayRange) -> Period:
+        """The estimate as one period of a series.
+
+        Args:
+            days: those of the period.
+        """
+        return Period(
+            since=days.since,
+            until=days.until,
+            reports=self.reports,
+            combined=self._combined_answer(),
+            estimates=self.rows(),
+        )
+
+    def _combined_answer(self) -> CombinedShare | UnsetType:
+        if self.combined is None:
+            return UNSET
+        answer = self.combined.answer(DEVICES[self.margin], self.level)
         if self.processed is not None:
-            processed = self.processed
-            data["postprocess"] = {"method": processed.method, "meaning": processed.meaning}
-        if self.sum is not None:
-            data["sum"] = self.sum.as_dict()
-            data["sum"]["meaning"] = (
-                f"the share of all of these items together among {where}; the interval is of "
-                f"level {self.level:g} for a set chosen before looking"
-            )
-            if self.processed is not None:
-                data["sum"]["processed"] = self.processed.sum
-        return {**data, "estimates": self._rows()}
+            answer.adjusted = self.processed.combined
+        return answer
 
-    def _rows(self) -> list[dict[str, Any]]:
-        columns: dict[str, Sequence[Any]] = {
-            "item": self.items,
-            "share": self.share.tolist(),
-            "standard_error": self.standard_error.tolist(),
-            "low": self.low.tolist(),
-            "high": self.high.tolist(),
-            "method": ["exact" if exact else "normal" for exact in self.exact.tolist()],
-            "detected": self.detected.tolist(),
-            "poisoning_radius": self.influence.tolist(),
-        }
+    def only(self, items: Sequence[str]) -> ShareEstimate:
+        """The estimate without all other items.
+
+        Args:
+            items: those that stay.
+        """
+        wanted = set(items)
+        kept = [index for index, item in enumerate(self.items) if item in wanted]
+        return replace(
+            self,
+            items=tuple(self.items[index] for index in kept),
+            share=self.share[kept],
+            standard_error=self.standard_error[kept],
+            low=self.low[kept],
+            high=self.high[kept],
+            exact=self.exact[kept],
+            detected=self.detected[kept],
+            influence=self.influence[kept],
+        )
+
+    def rows(self) -> list[Share]:
+        """One entry per item."""
+        columns: tuple[Sequence[object], ...] = (
+            self.items,
+            self.share.tolist(),
+            self.standard_error.tolist(),
+            self.low.tolist(),
+            self.high.tolist(),
+            ["exact" if exact else "normal" for exact in self.exact.tolist()],
+            self.detected.tolist(),
+            self.influence.tolist(),
+        )
         if self.processed is not None:
-            columns["processed"] = self.processed.share.tolist()
-        return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+            columns = (*columns, self.processed.share.tolist())
+        return list(map(Share, *columns))
 
-    def _interval_meaning(self, where: str) -> str:
-        if self.interval == "simultaneous":
+    def _interval_meaning(self) -> str:
+        devices = DEVICES[self.margin]
+        if self.interval == "all":
             return (
-                f"with probability {self.level:g}, the intervals of all {self.asked:,} items asked "
-                f"for cover their shares among {where} at once (Bonferroni)."
+                f"with probability {self.level:g}, the intervals of all {self.asked:,} values "
+                f"asked for cover their shares among {devices} at once (Bonferroni)."
             )
-        if self.interval == "selected":
+        if self.interval == "picked":
             return (
-                f"of the intervals shown, chosen by their estimates out of {self.asked:,} items, "
-                f"at most {1 - self.level:.2g} on average fail to cover the share among {where} "
+                f"of the intervals shown, picked by their estimates out of {self.asked:,} values, "
+                f"at most {1 - self.level:.2g} on average fail to cover the share among {devices} "
                 "(false coverage rate, Benjamini and Yekutieli)."
             )
         return (
-            f"each interval, taken by itself, covers the share among {where} with probability "
+            f"each interval, taken by itself, covers the share among {devices} with probability "
             f"{self.level:g}; not all of them at once, and not if it was picked for its estimate."
         )
 
 
-def _detection_meaning(correction: Correction) -> str:
-    if correction == "bh":
+def _detection_meaning(false_finds: FalseFinds) -> str:
+    if false_finds == "few":
         return (
-            "detected items differ from zero; the expected part of false ones among them is at "
-            f"most {DETECTION_ALPHA:g} (Benjamini-Hochberg over all items asked for)"
+            "detected values differ from zero; the expected part of false ones among them is at "
+            f"most {DETECTION_ALPHA:g} (Benjamini-Hochberg over all values asked for)"
         )
     return (
-        "detected items differ from zero; the probability that any of them is false is at most "
-        f"{DETECTION_ALPHA:g} (Bonferroni over all items asked for)"
+        "detected values differ from zero; the probability that any of them is false is at most "
+        f"{DETECTION_ALPHA:g} (Bonferroni over all values asked for)"
     )
 
 
-REPEATED: Final = (
-    "the reports of a device share its permanent noise, which does not average out: where the same "
-    "devices report, periods err alike. Over several periods together, errors and intervals allow "
-    "for the same devices having reported in all of them"
-)
-
-
-def described(spec: Spec, reports: int) -> dict[str, Any]:
-    """What an answer says of a spec that contributed to it, as JSON data.
+def metric_versions(specs: Iterable[tuple[Spec, int]]) -> list[MetricVersion]:
+    """What an answer says of the specs that contributed to it.
 
     Args:
-        spec: a metric.
-        reports: how many of its reports were counted.
+        specs: each with the number of its reports that were counted.
     """
-    data: dict[str, Any] = {
-        "digest": spec.digest.hex(),
-        "title": spec.mechanism.title,
-        "mechanism": spec.mechanism.description(),
-        "epsilon": spec.mechanism.epsilon,
-        "epsilon_permanent": spec.mechanism.epsilon_permanent,
-        "epsilon_total": spec.mechanism.epsilon_total,
-        "reports": reports,
-    }
+    return [_metric_version(spec, reports) for spec, reports in specs]
+
+
+def _metric_version(spec: Spec, reports: int) -> MetricVersion:
+    mechanism = spec.mechanism
+    version = MetricVersion(
+        version=spec.digest.hex(),
+        title=mechanism.title,
+        mechanism=mechanism.description(),
+        epsilon=mechanism.epsilon,
+        epsilon_permanent=mechanism.epsilon_permanent,
+        epsilon_total=mechanism.epsilon_total,
+        reports=reports,
+    )
     if spec.range is not None:
-        data["range"] = [float(end) for end in spec.range]
-    if spec.mechanism.epsilon_permanent is not None:
-        data["repeated"] = REPEATED
-    if spec.mechanism.delta:
-        data["delta"] = spec.mechanism.delta
-        data["privacy"] = (
+        low, high = spec.range
+        version.range = float(low), float(high)
+    if mechanism.epsilon_permanent is not None:
+        version.repeated = _REPEATED
+    if mechanism.delta:
+        version.delta = mechanism.delta
+        version.privacy = (
             "(epsilon, delta): with probability delta a report may reveal more than epsilon"
         )
-    return data
+    return version

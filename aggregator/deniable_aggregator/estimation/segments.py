@@ -2,21 +2,35 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
+from msgspec.structs import astuple
 
+from deniable_aggregator.answers.common import DetectionNote, IntervalNote
+from deniable_aggregator.answers.estimates import SegmentShares, SegmentSize, Share
 from deniable_aggregator.estimation.combination import shared_sampling_factor, variance_of
 from deniable_aggregator.estimation.influence_of_subsets import influence_on_ratios
-from deniable_aggregator.estimation.results import DETECTION_ALPHA, POISONING, WHOSE, described
+from deniable_aggregator.estimation.results import (
+    DETECTION_ALPHA,
+    DEVICES,
+    FAKES,
+    metric_versions,
+)
 from deniable_aggregator.estimation.shares import combine_specs
 from deniable_aggregator.estimation.subset_shares import (
     SubsetShare,
     estimate_subset_share,
     merge_items,
 )
-from deniable_aggregator.statistics.intervals import alpha_per_interval, detect, z_for_alpha
+from deniable_aggregator.statistics.intervals import (
+    DEFAULT_LEVEL,
+    alpha_per_interval,
+    detect,
+    z_for_alpha,
+)
 from deniable_aggregator.tallies import nonempty
 from deniable_shared.errors import ParameterError
 
@@ -25,8 +39,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from deniable_aggregator.estimation.combination import About, SpecEstimate
-    from deniable_aggregator.estimation.options import EstimateOptions
+    from deniable_aggregator.answers.common import Head
+    from deniable_aggregator.answers.questions import EstimateOptions
+    from deniable_aggregator.answers.words import FalseFinds, IntervalKind, Margin
+    from deniable_aggregator.estimation.combination import SpecEstimate
     from deniable_aggregator.estimation.shares import ItemEstimates
     from deniable_aggregator.statistics.repeated_reports import PeriodsBySpec
     from deniable_shared.segments import Segments
@@ -52,10 +68,13 @@ class SegmentEstimate:
         standard_error: float64, (items,), by the delta method.
         low: float64, (items,): lower end of the interval.
         high: float64, (items,): upper end.
-        radius: float64, (items,): how far 1% of fake reports could move each share.
+        influence: float64, (items,): how far 1% of fake reports could move each share.
         detected: bool, (items,): whether there are such devices, by a one-sided test corrected for
             all items.
-        options: how the question was asked.
+        margin: what errors and intervals allow for.
+        interval: what intervals cover.
+        level: with which probability, in (0, 1).
+        false_finds: how many false ones there may be among the detected values.
         reports: how many reports were counted, of all segments.
         left_out: reports of specs that do not have the segment.
         specs: for each spec that contributed, the spec and its number of reports.
@@ -72,64 +91,63 @@ class SegmentEstimate:
     high: NDArray[np.float64]
     influence: NDArray[np.float64]
     detected: NDArray[np.bool_]
-    options: EstimateOptions
+    margin: Margin
+    interval: IntervalKind
+    level: float
+    false_finds: FalseFinds
     reports: int
     left_out: int
     specs: tuple[tuple[Spec, int], ...]
 
-    def as_dict(self) -> dict[str, Any]:
-        """JSON data: the meaning of the numbers, then one entry per value."""
-        options = self.options
-        inside = f"{WHOSE[options.about]} and are in segment {self.name}={self.segment}"
-        together = (
-            "all intervals at once cover"
-            if options.interval == "simultaneous"
-            else "each interval covers"
+    def answer(self, head: Head) -> SegmentShares:
+        """The estimate as an answer.
+
+        Args:
+            head: where it comes from.
+        """
+        inside = f"{DEVICES[self.margin]} and are in segment {self.name}={self.segment}"
+        covers = "all intervals at once cover" if self.interval == "all" else "each interval covers"
+        return SegmentShares(
+            *astuple(head),
+            metric=self.metric,
+            reports=self.reports,
+            margin=self.margin,
+            unit=f"share of those of {inside}; neither clipped nor rescaled",
+            interval=IntervalNote(
+                kind=self.interval,
+                level=self.level,
+                meaning=f"{covers} with probability {self.level:g} (Fieller: of a ratio of two "
+                "estimates).",
+            ),
+            fakes=FAKES,
+            versions=metric_versions(self.specs),
+            reports_left_out=self.left_out,
+            segment=_segment_size(self.name, self.segment, self.size),
+            detection=DetectionNote(
+                DETECTION_ALPHA,
+                self.false_finds,
+                "detected values differ from zero, corrected for all that are listed",
+            ),
+            values_asked=len(self.items),
+            estimates=self._rows(),
         )
-        columns = (self.share, self.standard_error, self.low, self.high, self.detected)
-        rows = zip(self.items, *(column.tolist() for column in columns), strict=True)
-        radii = [radius if np.isfinite(radius) else None for radius in self.influence.tolist()]
-        fields = ("item", "share", "standard_error", "low", "high", "detected")
-        return {
-            "metric": self.metric,
-            "reports": self.reports,
-            "reports_left_out": self.left_out,
-            "about": options.about,
-            "unit": f"share of those of {inside}; neither clipped nor rescaled",
-            "segment": {"name": self.name, "value": self.segment, **_sized(self.size)},
-            "interval": {
-                "kind": options.interval or "item",
-                "level": options.level,
-                "meaning": f"{together} with probability {options.level:g} (Fieller: of a ratio of "
-                "two estimates).",
-            },
-            "detection": {
-                "alpha": DETECTION_ALPHA,
-                "correction": options.correction,
-                "meaning": "detected items differ from zero, corrected for all that are listed",
-            },
-            "specs": [described(spec, reports) for spec, reports in self.specs],
-            "items_asked_for": len(self.items),
-            "poisoning": POISONING,
-            "estimates": [
-                {
-                    **dict(zip(fields, row, strict=True)),
-                    "method": "fieller",
-                    "poisoning_radius": radius,
-                }
-                for row, radius in zip(rows, radii, strict=True)
-            ],
-        }
+
+    def _rows(self) -> list[Share]:
+        columns = (self.share, self.standard_error, self.low, self.high)
+        numbers = (column.tolist() for column in columns)
+        influence = (x if np.isfinite(x) else None for x in self.influence.tolist())
+        method, detected = itertools.repeat("fieller"), self.detected.tolist()
+        return list(map(Share, self.items, *numbers, method, detected, influence))
 
 
 def estimate_segment_sizes(
-    tallies: Tallies, about: About, level: float, periods: PeriodsBySpec
-) -> list[dict[str, Any]]:
-    """The share of each segment, as JSON data; nothing where no spec has segments.
+    tallies: Tallies, margin: Margin, level: float, periods: PeriodsBySpec
+) -> tuple[SegmentSize, ...]:
+    """The share of each segment; nothing where no spec has segments.
 
     Args:
         tallies: the specs with reports, and their counts.
-        about: what errors are about.
+        margin: what errors allow for.
         level: of each single interval, in (0, 1).
         periods: how many reports there are of each period, by the specs' digests.
     """
@@ -141,16 +159,20 @@ def estimate_segment_sizes(
     )
     rows = []
     for name, segment in found:
-        read, items = _read(_with_segment(tallies, segment, name), segment, about, periods)
+        read, items = _read(_with_segment(tallies, segment, name), segment, margin, periods)
         size = estimate_subset_share(
-            read.combined.parts, read.wanted.tolist(), items, about, 1 - level
+            read.combined.parts, read.wanted.tolist(), items, margin, 1 - level
         )
-        rows.append({"name": name, "value": segment, **_sized(size)})
-    return rows
+        rows.append(_segment_size(name, segment, size))
+    return tuple(rows)
 
 
 def estimate_within_segment(
-    tallies: Tallies, segment: str, options: EstimateOptions, periods: PeriodsBySpec
+    tallies: Tallies,
+    segment: str,
+    options: EstimateOptions,
+    periods: PeriodsBySpec,
+    level: float = DEFAULT_LEVEL,
 ) -> SegmentEstimate:
     """Estimates the shares of values among the devices of one segment.
 
@@ -159,6 +181,7 @@ def estimate_within_segment(
         segment: which one.
         options: how to answer.
         periods: how many reports there are of each period, by the specs' digests.
+        level: of the intervals, in (0, 1).
 
     Raises:
         ParameterError: if no spec has the segment, if there may be no device in it, so that
@@ -168,19 +191,19 @@ def estimate_within_segment(
     mine = _with_segment(tallies, segment)
     if not mine:
         raise ParameterError("segment", _declared(tallies), segment)
-    read, items = _read(mine, segment, options.about, periods)
+    read, items = _read(mine, segment, options.margin, periods)
     parts, wanted = read.combined.parts, read.wanted
     own = cast("Segments", mine[0][0].segments)
-    interval = options.interval or "item"
-    alpha = alpha_per_interval(interval, level=options.level, asked=len(items), shown=len(items))
-    size = estimate_subset_share(parts, wanted.tolist(), items, options.about, alpha)
-    ratio = _ratios(parts, wanted, options.about, z_for_alpha(alpha)) if size.low > 0 else None
+    interval = options.interval or "one"
+    alpha = alpha_per_interval(interval, level=level, asked=len(items), shown=len(items))
+    size = estimate_subset_share(parts, wanted.tolist(), items, options.margin, alpha)
+    ratio = _ratios(parts, wanted, options.margin, z_for_alpha(alpha)) if size.low > 0 else None
     if ratio is None:
         constraint = f"clearly above 0 to be looked into: {own.by.name}={segment} is not"
         raise ParameterError("segment", constraint, size.share)
     chosen = np.array([own.of.type != "boolean" or value == "true" for value in own.of.domain])
     scores = read.combined.scores[wanted][chosen]
-    found = detect(scores, correction=options.correction, alpha=DETECTION_ALPHA)
+    found = detect(scores, false_finds=options.false_finds, alpha=DETECTION_ALPHA)
     total = sum(int(reports) for _, _, reports in nonempty(tallies))
     reports = sum(part.reports for part in parts)
     return SegmentEstimate(
@@ -195,7 +218,10 @@ def estimate_within_segment(
         high=ratio[3][chosen],
         influence=ratio[4][chosen],
         detected=found,
-        options=options,
+        margin=options.margin,
+        interval=interval,
+        level=level,
+        false_finds=options.false_finds,
         reports=reports,
         left_out=total - reports,
         specs=tuple((part.spec, part.reports) for part in parts),
@@ -211,8 +237,8 @@ def _refuse_options(options: EstimateOptions) -> None:
     for name in ("top", "detected", "postprocess"):
         if value := getattr(options, name):
             raise ParameterError(name, "left out within a segment", value)
-    if options.interval == "selected":
-        raise ParameterError("interval", "item or simultaneous within a segment", "selected")
+    if options.interval == "picked":
+        raise ParameterError("interval", "one or all within a segment", "picked")
 
 
 def _declared(tallies: Tallies) -> str:
@@ -242,15 +268,15 @@ def _with_segment(tallies: Tallies, segment: str, name: str | None = None) -> Ta
 
 
 def _read(
-    tallies: Tallies, segment: str, about: About, periods: PeriodsBySpec
+    tallies: Tallies, segment: str, margin: Margin, periods: PeriodsBySpec
 ) -> tuple[ItemEstimates, tuple[str, ...]]:
     """What the specs say of the values within a segment, and these as items."""
     items = cast("Segments", tallies[0][0].segments).items_of(segment)
-    return combine_specs(tallies, items, about, periods=periods), items
+    return combine_specs(tallies, items, margin, periods=periods), items
 
 
 def _ratios(
-    parts: Sequence[SpecEstimate], wanted: NDArray[np.int64], about: About, z: float
+    parts: Sequence[SpecEstimate], wanted: NDArray[np.int64], margin: Margin, z: float
 ) -> tuple[NDArray[np.float64], ...] | None:
     """Shares within, their standard errors, the ends of their intervals (Fieller 1954), and radii.
 
@@ -274,8 +300,8 @@ def _ratios(
     bottom = float(top.sum())
     moments = np.zeros((3, wanted.size))  # of the value, of the segment, of the two together
     for weight, part, mine in zip(weights, parts, places, strict=True):
-        moments += weight**2 * _moments(part, mine, top, about)
-    if about == "population":
+        moments += weight**2 * _moments(part, mine, top, margin)
+    if margin == "noise-and-sampling":
         common = float(shared_sampling_factor(parts, weights[:, None])[0])
         held, inside = np.clip(top, 0.0, 1.0), min(max(bottom, 0.0), 1.0)
         moments += common * np.array(
@@ -294,7 +320,7 @@ def _ratios(
 
 
 def _moments(
-    part: SpecEstimate, places: NDArray[np.int64], top: NDArray[np.float64], about: About
+    part: SpecEstimate, places: NDArray[np.int64], top: NDArray[np.float64], margin: Margin
 ) -> NDArray[np.float64]:
     """The variances of each value and of the segment, and their covariance, for one spec.
 
@@ -308,7 +334,7 @@ def _moments(
         if note.startswith("not known"):
             known = "one whose covariances are known, to divide by a segment"
             raise ParameterError("mechanism", known, part.spec.mechanism.name)
-        return float(variance_of(total, total.shares, np.array([held]), about)[0])
+        return float(variance_of(total, total.shares, np.array([held]), margin)[0])
 
     size = variance(places, float(top.sum()))
     found = np.zeros((3, top.size))
@@ -319,12 +345,14 @@ def _moments(
     return found
 
 
-def _sized(size: SubsetShare) -> dict[str, Any]:
-    return {
-        "share": size.share,
-        "standard_error": size.standard_error,
-        "low": size.low,
-        "high": size.high,
-        "detected": size.low > 0,
-        "poisoning_radius": size.influence,
-    }
+def _segment_size(name: str, segment: str, size: SubsetShare) -> SegmentSize:
+    return SegmentSize(
+        name=name,
+        value=segment,
+        share=size.share,
+        standard_error=size.standard_error,
+        low=size.low,
+        high=size.high,
+        detected=size.low > 0,
+        shift_if_fake=size.influence,
+    )

@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from deniable_aggregator.answers.questions import EstimateOptions
 from deniable_aggregator.estimation import postprocess as processing
 from deniable_aggregator.estimation.combination import CombinedShares, SpecEstimate, combine
-from deniable_aggregator.estimation.options import EstimateOptions
 from deniable_aggregator.estimation.results import (
     DETECTION_ALPHA,
     PostprocessedShares,
     ShareEstimate,
 )
 from deniable_aggregator.estimation.subset_shares import SubsetShare, estimate_subset_share
-from deniable_aggregator.statistics.intervals import alpha_per_interval, detect
+from deniable_aggregator.statistics.intervals import DEFAULT_LEVEL, alpha_per_interval, detect
 from deniable_aggregator.statistics.repeated_reports import repeats_of
 from deniable_aggregator.tallies import (
     RapporTally,
@@ -30,8 +30,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from deniable_aggregator.estimation.combination import About
-    from deniable_aggregator.estimation.postprocess import Postprocess
+    from deniable_aggregator.answers.words import Margin, Postprocess
     from deniable_aggregator.statistics.repeated_reports import Periods, PeriodsBySpec
     from deniable_shared.spec import Spec
 
@@ -69,6 +68,7 @@ def estimate_shares(
     *,
     add: Sequence[str] | None = None,
     periods: PeriodsBySpec | None = None,
+    level: float = DEFAULT_LEVEL,
 ) -> ShareEstimate:
     """Estimates the shares of items from the tallies of one metric.
 
@@ -82,6 +82,7 @@ def estimate_shares(
         add: items whose share together is asked for.
         periods: how many of the reports there are in each of the metric's periods, by the specs'
             digests: the same devices may have reported in all of them. None for a single period.
+        level: of the intervals, in (0, 1).
 
     Raises:
         ParameterError: if there is no report, items are missing for a string metric, an item is
@@ -90,15 +91,14 @@ def estimate_shares(
     options = options or EstimateOptions()
     specs = [spec for spec, _, _ in nonempty(tallies)]
     _check_sum(specs, add)
-    found = combine_specs(tallies, items, options.about, add=add, periods=periods)
+    found = combine_specs(tallies, items, options.margin, add=add, periods=periods)
     domain, combined, wanted = found.domain, found.combined, found.wanted
     total = None
     if add is not None:
         position = {item: index for index, item in enumerate(domain)}
-        single = 1 - options.level
         places = [position[item] for item in add]
-        total = estimate_subset_share(combined.parts, places, add, options.about, single)
-    return _answer(specs[0].name, domain, combined, wanted, options, items is None, total)
+        total = estimate_subset_share(combined.parts, places, add, options.margin, 1 - level)
+    return _select(specs[0].name, domain, combined, wanted, options, level, items is None, total)
 
 
 class ItemEstimates(NamedTuple):
@@ -118,7 +118,7 @@ class ItemEstimates(NamedTuple):
 def combine_specs(
     tallies: Sequence[tuple[Spec, NDArray[np.int64]]],
     items: Sequence[str] | None,
-    about: About,
+    margin: Margin,
     *,
     add: Sequence[str] | None = None,
     periods: PeriodsBySpec | None = None,
@@ -139,7 +139,7 @@ def combine_specs(
         for each in counted
         for part in _parts(*each, domain, position, (periods or {}).get(each[0].digest))
     ]
-    combined = combine(parts, len(domain), about)
+    combined = combine(parts, len(domain), margin)
     wanted = np.arange(len(domain))
     if not alone:
         wanted = np.fromiter((position[item] for item in asked), np.int64, len(asked))
@@ -153,18 +153,18 @@ def _requested_items(
     asked = (add or default_items(specs)) if items is None else items
     if not asked:
         raise ParameterError("candidates", f"given for the strings of {specs[0].name}", items)
-    for name, listed in (("sum", add or ()), ("candidates", asked)):
+    for name, listed in (("combined", add or ()), ("candidates", asked)):
         if len(set(listed)) != len(listed):
-            raise ParameterError(name, "all different", f"{len(listed)} items")
+            raise ParameterError(name, "all different", f"{len(listed)} values")
     return tuple(asked)
 
 
 def _check_sum(specs: Sequence[Spec], add: Sequence[str] | None) -> None:
     if add is not None and not add:
-        raise ParameterError("sum", "at least one item", list(add))
+        raise ParameterError("combined", "at least one value", list(add))
     if add is not None and any(spec.type == "attributes" for spec in specs):
         raise ParameterError(
-            "sum", "asked of a metric with one domain: attributes overlap", list(add)
+            "combined", "asked of a metric with one domain: attributes overlap", list(add)
         )
 
 
@@ -181,7 +181,7 @@ def _domain(
     unknown = set(both) - set(known)
     if unknown:
         first = next(item for item in both if item in unknown)
-        raise ParameterError("candidates", f"items of {specs[0].name}: see its values", first)
+        raise ParameterError("candidates", f"values of {specs[0].name}", first)
     return known
 
 
@@ -233,28 +233,29 @@ def _informed(
     """The positions of what is asked for; of a whole domain, what some report is about."""
     blank = np.isnan(combined.null_variance[wanted])
     if blank.any() and (named or blank.all()):
-        nothing = f"items of {spec.name} that some report is about"
+        nothing = f"values of {spec.name} that some report is about"
         raise ParameterError("candidates", nothing, asked[int(np.flatnonzero(blank)[0])])
     return wanted[~blank]
 
 
-def _answer(
+def _select(
     metric: str,
     domain: Sequence[str],
     combined: CombinedShares,
     wanted: NDArray[np.int64],
     options: EstimateOptions,
+    level: float,
     whole: bool,
     total: SubsetShare | None,
 ) -> ShareEstimate:
-    found = detect(combined.scores[wanted], correction=options.correction, alpha=DETECTION_ALPHA)
+    found = detect(combined.scores[wanted], false_finds=options.false_finds, alpha=DETECTION_ALPHA)
     chosen = np.flatnonzero(found) if options.detected else np.arange(wanted.size)
     selected = options.detected or options.top is not None
     if selected:
         order = np.argsort(-combined.share[wanted[chosen]], kind="stable")
         chosen = chosen[order[: options.top]]
-    interval = options.interval or ("selected" if selected else "item")
-    alpha = alpha_per_interval(interval, level=options.level, asked=wanted.size, shown=chosen.size)
+    interval = options.interval or ("picked" if selected else "one")
+    alpha = alpha_per_interval(interval, level=level, asked=wanted.size, shown=chosen.size)
     shown = wanted[chosen]
     limits = combined.limits(shown, alpha)
     method = options.postprocess
@@ -272,15 +273,15 @@ def _answer(
         exact=limits.exact,
         detected=found[chosen],
         asked=int(wanted.size),
-        about=options.about,
+        margin=options.margin,
         interval=interval,
-        level=options.level,
-        correction=options.correction,
+        level=level,
+        false_finds=options.false_finds,
         reports=sum(reports for _, reports in specs),
         specs=specs,
         influence=combined.influence(shown),
         processed=_processed(domain, combined, method, shown, total),
-        sum=total,
+        combined=total,
     )
 
 

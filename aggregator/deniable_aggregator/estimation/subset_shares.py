@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
-from deniable_aggregator.estimation.combination import About, CombinedShares, SpecEstimate, combine
+from deniable_aggregator.answers.estimates import CombinedShare
+from deniable_aggregator.estimation.combination import CombinedShares, SpecEstimate, combine
 from deniable_aggregator.estimation.covariance import sum_variance
 from deniable_aggregator.estimation.influence_of_subsets import influence_on_subset
 from deniable_aggregator.tallies import ItemShares, SupportCounts, oracle_tally_for
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from deniable_aggregator.answers.words import Margin
     from deniable_aggregator.statistics.repeated_reports import RepeatedReports
 
 
@@ -35,7 +37,7 @@ class SubsetShare:
         high: upper end.
         exact: whether the interval is an exact binomial one.
         covariance: what is known of how the items' estimates vary together.
-        radius: how far 1% of fake reports could move the share.
+        influence: how far 1% of fake reports could move the share.
     """
 
     items: tuple[str, ...]
@@ -47,25 +49,34 @@ class SubsetShare:
     covariance: str
     influence: float
 
-    def as_dict(self) -> dict[str, Any]:
-        """JSON data."""
-        return {
-            "items": list(self.items),
-            "share": self.share,
-            "standard_error": self.standard_error,
-            "low": self.low,
-            "high": self.high,
-            "method": "exact" if self.exact else "normal",
-            "covariance": self.covariance,
-            "poisoning_radius": self.influence,
-        }
+    def answer(self, devices: str, level: float) -> CombinedShare:
+        """The share as a part of an answer.
+
+        Args:
+            devices: whose share it is, in words.
+            level: of its interval, in (0, 1).
+        """
+        return CombinedShare(
+            values=list(self.items),
+            share=self.share,
+            standard_error=self.standard_error,
+            low=self.low,
+            high=self.high,
+            method="exact" if self.exact else "normal",
+            covariance=self.covariance,
+            shift_if_fake=self.influence,
+            meaning=(
+                f"the share of all of these values together among {devices}; the interval is of "
+                f"level {level:g} for values chosen before looking"
+            ),
+        )
 
 
 def estimate_subset_share(
     parts: Sequence[SpecEstimate],
     positions: Sequence[int],
     items: Sequence[str],
-    about: About,
+    margin: Margin,
     alpha: float,
 ) -> SubsetShare:
     """The share of a set of items, from every spec that knows all of them.
@@ -74,7 +85,7 @@ def estimate_subset_share(
         parts: what the specs say.
         positions: which of their items are added; all different.
         items: the same by name.
-        about: these devices, or the population they come from.
+        margin: what errors and intervals allow for.
         alpha: the probability that the interval may miss, in (0, 1).
 
     Raises:
@@ -86,12 +97,12 @@ def estimate_subset_share(
         if all(position in place for position in positions):
             chosen = np.array([place[position] for position in positions], np.int64)
             total, note = merge_items(part, chosen)
-            radius = influence_on_subset(part, chosen)
-            sums.append(total._replace(shares=total.shares._replace(influence=radius)))
+            influence = influence_on_subset(part, chosen)
+            sums.append(total._replace(shares=total.shares._replace(influence=influence)))
             notes.append(note)
     if not sums:
-        raise ParameterError("sum", "items that one spec has together", list(items))
-    found: CombinedShares = combine(sums, 1, about)
+        raise ParameterError("combined", "values that one version has together", list(items))
+    found: CombinedShares = combine(sums, 1, margin)
     limits = found.limits(np.zeros(1, np.int64), alpha)
     return SubsetShare(
         items=tuple(items),

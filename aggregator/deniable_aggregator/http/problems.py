@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import traceback
 from typing import TYPE_CHECKING, Final
 
+import msgspec
 from flask import Flask, Response
+from msgspec import UNSET, UnsetType
 from werkzeug.exceptions import HTTPException, MethodNotAllowed
 
+from deniable_aggregator.answers.service import Problem
 from deniable_aggregator.store import StoreUnavailableError
 
 if TYPE_CHECKING:
@@ -66,7 +68,12 @@ class ProblemError(Exception):
         detail: what was wrong and what to do next; never bytes of a report.
         headers: further headers of the answer.
         status: another status than the code's own.
-        extra: further members of the document.
+        problems: of a registry, one line each.
+        checks: of a server that is not ready, each ok or what is wrong.
+        version: the id of the version of a metric that is not registered.
+        max_bytes: how large an upload may be.
+        accept_days: for how many days a day stays open for reports.
+        excluded_reports: how many reports are left out because their keys are excluded.
     """
 
     def __init__(
@@ -76,20 +83,30 @@ class ProblemError(Exception):
         *,
         headers: Mapping[str, str] | None = None,
         status: int | None = None,
-        **extra: object,
+        problems: list[str] | UnsetType = UNSET,
+        checks: dict[str, str] | UnsetType = UNSET,
+        version: str | UnsetType = UNSET,
+        max_bytes: int | UnsetType = UNSET,
+        accept_days: int | UnsetType = UNSET,
+        excluded_reports: int | UnsetType = UNSET,
     ) -> None:
         super().__init__(f"{code}: {detail}")
         self.code = code
         self.status = CODES[code][0] if status is None else status
         self.headers = dict(headers or {})
-        self.document = {
-            "type": f"urn:deniable:problem:{code}",
-            "title": CODES[code][1],
-            "status": self.status,
-            "detail": detail,
-            "code": code,
-            **extra,
-        }
+        self.document = Problem(
+            type=f"urn:deniable:problem:{code}",
+            title=CODES[code][1],
+            status=self.status,
+            detail=detail,
+            code=code,
+            problems=problems,
+            checks=checks,
+            version=version,
+            max_bytes=max_bytes,
+            accept_days=accept_days,
+            excluded_reports=excluded_reports,
+        )
 
     def response(self) -> Response:
         """The document as an answer."""
@@ -97,7 +114,7 @@ class ProblemError(Exception):
 
     def body(self) -> bytes:
         """The document in JSON."""
-        return json.dumps(self.document).encode()
+        return msgspec.json.encode(self.document)
 
 
 def store_unavailable() -> ProblemError:

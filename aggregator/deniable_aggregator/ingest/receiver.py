@@ -187,7 +187,7 @@ class UploadReceiver:
                     "unknown_digest",
                     "Register the registry file that this version of the application ships: "
                     "deniable metrics register FILE. Then send this again.",
-                    digest=digest.hex(),
+                    version=digest.hex(),
                 )
             try:
                 entry.tally.check(payload)

@@ -2,62 +2,91 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final, cast
 
-from deniable_aggregator import dates as dates_module
-from deniable_aggregator.integrity.examiner import FAMILY_P, smallest_p
+from deniable_aggregator.answers.common import IntegritySummary
+from deniable_aggregator.answers.integrity import (
+    Alarm,
+    CheckResult,
+    DayHealth,
+    Health,
+    KeyHealth,
+)
+from deniable_aggregator.dates import day_of, format_day
+from deniable_aggregator.integrity.examiner import FAMILY_P
 from deniable_aggregator.statistics.checks import MEANINGS
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from deniable_aggregator.answers.integrity import CheckName
+    from deniable_aggregator.answers.questions import DaysQuery
+    from deniable_aggregator.answers.words import Verdict
     from deniable_aggregator.integrity.examiner import DayChecks, Examination, KeyChecks
     from deniable_aggregator.statistics.checks import Check
-
-OK: Final = "ok"
-SUSPICIOUS: Final = "suspicious"
-UNKNOWN: Final = "unknown"
-VERDICTS: Final = (OK, SUSPICIOUS, UNKNOWN)
 
 INVISIBLE: Final = (
     "A report that follows the mechanism is valid whatever value it was made from: devices that "
     "lie about what they hold, and fakes whose noise is drawn as a device draws it, pass every "
     "check. "
-    "What they can do at most is the poisoning radius beside each estimate."
+    "What they can do at most is the shift beside each estimate."
 )
 
 
-def verdict(examination: Examination) -> str:
+def verdict(examination: Examination) -> Verdict:
     """One word for all of it."""
     if examination.failing_days:
-        return SUSPICIOUS
-    return OK if examination.checks_made else UNKNOWN
+        return "suspicious"
+    return "ok" if examination.checks_made else "unknown"
 
 
-def as_dict(examination: Examination) -> dict[str, Any]:
-    """JSON data: the verdict, what it means, and every check."""
+def health(
+    examination: Examination,
+    labels: Mapping[str, str],
+    *,
+    application: str,
+    metric: str,
+    query: DaysQuery,
+    pending_reports: int,
+    excluded_reports: int,
+) -> Health:
+    """The verdict, what it means, and every check.
+
+    Args:
+        examination: the checks.
+        labels: those of keys, by id.
+        application: whose metric it is.
+        metric: its name.
+        query: the days that were asked for.
+        pending_reports: how many reports wait to be counted.
+        excluded_reports: how many are left out because their keys are excluded.
+    """
     limit = examination.limit
-    return {
-        **summary(examination),
-        "checks_made": examination.checks_made,
-        "alarm": {
-            "p_below": limit,
-            "meaning": (
-                "a check fails where honest reports would look so odd with a smaller probability "
-                "than p_below: 4.2 standard deviations, or less where so many checks were made "
-                f"that honest reports would else fail any of them more often than {FAMILY_P:g}"
-            ),
-        },
-        "invisible": INVISIBLE,
-        "days": [_day(day, limit) for day in examination.days],
-    }
+    return Health(
+        application=application,
+        metric=metric,
+        since=query.since,
+        until=query.until,
+        pending_reports=pending_reports,
+        excluded_reports=excluded_reports,
+        verdict=verdict(examination),
+        warning=warning(examination),
+        days_left_out=examination.days_left_out,
+        checks_made=examination.checks_made,
+        alarm=Alarm(
+            limit,
+            "a check fails where honest reports would look so odd with a smaller probability "
+            "than p_below: 4.2 standard deviations, or less where so many checks were made "
+            f"that honest reports would else fail any of them more often than {FAMILY_P:g}",
+        ),
+        invisible=INVISIBLE,
+        days=[_day(day, labels, limit) for day in examination.days],
+    )
 
 
-def summary(examination: Examination) -> dict[str, Any]:
-    """What stands beside an estimate: JSON data."""
-    return {
-        "verdict": verdict(examination),
-        "warning": warning(examination),
-        "days_left_out": examination.days_left_out,
-    }
+def summary(examination: Examination) -> IntegritySummary:
+    """What stands beside an estimate."""
+    return IntegritySummary(verdict(examination), warning(examination), examination.days_left_out)
 
 
 def warning(examination: Examination) -> str | None:
@@ -65,7 +94,7 @@ def warning(examination: Examination) -> str | None:
     failing = examination.failing_days
     if not failing:
         return None
-    dates = ", ".join(dict.fromkeys(dates_module.format_day(day.epoch) for day in failing[:3]))
+    dates = ", ".join(dict.fromkeys(format_day(day.epoch) for day in failing[:3]))
     more = "" if len(failing) <= 3 else f" and {len(failing) - 3} more"
     keys = sorted({key for day in failing for key in day.suspicious_keys(examination.limit)})
     named = ""
@@ -77,45 +106,41 @@ def warning(examination: Examination) -> str | None:
     )
 
 
-def _day(day: DayChecks, limit: float) -> dict[str, Any]:
-    return {
-        "day": dates_module.format_day(day.epoch),
-        "digest": day.spec.digest.hex(),
-        "title": day.spec.mechanism.title,
-        "reports": day.reports,
-        "verdict": _verdict(
-            smallest_p(day.all_checks()),
-            limit,
-            known=any(c.p is not None for c in day.all_checks()),
-        ),
-        "stand_out": day.suspicious_keys(limit),
-        "checks": [_check(check, limit) for check in day.checks],
-        "keys": [_key(each, limit) for each in day.keys],
-    }
+def _day(day: DayChecks, labels: Mapping[str, str], limit: float) -> DayHealth:
+    return DayHealth(
+        day=day_of(day.epoch),
+        version=day.spec.digest.hex(),
+        title=day.spec.mechanism.title,
+        reports=day.reports,
+        verdict=_verdict(day.all_checks(), limit),
+        stand_out=day.suspicious_keys(limit),
+        checks=[_check(check, limit) for check in day.checks],
+        keys=[_key(each, labels, limit) for each in day.keys],
+    )
 
 
-def _key(each: KeyChecks, limit: float) -> dict[str, Any]:
-    p = smallest_p(each.checks)
-    return {
-        "key": each.key,
-        "reports": each.reports,
-        "verdict": _verdict(p, limit, known=any(check.p is not None for check in each.checks)),
-        "checks": [_check(check, limit) for check in each.checks],
-    }
+def _key(each: KeyChecks, labels: Mapping[str, str], limit: float) -> KeyHealth:
+    return KeyHealth(
+        key=each.key,
+        label=labels.get(each.key, ""),
+        reports=each.reports,
+        verdict=_verdict(each.checks, limit),
+        checks=[_check(check, limit) for check in each.checks],
+    )
 
 
-def _check(check: Check, limit: float) -> dict[str, Any]:
-    known = check.p is not None
-    return {
-        "check": check.name,
-        "asks": MEANINGS[check.name],
-        "verdict": _verdict(1.0 if check.p is None else check.p, limit, known=known),
-        "p": check.p,
-        "found": check.finding,
-    }
+def _check(check: Check, limit: float) -> CheckResult:
+    return CheckResult(
+        check=cast("CheckName", check.name),
+        asks=MEANINGS[check.name],
+        verdict=_verdict([check], limit),
+        p=check.p,
+        found=check.finding,
+    )
 
 
-def _verdict(p: float, limit: float, *, known: bool) -> str:
-    if not known:
-        return UNKNOWN
-    return SUSPICIOUS if p < limit else OK
+def _verdict(checks: Iterable[Check], limit: float) -> Verdict:
+    made = [check.p for check in checks if check.p is not None]
+    if not made:
+        return "unknown"
+    return "suspicious" if min(made) < limit else "ok"

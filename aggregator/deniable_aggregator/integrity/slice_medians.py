@@ -7,10 +7,11 @@ others' own spread. The price where nothing is poisoned is a variance pi/2 times
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
+from deniable_aggregator.answers.estimates import RobustCheck
 from deniable_aggregator.estimation.shares import combine_specs
 from deniable_aggregator.statistics.intervals import z_for_level
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from deniable_aggregator.answers.estimates import Share
     from deniable_aggregator.catalog import CatalogEntry
     from deniable_aggregator.store import Store
     from deniable_shared.spec import Spec
@@ -57,25 +59,28 @@ class Medians(NamedTuple):
     standard_error: NDArray[np.float64]
 
 
-def add_medians(
+def robust_checks(
     store: Store,
     entries: Sequence[CatalogEntry],
     since: int,
     until: int,
-    data: dict[str, Any],
+    rows: Sequence[Share],
     level: float,
-) -> None:
-    """Adds medians to the JSON data of an answer, unless slices are too few or the work too much.
+) -> list[RobustCheck | None] | None:
+    """The medians of slices beside the shares of an answer.
 
     Args:
         store: has the tallies.
-        entries: the forms of one metric.
+        entries: the versions of one metric.
         since: the first day of the answer.
         until: the last, inclusive.
-        data: the answer; changed.
+        rows: the shares.
         level: of the intervals, in (0, 1).
+
+    Returns:
+        One for each share, None where too few slices know its value; None if there are too few
+        slices at all, or the work is too much.
     """
-    rows = data["estimates"]
     counted = [
         (entry, reports)
         for entry in entries
@@ -85,9 +90,9 @@ def add_medians(
     ]
     cells = sum(entry.tally.cells for entry, _ in counted)
     if len(counted) < FEWEST_SLICES or cells > MOST_CELLS or len(rows) * len(counted) > MOST_SHARES:
-        return
+        return None
     found, errors = [], []
-    position = {row["item"]: place for place, row in enumerate(rows)}
+    position = {row.value: place for place, row in enumerate(rows)}
     for entry in entries:
         spec = entry.spec
         for each in store.tallies.slices(spec.digest, entry.tally.cells, since, until):
@@ -95,16 +100,14 @@ def add_medians(
                 share, error = _slice(spec, each.sum.cells, position)
                 found.append(share)
                 errors.append(error)
-    plain = np.array([row["standard_error"] for row in rows])
+    plain = np.array([row.standard_error for row in rows])
     middles = medians_of_slices(np.array(found), np.array(errors), plain)
     half = z_for_level(level) * middles.standard_error
     columns = (*middles, middles.share - half, middles.share + half)
-    names = ("slices", "share", "standard_error", "low", "high")
-    data["median_of_slices"] = {"level": level, "meaning": MEANING}
-    lists = (column.tolist() for column in columns)
-    for row, values in zip(rows, zip(*lists, strict=True), strict=True):
-        known = values[0] >= FEWEST_SLICES
-        row["median_of_slices"] = dict(zip(names, values, strict=True)) if known else None
+    return [
+        RobustCheck(*values) if values[0] >= FEWEST_SLICES else None
+        for values in zip(*(column.tolist() for column in columns), strict=True)
+    ]
 
 
 def medians_of_slices(
@@ -148,7 +151,7 @@ def _slice(
     """One slice's estimates of the items that its spec knows; NaN for others."""
     share, error = np.full(len(position), np.nan), np.full(len(position), np.nan)
     read = combine_specs(
-        [(spec, cells)], list(position) if spec.type == "string" else None, "devices"
+        [(spec, cells)], list(position) if spec.type == "string" else None, "noise"
     )
     for place in read.wanted.tolist():
         at = position.get(read.domain[place])

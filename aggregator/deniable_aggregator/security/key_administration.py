@@ -5,21 +5,25 @@ A token is shown once, to whoever makes the key; neither the store nor the audit
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
+from deniable_aggregator.answers.administration import (
+    DEFAULT_OVERLAP_DAYS,
+    MAX_OVERLAP_DAYS,
+    Key,
+)
 from deniable_aggregator.audit import AuditAction, AuditRecord
-from deniable_aggregator.dates import format_day
+from deniable_aggregator.dates import day_of, format_day
 from deniable_aggregator.security.keys import IssuedKey, audit_details, issue_key
 from deniable_aggregator.store.tables.keys import KeyChange, StoredKey
 from deniable_shared.errors import DeniableError, ParameterError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from datetime import date
 
+    from deniable_aggregator.answers.words import Scope
     from deniable_aggregator.store import Store
-
-DEFAULT_OVERLAP_DAYS: Final = 30
-MAX_OVERLAP_DAYS: Final = 365
 
 
 class NoSuchKeyError(DeniableError):
@@ -218,20 +222,29 @@ def is_valid(key: StoredKey, today: int) -> bool:
     return key.revoked is None and (key.expires is None or key.expires >= today)
 
 
-def key_as_json(key: StoredKey, today: int) -> dict[str, Any]:
-    """A key as JSON data, with everything but its hash."""
-    days = ("created", "expires", "last_used", "revoked", "excluded")
-    return {
-        "id": key.id,
-        "application": key.application,
-        "scope": key.scope,
-        "label": key.label,
-        "valid": is_valid(key, today),
-        **{
-            name: None if (when := getattr(key, name)) is None else format_day(when)
-            for name in days
-        },
-    }
+def public_key(key: StoredKey, today: int) -> Key:
+    """A key for people and programs: everything but its hash.
+
+    Args:
+        key: the key.
+        today: days since 1970-01-01.
+    """
+
+    def day(epoch: int | None) -> date | None:
+        return None if epoch is None else day_of(epoch)
+
+    return Key(
+        id=key.id,
+        application=key.application,
+        scope=cast("Scope", key.scope),
+        label=key.label,
+        valid=is_valid(key, today),
+        created=day_of(key.created),
+        expires=day(key.expires),
+        last_used=day(key.last_used),
+        revoked=day(key.revoked),
+        excluded=day(key.excluded),
+    )
 
 
 def _no_such_key(key_id: str) -> NoSuchKeyError:

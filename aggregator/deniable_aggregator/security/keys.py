@@ -9,19 +9,17 @@ from __future__ import annotations
 import hashlib
 import re
 import secrets
-from typing import Any, Final, Literal, NamedTuple, get_args
+from typing import Any, Final, NamedTuple
 
+from deniable_aggregator.answers.administration import MAX_LABEL
+from deniable_aggregator.answers.words import SCOPES
 from deniable_aggregator.audit import COMMAND_LINE, AuditAction, AuditRecord
 from deniable_aggregator.dates import format_day
 from deniable_aggregator.store import Store, StoredKey
 from deniable_shared.errors import DeniableError, ParameterError
 
-Scope = Literal["write", "read", "admin"]
-
-SCOPES: Final[tuple[str, ...]] = get_args(Scope)
 ID_BYTES: Final = 6
 SECRET_BYTES: Final = 32
-MAX_LABEL: Final = 200
 MAX_DAYS: Final = 36_500
 TOKEN_PATTERN: Final = re.compile(
     rf"deniable_({'|'.join(SCOPES)})_([0-9a-f]{{{2 * ID_BYTES}}})_([A-Za-z0-9_-]{{43}})"

@@ -9,11 +9,11 @@ import io
 import sys
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from deniable_aggregator.answers.words import SCOPES
 from deniable_aggregator.api.readiness import PATHS as HEALTH_PATHS
 from deniable_aggregator.app import EXTENSION
 from deniable_aggregator.http.authorization import authenticate
 from deniable_aggregator.http.problems import ProblemError
-from deniable_aggregator.security.keys import SCOPES
 from deniable_aggregator.server.deadlines import Deadlines
 from deniable_aggregator.server.request_body import MemoryBudget, RequestBody
 from deniable_aggregator.server.rsgi_messages import content_length, respond_problem

@@ -50,7 +50,7 @@ def base_cut(
         scores: float64, (items,): of the test that nobody holds the item, as z-scores.
         alpha: the probability that any absent item is kept, in (0, 1).
     """
-    return np.where(detect(scores, correction="bonferroni", alpha=alpha), share, 0.0)
+    return np.where(detect(scores, false_finds="none", alpha=alpha), share, 0.0)
 
 
 def power(

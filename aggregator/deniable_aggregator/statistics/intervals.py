@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, Literal, get_args
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 from scipy import special
 
+from deniable_aggregator.answers.words import FALSE_FINDS, INTERVAL_KINDS
 from deniable_aggregator.statistics.repeated_reports import RepeatedReports
 from deniable_shared.errors import ParameterError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from deniable_aggregator.answers.words import FalseFinds, IntervalKind
     from deniable_shared.mechanisms import Support
 
-Correction = Literal["bh", "bonferroni"]
-IntervalKind = Literal["item", "simultaneous", "selected"]
-
-CORRECTIONS: Final[tuple[str, ...]] = get_args(Correction)
-INTERVALS: Final[tuple[str, ...]] = get_args(IntervalKind)
 DEFAULT_LEVEL: Final = 0.95
 NO_REPEATS: Final = RepeatedReports()
 
@@ -28,8 +25,8 @@ def alpha_per_interval(interval: IntervalKind, *, level: float, asked: int, show
     """How often a single interval may miss its item, so that the kind of interval has its level.
 
     Args:
-        interval: "item" covers each item by itself with the level. "simultaneous" covers all items
-            asked for at once with it (Bonferroni): alpha / asked. "selected" covers, of the items
+        interval: "one" covers each item by itself with the level. "all" covers all items
+            asked for at once with it (Bonferroni): alpha / asked. "picked" covers, of the items
             shown because of their estimates, the stated share on average: the false coverage rate
             of Benjamini and Yekutieli (2005), alpha shown / asked.
         level: strictly between 0 and 1; alpha is 1 - level.
@@ -40,12 +37,12 @@ def alpha_per_interval(interval: IntervalKind, *, level: float, asked: int, show
         ParameterError: if the level or the kind is out of range.
     """
     _require_level(level)
-    if interval not in INTERVALS:
-        raise ParameterError("interval", f"one of {', '.join(INTERVALS)}", interval)
+    if interval not in INTERVAL_KINDS:
+        raise ParameterError("interval", f"one of {', '.join(INTERVAL_KINDS)}", interval)
     alpha = 1 - level
-    if interval == "simultaneous":
+    if interval == "all":
         return alpha / max(asked, 1)
-    if interval == "selected":
+    if interval == "picked":
         return alpha * max(shown, 1) / max(asked, 1)
     return alpha
 
@@ -104,30 +101,30 @@ def score_limits(
 
 
 def detect(
-    z_scores: NDArray[np.float64], *, correction: Correction = "bh", alpha: float = 0.05
+    z_scores: NDArray[np.float64], *, false_finds: FalseFinds = "few", alpha: float = 0.05
 ) -> NDArray[np.bool_]:
     """Which items are present at all, by one-sided tests corrected for their number.
 
     Args:
         z_scores: float64, (items,): estimate over its standard error if nobody held the item, or
             the normal quantile of an exact test.
-        correction: "bh" bounds the expected share of false discoveries (Benjamini and Hochberg
-            1995), "bonferroni" the probability of any.
+        false_finds: "few" bounds the expected share of false discoveries (Benjamini and Hochberg
+            1995), "none" the probability of any.
         alpha: that bound, strictly between 0 and 1.
 
     Returns:
         bool, (items,).
 
     Raises:
-        ParameterError: if alpha or the correction is out of range.
+        ParameterError: if alpha or false_finds is out of range.
     """
     if not 0 < alpha < 1:
         raise ParameterError("alpha", "between 0 and 1", alpha)
-    if correction not in CORRECTIONS:
-        raise ParameterError("correction", f"one of {', '.join(CORRECTIONS)}", correction)
+    if false_finds not in FALSE_FINDS:
+        raise ParameterError("false_finds", f"one of {', '.join(FALSE_FINDS)}", false_finds)
     p_values = special.ndtr(-z_scores)
     count = p_values.size
-    if correction == "bonferroni" or not count:
+    if false_finds == "none" or not count:
         return np.asarray(p_values <= alpha / max(count, 1))
     ordered = np.sort(p_values)
     passing = np.flatnonzero(ordered <= alpha * np.arange(1, count + 1) / count)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, Literal, get_args
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -11,11 +11,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from deniable_aggregator.answers.words import Reconstruction
     from deniable_shared.mechanisms import SquareWave
 
-Reconstruction = Literal["em", "ems"]
 
-RECONSTRUCTIONS: Final[tuple[str, ...]] = get_args(Reconstruction)
 MAX_STEPS: Final = 1_000
 ENOUGH_GAIN: Final = 1e-2
 """A step that adds less than this to the log-likelihood is a histogram's last one."""

@@ -2,58 +2,48 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections import Counter
+from dataclasses import dataclass
 from datetime import date, timedelta
-from typing import TYPE_CHECKING, Any, Final, Literal, get_args
+from typing import TYPE_CHECKING, Final
 
-from deniable_aggregator.estimation.distributions import DistributionEstimate, estimate_distribution
-from deniable_aggregator.estimation.means import MeanEstimate, estimate_mean
-from deniable_aggregator.estimation.options import EstimateOptions
-from deniable_aggregator.estimation.results import described
-from deniable_aggregator.estimation.shares import FLAG, default_items, estimate_shares
+from msgspec import UNSET
+from msgspec.structs import astuple, replace
+
+from deniable_aggregator.answers.common import IntervalNote
+from deniable_aggregator.answers.questions import EstimateQuery, ValueLists
+from deniable_aggregator.answers.trends import Period
+from deniable_aggregator.answers.trends import Series as SeriesAnswer
+from deniable_aggregator.dates import DayRange
+from deniable_aggregator.estimation.estimator import ESTIMATORS, common_type
+from deniable_aggregator.estimation.inputs import NO_LISTS, EstimateRequest
+from deniable_aggregator.estimation.results import FAKES, ShareEstimate, metric_versions
+from deniable_aggregator.estimation.shares import default_items
 from deniable_aggregator.statistics.intervals import DEFAULT_LEVEL, alpha_per_interval
 from deniable_shared.errors import ParameterError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
-    from deniable_aggregator.estimation.combination import About
+    from deniable_aggregator.answers.common import Head
+    from deniable_aggregator.answers.questions import SeriesQuery
+    from deniable_aggregator.answers.words import IntervalKind, PeriodLength
+    from deniable_aggregator.estimation.distributions import DistributionEstimate
     from deniable_aggregator.estimation.inputs import CollectedTallies
-    from deniable_aggregator.estimation.results import ShareEstimate
-    from deniable_aggregator.statistics.intervals import IntervalKind
+    from deniable_aggregator.estimation.means import MeanEstimate
     from deniable_shared.spec import Spec
 
-    Answer = ShareEstimate | MeanEstimate | DistributionEstimate
+    Result = ShareEstimate | MeanEstimate | DistributionEstimate
 
-PeriodLength = Literal["day", "week", "month"]
-
-BY: Final[tuple[str, ...]] = get_args(PeriodLength)
 MAX_PERIODS: Final = 400
 MAX_HISTOGRAMS: Final = 100
 """The periods of a distribution: finding a histogram with its intervals takes a while."""
 
 MAX_ROWS: Final = 100_000
-"""Items times periods of one answer."""
+"""Values times periods of one answer."""
 
 _WEEK_DAYS: Final = 7
 _DECEMBER: Final = 12
-
-
-@dataclass(frozen=True)
-class DayRange:
-    """Some days in a row.
-
-    Attributes:
-        since: the first.
-        until: the last, inclusive.
-    """
-
-    since: date
-    until: date
-
-    def as_dict(self) -> dict[str, str]:
-        """JSON data."""
-        return {"since": self.since.isoformat(), "until": self.until.isoformat()}
 
 
 @dataclass(frozen=True)
@@ -63,55 +53,61 @@ class Series:
     Attributes:
         metric: the metric's name.
         by: how long a period is.
-        about: what errors and intervals are about.
-        interval: what intervals cover; simultaneous ones all of the series at once.
+        interval: what intervals cover; "all" means all of the series at once.
         level: with which probability, in (0, 1).
-        asked: out of how many items those shown were chosen; None where they were not.
-        points: for each period its days and, where there were reports, what was estimated.
+        asked: out of how many items those shown were picked; None where they were not.
+        points: for each period its days and, where there were reports, what was estimated; there
+            are reports in one of them at least.
     """
 
     metric: str
     by: PeriodLength
-    about: About
     interval: IntervalKind
     level: float
     asked: int | None
-    points: tuple[tuple[DayRange, Answer | None], ...]
+    points: tuple[tuple[DayRange, Result | None], ...]
 
-    def as_dict(self) -> dict[str, Any]:
-        """JSON data: the meaning of the numbers, then one entry per period."""
-        first = next(answer for _, answer in self.points if answer is not None).as_dict()
-        specs: dict[Spec, int] = {}
-        for _, answer in self.points:
-            for spec, reports in () if answer is None else answer.specs:
-                specs[spec] = specs.get(spec, 0) + reports
-        kind = {"type": first["type"]} if "type" in first else {}
-        return {
-            "metric": self.metric,
-            **kind,
-            "by": self.by,
-            "reports": sum(specs.values()),
-            "about": first["about"],
-            "unit": first["unit"],
-            "poisoning": first["poisoning"],
-            "interval": {"kind": self.interval, "level": self.level, "meaning": self._meaning()},
-            "specs": [described(spec, reports) for spec, reports in specs.items()],
-            **({} if self.asked is None else {"items_asked_for": self.asked}),
-            "periods": [
-                {**span.as_dict(), "reports": answer.reports if answer else 0, **_numbers(answer)}
-                for span, answer in self.points
+    def answer(self, head: Head) -> SeriesAnswer:
+        """The series as an answer.
+
+        Args:
+            head: where it comes from.
+        """
+        first = next(result for _, result in self.points if result is not None)
+        specs: Counter[Spec] = Counter()
+        for _, result in self.points:
+            for spec, reports in () if result is None else result.specs:
+                specs[spec] += reports
+        return SeriesAnswer(
+            *astuple(head),
+            metric=self.metric,
+            kind=first.kind,
+            by=self.by,
+            reports=specs.total(),
+            margin=first.margin,
+            unit=first.unit,
+            fakes=FAKES,
+            interval=IntervalNote(kind=self.interval, level=self.level, meaning=self._meaning()),
+            versions=metric_versions(specs.items()),
+            values_asked=UNSET if self.asked is None else self.asked,
+            periods=[
+                Period(since=days.since, until=days.until, reports=0)
+                if result is None
+                else result.period(days)
+                for days, result in self.points
             ],
-        }
+        )
 
     def _meaning(self) -> str:
-        if self.interval == "simultaneous":
+        if self.interval == "all":
             return (
-                f"with probability {self.level:g}, the intervals of all items in all periods cover "
-                "at once (Bonferroni); where they allow no common value, something has changed"
+                f"with probability {self.level:g}, the intervals of all values in all periods "
+                "cover at once (Bonferroni); where they allow no common value, something has "
+                "changed"
             )
-        if self.interval == "selected":
+        if self.interval == "picked":
             return (
-                f"of the intervals shown, of items chosen out of {self.asked:,} because their "
+                f"of the intervals shown, of values picked out of {self.asked:,} because their "
                 f"shares over all of these days are the largest, at most {1 - self.level:.2g} on "
                 "average fail to cover (false coverage rate, Benjamini and Yekutieli). Whether two "
                 "periods differ is not to be read from their overlap: ask for the change"
@@ -145,175 +141,102 @@ def calendar_periods(by: PeriodLength, since: date, until: date) -> Iterator[Day
 
 
 def series(
-    gather: Callable[[DayRange], CollectedTallies],
+    collect: Callable[[DayRange], CollectedTallies],
     periods: Sequence[DayRange],
-    items: Sequence[str] | None,
+    query: SeriesQuery,
+    lists: ValueLists = NO_LISTS,
     *,
-    by: PeriodLength = "day",
-    about: About = "devices",
-    interval: IntervalKind | None = None,
     level: float = DEFAULT_LEVEL,
-    top: int | None = None,
-    add: Sequence[str] | None = None,
 ) -> Series:
     """Estimates a metric in one period after the other.
 
-    A period is estimated from its own reports alone: nothing is smoothed over time.
+    A period is estimated from its own reports alone: nothing is smoothed over time. A listed value
+    that a period does not know is left out of this period.
 
     Args:
-        gather: reads what was counted in some days.
+        collect: reads what was counted in some days.
         periods: the days of each period.
-        items: what is asked for; None for all of a known domain.
-        by: how long a period is.
-        about: what errors and intervals are about.
-        interval: what intervals cover, see `intervals.alpha_of`; None for "selected" with `top`,
-            and "item" without.
+        query: how to answer. Its days and values do not matter here.
+        lists: the values that the question is about.
         level: of the intervals, in (0, 1).
-        top: only so many items, those with the largest shares over all of the periods together.
-        add: items whose share together is wanted of every period that knows them all.
 
     Raises:
-        ParameterError: if there is no report, the type changed on the way, an item is in no
+        ParameterError: if there is no report, the type changed on the way, a value is in no
             period's domain, an option does not fit the type, or there would be too many numbers.
     """
-    if interval == "selected" and top is None:
-        raise ParameterError("interval", "item or simultaneous where top is left out", interval)
+    if query.interval == "picked" and query.top is None:
+        raise ParameterError("interval", "one or all where top is left out", query.interval)
     asked = None
-    if top is None:
-        items = add if items is None else items
-    else:
-        items, asked = _largest(gather(DayRange(periods[0].since, periods[-1].until)), items, top)
-    interval = interval or ("item" if top is None else "selected")
+    if query.top is not None:
+        whole = collect(DayRange(periods[0].since, periods[-1].until))
+        largest, asked = _largest(whole, lists, query.top)
+        lists = replace(lists, candidates=largest)
+    elif not lists.candidates:
+        lists = replace(lists, candidates=lists.combined)
+    items = lists.candidates or None
+    interval = query.interval or ("one" if query.top is None else "picked")
     alpha = 1 - level
-    if interval == "simultaneous":
+    if interval == "all":
         alpha /= len(periods)
     elif asked is not None:
         alpha = alpha_per_interval(interval, level=level, asked=asked, shown=len(items or ()))
-    points: list[tuple[DayRange, Answer | None]] = []
-    types: set[str] = set()
+    options = EstimateQuery(margin=query.margin, postprocess="none")
+    points: list[tuple[DayRange, Result | None]] = []
+    specs: dict[Spec, None] = {}
     unknown = set(items or ())
-    for span in periods:
-        gathered = gather(span)
-        if not gathered.tallies:
-            points.append((span, None))
+    for days in periods:
+        tallies = collect(days)
+        if not tallies.tallies:
+            points.append((days, None))
             continue
-        types.update(spec.type for spec in gathered.specs)
-        _refuse_mixed(types)
-        if "distribution" in types and interval == "simultaneous":
-            raise ParameterError("interval", "item for a distribution", interval)
-        if "distribution" in types and len(periods) > MAX_HISTOGRAMS:
-            limit = f"such that there are at most {MAX_HISTOGRAMS} periods of a distribution"
-            raise ParameterError("by", limit, by)
-        at_once = (asked or _asked(gathered, items)) if interval == "simultaneous" else 1
-        answer = _answer(gathered, items, add, about, alpha, at_once)
-        if not isinstance(answer, MeanEstimate | DistributionEstimate):
-            unknown -= set(answer.items)
-            if len(answer.items) * len(periods) > MAX_ROWS:
-                limit = f"so few that there are at most {MAX_ROWS:,} of items times periods"
-                raise ParameterError("candidates", limit, len(answer.items))
-        else:
-            _refuse_items(next(iter(types)), {"candidates": items, "sum": add})
-        points.append((span, answer))
-    answers = [answer for _, answer in points if answer is not None]
-    if not answers:
+        specs.update(dict.fromkeys(tallies.specs))
+        kind = common_type(list(specs))
+        if kind == "distribution":
+            _check_distribution(interval, query.by, len(periods))
+        at_once = (asked or _number_of_values(tallies, items)) if interval == "all" else 1
+        request = EstimateRequest(options, lists, level=1 - alpha / at_once, known_only=True)
+        result = ESTIMATORS[kind].estimate(tallies, request)
+        if isinstance(result, ShareEstimate):
+            unknown -= set(result.items)
+            if len(result.items) * len(periods) > MAX_ROWS:
+                limit = f"so few that there are at most {MAX_ROWS:,} of values times periods"
+                raise ParameterError("candidates", limit, len(result.items))
+        points.append((days, result))
+    if not specs:
         raise ParameterError("reports", "at least 1", 0)
     if unknown:
-        raise ParameterError("candidates", "items of some period", min(unknown))
-    return Series(answers[0].metric, by, about, interval, level, asked, tuple(points))
+        raise ParameterError("candidates", "values of some period", min(unknown))
+    return Series(next(iter(specs)).name, query.by, interval, level, asked, tuple(points))
 
 
-def _answer(
-    gathered: CollectedTallies,
-    items: Sequence[str] | None,
-    add: Sequence[str] | None,
-    about: About,
-    alpha: float,
-    at_once: int,
-) -> Answer:
-    specs, tallies, periods = gathered.specs, gathered.tallies, gathered.periods
-    if specs[0].type == "number":
-        return estimate_mean(tallies, level=1 - alpha, periods=periods)
-    if specs[0].type == "distribution":
-        return estimate_distribution(tallies, level=1 - alpha, periods=periods)
-    known = FLAG if specs[0].type == "boolean" and items is not None else default_items(specs)
-    mine = items
-    if items is not None and known is not None:
-        # Values come and go with versions of a registry, and attributes with the draw.
-        there = set(known)
-        mine = None if specs[0].type == "attributes" else [i for i in items if i in there]
-    together = add if known is None or set(add or ()) <= set(known) else None
-    options = EstimateOptions(
-        about=about, interval="item", postprocess="none", level=1 - alpha / at_once
-    )
-    if mine == []:
-        return _only(estimate_shares(tallies, None, options, add=together, periods=periods), ())
-    found = estimate_shares(tallies, mine, options, add=together, periods=periods)
-    return found if items is None or mine is not None else _only(found, items)
-
-
-def _largest(
-    gathered: CollectedTallies, items: Sequence[str] | None, top: int
-) -> tuple[tuple[str, ...], int]:
-    """The items with the largest shares, and out of how many they were chosen.
+def _largest(tallies: CollectedTallies, lists: ValueLists, top: int) -> tuple[tuple[str, ...], int]:
+    """The values with the largest shares, and out of how many they were picked.
 
     Raises:
-        ParameterError: if there is no report, or these are not reports of items.
+        ParameterError: if there is no report, or these are not reports of values.
     """
-    if not gathered.tallies:
+    if not tallies.tallies:
         raise ParameterError("reports", "at least 1", 0)
-    _refuse_mixed({spec.type for spec in gathered.specs})
-    if gathered.specs[0].range is not None:
-        _refuse_items(gathered.specs[0].type, {"top": top})
-    options = EstimateOptions(top=top, postprocess="none")
-    found = estimate_shares(gathered.tallies, items, options, periods=gathered.periods)
-    return found.items, found.asked
+    query = EstimateQuery(top=top, postprocess="none")
+    request = EstimateRequest(query, ValueLists(candidates=lists.candidates))
+    result = ESTIMATORS[common_type(tallies.specs)].estimate(tallies, request)
+    assert isinstance(result, ShareEstimate)  # other estimators refuse `top`
+    return result.items, result.asked
 
 
-def _refuse_mixed(types: set[str]) -> None:
-    """Refuses a series of several types.
-
-    Raises:
-        ParameterError: if there are.
-    """
-    if len(types) > 1:
-        wanted = "the same in all of these days: narrow since and until"
-        raise ParameterError("type", wanted, sorted(types))
-
-
-def _refuse_items(kind: str, chosen: Mapping[str, Any]) -> None:
-    """Refuses to look for items in numbers.
+def _check_distribution(interval: IntervalKind, by: PeriodLength, periods: int) -> None:
+    """Refuses what a series of histograms cannot be asked.
 
     Raises:
-        ParameterError: if there is such an option.
+        ParameterError: naming the option.
     """
-    for name, value in chosen.items():
-        if value is not None:
-            constraint = f"left out: it is about items, and a {kind} has none"
-            raise ParameterError(name, constraint, value)
+    if interval == "all":
+        raise ParameterError("interval", "one for a distribution", interval)
+    if periods > MAX_HISTOGRAMS:
+        limit = f"such that there are at most {MAX_HISTOGRAMS} periods of a distribution"
+        raise ParameterError("by", limit, by)
 
 
-def _asked(gathered: CollectedTallies, items: Sequence[str] | None) -> int:
-    """How many numbers a period has."""
-    return max(len(items if items is not None else default_items(gathered.specs) or ()), 1)
-
-
-def _only(found: ShareEstimate, items: Sequence[str]) -> ShareEstimate:
-    """An estimate without the other items."""
-    wanted = set(items)
-    chosen = [index for index, item in enumerate(found.items) if item in wanted]
-    columns = ("share", "standard_error", "low", "high", "exact", "detected", "influence")
-    kept = {name: getattr(found, name)[chosen] for name in columns}
-    return replace(found, items=tuple(found.items[index] for index in chosen), **kept)
-
-
-def _numbers(answer: Answer | None) -> dict[str, Any]:
-    """What is said of one period."""
-    if answer is None:
-        return {}
-    data = answer.as_dict()
-    if "estimates" in data:
-        return {name: data[name] for name in ("sum", "estimates") if name in data}
-    if data["type"] == "number":
-        columns = ("mean", "standard_error", "low", "high", "poisoning_radius")
-        return {name: data[name] for name in columns}
-    return {"mean": data["mean"], "quantiles": data["quantiles"]}
+def _number_of_values(tallies: CollectedTallies, items: Sequence[str] | None) -> int:
+    """How many estimates a period has."""
+    return max(len(items if items is not None else default_items(tallies.specs) or ()), 1)

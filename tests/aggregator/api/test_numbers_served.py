@@ -8,11 +8,13 @@ import math
 import threading
 from wsgiref.simple_server import make_server
 
+import msgspec
 import pytest
 from click.testing import CliRunner
 
 import deniable
 from deniable.randomizers import randomizer_for
+from deniable_aggregator.answers.estimates import Distribution
 from deniable_aggregator.charts.estimates import distribution_chart, save
 from deniable_shared import registry
 from tests.aggregator.cli.test_cli import Quiet
@@ -113,8 +115,8 @@ def test_a_mean_is_answered_in_its_unit(service, name):
     send(service, name)
     answer = service.ask(f"/v1/metrics/{name}/estimate").get_json()
     assert answer["reports"] == 2_000
-    assert abs(answer["mean"] - VALUES[name]) < 4 * answer["standard_error"]
-    assert ("delta" in answer["specs"][0]) == (name == "noisy_seconds")
+    assert abs(answer["mean"]["estimate"] - VALUES[name]) < 4 * answer["mean"]["standard_error"]
+    assert ("delta" in answer["versions"][0]) == (name == "noisy_seconds")
 
 
 @pytest.mark.parametrize("name", ["air_time", "taxi_time"])
@@ -126,7 +128,7 @@ def test_a_distribution_is_answered_with_bins_and_quantiles(service, name):
     fullest = max(bins, key=lambda row: row["share"])
     assert fullest["from"] <= VALUES[name] < fullest["to"]
     median = next(row for row in answer["quantiles"] if row["quantile"] == 0.5)
-    assert fullest["from"] <= median["value"] <= fullest["to"]
+    assert fullest["from"] <= median["estimate"] <= fullest["to"]
     other = service.ask(f"/v1/metrics/{name}/estimate?reconstruction=ems").get_json()
     assert other["method"] == ("ems" if name == "air_time" else "unbiased")
 
@@ -134,9 +136,9 @@ def test_a_distribution_is_answered_with_bins_and_quantiles(service, name):
 def test_questions_about_items_are_refused_for_numbers(service):
     send(service, "startup_seconds", 10)
     path = "/v1/metrics/startup_seconds/estimate"
-    for query in ("?top=3", "?detected=true", "?postprocess=norm-sub", "?interval=selected"):
+    for query in ("?top=3", "?detected=true", "?postprocess=norm-sub", "?interval=all"):
         document = problem(service.ask(path + query), 422, "estimate_refused")
-        assert "must be left out: it is about items" in document["detail"]
+        assert "must be left out: it is about values" in document["detail"]
     listed = service.ask(path, method="POST", json={"candidates": ["6.0"]})
     problem(listed, 422, "estimate_refused")
     problem(service.ask(f"{path}?reconstruction=inverse"), 400, "malformed_question")
@@ -149,7 +151,7 @@ def test_the_command_line_prints_a_mean_with_its_error(service, command_line):
     assert "startup_seconds: mean " in done.output
     assert " ± " in done.output
     assert "2,000 reports, one-bit mean at epsilon 1.00" in done.output
-    assert json.loads(command_line("startup_seconds", "--json").output)["type"] == "number"
+    assert json.loads(command_line("startup_seconds", "--json").output)["kind"] == "mean"
     picture = command_line("startup_seconds", "--picture", "mean.svg")
     assert picture.exit_code == 1
     assert "nothing to draw" in picture.output
@@ -177,10 +179,11 @@ def test_the_command_line_prints_a_histogram_with_bars_and_quantiles(
 
 def test_the_chart_of_a_distribution_holds_its_bins_and_median(service, tmp_path):
     send(service, "taxi_time")
-    answer = service.ask("/v1/metrics/taxi_time/estimate").get_json()
+    content = service.ask("/v1/metrics/taxi_time/estimate").get_data()
+    answer = msgspec.json.decode(content, type=Distribution)
     chart = json.loads(distribution_chart(answer).to_json())
     drawn = sorted(chart["datasets"].values(), key=len)
-    assert drawn[-1] == answer["bins"]
+    assert drawn[-1] == msgspec.to_builtins(answer.bins)
     assert [row["quantile"] for row in drawn[0]] == [0.5]
     save(distribution_chart(answer), tmp_path / "taxi.png")
     assert (tmp_path / "taxi.png").read_bytes().startswith(b"\x89PNG")

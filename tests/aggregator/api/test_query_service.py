@@ -36,7 +36,7 @@ def test_metrics_are_listed_with_what_was_counted_and_what_waits(service):
     assert list(metrics) == ["emoji", "late", "theme"]
     theme = metrics["theme"]
     assert (theme["reports"], theme["pending_reports"]) == (2, 3)
-    assert theme["digest"] == SPECS["theme"].digest.hex()
+    assert theme["version"] == SPECS["theme"].digest.hex()
     assert theme["epsilon"] == SPECS["theme"].mechanism.epsilon
     assert (theme["owners"], theme["expires"]) == (["ui@example.org"], "2027-12-31")
     assert theme["registered"] == "2024-10-04"
@@ -61,8 +61,8 @@ def test_an_estimate_holds_every_acknowledged_report(service):
         answer = service.ask(ESTIMATE).get_json()
     assert (answer["reports"], answer["pending_reports"]) == (300, 0)
     assert answer["metric"] == "theme"
-    assert [spec["epsilon"] for spec in answer["specs"]] == [SPECS["theme"].mechanism.epsilon]
-    shares = {each["item"]: each["share"] for each in answer["estimates"]}
+    assert [spec["epsilon"] for spec in answer["versions"]] == [SPECS["theme"].mechanism.epsilon]
+    shares = {each["value"]: each["share"] for each in answer["estimates"]}
     support = SPECS["theme"].mechanism.support
     assert shares["light"] == pytest.approx(support.share(180, 300))
     assert sum(shares.values()) == pytest.approx(1)
@@ -88,7 +88,7 @@ def test_since_and_until_are_inclusive_days(service):
 def test_top_keeps_the_largest_shares(service):
     service.send(upload(b"\x02" * 50 + b"\x00" * 30 + b"\x01" * 20))
     answer = service.ask(ESTIMATE, query_string={"top": 2}).get_json()
-    assert [each["item"] for each in answer["estimates"]] == ["system", "light"]
+    assert [each["value"] for each in answer["estimates"]] == ["system", "light"]
 
 
 def test_an_answer_is_bounded_and_says_how_much_was_asked_for(service, monkeypatch):
@@ -96,8 +96,8 @@ def test_an_answer_is_bounded_and_says_how_much_was_asked_for(service, monkeypat
     service.send(upload(b"\x02" * 50 + b"\x00" * 30 + b"\x01" * 20))
     for query in ({}, {"top": 3}):
         answer = service.ask(ESTIMATE, query_string=query).get_json()
-        assert answer["items_asked_for"] == 3
-        assert [each["item"] for each in answer["estimates"]] == ["system", "light"]
+        assert answer["values_asked"] == 3
+        assert [each["value"] for each in answer["estimates"]] == ["system", "light"]
 
 
 @pytest.mark.one_store
@@ -135,7 +135,7 @@ def test_strings_need_candidates(service):
     assert "candidates" in document["detail"]
     answer = service.ask(path, method="POST", json={"candidates": ["🙂", "🙁", "ä"]})
     estimates = answer.get_json()["estimates"]
-    assert [each["item"] for each in estimates] == ["🙂", "🙁", "ä"]
+    assert [each["value"] for each in estimates] == ["🙂", "🙁", "ä"]
     assert all(each["standard_error"] > 0 for each in estimates)
 
 
@@ -198,7 +198,7 @@ def test_all_registered_forms_of_a_metric_are_estimated_together(service):
     assert len(service.ask("/v1/metrics").get_json()["metrics"]) == 4
     both = service.ask(ESTIMATE).get_json()
     assert both["reports"] == 10
-    assert len(both["specs"]) == 1
+    assert len(both["versions"]) == 1
 
 
 def test_registering_needs_an_administrator_of_that_application(service):
@@ -247,31 +247,31 @@ def test_a_question_chooses_its_interval_and_the_answer_says_what_it_covers(serv
         return answer["interval"]["kind"], row["high"] - row["low"], answer["interval"]["meaning"]
 
     item, item_width, meaning = interval()
-    assert (item, "taken by itself" in meaning) == ("item", True)
-    at_once, at_once_width, meaning = interval(interval="simultaneous")
-    assert (at_once, "at once" in meaning) == ("simultaneous", True)
+    assert (item, "taken by itself" in meaning) == ("one", True)
+    at_once, at_once_width, meaning = interval(interval="all")
+    assert (at_once, "at once" in meaning) == ("all", True)
     selected, selected_width, meaning = interval(top=1)
-    assert (selected, "chosen by their estimates out of 3" in meaning) == ("selected", True)
+    assert (selected, "picked by their estimates out of 3" in meaning) == ("picked", True)
     assert item_width < selected_width == pytest.approx(at_once_width)  # 1 of 3 is shown
-    assert interval(top=1, interval="item")[1] == pytest.approx(item_width)
+    assert interval(top=1, interval="one")[1] == pytest.approx(item_width)
 
 
 def test_only_detected_items_are_shown_if_asked(service):
     noise_for_theme(service)
     every = service.ask(ESTIMATE).get_json()["estimates"]
     answer = service.ask(ESTIMATE, query_string={"detected": "true"}).get_json()
-    assert {row["item"] for row in answer["estimates"]} == {
-        row["item"] for row in every if row["detected"]
+    assert {row["value"] for row in answer["estimates"]} == {
+        row["value"] for row in every if row["detected"]
     }
-    assert 0 < len(answer["estimates"]) < 3 == answer["items_asked_for"]
-    assert answer["interval"]["kind"] == "selected"
+    assert 0 < len(answer["estimates"]) < 3 == answer["values_asked"]
+    assert answer["interval"]["kind"] == "picked"
 
 
 def test_errors_about_the_population_are_larger(service):
     noise_for_theme(service)
     devices = service.ask(ESTIMATE).get_json()
-    people = service.ask(ESTIMATE, query_string={"about": "population"}).get_json()
-    assert (devices["about"], people["about"]) == ("devices", "population")
+    people = service.ask(ESTIMATE, query_string={"margin": "noise-and-sampling"}).get_json()
+    assert (devices["margin"], people["margin"]) == ("noise", "noise-and-sampling")
     assert "random sample" in people["unit"]
     for one, other in zip(devices["estimates"], people["estimates"], strict=True):
         assert one["share"] == other["share"]
@@ -282,9 +282,9 @@ def test_errors_about_the_population_are_larger(service):
 
 def test_detection_names_its_correction(service):
     noise_for_theme(service)
-    for correction in ("bh", "bonferroni"):
-        answer = service.ask(ESTIMATE, query_string={"correction": correction}).get_json()
-        assert answer["detection"]["correction"] == correction
+    for false_finds in ("few", "none"):
+        answer = service.ask(ESTIMATE, query_string={"false_finds": false_finds}).get_json()
+        assert answer["detection"]["false_finds"] == false_finds
 
 
 @pytest.mark.one_store
@@ -296,25 +296,25 @@ def test_post_processed_shares_stand_beside_the_raw_ones(service, method):
     answer = service.ask(ESTIMATE, query_string={"postprocess": method}).get_json()
     assert answer["postprocess"]["method"] == method
     for row, before in zip(answer["estimates"], raw["estimates"], strict=True):
-        assert {**row, "processed": None} == {**before, "processed": None}
-        assert row["processed"] >= 0
+        assert {**row, "adjusted": None} == {**before, "adjusted": None}
+        assert row["adjusted"] >= 0
 
 
 def test_a_sum_comes_raw_with_its_error_and_post_processed(service):
     noise_for_theme(service)
-    answer = service.ask(ESTIMATE, method="POST", json={"sum": ["light", "system"]}).get_json()
-    total = answer["sum"]
-    assert total["items"] == ["light", "system"]
+    answer = service.ask(ESTIMATE, method="POST", json={"combined": ["light", "system"]}).get_json()
+    total = answer["combined"]
+    assert total["values"] == ["light", "system"]
     assert total["share"] == pytest.approx(sum(row["share"] for row in answer["estimates"]))
     assert total["low"] < total["share"] < total["high"]
     assert total["covariance"] == "exact"
-    assert 0 <= total["processed"] <= 1
+    assert 0 <= total["adjusted"] <= 1
     ranged = service.ask(ESTIMATE, method="POST", json={"range": ["light", "dark"]}).get_json()
-    assert ranged["sum"]["items"] == ["light", "dark"]
-    both = {"candidates": ["dark"], "sum": ["light", "system"]}
+    assert ranged["combined"]["values"] == ["light", "dark"]
+    both = {"candidates": ["dark"], "combined": ["light", "system"]}
     answer = service.ask(ESTIMATE, method="POST", json=both).get_json()
-    assert [row["item"] for row in answer["estimates"]] == ["dark"]
-    assert answer["sum"] == total
+    assert [row["value"] for row in answer["estimates"]] == ["dark"]
+    assert answer["combined"] == total
 
 
 def test_strings_are_summed_too(service):
@@ -322,17 +322,17 @@ def test_strings_are_summed_too(service):
     reports = b"".join(bytes([0, noise.randrange(4)]) + noise.randbytes(2) for _ in range(500))
     service.send(upload(reports, metric="emoji"))
     path = "/v1/metrics/emoji/estimate"
-    answer = service.ask(path, method="POST", json={"sum": ["🙂", "🙁"]}).get_json()
-    assert answer["sum"]["standard_error"] > answer["estimates"][0]["standard_error"]
+    answer = service.ask(path, method="POST", json={"combined": ["🙂", "🙁"]}).get_json()
+    assert answer["combined"]["standard_error"] > answer["estimates"][0]["standard_error"]
 
 
 @pytest.mark.one_store
 @pytest.mark.parametrize(
     "query",
     [
-        {"about": "everybody"},
+        {"margin": "everybody"},
         {"interval": "bayes"},
-        {"correction": "holm"},
+        {"false_finds": "holm"},
         {"postprocess": "clip"},
         {"detected": "yes"},
     ],
@@ -347,16 +347,16 @@ def test_an_unknown_option_is_refused_with_those_there_are(service, query):
 @pytest.mark.parametrize(
     ("body", "status", "code"),
     [
-        ({"sum": []}, 400, "malformed_question"),
-        ({"sum": [1]}, 400, "malformed_question"),
+        ({"combined": []}, 400, "malformed_question"),
+        ({"combined": [1]}, 400, "malformed_question"),
         ({"range": ["light"]}, 400, "malformed_question"),
         ({"range": 7}, 400, "malformed_question"),
         ({"range": None}, 400, "malformed_question"),
-        ({"sum": ["light"], "range": ["light", "dark"]}, 400, "malformed_question"),
+        ({"combined": ["light"], "range": ["light", "dark"]}, 400, "malformed_question"),
         ({"range": ["dark", "light"]}, 422, "estimate_refused"),
         ({"range": ["light", "purple"]}, 422, "estimate_refused"),
-        ({"sum": ["light", "light"]}, 422, "estimate_refused"),
-        ({"sum": ["purple"]}, 422, "estimate_refused"),
+        ({"combined": ["light", "light"]}, 422, "estimate_refused"),
+        ({"combined": ["purple"]}, 422, "estimate_refused"),
     ],
 )
 def test_a_sum_that_cannot_be_is_refused(service, body, status, code):
@@ -369,7 +369,7 @@ def test_the_answer_says_what_was_combined(service):
     assert "combined" not in service.ask(ESTIMATE).get_json()
     service.register(REGISTRY.replace("epsilon = 1.0", "epsilon = 2.0", 1))
     digests = {
-        bytes.fromhex(metric["digest"])
+        bytes.fromhex(metric["version"])
         for metric in service.ask("/v1/metrics").get_json()["metrics"]
         if metric["name"] == "theme"
     }
@@ -377,8 +377,8 @@ def test_the_answer_says_what_was_combined(service):
     part = wire.Part(new, TODAY, b"\x01" * 50)
     service.send(wire.encode(wire.Upload(b"u" * wire.ID_BYTES, (part,))))
     answer = service.ask(ESTIMATE).get_json()
-    assert sorted(spec["reports"] for spec in answer["specs"]) == [30, 50]
-    assert "2 specs" in answer["combined"]
+    assert sorted(spec["reports"] for spec in answer["versions"]) == [30, 50]
+    assert "2 versions" in answer["versions_note"]
 
 
 def test_a_metric_of_another_type_is_answered_over_the_days_of_one_type(service):
@@ -393,8 +393,8 @@ def test_a_metric_of_another_type_is_answered_over_the_days_of_one_type(service)
     detail = problem(service.ask(path), 422, "estimate_refused")["detail"]
     assert "narrow since and until, got ['boolean', 'number']" in detail
     before = service.ask(path, query_string={"until": yesterday}).get_json()
-    assert before["estimates"][0]["item"] == "true"
-    assert service.ask(path, query_string={"since": "2024-10-04"}).get_json()["type"] == "number"
+    assert before["estimates"][0]["value"] == "true"
+    assert service.ask(path, query_string={"since": "2024-10-04"}).get_json()["kind"] == "mean"
 
 
 def test_a_category_that_once_was_a_string_needs_no_candidates(service):
@@ -404,11 +404,11 @@ def test_a_category_that_once_was_a_string_needs_no_candidates(service):
     emoji = registry.parse(text).metrics["emoji"].spec
     part = wire.Part(emoji.digest, TODAY, b"\x01" * 20)
     service.send(wire.encode(wire.Upload(bytes(16), (part,))))
-    assert service.ask("/v1/metrics/emoji/estimate").get_json()["items_asked_for"] == 2
+    assert service.ask("/v1/metrics/emoji/estimate").get_json()["values_asked"] == 2
 
 
 @pytest.mark.one_store
-@pytest.mark.parametrize("option", ["about", "correction", "interval", "postprocess"])
+@pytest.mark.parametrize("option", ["margin", "false_finds", "interval", "postprocess"])
 @pytest.mark.parametrize("value", ["", "x", "None"])
 def test_an_option_that_there_is_not_is_refused(service, option, value):
     service.send(upload(b"\x01" * 30))
@@ -421,5 +421,7 @@ def test_an_option_that_there_is_not_is_refused(service, option, value):
 def test_a_refusal_does_not_repeat_a_long_question(service):
     service.send(upload(b"\x01" * 30))
     answer = service.ask(ESTIMATE, method="POST", json={"candidates": ["x" * 100_000]})
-    assert problem(answer, 422, "estimate_refused")["detail"].startswith("candidates must be items")
+    assert problem(answer, 422, "estimate_refused")["detail"].startswith(
+        "candidates must be values"
+    )
     assert len(answer.data) < 2_000

@@ -10,11 +10,14 @@ import pytest
 
 from deniable._randomness import Randomness
 from deniable.randomizers import randomizer_for
+from deniable_aggregator.answers.questions import SeriesQuery, ValueLists
+from deniable_aggregator.dates import DayRange
 from deniable_aggregator.estimation.inputs import CollectedTallies
 from deniable_aggregator.tallies import tally_for
-from deniable_aggregator.trends.series import DayRange, calendar_periods, series
+from deniable_aggregator.trends.series import calendar_periods, series
 from deniable_shared import registry, wire
 from tests import one_metric
+from tests.aggregator.answered import answer, as_json
 from tests.aggregator.service import REGISTRY, TODAY, problem, upload
 
 REPORTS = {
@@ -38,7 +41,7 @@ def filled(service):
 
 
 def test_every_day_is_estimated_by_itself_and_days_without_reports_are_there(filled):
-    found = filled.ask(f"{SERIES}?item=light").get_json()
+    found = filled.ask(f"{SERIES}?value=light").get_json()
     assert (found["since"], found["until"], found["by"]) == (day(-9), day(0), "day")
     assert [period["reports"] for period in found["periods"]] == [60, *[0] * 6, 60, 0, 60]
     assert "estimates" not in found["periods"][1]
@@ -46,7 +49,7 @@ def test_every_day_is_estimated_by_itself_and_days_without_reports_are_there(fil
     for index, offset in ((0, -9), (7, -2), (9, 0)):
         query = f"since={day(offset)}&until={day(offset)}&postprocess=none"
         alone = filled.ask(f"/v1/metrics/theme/estimate?{query}").get_json()
-        rows = {row["item"]: row for row in alone["estimates"]}
+        rows = {row["value"]: row for row in alone["estimates"]}
         (row,) = found["periods"][index]["estimates"]
         wanted = rows["light"]
         assert {name: row[name] for name in ("share", "low", "high")} == {
@@ -64,9 +67,7 @@ def test_months_and_weeks_put_days_together(filled):
 
 
 def test_simultaneous_intervals_are_wider_by_items_and_periods(filled):
-    narrow, wide = (
-        filled.ask(f"{SERIES}?interval={kind}").get_json() for kind in ("item", "simultaneous")
-    )
+    narrow, wide = (filled.ask(f"{SERIES}?interval={kind}").get_json() for kind in ("one", "all"))
     widths = [
         [row["high"] - row["low"] for p in found["periods"] for row in p.get("estimates", [])]
         for found in (narrow, wide)
@@ -78,13 +79,13 @@ def test_simultaneous_intervals_are_wider_by_items_and_periods(filled):
 
 def test_candidates_are_sent_in_the_body(filled):
     found = filled.ask(SERIES, method="POST", json={"candidates": ["dark", "light"]}).get_json()
-    assert [row["item"] for row in found["periods"][0]["estimates"]] == ["dark", "light"]
+    assert [row["value"] for row in found["periods"][0]["estimates"]] == ["dark", "light"]
 
 
 def test_an_estimate_over_days_is_about_no_more_devices_than_reported_on_one(filled):
     rows = [
-        filled.ask(f"/v1/metrics/theme/estimate?about={about}").get_json()["estimates"]
-        for about in ("devices", "population")
+        filled.ask(f"/v1/metrics/theme/estimate?margin={margin}").get_json()["estimates"]
+        for margin in ("noise", "noise-and-sampling")
     ]
     for these, population in zip(*rows, strict=True):
         held = min(max(these["share"], 0.0), 1.0)
@@ -95,14 +96,14 @@ def test_an_estimate_over_days_is_about_no_more_devices_than_reported_on_one(fil
 def test_a_change_is_found(filled):
     path = f"{CHANGE}?before={day(-9)}..{day(-2)}&after={day(-1)}..{day(0)}"
     found = filled.ask(path).get_json()
-    rows = {row["item"]: row for row in found["changes"]}
+    rows = {row["value"]: row for row in found["changes"]}
     assert rows["light"]["changed"]
     assert rows["light"]["change"] < -0.5
     assert rows["dark"]["high"] > rows["dark"]["low"] > 0.5
     assert (found["before"]["reports"], found["after"]["reports"]) == (120, 60)
     assert found["pending_reports"] == 0
-    path = f"{CHANGE}?before={day(-9)}&after={day(-2)}&about=population&item=light"
-    (row,) = filled.ask(f"{path}&interval=simultaneous").get_json()["changes"]
+    path = f"{CHANGE}?before={day(-9)}&after={day(-2)}&margin=noise-and-sampling&value=light"
+    (row,) = filled.ask(f"{path}&interval=all").get_json()["changes"]
     assert not row["changed"]
     assert row["standard_error"] > row["standard_error_same_devices"] > 0
 
@@ -116,8 +117,8 @@ def test_a_change_is_found(filled):
         (f"{SERIES}?since=1990-01-01", "malformed_question", 400),
         (f"{SERIES}?since=1990-01-01&until=1990-01-02", "estimate_refused", 422),
         (f"{SERIES}?until=1990-01-02", "no_reports", 404),
-        (f"{SERIES}?item=nothing", "estimate_refused", 422),
-        (f"{SERIES}?interval=selected", "estimate_refused", 422),
+        (f"{SERIES}?value=nothing", "estimate_refused", 422),
+        (f"{SERIES}?interval=picked", "estimate_refused", 422),
         (f"{SERIES}?top=0", "malformed_question", 400),
         ("/v1/metrics/emoji/series", "candidates_needed", 422),
         ("/v1/metrics/nothing/series", "unknown_metric", 404),
@@ -125,7 +126,11 @@ def test_a_change_is_found(filled):
         (f"{CHANGE}?before=2026-01-02..2026-01-01&after=2026-02-01", "malformed_question", 400),
         (f"{CHANGE}?before=2026-01-01..2026-01-05&after=2026-01-05", "malformed_question", 400),
         (f"{CHANGE}?before=2020-01-01&after=2020-01-02", "no_reports", 404),
-        (f"{CHANGE}?before=2020-01-01&after=2020-01-02&correction=none", "malformed_question", 400),
+        (
+            f"{CHANGE}?before=2020-01-01&after=2020-01-02&false_finds=many",
+            "malformed_question",
+            400,
+        ),
     ],
 )
 def test_bad_questions_are_refused(filled, path, code, status):
@@ -133,33 +138,38 @@ def test_bad_questions_are_refused(filled, path, code, status):
 
 
 def test_a_body_and_items_in_the_query_are_refused_together(filled):
-    path = f"{CHANGE}?before={day(-9)}&after={day(0)}&item=light"
-    problem(filled.ask(path, method="POST", json={"sum": ["light"]}), 400, "malformed_question")
+    path = f"{CHANGE}?before={day(-9)}&after={day(0)}&value=light"
+    problem(
+        filled.ask(path, method="POST", json={"combined": ["light"]}), 400, "malformed_question"
+    )
 
 
 def test_the_change_of_a_sum_is_that_of_its_estimates(filled):
-    path, body = f"before={day(-9)}&after={day(0)}", {"sum": ["light", "system"]}
+    path, body = f"before={day(-9)}&after={day(0)}", {"combined": ["light", "system"]}
     found = filled.ask(f"{CHANGE}?{path}", method="POST", json=body).get_json()
     alone = [
         filled.ask(f"/v1/metrics/theme/estimate?since={at}&until={at}", method="POST", json=body)
         for at in (day(-9), day(0))
     ]
-    before, after = (answer.get_json()["sum"] for answer in alone)
-    assert (found["sum"]["before"], found["sum"]["after"]) == (before["share"], after["share"])
-    assert found["sum"]["changed"]
-    assert found["sum"]["low"] < found["sum"]["change"] < found["sum"]["high"] < 0
-    assert [row["item"] for row in found["changes"]] == ["light", "system"]
+    before, after = (answer.get_json()["combined"] for answer in alone)
+    assert (found["combined"]["before"], found["combined"]["after"]) == (
+        before["share"],
+        after["share"],
+    )
+    assert found["combined"]["changed"]
+    assert found["combined"]["low"] < found["combined"]["change"] < found["combined"]["high"] < 0
+    assert [row["value"] for row in found["changes"]] == ["light", "system"]
 
 
 def test_a_sum_goes_on_like_its_items(filled):
-    for body in ({"sum": ["light", "dark"]}, {"range": ["light", "dark"]}):
+    for body in ({"combined": ["light", "dark"]}, {"range": ["light", "dark"]}):
         periods = filled.ask(SERIES, method="POST", json=body).get_json()["periods"]
-        assert ["sum" in period for period in periods] == [bool(p["reports"]) for p in periods]
+        assert ["combined" in period for period in periods] == [bool(p["reports"]) for p in periods]
         days = f"since={day(-9)}&until={day(-9)}"
         alone = filled.ask(f"/v1/metrics/theme/estimate?{days}", method="POST", json=body)
-        wanted = alone.get_json()["sum"]
-        names = ("share", "standard_error", "low", "high", "poisoning_radius")
-        assert {name: periods[0]["sum"][name] for name in names} == {
+        wanted = alone.get_json()["combined"]
+        names = ("share", "standard_error", "low", "high", "shift_if_fake")
+        assert {name: periods[0]["combined"][name] for name in names} == {
             name: wanted[name] for name in names
         }
 
@@ -167,11 +177,11 @@ def test_a_sum_goes_on_like_its_items(filled):
 def test_a_series_of_the_largest_is_of_those_over_all_of_the_days(filled):
     """Its intervals allow for the choice of 1 out of 3: each may miss once in 60 times."""
     found = filled.ask(f"{SERIES}?top=1").get_json()
-    shown = [[row["item"] for row in period.get("estimates", [])] for period in found["periods"]]
+    shown = [[row["value"] for row in period.get("estimates", [])] for period in found["periods"]]
     assert [items for items in shown if items] == [["dark"]] * 3
-    assert (found["items_asked_for"], found["interval"]["kind"]) == (3, "selected")
-    assert "chosen out of 3" in found["interval"]["meaning"]
-    narrow = filled.ask(f"{SERIES}?top=1&interval=item").get_json()["periods"][0]["estimates"][0]
+    assert (found["values_asked"], found["interval"]["kind"]) == (3, "picked")
+    assert "picked out of 3" in found["interval"]["meaning"]
+    narrow = filled.ask(f"{SERIES}?top=1&interval=one").get_json()["periods"][0]["estimates"][0]
     (wide,) = found["periods"][0]["estimates"]
     assert wide["high"] - wide["low"] == pytest.approx(
         (narrow["high"] - narrow["low"]) * 2.394 / 1.96, rel=0.03
@@ -182,8 +192,8 @@ def test_the_largest_changes_come_first(filled):
     path = f"{CHANGE}?before={day(-9)}..{day(-2)}&after={day(-1)}..{day(0)}"
     whole, found = (filled.ask(f"{path}{more}").get_json() for more in ("", "&top=2"))
     ordered = sorted(whole["changes"], key=lambda row: -abs(row["change"]))[:2]
-    assert [row["item"] for row in found["changes"]] == [row["item"] for row in ordered]
-    assert found["items_compared"] == 3
+    assert [row["value"] for row in found["changes"]] == [row["value"] for row in ordered]
+    assert found["values_compared"] == 3
     for row, before in zip(found["changes"], ordered, strict=True):
         assert row["adjusted_p_value"] == before["adjusted_p_value"]  # of all, not of those shown
         assert row["low"] < before["low"]
@@ -213,26 +223,26 @@ def test_an_item_of_a_later_registration_is_asked_for_from_the_beginning(filled)
     spec = registry.parse(wider).metrics["theme"].spec
     part = wire.Part(spec.digest, TODAY + 1, bytes([spec.items.index("sepia")]) * 40)
     assert filled.send(wire.encode(wire.Upload(bytes(16), (part,)))).status_code == 204
-    periods = filled.ask(f"{SERIES}?item=sepia&since={day(0)}").get_json()["periods"]
-    assert [[row["item"] for row in period["estimates"]] for period in periods] == [[], ["sepia"]]
+    periods = filled.ask(f"{SERIES}?value=sepia&since={day(0)}").get_json()["periods"]
+    assert [[row["value"] for row in period["estimates"]] for period in periods] == [[], ["sepia"]]
     days = f"before={day(0)}&after={day(1)}"
     found = filled.ask(f"{CHANGE}?{days}").get_json()
-    assert found["not_compared"] == [{"item": "sepia", "known": "after"}]
-    assert "sepia" not in {row["item"] for row in found["changes"]}
-    named = filled.ask(f"{CHANGE}?{days}&item=sepia&item=light").get_json()
+    assert found["not_compared"] == [{"value": "sepia", "known": "after"}]
+    assert "sepia" not in {row["value"] for row in found["changes"]}
+    named = filled.ask(f"{CHANGE}?{days}&value=sepia&value=light").get_json()
     assert named["not_compared"] == found["not_compared"]
-    assert [row["item"] for row in named["changes"]] == ["light"]
-    problem(filled.ask(f"{CHANGE}?{days}&item=sepia"), 422, "estimate_refused")
+    assert [row["value"] for row in named["changes"]] == ["light"]
+    problem(filled.ask(f"{CHANGE}?{days}&value=sepia"), 422, "estimate_refused")
 
 
 def test_both_answers_of_a_flag_have_series_as_they_have_estimates(service):
     assert service.send(upload(b"\x00\x01\x01", metric="late")).status_code == 204
-    path, body = "/v1/metrics/late", {"candidates": ["false"], "sum": ["true", "false"]}
+    path, body = "/v1/metrics/late", {"candidates": ["false"], "combined": ["true", "false"]}
     wanted = service.ask(f"{path}/estimate?postprocess=none", method="POST", json=body).get_json()
     (found,) = service.ask(f"{path}/series", method="POST", json=body).get_json()["periods"]
     (row,), (alone,) = found["estimates"], wanted["estimates"]
-    assert (row["item"], row["share"]) == ("false", alone["share"])
-    assert found["sum"]["share"] == wanted["sum"]["share"] == pytest.approx(1)
+    assert (row["value"], row["share"]) == ("false", alone["share"])
+    assert found["combined"]["share"] == wanted["combined"]["share"] == pytest.approx(1)
 
 
 def test_single_attributes_have_series():
@@ -245,5 +255,7 @@ def test_single_attributes_have_series():
         [(spec, tally_for(spec).count(payload))], {spec.digest: {TODAY: 200}}
     )
     span = DayRange(date(2026, 1, 1), date(2026, 1, 1))
-    (period,) = series(lambda _: gathered, [span], ["size=m"]).as_dict()["periods"]
-    assert [row["item"] for row in period["estimates"]] == ["size=m"]
+    lists = ValueLists(("size=m",))
+    found = series(lambda _: gathered, [span], SeriesQuery(), lists)
+    (period,) = as_json(answer(found))["periods"]
+    assert [row["value"] for row in period["estimates"]] == ["size=m"]

@@ -4,16 +4,18 @@ import json
 
 import pytest
 
+from deniable_aggregator.answers.estimates import SegmentShares, SegmentSize
+from deniable_aggregator.answers.questions import EstimateOptions
 from deniable_aggregator.charts.estimates import SUFFIXES, save, shares_chart
-from deniable_aggregator.estimation.options import EstimateOptions
 from deniable_aggregator.estimation.shares import estimate_shares
 from deniable_shared.errors import ParameterError
+from tests.aggregator.answered import answer as answer_of
 from tests.aggregator.estimation.test_shares import counted, grr
 
 
 @pytest.fixture(scope="module")
 def answer():
-    return estimate_shares([counted(grr("2"), ["red"] * 600 + ["green"] * 400)]).as_dict()
+    return answer_of(estimate_shares([counted(grr("2"), ["red"] * 600 + ["green"] * 400)]))
 
 
 def test_the_chart_holds_the_numbers_it_was_given(answer):
@@ -21,16 +23,22 @@ def test_the_chart_holds_the_numbers_it_was_given(answer):
     chart = json.loads(shares_chart(answer, truth).to_json())
     assert chart["title"]["text"] == "choice"
     (drawn,) = chart["datasets"].values()
-    given = {row["item"]: row for row in answer["estimates"]}
-    assert {row["item"] for row in drawn} == set(truth)
+    given = {row.value: row for row in answer.estimates}
+    assert {row["value"] for row in drawn} == set(truth)
     for row in drawn:
-        assert row["low"] == given[row["item"]]["low"]
-        assert row["share"] == given[row["item"]]["share"]
-        assert row["truth"] == truth[row["item"]]
+        assert row["low"] == given[row["value"]].low
+        assert row["share"] == given[row["value"]].share
+        assert row["truth"] == truth[row["value"]]
 
 
 def test_a_chart_within_a_segment_says_within_which(answer):
-    within = {**answer, "segment": {"name": "channel", "value": "beta"}}
+    segment = SegmentSize("channel", "beta", 0.5, 0.1, 0.4, 0.6, True, 0.01)
+    fields = {
+        name: getattr(answer, name)
+        for name in SegmentShares.__struct_fields__
+        if hasattr(answer, name)
+    }
+    within = SegmentShares(**fields, segment=segment, reports_left_out=0)
     assert "share of the devices that reported with channel=beta" in shares_chart(within).to_json()
     assert "with channel" not in shares_chart(answer).to_json()
 
@@ -38,14 +46,15 @@ def test_a_chart_within_a_segment_says_within_which(answer):
 def test_only_the_largest_are_drawn(answer):
     chart = json.loads(shares_chart(answer, most=2).to_json())
     (drawn,) = chart["datasets"].values()
-    assert [row["item"] for row in drawn] == ["red", "green"]
+    assert [row["value"] for row in drawn] == ["red", "green"]
 
 
 def test_the_chart_says_whose_shares_and_which_intervals_it_shows():
     tally = counted(grr("2"), ["red"] * 600 + ["green"] * 400)
-    options = EstimateOptions(top=2, about="population", postprocess="norm-sub")
-    chart = shares_chart(estimate_shares([tally], None, options).as_dict()).to_json()
-    for words in ("share of the population", "after selection", "norm-sub, no interval"):
+    options = EstimateOptions(top=2, margin="noise-and-sampling", postprocess="norm-sub")
+    chart = shares_chart(answer_of(estimate_shares([tally], None, options))).to_json()
+    adjusted = "adjusted to add up to 100%, no interval"
+    for words in ("share of the population", "after picking the top", adjusted):
         assert words in chart
 
 

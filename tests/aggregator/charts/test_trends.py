@@ -8,10 +8,13 @@ from datetime import date, timedelta
 import numpy as np
 import pytest
 
+from deniable_aggregator.answers.questions import ChangeQuery, SeriesQuery
 from deniable_aggregator.charts.trends import COLORS, change_chart, series_chart
-from deniable_aggregator.estimation.inputs import CollectedTallies
+from deniable_aggregator.dates import DayRange
+from deniable_aggregator.estimation.inputs import ChangeRequest, CollectedTallies
 from deniable_aggregator.trends.change import change
-from deniable_aggregator.trends.series import DayRange, series
+from deniable_aggregator.trends.series import series
+from tests.aggregator.answered import answer, change_answer
 from tests.aggregator.simulated import spec_of
 
 REPORTS, FIRST = 2_000, date(2026, 1, 31)
@@ -32,9 +35,10 @@ def answers(items, periods, missing=()):
         day: CollectedTallies([], {}) if number in missing else gathered(spec, generator, number)
         for number, day in enumerate(days)
     }
-    going = series(found.__getitem__, days, None).as_dict()
+    going = answer(series(found.__getitem__, days, SeriesQuery()))
     two = [found[days[0]], gathered(spec, generator, periods)]
-    return going, change(*two).as_dict(days[0], days[-1])
+    request = ChangeRequest(ChangeQuery(before="2026-01-01", after="2026-01-02"))
+    return going, change_answer(change(*two, request), days[0], days[-1])
 
 
 def drawn(chart):
@@ -51,8 +55,8 @@ def test_every_period_is_there_and_what_has_no_reports_is_a_gap(items, periods):
     assert {row["day"] for row in rows} == days
     gaps = {row["day"] for row in rows if row["share"] is None}
     assert gaps == {(FIRST + timedelta(n)).isoformat() for n in missing}
-    assert len({row["item"] for row in rows}) == min(items, len(COLORS))
-    said = "the 8 largest of 30 items" in data["title"]["subtitle"]
+    assert len({row["value"] for row in rows}) == min(items, len(COLORS))
+    said = "the 8 largest of 30 values" in data["title"]["subtitle"]
     assert said == (items > len(COLORS))
 
 

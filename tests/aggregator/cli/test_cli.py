@@ -225,22 +225,22 @@ def test_an_estimate_is_asked_for_with_all_that_it_can_be_asked_for(run, url):
     service.register()
     service.send(upload(b"\x02" * 150 + b"\x00" * 90 + b"\x01" * 60))
     environment = {"DENIABLE_SERVER": server, "DENIABLE_TOKEN": service.read}
-    options = ("--sum", "light,dark", "--about", "population", "--interval", "simultaneous")
-    done = run("estimate", "theme", *options, "--correction", "bonferroni", env=environment)
+    options = ("--combined", "light,dark", "--margin", "noise-and-sampling", "--interval", "all")
+    done = run("estimate", "theme", *options, "--false-finds", "none", env=environment)
     assert done.exit_code == 0, done.output
     for words in ("light + dark: ", "norm-sub", "at once (Bonferroni)", "random sample"):
         assert words in done.output
     options = ("--top", "2", "--postprocess", "power", "--detected", "--json")
     data = json.loads(run("estimate", "theme", *options, env=environment).stdout)
-    assert data["interval"]["kind"] == "selected"
+    assert data["interval"]["kind"] == "picked"
     assert data["postprocess"]["method"] == "power"
     ranged = run("estimate", "theme", "--range", "light", "dark", "--json", env=environment)
-    assert json.loads(ranged.stdout)["sum"]["items"] == ["light", "dark"]
-    refused = run("estimate", "theme", "--sum", "purple", env=environment)
+    assert json.loads(ranged.stdout)["combined"]["values"] == ["light", "dark"]
+    refused = run("estimate", "theme", "--combined", "purple", env=environment)
     assert (refused.exit_code, "estimate_refused" in refused.stderr) == (1, True)
 
 
 def test_help_teaches_which_interval_is_which(run):
     text = run("estimate", "--help").output
-    for word in ("item", "simultaneous", "selected", "Bonferroni", "false coverage rate", "exact"):
+    for word in ("one  ", "all  ", "picked", "Bonferroni", "false coverage rate", "exact"):
         assert word in text

@@ -5,19 +5,21 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 from rich.console import Console
 
+from deniable_aggregator.answers.questions import EstimateOptions
 from deniable_aggregator.cli.render.share_table import IntervalBar, estimate_table, notes
-from deniable_aggregator.estimation.options import EstimateOptions
 from deniable_aggregator.estimation.shares import estimate_shares
 from deniable_shared.mechanisms import MemoizedRandomizedResponse
+from tests.aggregator.answered import answer as answer_of
 from tests.aggregator.estimation.test_shares import counted, grr
 from tests.privacy.specs import category
 
 
 @pytest.fixture(scope="module")
 def answer():
-    return estimate_shares([counted(grr("2"), ["red"] * 600 + ["green"] * 400)]).as_dict()
+    return answer_of(estimate_shares([counted(grr("2"), ["red"] * 600 + ["green"] * 400)]))
 
 
 def printed(table, width):
@@ -28,8 +30,8 @@ def printed(table, width):
 
 def test_an_item_is_shown_as_it_is(answer):
     items = ["[/b]", "[red]x", ":smile:"]
-    rows = [{**row, "item": item} for row, item in zip(answer["estimates"], items, strict=True)]
-    text = printed(estimate_table({**answer, "estimates": rows}), 200)
+    rows = [replace(row, value=item) for row, item in zip(answer.estimates, items, strict=True)]
+    text = printed(estimate_table(replace(answer, estimates=rows)), 200)
     for item in items:
         assert item in text
 
@@ -48,14 +50,14 @@ def test_what_lies_outside_the_scale_is_cut_off_at_its_ends():
 def test_the_table_fits_its_terminal(answer, width):
     text = printed(estimate_table(answer), width)
     assert max(map(len, text.splitlines())) <= width
-    for item in ("red", "green", "blue", "●", "├", "there?"):
+    for item in ("red", "green", "blue", "●", "├", "above"):
         assert item in text
 
 
 def test_beside_the_truth_the_table_says_what_is_covered(answer):
-    rows = {row["item"]: row for row in answer["estimates"]}
-    truth = {item: row["share"] for item, row in rows.items()}
-    truth["blue"] = rows["blue"]["high"] + 0.01
+    rows = {row.value: row for row in answer.estimates}
+    truth = {item: row.share for item, row in rows.items()}
+    truth["blue"] = rows["blue"].high + 0.01
     text = printed(estimate_table(answer, truth), 100)
     verdicts = {line.split()[1]: line.split()[-2] for line in text.splitlines() if "│" in line}
     assert verdicts == {"red": "yes", "green": "yes", "blue": "no"}
@@ -64,16 +66,16 @@ def test_beside_the_truth_the_table_says_what_is_covered(answer):
 
 def test_post_processed_shares_have_a_column_of_their_own(answer):
     text = printed(estimate_table(answer), 120)
-    assert "norm-sub" in text
-    for row in answer["estimates"]:
-        assert f"{row['share']:.2%} ±" in text
-        assert f"{row['processed']:.2%}" in text
+    assert "to add up" in text
+    for row in answer.estimates:
+        assert f"{row.share:.2%} ±" in text
+        assert f"{row.adjusted:.2%}" in text
 
 
 def test_exact_intervals_show_both_sides():
     tally = counted(grr("5"), ["red"] * 20 + ["green"] * 10)
-    data = estimate_shares([tally], None, EstimateOptions(postprocess="none")).as_dict()
-    assert {row["method"] for row in data["estimates"]} == {"exact"}
+    data = answer_of(estimate_shares([tally], None, EstimateOptions(postprocess="none")))
+    assert {row.method for row in data.estimates} == {"exact"}
     text = printed(estimate_table(data), 120)
     (red,) = (line for line in text.splitlines() if "red" in line)
     assert "±" not in red
@@ -83,11 +85,11 @@ def test_exact_intervals_show_both_sides():
 
 def test_below_the_table_stands_what_the_numbers_mean():
     tally = counted(grr("2"), ["red"] * 600 + ["green"] * 400)
-    data = estimate_shares([tally], add=["red", "blue"]).as_dict()
+    data = answer_of(estimate_shares([tally], add=["red", "blue"]))
     first, *rest = notes(data)
     assert first.startswith("red + blue: ")
-    assert f"norm-sub {data['sum']['processed']:.2%}" in first
-    assert "Covariances of the items: exact" in first
+    assert f"norm-sub {data.combined.adjusted:.2%}" in first
+    assert "Covariances of the values: exact" in first
     assert any("taken by itself" in line for line in rest)
     assert any("no interval belongs to it" in line for line in rest)
 
@@ -95,7 +97,7 @@ def test_below_the_table_stands_what_the_numbers_mean():
 def test_below_a_table_of_permanent_noise_stands_that_periods_do_not_average_out():
     mechanism = MemoizedRandomizedResponse.for_epsilons(3, Fraction(1), Fraction(2))
     spec = category("red green blue", mechanism)
-    answer = estimate_shares([counted(spec, ["red"])]).as_dict()
+    answer = answer_of(estimate_shares([counted(spec, ["red"])]))
     (line,) = (each for each in notes(answer) if "permanent noise" in each)
     assert line.startswith(mechanism.title)
     assert "errors and intervals allow for the same devices" in line

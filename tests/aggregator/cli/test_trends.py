@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 
 import httpx
+import msgspec
 import pytest
 
+from deniable_aggregator.answers.trends import Change, Series
 from deniable_aggregator.cli.change import change_table
 from deniable_aggregator.cli.series import series_table
 from deniable_shared import __version__, registry, wire
@@ -57,36 +59,36 @@ def asked(run, url):  # noqa: F811  the fixture
 
 def test_a_series_is_a_table_a_picture_or_json(asked, tmp_path):
     item = "theme=dark & channel=stable"
-    arguments = ("series", "theme", "--by", "month", "--item", item)
+    arguments = ("series", "theme", "--by", "month", "--value", item)
     shown = asked(*arguments, "--picture", str(tmp_path / "theme.svg"))
     assert shown.count(item) == 2
     assert "1,200" in shown
     assert "ask for the change" in shown
     assert (tmp_path / "theme.svg").read_text().startswith("<svg")
-    data = json.loads(asked(*arguments, "--json", "--interval", "simultaneous"))
+    data = json.loads(asked(*arguments, "--json", "--interval", "all"))
     assert [period["reports"] for period in data["periods"]][-1] == 1_200
-    assert data["interval"]["kind"] == "simultaneous"
+    assert data["interval"]["kind"] == "all"
 
 
 @pytest.mark.parametrize("width", [60, 80])
 def test_narrow_tables_break_no_day_no_number_and_no_short_item(asked, width):
     days = ("--before", day(-40), "--after", f"{day(-1)}..{day(0)}")
     for command in (("change", "theme", *days), ("series", "theme", "--by", "week", "--top", "2")):
-        answer = json.loads(asked(*command, "--json"))
-        rows = answer.get("changes") or answer["periods"][-1]["estimates"]
+        kind, table = (Series, series_table) if command[0] == "series" else (Change, change_table)
+        answer = msgspec.json.decode(asked(*command, "--json"), type=kind)
+        rows = answer.periods[-1].estimates if kind is Series else answer.changes
         for row in rows:  # long names are folded, rightly
-            row["item"] = row["item"].split(" ")[0].removeprefix("theme=")
-        table = series_table if command[0] == "series" else change_table
+            row.value = row.value.split(" ")[0].removeprefix("theme=")
         shown = printed(table(answer, width), width)
         assert max(map(len, shown.splitlines())) <= width
         assert "…" not in shown
         assert "dark" in shown
         for row in rows:
-            form = "{:+.2%}" if "change" in row else "{:.2%}"
-            assert f"[{form.format(row['low'])}, {form.format(row['high'])}]" in shown
-    for period in answer["periods"]:
-        assert period["since"] in shown
-        assert period["until"] in shown
+            form = "{:.2%}" if kind is Series else "{:+.2%}"
+            assert f"[{form.format(row.low)}, {form.format(row.high)}]" in shown
+    for period in answer.periods:
+        assert str(period.since) in shown
+        assert str(period.until) in shown
 
 
 def test_numbers_have_series_too(asked, tmp_path):
@@ -118,7 +120,7 @@ def test_a_change_is_told(asked, tmp_path):
     shown = asked("change", "theme", *days, "--candidates", str(path))
     lines = {line.partition("  ")[0]: line for line in shown.splitlines()}
     assert lines[STABLE].endswith("yes ")
-    assert lines[BETA].endswith("not shown ")
+    assert lines[BETA].endswith("no clear change ")
     assert "nobody can tell how many reported in both periods" in shown
     assert "not that nothing has changed" in " ".join(shown.split())
     means = asked("change", "seconds", "--before", day(-1), "--after", day(0), "--json")
@@ -128,15 +130,17 @@ def test_a_change_is_told(asked, tmp_path):
 
 
 def test_the_largest_and_sums_and_radii_are_told(asked, tmp_path):
-    shown = asked("series", "theme", "--by", "month", "--top", "2", "--sum", f"{STABLE},{BETA}")
-    assert "Chosen out of 6 items" in shown
+    shown = asked(
+        "series", "theme", "--by", "month", "--top", "2", "--combined", f"{STABLE},{BETA}"
+    )
+    assert "Picked out of 6 values" in shown
     assert shown.count(f"{STABLE} + {BETA}".split(" ", maxsplit=1)[0]) >= 4
-    assert "Poisoning radius: if 1% of the reports were fake" in shown
+    assert "Possible shift if 1% of reports are fake" in shown
     days = ("--before", day(-40), "--after", f"{day(-1)}..{day(0)}")
     path = tmp_path / "change.svg"
     shown = asked("change", "theme", *days, "--top", "3", "--picture", str(path))
     assert shown.count("channel=") == 3
-    assert f"{STABLE} + {BETA}" in asked("change", "theme", *days, "--sum", f"{STABLE},{BETA}")
+    assert f"{STABLE} + {BETA}" in asked("change", "theme", *days, "--combined", f"{STABLE},{BETA}")
     assert "could have moved a change by up to" in shown
     assert path.read_text().startswith("<svg")
     means = asked("change", "seconds", "--before", day(-1), "--after", day(0))
@@ -158,7 +162,7 @@ def test_a_key_that_an_older_server_does_not_answer_is_explained(run, monkeypatc
     monkeypatch.setattr(httpx, "request", lambda *_, **__: httpx.Response(200, json=old))
     done = run("series", "theme", "--token", "any")
     assert done.exit_code == 1
-    assert "an earlier version of deniable" in done.output
+    assert "another version of deniable" in done.output
     assert __version__ in done.output
     assert json.loads(run("series", "theme", "--token", "any", "--json").output) == old
 

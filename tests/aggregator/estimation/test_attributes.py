@@ -12,12 +12,14 @@ from click.testing import CliRunner
 from rich.console import Console
 
 from deniable.randomizers import randomizer_for
+from deniable_aggregator.answers.questions import EstimateOptions
 from deniable_aggregator.cli.render.share_table import estimate_table
-from deniable_aggregator.estimation.options import EstimateOptions
 from deniable_aggregator.estimation.shares import estimate_shares
 from deniable_aggregator.tallies import tally_for
 from deniable_shared import registry, wire
 from deniable_shared.errors import ParameterError
+from tests.aggregator.answered import answer as answer_of
+from tests.aggregator.answered import as_json
 from tests.aggregator.service import TODAY, problem
 from tests.command_line import deniable
 from tests.privacy.conformance import secret_of, seeded
@@ -113,7 +115,7 @@ def test_the_cells_of_two_flags_add_up_to_one_and_to_the_single_flags(flags):
 
 def test_the_error_is_about_the_population_where_that_is_asked(flight):
     tally = counted(SPECS["flight"], FLIGHT)
-    drawn = estimate_shares([tally], options=EstimateOptions(about="population"))
+    drawn = estimate_shares([tally], options=EstimateOptions(margin="noise-and-sampling"))
     added = drawn.standard_error[0] ** 2 - flight.standard_error[0] ** 2
     share = flight.share[0]
     assert added == pytest.approx(share * (1 - share) / 6_000)
@@ -144,7 +146,9 @@ def test_an_attribute_that_no_device_reported_yet_is_left_out_and_said_where_ask
     counts = tally.count(b"\x00\x01" * 30)  # 30 reports on whether flights were late
     result = estimate_shares([(spec, counts)])
     assert result.items == ("late=true",)
-    with pytest.raises(ParameterError, match="candidates must be items of flight that some report"):
+    with pytest.raises(
+        ParameterError, match="candidates must be values of flight that some report"
+    ):
         estimate_shares([(spec, counts)], ["carrier=AA"])
 
 
@@ -164,7 +168,7 @@ def test_a_new_form_of_a_record_is_combined_with_the_old_one():
     "item", ["late", "late=false", "carrier=UA", "AA", "late=true & full=true", ""]
 )
 def test_an_item_that_no_attribute_has_is_refused(item):
-    with pytest.raises(ParameterError, match="candidates must be items of flight"):
+    with pytest.raises(ParameterError, match="candidates must be values of flight"):
         estimate_shares([counted(SPECS["flight"], FLIGHT[:100])], [item])
 
 
@@ -175,7 +179,7 @@ def test_devices_reports_become_answers_over_http(service):
     identifier = secrets.token_bytes(wire.ID_BYTES)
     assert service.send(wire.encode(wire.Upload(identifier, (part,)))).status_code == 204
     answer = service.ask("/v1/metrics/flight/estimate").get_json()
-    assert [row["item"] for row in answer["estimates"]] == list(SPECS["flight"].items)
+    assert [row["value"] for row in answer["estimates"]] == list(SPECS["flight"].items)
     assert answer["reports"] == 6_000
     asked = service.ask(
         "/v1/metrics/flight/estimate", method="POST", json={"candidates": ["carrier=DL"]}
@@ -194,7 +198,7 @@ def test_a_report_on_no_attribute_is_refused_over_http(service):
 def test_lines_separate_the_attributes_of_a_table_unless_it_is_sorted(flight):
     def lines(answer):
         output = io.StringIO()
-        Console(file=output, width=100).print(estimate_table(answer.as_dict()))
+        Console(file=output, width=100).print(estimate_table(answer_of(answer)))
         return output.getvalue().count("├───")
 
     assert lines(flight) == 1  # two flags, then the carriers
@@ -237,7 +241,7 @@ def test_a_plan_weighs_single_flags_against_pairs(tmp_path):
     assert [each["name"] for each in flight["candidates"]] == ["smp"]
     assert [each["name"] for each in flags["candidates"]] == ["smp", "pairs"]
     assert flags["candidates"][1]["variance_over_optimum"] == pytest.approx(2.0)
-    assert (flight["items"], flags["items"]) == (5, 15)
+    assert (flight["values_asked"], flags["values_asked"]) == (5, 15)
 
 
 def test_a_record_that_would_show_nothing_is_refused_with_an_epsilon_that_does(tmp_path):
@@ -250,15 +254,15 @@ def test_a_record_that_would_show_nothing_is_refused_with_an_epsilon_that_does(t
 
 
 @pytest.mark.parametrize("name", ["flight", "flags"])
-@pytest.mark.parametrize("about", ["devices", "population"])
-def test_an_old_form_that_says_nothing_of_an_attribute_leaves_it_to_the_new_one(name, about):
+@pytest.mark.parametrize("margin", ["noise", "noise-and-sampling"])
+def test_an_old_form_that_says_nothing_of_an_attribute_leaves_it_to_the_new_one(name, margin):
     old = registry.parse(TEXT).metrics[name].spec
     new = registry.parse(TEXT.replace("epsilon = 2.0", "epsilon = 1.0")).metrics[name].spec
     few, many = ((spec, np.zeros(tally_for(spec).cells, np.int64)) for spec in (old, new))
     few[1][:2] = 1
     many[1][:] = 50
-    answer = estimate_shares([few, many], None, EstimateOptions(about=about))
-    json.dumps(answer.as_dict(), allow_nan=False)
+    answer = estimate_shares([few, many], None, EstimateOptions(margin=margin))
+    json.dumps(as_json(answer_of(answer)), allow_nan=False)
     assert answer.items == old.items
     assert (answer.low < answer.share).all()
     assert (answer.share < answer.high).all()

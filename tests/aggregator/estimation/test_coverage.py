@@ -5,8 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from deniable_aggregator.estimation.options import EstimateOptions
+from deniable_aggregator.answers.questions import EstimateOptions
 from deniable_aggregator.estimation.shares import estimate_shares
+from tests.aggregator.answered import answer as answer_of
+from tests.aggregator.answered import as_json
 from tests.aggregator.simulated import drawn, holders, spec_of
 
 SIZE, REPORTS, REPETITIONS = 500, 20_000, 300
@@ -42,9 +44,7 @@ def test_an_interval_by_itself_covers_with_its_level(setting):
 @pytest.mark.statistics
 def test_simultaneous_intervals_cover_all_at_once(setting):
     """300 times all 500; the standard error is 0.013."""
-    at_once = np.mean(
-        [each.all() for each in covered(setting, EstimateOptions(interval="simultaneous"))]
-    )
+    at_once = np.mean([each.all() for each in covered(setting, EstimateOptions(interval="all"))])
     assert at_once == pytest.approx(0.95, abs=0.045)
     assert np.mean([each.all() for each in covered(setting, EstimateOptions())]) == 0
 
@@ -52,7 +52,7 @@ def test_simultaneous_intervals_cover_all_at_once(setting):
 @pytest.mark.statistics
 @pytest.mark.parametrize("options", [{"top": 25}, {"detected": True}])
 def test_after_selection_naive_intervals_fail_and_selected_ones_do_not(setting, options):
-    naive = covered(setting, EstimateOptions(**options, interval="item"))
+    naive = covered(setting, EstimateOptions(**options, interval="one"))
     selected = covered(setting, EstimateOptions(**options))
     misses = [np.mean(~each) if each.size else 0.0 for each in selected]
     assert np.mean(misses) <= 0.05 + 3 * np.std(misses) / np.sqrt(REPETITIONS)
@@ -65,28 +65,28 @@ def test_intervals_about_the_population_cover_it_and_those_about_devices_do_not(
     spec = spec_of("grr", 5, 4)
     generator = np.random.default_rng(11)
     truth = np.array([0.4, 0.3, 0.2, 0.08, 0.02])
-    hits = {"devices": [], "population": []}
+    hits = {"noise": [], "noise-and-sampling": []}
     for _ in range(1_500):
         counts = drawn(spec, generator.multinomial(4_000, truth), generator)
-        for about, found in hits.items():
-            answer = estimate_shares([(spec, counts)], None, EstimateOptions(about=about))
+        for margin, found in hits.items():
+            answer = estimate_shares([(spec, counts)], None, EstimateOptions(margin=margin))
             found.append((answer.low <= truth) & (truth <= answer.high))
-    assert np.mean(hits["population"]) == pytest.approx(0.95, abs=0.01)
-    assert np.mean(hits["devices"]) < 0.75
+    assert np.mean(hits["noise-and-sampling"]) == pytest.approx(0.95, abs=0.01)
+    assert np.mean(hits["noise"]) < 0.75
 
 
 @pytest.mark.statistics
-@pytest.mark.parametrize("about", ["devices", "population"])
-def test_few_reports_get_exact_intervals_and_these_cover(about):
+@pytest.mark.parametrize("margin", ["noise", "noise-and-sampling"])
+def test_few_reports_get_exact_intervals_and_these_cover(margin):
     spec = spec_of("grr", 100, 4)
     generator = np.random.default_rng(13)
     share = holders(150, 100, 1.0) / 150
     hits = []
     for _ in range(400):
-        drawn_devices = about == "population"
+        drawn_devices = margin == "noise-and-sampling"
         held = generator.multinomial(150, share) if drawn_devices else holders(150, 100, 1.0)
         answer = estimate_shares(
-            [(spec, drawn(spec, held, generator))], None, EstimateOptions(about=about)
+            [(spec, drawn(spec, held, generator))], None, EstimateOptions(margin=margin)
         )
         assert answer.exact.all()
         hits.append((answer.low <= share + 1e-12) & (share - 1e-12 <= answer.high))
@@ -134,7 +134,7 @@ def test_combined_specs_cover_after_selection_too(reports):
             actual = np.array([truth[item] for item in answer.items]) + 1e-12
             found.append(np.mean((answer.low > actual) | (actual > answer.high + 2e-12)))
     assert np.mean(misses[None]) <= 0.05 + 3 * np.std(misses[None]) / np.sqrt(300)
-    assert np.mean(misses["item"]) > 0.1
+    assert np.mean(misses["value"]) > 0.1
 
 
 def test_weights_that_follow_the_data_would_be_biased():
@@ -164,7 +164,7 @@ def test_the_exact_interval_of_an_absent_item_contains_its_estimate():
     assert answer.share[5] < 0
     assert (answer.low <= answer.share).all()
     assert (answer.share <= answer.high).all()
-    rows = answer.as_dict()["estimates"]
+    rows = as_json(answer_of(answer))["estimates"]
     assert {row["method"] for row in rows} == {"exact"}
 
 

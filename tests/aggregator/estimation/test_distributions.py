@@ -17,6 +17,8 @@ from deniable_aggregator.tallies import tally_for
 from deniable_shared.errors import ParameterError
 from deniable_shared.exact_bounds import SCALE
 from deniable_shared.mechanisms import DBitFlip, MemoizedDBitFlip, SquareWave
+from tests.aggregator.answered import answer as answer_of
+from tests.aggregator.answered import as_json
 from tests.aggregator.estimation.test_shares import counted
 from tests.privacy.specs import histogram
 
@@ -267,15 +269,15 @@ def test_shares_of_dbitflip_are_raw_and_quantiles_in_order():
 
 def test_the_same_tally_always_has_the_same_intervals():
     tally = counted(wave("2"), [10.0, 20.0, 30.0] * 50)
-    first, again = (estimate_distribution([tally]).as_dict() for _ in range(2))
+    first, again = (as_json(answer_of(estimate_distribution([tally]))) for _ in range(2))
     assert first == again
 
 
 def test_json_says_what_was_done_to_the_numbers():
     tally = counted(wave("2"), [10.0, 20.0, 30.0] * 50)
-    data = estimate_distribution([tally], method="ems").as_dict()
+    data = as_json(answer_of(estimate_distribution([tally], method="ems")))
     assert json.loads(json.dumps(data)) == data
-    assert (data["type"], data["method"], data["label"]) == (
+    assert (data["kind"], data["method"], data["label"]) == (
         "distribution",
         "ems",
         "post-processed",
@@ -320,7 +322,7 @@ def test_bins_that_one_spec_did_not_ask_about_are_answered_by_the_other():
     plenty = np.array([100, 100, 100, 100, 90, 40, 20, 10])
     alone = estimate_distribution([(new, plenty)])
     both = estimate_distribution([(old, little), (new, plenty)])
-    json.dumps(both.as_dict(), allow_nan=False)
+    json.dumps(as_json(answer_of(both)), allow_nan=False)
     assert np.array(both.shares[:3]) == pytest.approx(np.array(alone.shares[:3]))
     with pytest.raises(ParameterError, match=r"about every bin, got 1$"):
         estimate_distribution([(old, little)])

@@ -8,10 +8,10 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from deniable_aggregator.answers.questions import ChangeQuery, EstimateOptions
 from deniable_aggregator.estimation.distributions import estimate_distribution
-from deniable_aggregator.estimation.inputs import CollectedTallies
+from deniable_aggregator.estimation.inputs import ChangeRequest, CollectedTallies
 from deniable_aggregator.estimation.means import estimate_mean
-from deniable_aggregator.estimation.options import EstimateOptions
 from deniable_aggregator.estimation.segments import estimate_within_segment
 from deniable_aggregator.estimation.shares import estimate_shares
 from deniable_aggregator.statistics.influence import allocated_influence
@@ -35,6 +35,8 @@ from deniable_shared.mechanisms import (
 )
 from deniable_shared.mechanisms.grr import GeneralizedRandomizedResponse
 from deniable_shared.mechanisms.unary import OptimizedUnaryEncoding
+from tests.aggregator.answered import answer as answer_of
+from tests.aggregator.answered import as_json
 from tests.aggregator.simulated import items, spec_of
 from tests.privacy.specs import attribute, category, histogram, number, record, sketch, string
 from tests.privacy.test_segments import segmented
@@ -225,7 +227,7 @@ def test_the_radius_of_a_sum_counts_what_one_report_can_support_at_once(name, ch
     generator = np.random.default_rng(17)
     counts = tally_for(spec).count(b"".join(random_reports(spec, generator, HONEST)))
     members = [spec.values[index] for index in chosen]
-    before = estimate_shares([(spec, counts)], None, add=members).sum
+    before = estimate_shares([(spec, counts)], None, add=members).combined
     candidates = set(random_reports(spec, generator, 400))
     if name == "oue":
         mask = sum(1 << (15 - index) for index in chosen)
@@ -242,7 +244,7 @@ def test_the_radius_of_a_sum_counts_what_one_report_can_support_at_once(name, ch
         abs(
             estimate_shares(
                 [(spec, counts + tally_for(spec).count(each * FAKES))], None, add=members
-            ).sum.share
+            ).combined.share
             - before.share
         )
         for each in candidates
@@ -384,8 +386,8 @@ def test_where_fakes_could_empty_a_segment_its_shares_can_be_anything():
         [(spec, np.concatenate([[reports], counts]))], "y", EstimateOptions(), {}
     )
     assert np.isinf(found.influence).all()
-    rows = found.as_dict()["estimates"]
-    assert [row["poisoning_radius"] for row in rows] == [None] * 3
+    rows = as_json(answer_of(found))["estimates"]
+    assert [row["shift_if_fake"] for row in rows] == [None] * 3
 
 
 def test_an_item_that_no_average_is_of_cannot_be_moved():
@@ -400,7 +402,8 @@ def compared(spec, before, after):
         CollectedTallies([(spec, counts)], {spec.digest: {day: HONEST}})
         for day, counts in ((0, before), (1, after))
     )
-    return change(first, second)
+    query = ChangeQuery(before="2026-01-01", after="2026-01-02")
+    return change(first, second, ChangeRequest(query))
 
 
 @pytest.mark.statistics
@@ -414,7 +417,7 @@ def test_fakes_in_both_periods_move_a_change_as_far_as_its_radius_says(name):
         pair[1] = pair[1] + tally.count(next(iter(random_reports(spec, generator, 1))) * 1_980)
         pair[0] = pair[0] + tally.count(next(iter(random_reports(spec, generator, 1))) * 1_980)
     found = compared(spec, *pair)
-    place = found.items.index(ITEM)
+    place, influence = found.items.index(ITEM), found.differences.influence
     candidates = set(random_reports(spec, generator, 300))
     moved = []
     for counts in pair:
@@ -427,20 +430,20 @@ def test_fakes_in_both_periods_move_a_change_as_far_as_its_radius_says(name):
         moved.append((max(shares) - alone, alone - min(shares)))
     (up, down), (later_up, later_down) = moved
     worst_move = max(up + later_down, down + later_up)
-    assert found.radius[place] >= worst_move * (1 - 1e-3)
+    assert influence[place] >= worst_move * (1 - 1e-3)
     if name != "rhr":
-        assert found.radius[place] == pytest.approx(worst_move, rel=1e-3)
-        assert found.radius[place] < 2 * max(up, down, later_up, later_down)
+        assert influence[place] == pytest.approx(worst_move, rel=1e-3)
+        assert influence[place] < 2 * max(up, down, later_up, later_down)
 
 
 def test_the_radius_of_a_changed_mean_is_that_of_both_periods_together():
     mechanism = OneBitMean.for_epsilon(Fraction(1))
     spec = number(mechanism)
-    found = compared(spec, np.array([6_000, 3_900]), np.array([3_000, 6_900]))
+    found = compared(spec, np.array([6_000, 3_900]), np.array([3_000, 6_900])).differences
     low, high = (
         estimate_mean([(spec, np.array(counts))]).mean
         for counts in ([6_000, 3_900 + FAKES], [3_000 + FAKES, 6_900])
     )
     moved = (found.after - found.before)[0] - (high - low)
-    assert found.radius[0] == pytest.approx(moved, rel=0.2)
-    assert found.radius[0] >= moved
+    assert found.influence[0] == pytest.approx(moved, rel=0.2)
+    assert found.influence[0] >= moved

@@ -19,6 +19,8 @@ from deniable_shared.mechanisms import (
     MemoizedOneBitMean,
     OneBitMean,
 )
+from tests.aggregator.answered import answer as answer_of
+from tests.aggregator.answered import as_json
 from tests.aggregator.estimation.test_shares import counted
 from tests.privacy.specs import number
 
@@ -71,7 +73,7 @@ def test_a_metric_that_is_memoised_from_some_day_on_is_answered_as_one():
     assert found.reports == 4_000
     assert len(found.specs) == 2
     assert abs(found.mean - 12) < 4 * found.standard_error
-    described = found.as_dict()["specs"]
+    described = as_json(answer_of(found))["versions"]
     assert [each["epsilon_permanent"] for each in described] == [None, pytest.approx(2.0)]
 
 
@@ -96,26 +98,26 @@ def test_a_mean_is_not_clipped_to_the_range():
 
 
 def test_json_says_what_the_mean_means():
-    data = estimate_mean([counted(bits("1"), [3, 4.5, 29])]).as_dict()
+    data = as_json(answer_of(estimate_mean([counted(bits("1"), [3, 4.5, 29])])))
     assert json.loads(json.dumps(data)) == data
-    assert (data["type"], data["reports"], data["about"]) == ("number", 3, "population")
-    assert data["specs"][0]["range"] == [0.0, 30.0]
-    assert "delta" not in data["specs"][0]
-    assert data["low"] < data["mean"] < data["high"]
+    assert (data["kind"], data["reports"], data["margin"]) == ("mean", 3, "noise-and-sampling")
+    assert data["versions"][0]["range"] == [0.0, 30.0]
+    assert "delta" not in data["versions"][0]
+    assert data["mean"]["low"] < data["mean"]["estimate"] < data["mean"]["high"]
 
 
 def test_delta_is_disclosed_with_every_gaussian_answer():
     spec = seconds(DiscreteGaussian.for_epsilon(Fraction(1), Fraction(1, 10**6)))
-    described = estimate_mean([counted(spec, [3.0])]).as_dict()["specs"][0]
+    described = as_json(answer_of(estimate_mean([counted(spec, [3.0])])))["versions"][0]
     assert 0.9e-6 < described["delta"] <= 1e-6
     assert "may reveal more than epsilon" in described["privacy"]
 
 
 def test_answers_from_permanent_noise_say_that_periods_do_not_average_out():
     memoised = seconds(MemoizedOneBitMean.for_epsilons(Fraction(1), Fraction(2)))
-    answer = estimate_mean([counted(memoised, [3.0]), counted(bits("1"), [3.0])]).as_dict()
-    assert "the same devices having reported in all" in answer["specs"][0]["repeated"]
-    assert "repeated" not in answer["specs"][1]
+    answer = answer_of(estimate_mean([counted(memoised, [3.0]), counted(bits("1"), [3.0])]))
+    assert "the same devices having reported in all" in answer.versions[0].repeated
+    assert "repeated" not in as_json(answer)["versions"][1]
     lines = [line for line in number_notes(answer) if line.startswith("memoised one-bit mean: the")]
     assert len(lines) == 1
 

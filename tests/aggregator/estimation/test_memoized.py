@@ -46,7 +46,7 @@ def outcomes(request):
         counts = [(again, tally.count(payload))]
         found = estimate_shares(counts, names)
         covered.append((found.low <= truth) & (truth <= found.high))
-        added = estimate_shares(counts, add=["i1", "i2"]).sum
+        added = estimate_shares(counts, add=["i1", "i2"]).combined
         sums.append((added.share - truth[1] - truth[2]) / added.standard_error)
     return np.array(covered), np.array(sums)
 

@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from deniable_aggregator.estimation.options import EstimateOptions
+from deniable_aggregator.answers.questions import EstimateOptions
 from deniable_aggregator.estimation.segments import estimate_segment_sizes, estimate_within_segment
 from deniable_aggregator.tallies import tally_for
 from deniable_shared import registry, wire
@@ -46,13 +46,13 @@ def spec_of(name="grr", epsilon=2):
     return segmented("a b c", "x y", ORACLES[name].for_epsilon(6, Fraction(epsilon)))
 
 
-def covered(spec, about, interval="item"):
+def covered(spec, margin, interval="one"):
     """Whether the intervals of the values within y cover, and scores of the shares."""
-    generator, options = np.random.default_rng(3), EstimateOptions(about=about, interval=interval)
+    generator, options = np.random.default_rng(3), EstimateOptions(margin=margin, interval=interval)
     hits, scores = [], []
     for _ in range(REPETITIONS):
         held = np.rint(HELD * REPORTS).astype(np.int64)
-        if about == "population":
+        if margin == "noise-and-sampling":
             held = generator.multinomial(REPORTS, HELD)
         found = estimate_within_segment([(spec, drawn(spec, held, generator))], "y", options, {})
         hits.append((found.low <= WITHIN_Y) & (found.high >= WITHIN_Y))
@@ -61,11 +61,11 @@ def covered(spec, about, interval="item"):
 
 
 @pytest.mark.statistics
-@pytest.mark.parametrize("about", ["devices", "population"])
+@pytest.mark.parametrize("margin", ["noise", "noise-and-sampling"])
 @pytest.mark.parametrize("name", ["grr", "oue"])
-def test_intervals_within_a_segment_cover(name, about):
+def test_intervals_within_a_segment_cover(name, margin):
     """1,500 intervals of 500 repetitions: the standard error is below 1%."""
-    hits, scores = covered(spec_of(name), about)
+    hits, scores = covered(spec_of(name), margin)
     assert np.mean(hits) == pytest.approx(0.95, abs=0.025)
     # A ratio's mean square over the delta method's variance; 500 of them have 6%.
     assert np.mean(np.square(scores)) == pytest.approx(1.0, abs=0.2)
@@ -73,7 +73,7 @@ def test_intervals_within_a_segment_cover(name, about):
 
 @pytest.mark.statistics
 def test_simultaneous_intervals_cover_all_at_once():
-    hits, _ = covered(spec_of(), "devices", "simultaneous")
+    hits, _ = covered(spec_of(), "noise", "all")
     assert np.mean(hits.all(axis=1)) > 0.93
 
 
@@ -93,12 +93,10 @@ def test_without_the_covariance_the_error_would_be_far_off():
 def test_sizes_are_those_of_the_segments():
     spec, generator = spec_of(), np.random.default_rng(7)
     counts = drawn(spec, np.rint(HELD * REPORTS).astype(np.int64), generator)
-    found = estimate_segment_sizes([(spec, counts)], "devices", 0.95, {})
-    assert [(row["name"], row["value"]) for row in found] == [("channel", "x"), ("channel", "y")]
-    assert sum(row["share"] for row in found) == pytest.approx(1.0, abs=1e-6)
-    assert all(
-        row["low"] < truth < row["high"] for row, truth in zip(found, (0.52, 0.48), strict=True)
-    )
+    found = estimate_segment_sizes([(spec, counts)], "noise", 0.95, {})
+    assert [(row.name, row.value) for row in found] == [("channel", "x"), ("channel", "y")]
+    assert sum(row.share for row in found) == pytest.approx(1.0, abs=1e-6)
+    assert all(row.low < truth < row.high for row, truth in zip(found, (0.52, 0.48), strict=True))
 
 
 def test_two_specs_are_combined_and_others_are_left_out():
@@ -128,12 +126,12 @@ def test_a_segment_that_may_be_empty_is_not_divided_by():
         estimate_within_segment([(plain, counts)], "x", EstimateOptions(), {})
     with pytest.raises(ParameterError, match="top must be left out within a segment, got 3"):
         estimate_within_segment([(spec, counts)], "x", EstimateOptions(top=3), {})
-    with pytest.raises(ParameterError, match="interval must be item or simultaneous within"):
-        estimate_within_segment([(spec, counts)], "x", EstimateOptions(interval="selected"), {})
+    with pytest.raises(ParameterError, match="interval must be one or all within"):
+        estimate_within_segment([(spec, counts)], "x", EstimateOptions(interval="picked"), {})
 
 
-@pytest.mark.parametrize("about", ["devices", "population"])
-def test_an_interval_within_a_small_segment_has_the_estimate_in_it(about):
+@pytest.mark.parametrize("margin", ["noise", "noise-and-sampling"])
+def test_an_interval_within_a_small_segment_has_the_estimate_in_it(margin):
     """Where the set of Fieller has no end, there is no interval to give: 10% of 300 devices."""
     spec, generator = spec_of(), np.random.default_rng(3)
     held = np.array([135, 81, 54, 15, 12, 3])
@@ -142,7 +140,7 @@ def test_an_interval_within_a_small_segment_has_the_estimate_in_it(about):
         with contextlib.suppress(ParameterError):
             counts = drawn(spec, held, generator)
             answers.append(
-                estimate_within_segment([(spec, counts)], "y", EstimateOptions(about=about), {})
+                estimate_within_segment([(spec, counts)], "y", EstimateOptions(margin=margin), {})
             )
     assert len(answers) > 50
     assert all((a.low <= a.share).all() and (a.share <= a.high).all() for a in answers)
@@ -173,12 +171,12 @@ def sent(service, name, counts):
 def test_segments_are_answered_over_http(service):
     sent(service, "theme", [600, 200, 60, 240, 50, 50])
     found = service.ask("/v1/metrics/theme/estimate").get_json()
-    assert found["items_asked_for"] == 6
+    assert found["values_asked"] == 6
     listed = {each["name"]: each for each in service.ask("/v1/metrics").get_json()["metrics"]}
     assert listed["theme"]["segments"]["values"] == ["stable", "beta", "nightly"]
     assert [row["value"] for row in found["segments"]] == ["stable", "beta", "nightly"]
     beta = service.ask("/v1/metrics/theme/estimate?segment=beta").get_json()
-    assert [row["item"] for row in beta["estimates"]] == ["light", "dark"]
+    assert [row["value"] for row in beta["estimates"]] == ["light", "dark"]
     assert beta["segment"]["value"] == "beta"
     assert beta["estimates"][1]["low"] > beta["estimates"][0]["high"]
     assert sum(row["share"] for row in beta["estimates"]) == pytest.approx(1)
@@ -193,7 +191,7 @@ def test_segments_are_answered_over_http(service):
 def test_of_a_flag_it_is_the_share_of_true(service):
     sent(service, "late", [500, 100, 100, 300])
     found = service.ask("/v1/metrics/late/estimate?segment=beta").get_json()
-    assert [row["item"] for row in found["estimates"]] == ["true"]
+    assert [row["value"] for row in found["estimates"]] == ["true"]
     assert 0.5 < found["estimates"][0]["share"] < 1.2
     plain = service.ask("/v1/metrics/late/estimate").get_json()
-    assert plain["estimates"][0]["item"] == "late=false & channel=stable"
+    assert plain["estimates"][0]["value"] == "late=false & channel=stable"

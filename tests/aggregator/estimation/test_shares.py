@@ -8,11 +8,13 @@ import numpy as np
 import pytest
 
 from deniable.randomizers import randomizer_for
-from deniable_aggregator.estimation.options import EstimateOptions
+from deniable_aggregator.answers.questions import EstimateOptions
 from deniable_aggregator.estimation.shares import estimate_shares
 from deniable_aggregator.tallies import tally_for
 from deniable_shared.errors import ParameterError
 from deniable_shared.mechanisms import GeneralizedRandomizedResponse, Rappor
+from tests.aggregator.answered import answer as answer_of
+from tests.aggregator.answered import as_json
 from tests.privacy.conformance import secret_of, seeded
 from tests.privacy.specs import category, sketch, string
 
@@ -84,14 +86,14 @@ def test_the_top_items_come_largest_first():
 
 
 def test_json_says_what_the_numbers_mean():
-    data = estimate_shares([counted(grr("1"), ["red"] * 50)]).as_dict()
+    data = as_json(answer_of(estimate_shares([counted(grr("1"), ["red"] * 50)])))
     assert json.loads(json.dumps(data)) == data
     assert data["interval"]["level"] == 0.95
     assert "by itself" in data["interval"]["meaning"]
-    assert data["specs"][0]["epsilon"] <= 1
+    assert data["versions"][0]["epsilon"] <= 1
     assert list(data["estimates"][0]) == [
-        *("item", "share", "standard_error", "low", "high", "method", "detected"),
-        *("poisoning_radius", "processed"),
+        *("value", "share", "standard_error", "low", "high", "method", "detected"),
+        *("shift_if_fake", "adjusted"),
     ]
 
 
@@ -99,7 +101,7 @@ def test_what_cannot_be_answered_is_refused_with_the_reason():
     spec, counts = counted(grr("1"), ["red"])
     with pytest.raises(ParameterError, match="reports must be at least 1, got 0"):
         estimate_shares([(spec, counts * 0)])
-    with pytest.raises(ParameterError, match="candidates must be items of choice"):
+    with pytest.raises(ParameterError, match="candidates must be values of choice"):
         estimate_shares([(spec, counts)], ["purple"])
     with pytest.raises(ParameterError, match="candidates must be all different"):
         estimate_shares([(spec, counts)], ["red", "red"])

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from deniable.randomizers import randomizer_for
-from deniable_aggregator.estimation.options import EstimateOptions
+from deniable_aggregator.answers.questions import EstimateOptions
 from deniable_aggregator.estimation.shares import estimate_shares
 from deniable_aggregator.tallies import tally_for
 from deniable_shared.errors import ParameterError
@@ -20,6 +20,8 @@ from deniable_shared.mechanisms import (
     Rappor,
     RecursiveHadamardResponse,
 )
+from tests.aggregator.answered import answer as answer_of
+from tests.aggregator.answered import as_json
 from tests.aggregator.simulated import drawn, holders, items, spec_of
 from tests.privacy.conformance import secret_of, seeded
 from tests.privacy.specs import category, sketch, string
@@ -64,7 +66,7 @@ def outcomes(request):
     errors, stated = [], []
     for _ in range(REPETITIONS):
         counts = tally.count(b"".join(randomizer.report(item, secret) for item in encoded))
-        found = estimate_shares([(spec, counts)], add=added).sum
+        found = estimate_shares([(spec, counts)], add=added).combined
         errors.append(found.share - truth)
         stated.append(found.standard_error)
     return np.array(errors), np.array(stated)
@@ -99,7 +101,7 @@ def test_the_error_of_a_sum_contains_that_of_the_hash_family():
         payload = b"".join(randomizer.report(family.encode(value), b"") for value in values)
         found = estimate_shares(
             [(family, tally.count(payload))], add=["common", "rare", "absent"]
-        ).sum
+        ).combined
         scores.append((found.share - 1) / found.standard_error)
         noise.append(3 * spec.mechanism.variance(0.0, 400) / found.standard_error**2)
     assert np.mean(noise) < 0.5  # most of the error is the family's
@@ -141,12 +143,12 @@ def test_the_covariance_of_generalized_randomized_response_is_its_own():
     """-sum over x of n_x P(v|x) P(w|x), and a whole domain always sums to one."""
     spec = spec_of("grr", 5, 1)
     counts = drawn(spec, holders(1_000, 5, 1.0), np.random.default_rng(1))
-    whole = estimate_shares([(spec, counts)], add=spec.values).sum
+    whole = estimate_shares([(spec, counts)], add=spec.values).combined
     assert whole.share == pytest.approx(1)
     assert whole.standard_error == pytest.approx(0, abs=1e-9)
     pair = estimate_shares([(spec, counts)], add=["i0", "i1"])
     independent = np.sqrt((pair.standard_error**2).sum())
-    assert pair.sum.standard_error < independent
+    assert pair.combined.standard_error < independent
 
 
 def test_a_sum_of_one_item_is_that_item():
@@ -163,13 +165,13 @@ def test_a_sum_of_one_item_is_that_item():
             counts = tally_for(spec).count(payload)
         else:
             counts = drawn(spec, held, np.random.default_rng(2))
-        for about in ("devices", "population"):
+        for margin in ("noise", "noise-and-sampling"):
             answer = estimate_shares(
-                [(spec, counts)], add=["i2"], options=EstimateOptions(about=about)
+                [(spec, counts)], add=["i2"], options=EstimateOptions(margin=margin)
             )
-            assert answer.sum.share == pytest.approx(answer.share[0])
-            assert answer.sum.standard_error == pytest.approx(answer.standard_error[0])
-            assert (answer.sum.low, answer.sum.high) == pytest.approx(
+            assert answer.combined.share == pytest.approx(answer.share[0])
+            assert answer.combined.standard_error == pytest.approx(answer.standard_error[0])
+            assert (answer.combined.low, answer.combined.high) == pytest.approx(
                 (answer.low[0], answer.high[0])
             )
 
@@ -183,7 +185,7 @@ def test_the_interval_of_a_sum_covers_where_few_reports_are_expected():
     generator = np.random.default_rng(3)
     hits = []
     for _ in range(400):
-        found = estimate_shares([(spec, drawn(spec, held, generator))], add=added).sum
+        found = estimate_shares([(spec, drawn(spec, held, generator))], add=added).combined
         assert found.exact
         hits.append(found.low <= truth + 1e-12 <= found.high + 2e-12)
     assert np.mean(hits) > 0.93
@@ -199,11 +201,11 @@ def test_the_processed_sum_is_better_and_stands_beside_the_raw_one():
         tenth = generator.permutation(size)[:25]
         answer = estimate_shares([(spec, counts)], add=[spec.values[index] for index in tenth])
         truth = held[tenth].sum() / reports
-        raw.append(answer.sum.share - truth)
-        processed.append(answer.processed.sum - truth)
-        data = answer.as_dict()
-        assert data["sum"]["processed"] == answer.processed.sum
-        assert data["sum"]["share"] == answer.sum.share
+        raw.append(answer.combined.share - truth)
+        processed.append(answer.processed.combined - truth)
+        data = as_json(answer_of(answer))
+        assert data["combined"]["adjusted"] == answer.processed.combined
+        assert data["combined"]["share"] == answer.combined.share
         assert data["postprocess"]["method"] == "norm-sub"
     assert np.mean(np.square(processed)) < 0.4 * np.mean(np.square(raw))
 
@@ -215,20 +217,22 @@ def test_several_specs_are_combined_in_a_sum_if_they_know_all_of_it():
         (small, drawn(small, holders(4_000, 4, 1.0), generator)),
         (large, drawn(large, holders(4_000, 6, 1.0), generator)),
     ]
-    both = estimate_shares(tallies, add=["i0", "i1"]).sum
-    alone = [estimate_shares([tally], add=["i0", "i1"]).sum for tally in tallies]
+    both = estimate_shares(tallies, add=["i0", "i1"]).combined
+    alone = [estimate_shares([tally], add=["i0", "i1"]).combined for tally in tallies]
     assert both.standard_error < min(each.standard_error for each in alone)
     assert min(each.share for each in alone) <= both.share <= max(each.share for each in alone)
-    late = estimate_shares(tallies, add=["i0", "i5"]).sum
-    assert late.share == pytest.approx(estimate_shares(tallies[1:], add=["i0", "i5"]).sum.share)
+    late = estimate_shares(tallies, add=["i0", "i5"]).combined
+    assert late.share == pytest.approx(
+        estimate_shares(tallies[1:], add=["i0", "i5"]).combined.share
+    )
 
 
 def test_unknown_covariances_are_bounded_and_the_answer_says_so():
     spec = category(items(16), RecursiveHadamardResponse.with_bits(16, 3, Fraction(2)))
     counts = np.random.default_rng(6).integers(5, 15, tally_for(spec).cells)
     answer = estimate_shares([(spec, counts)], add=["i0", "i1", "i4"])
-    assert answer.sum.standard_error == pytest.approx(answer.standard_error.sum())
-    assert "largest that any could give" in answer.as_dict()["sum"]["covariance"]
+    assert answer.combined.standard_error == pytest.approx(answer.standard_error.sum())
+    assert "largest that any could give" in as_json(answer_of(answer))["combined"]["covariance"]
 
 
 def test_a_rappor_sum_uses_the_covariances_of_its_regression():
@@ -236,22 +240,24 @@ def test_a_rappor_sum_uses_the_covariances_of_its_regression():
     generator = np.random.default_rng(7)
     counts = np.column_stack([np.full(4, 500), generator.integers(150, 250, (4, 32))]).ravel()
     answer = estimate_shares([(spec, counts)], add=["a", "b", "c"])
-    assert "regression" in answer.as_dict()["sum"]["covariance"]
-    assert 0 < answer.sum.standard_error < answer.standard_error.sum()
+    assert "regression" in as_json(answer_of(answer))["combined"]["covariance"]
+    assert 0 < answer.combined.standard_error < answer.standard_error.sum()
 
 
 def test_what_cannot_be_summed_is_refused_with_the_reason():
     spec = spec_of("oue", 4, 1)
     counts = drawn(spec, holders(100, 4, 1.0), np.random.default_rng(8))
     for added, reason in (
-        ([], "sum must be at least one item"),
-        (["i0", "i0"], "sum must be all different"),
-        (["i0", "purple"], "must be items of choice"),
+        ([], "combined must be at least one value"),
+        (["i0", "i0"], "combined must be all different"),
+        (["i0", "purple"], "must be values of choice"),
     ):
         with pytest.raises(ParameterError, match=reason):
             estimate_shares([(spec, counts)], add=added)
     other = category("x y", ORACLES["grr"].for_epsilon(2, Fraction(1)))
-    with pytest.raises(ParameterError, match="sum must be items that one spec has together"):
+    with pytest.raises(
+        ParameterError, match="combined must be values that one version has together"
+    ):
         estimate_shares([(spec, counts), (other, np.array([5, 5]))], add=["i0", "x"])
 
 
@@ -260,7 +266,7 @@ def test_the_sum_of_a_whole_domain_is_a_number_however_few_reports_there_are(nam
     spec = spec_of(name, 7, 8)
     randomizer, tally = randomizer_for(spec, seeded("whole")), tally_for(spec)
     counts = tally.count(randomizer.report(3, secret_of(1)))
-    total = estimate_shares([(spec, counts)] * 2, add=spec.values).sum
+    total = estimate_shares([(spec, counts)] * 2, add=spec.values).combined
     assert np.isfinite([total.share, total.standard_error, total.low, total.high]).all()
     assert total.low <= total.share <= total.high
 
@@ -269,6 +275,6 @@ def test_the_sum_of_a_whole_domain_is_a_number_however_few_reports_there_are(nam
 def test_a_few_reports_that_agree_do_not_make_a_sum_certain(reports):
     spec = spec_of("pgr", 20, 1)
     counts = tally_for(spec).count(bytes(reports * spec.mechanism.report_bytes))
-    total = estimate_shares([(spec, counts)], add=spec.values[:5]).sum
+    total = estimate_shares([(spec, counts)], add=spec.values[:5]).combined
     assert total.low < total.share - 0.5
     assert total.high > total.share + 0.5

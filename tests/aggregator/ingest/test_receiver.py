@@ -172,7 +172,7 @@ def test_an_unknown_digest_is_refused_counted_and_accepted_once_registered(tmp_p
     with serving(tmp_path / "store.db") as service:
         body = upload(b"\x01")
         document = problem(service.send(body), 409, "unknown_digest")
-        assert document["digest"] == SPECS["theme"].digest.hex()
+        assert document["version"] == SPECS["theme"].digest.hex()
         assert service.status()["since_start"]["refused"] == {"unknown_digest": 1}
         service.register()
         assert service.send(body).status_code == 204

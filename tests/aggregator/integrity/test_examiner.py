@@ -6,11 +6,14 @@ import json
 import threading
 from wsgiref.simple_server import make_server
 
+import msgspec
 import numpy as np
 import pytest
 from click.testing import CliRunner
 
 from deniable_aggregator import dates
+from deniable_aggregator.answers.estimates import Shares
+from deniable_aggregator.answers.integrity import Health
 from deniable_aggregator.cli.health import health_notes, health_table
 from deniable_aggregator.cli.render.share_table import notes
 from deniable_aggregator.integrity import slice_medians
@@ -95,7 +98,7 @@ def test_a_poisoned_key_is_seen_excluded_and_included_again(fleet):
     row = before.get_json()["estimates"][15]
     assert row["low"] > truth + 0.02  # the interval knows nothing of fakes
     # 3% of fakes move it by three times what 1% would.
-    assert row["share"] - truth < 4 * row["poisoning_radius"]
+    assert row["share"] - truth < 4 * row["shift_if_fake"]
 
     custodian(service.store).exclude(poisoned)
     after = service.ask(f"{PATH}/estimate").get_json()
@@ -135,14 +138,14 @@ def test_health_is_refused_like_other_questions(service):
 
 def test_the_command_line_says_what_failed_and_for_whom(fleet):
     service, _ = fleet
-    answer = service.ask(f"{PATH}/health").get_json()
+    answer = msgspec.json.decode(service.ask(f"{PATH}/health").data, type=Health)
     table = health_table(answer)
     assert table.row_count == 1
     assert "suspicious" in str(table.title)
     lines = list(health_notes(answer))
-    (poisoned,) = answer["days"][0]["stand_out"]
+    (poisoned,) = answer.days[0].stand_out
     assert any(f"key {poisoned}, sizes: the oddest number of ones is" in line for line in lines)
-    assert lines[-1] == answer["invisible"]
+    assert lines[-1] == answer.invisible
 
 
 def test_the_commands_ask_a_server_and_warn_beside_estimates(fleet):
@@ -171,10 +174,9 @@ def test_the_commands_ask_a_server_and_warn_beside_estimates(fleet):
 
 def test_beside_shares_stands_what_fakes_could_do(fleet):
     service, _ = fleet
-    (line,) = (
-        line for line in notes(service.ask(f"{PATH}/estimate").get_json()) if "radius" in line
-    )
-    assert line.startswith("Poisoning radius: if 1% of the reports were fake")
+    answer = msgspec.json.decode(service.ask(f"{PATH}/estimate").data, type=Shares)
+    (line,) = (line for line in notes(answer) if "fake" in line)
+    assert line.startswith("Possible shift if 1% of reports are fake")
     assert "moved a share by up to 3.1" in line
 
 
@@ -226,21 +228,21 @@ def test_the_median_of_slices_withstands_two_poisoned_keys_of_five(service):
         send(service, service.key("write"), "mode", honest.tobytes())
     answer = service.ask("/v1/metrics/mode/estimate").get_json()
     row = answer["estimates"][0]
-    median = row["median_of_slices"]
+    median = row["robust_check"]
     assert median["slices"] == 5
     assert row["low"] > truth[0] + 0.05
     assert abs(median["share"] - truth[0]) < 4 * median["standard_error"]
     assert median["low"] < truth[0] < median["high"]
-    assert "median over slices" in answer["median_of_slices"]["meaning"]
+    assert "median over slices" in answer["robust_check"]["meaning"]
 
 
 def test_four_slices_or_small_ones_have_no_median(fleet):
     service, tokens = fleet
     send(service, tokens[0], "screen", bytes([0b01000000, 0]) * 1_000, TODAY - 1)
     send(service, tokens[0], "screen", bytes([0b01000000, 0]) * 999, TODAY - 2)
-    assert "median_of_slices" not in service.ask(f"{PATH}/estimate").get_json()
+    assert "robust_check" not in service.ask(f"{PATH}/estimate").get_json()
     send(service, tokens[0], "screen", bytes([0b01000000, 0]), TODAY - 2)
-    assert service.ask(f"{PATH}/estimate").get_json()["estimates"][0]["median_of_slices"]
+    assert service.ask(f"{PATH}/estimate").get_json()["estimates"][0]["robust_check"]
 
 
 @pytest.mark.statistics

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from deniable.randomizers import randomizer_for
+from deniable_aggregator.answers.questions import EstimateOptions
 from deniable_aggregator.estimation.distributions import estimate_distribution
 from deniable_aggregator.estimation.means import estimate_mean
-from deniable_aggregator.estimation.options import EstimateOptions
 from deniable_aggregator.estimation.shares import estimate_shares
 from deniable_aggregator.statistics.repeated_reports import (
     repeats_of,
@@ -104,7 +104,7 @@ def test_the_stated_error_is_that_of_the_worst_case_which_this_is(memoised):
 @pytest.mark.statistics
 def test_an_item_that_nobody_holds_is_seldom_detected(memoised):
     """150 one-sided tests at 5%, the standard error is 1.8%; naive ones find it far more often."""
-    options = EstimateOptions(correction="bonferroni")
+    options = EstimateOptions(false_finds="none")
     found = [
         [
             bool(estimate_shares([(s, c)], ITEMS[3:], options, periods=p).detected[0])
@@ -124,7 +124,7 @@ def test_a_sum_has_the_error_of_permanent_answers_too(memoised):
         pytest.skip("a regression's covariances are tested by its shares")
     scores = []
     for spec, counts, periods in memoised:
-        total = estimate_shares([(spec, counts)], add=ITEMS[1:3], periods=periods).sum
+        total = estimate_shares([(spec, counts)], add=ITEMS[1:3], periods=periods).combined
         scores.append((total.share - TRUTH[1] - TRUTH[2]) / total.standard_error)
     assert 0.65 < np.mean(np.square(scores)) < 1.4  # 150 of them: three standard errors of 0.115
 
@@ -132,10 +132,12 @@ def test_a_sum_has_the_error_of_permanent_answers_too(memoised):
 def test_one_period_changes_nothing():
     spec = spec_of("oue", 10, 2)
     counts = tally_for(spec).count(b"\x80\x00" * 50 + b"\x01\x40" * 150)
-    for about in ("devices", "population"):
-        plain = estimate_shares([(spec, counts)], options=EstimateOptions(about=about))
+    for margin in ("noise", "noise-and-sampling"):
+        plain = estimate_shares([(spec, counts)], options=EstimateOptions(margin=margin))
         same = estimate_shares(
-            [(spec, counts)], options=EstimateOptions(about=about), periods={spec.digest: {7: 200}}
+            [(spec, counts)],
+            options=EstimateOptions(margin=margin),
+            periods={spec.digest: {7: 200}},
         )
         assert (plain.standard_error == same.standard_error).all()
         assert (plain.low == same.low).all()
@@ -146,8 +148,8 @@ def test_fresh_noise_of_these_devices_averages_out_and_their_sampling_does_not()
     spec = spec_of("grr", 3, 4)
     counts = np.array([3_000, 2_000, 1_000])
     periods = {spec.digest: dict.fromkeys(range(30), 200)}
-    for about, factor in (("devices", 1.0), ("population", 30.0)):
-        options = EstimateOptions(about=about)
+    for margin, factor in (("noise", 1.0), ("noise-and-sampling", 30.0)):
+        options = EstimateOptions(margin=margin)
         plain = estimate_shares([(spec, counts)], options=options).standard_error ** 2
         again = (
             estimate_shares([(spec, counts)], options=options, periods=periods).standard_error ** 2
@@ -170,7 +172,9 @@ def test_the_population_is_covered_where_the_same_devices_report_every_day():
         counts = generator.multinomial(held * days, channel).sum(axis=0)
         for found, within in ((hits, periods), (naive, None)):
             answer = estimate_shares(
-                [(spec, counts)], options=EstimateOptions(about="population"), periods=within
+                [(spec, counts)],
+                options=EstimateOptions(margin="noise-and-sampling"),
+                periods=within,
             )
             found.append((answer.low <= truth) & (truth <= answer.high))
     assert np.mean(hits) == pytest.approx(0.95, abs=0.025)
@@ -180,7 +184,7 @@ def test_the_population_is_covered_where_the_same_devices_report_every_day():
 def test_two_specs_that_the_same_devices_used_one_after_the_other_are_no_larger_sample():
     one, other = spec_of("grr", 3, 6), spec_of("grr", 3, 7)
     counts = np.array([300, 200, 100])
-    options = EstimateOptions(about="population")
+    options = EstimateOptions(margin="noise-and-sampling")
     apart = {one.digest: {1: 600}, other.digest: {2: 600}}
     at_once = {one.digest: {1: 600}, other.digest: {1: 600}}
     tallies = [(one, counts), (other, counts)]

@@ -9,13 +9,15 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from deniable_aggregator.estimation.inputs import CollectedTallies
+from deniable_aggregator.answers.questions import ChangeQuery, ValueLists
+from deniable_aggregator.dates import DayRange
+from deniable_aggregator.estimation.comparison import adjust_p_values
+from deniable_aggregator.estimation.inputs import ChangeRequest, CollectedTallies
 from deniable_aggregator.trends.change import change
-from deniable_aggregator.trends.comparison import adjust_p_values
-from deniable_aggregator.trends.series import DayRange
 from deniable_shared.errors import ParameterError
 from deniable_shared.exact_bounds import SCALE
 from deniable_shared.mechanisms import MemoizedOneBitMean, MemoizedRandomizedResponse, OneBitMean
+from tests.aggregator.answered import as_json, change_answer
 from tests.aggregator.simulated import spec_of
 from tests.privacy import specs
 
@@ -43,6 +45,11 @@ def gathered(spec, counts, first_day, days=DAYS):
     )
 
 
+def compared(before, after, lists=ValueLists(), **options):  # noqa: B008
+    query = ChangeQuery(before="2026-01-01", after="2026-01-02", **options)
+    return change(before, after, ChangeRequest(query, lists))
+
+
 class Fleet:
     """Devices with values, and permanent answers if the metric memoises."""
 
@@ -66,25 +73,25 @@ def held(generator, *, drawn, truth=TRUTH):
     return np.repeat(np.arange(SIZE), np.rint(truth * DEVICES).astype(int))
 
 
-def unchanged(spec, about, same, seed):
+def unchanged(spec, margin, same, seed):
     generator = np.random.default_rng(seed)
-    drawn = about == "population"
+    drawn = margin == "noise-and-sampling"
     for _ in range(REPETITIONS):
         fleet = Fleet(spec, held(generator, drawn=drawn), generator)
         later = fleet if same else Fleet(spec, held(generator, drawn=drawn), generator)
-        yield change(fleet.period(0), later.period(10), about=about)
+        yield compared(fleet.period(0), later.period(10), margin=margin)
 
 
 @pytest.mark.statistics
 @pytest.mark.parametrize("same", [True, False], ids=["same devices", "different devices"])
-@pytest.mark.parametrize("about", ["devices", "population"])
+@pytest.mark.parametrize("margin", ["noise", "noise-and-sampling"])
 @pytest.mark.parametrize("spec", [MEMOISED, FRESH], ids=["memoised", "fresh"])
-def test_where_nothing_changed_a_test_says_so(spec, about, same):
+def test_where_nothing_changed_a_test_says_so(spec, margin, same):
     """Both extremes: the error of the same devices is smaller, and the test then errs less often.
 
     The stated error is that of the extreme that it is for, within 12%: 500 values have 3.2%.
     """
-    found = list(unchanged(spec, about, same, 7))
+    found = [each.differences for each in unchanged(spec, margin, same, 7)]
     rejected = np.mean([answer.p_value[:3] < 0.05 for answer in found], axis=0)
     assert (rejected <= LIMIT).all()
     missed = np.mean([(answer.low > 0) | (answer.high < 0) for answer in found], axis=0)
@@ -98,11 +105,11 @@ def test_where_nothing_changed_a_test_says_so(spec, about, same):
 
 
 def test_if_devices_are_the_same_the_conservative_error_is_too_large():
-    found = next(unchanged(MEMOISED, "devices", True, 9))
+    found = next(unchanged(MEMOISED, "noise", True, 9)).differences
     assert (found.same_devices < 0.8 * found.standard_error).all()
     assert np.allclose(
         *[
-            getattr(next(unchanged(FRESH, "devices", True, 9)), name)
+            getattr(next(unchanged(FRESH, "noise", True, 9)).differences, name)
             for name in ("same_devices", "standard_error")
         ]
     )
@@ -117,10 +124,10 @@ def test_the_family_wise_error_is_as_stated_and_a_change_is_found():
     for _ in range(REPETITIONS):
         fleet = Fleet(MEMOISED, held(generator, drawn=False), generator)
         other = Fleet(MEMOISED, held(generator, drawn=False, truth=moved), generator)
-        answer = change(fleet.period(0), other.period(10), correction="bonferroni")
+        answer = compared(fleet.period(0), other.period(10), false_finds="none")
         false += bool((answer.adjusted[2:] <= 0.05).any())
         power.append(answer.adjusted[1] <= 0.05)
-        expected.append(0.1 / answer.standard_error[1])
+        expected.append(0.1 / answer.differences.standard_error[1])
     assert false / REPETITIONS <= LIMIT
     wanted = stats.norm.cdf(np.mean(expected) - stats.norm.isf(0.05 / 2 / SIZE))
     assert np.mean(power) == pytest.approx(wanted, abs=0.06)
@@ -141,7 +148,7 @@ def test_few_reports_are_compared_exactly(first, second):
             chances = support.q + truth * (support.p - support.q)
             counts = generator.multinomial(reports, chances / chances.sum())
             pair.append(gathered(spec, counts, day, 1))
-        found = change(*pair)
+        found = compared(*pair).differences
         rejected.append(found.p_value < 0.05)
     assert np.mean(rejected) <= 0.05
     assert found.p_value.max() == 1.0
@@ -151,9 +158,9 @@ def test_a_large_change_from_few_reports_is_found():
     spec = spec_of("grr", 50, 4)
     before, after = np.full(50, 2), np.full(50, 2)
     after[0] = 60
-    found = change(gathered(spec, before, 0, 1), gathered(spec, after, 1, 1))
+    found = compared(gathered(spec, before, 0, 1), gathered(spec, after, 1, 1))
     assert found.adjusted[0] < 1e-6
-    assert found.low[0] > 0.3
+    assert found.differences.low[0] > 0.3
 
 
 def bits(spec, devices, generator, first_day):
@@ -189,7 +196,7 @@ def test_means_that_did_not_change_are_seldom_said_to_have(memoised, same):
         fleet = devices()
         later = fleet if same else devices()
         pair = bits(spec, fleet, generator, 0), bits(spec, later, generator, 10)
-        found = change(*pair)
+        found = compared(*pair).differences
         assert found.same_devices[0] < found.standard_error[0]
         rejected.append(found.p_value[0] < 0.05)
     assert np.mean(rejected) <= LIMIT
@@ -204,27 +211,29 @@ def test_intervals_of_the_largest_changes_allow_for_their_choice():
     """
     spec, generator = spec_of("oue", 50, 1), np.random.default_rng(19)
     support, held = spec.mechanism.support, np.full(50, 40)
-    covered = {name: [] for name in ("item", "selected", "narrow", "wide")}
+    covered = {name: [] for name in ("one", "picked", "narrow", "wide")}
     for _ in range(150):
         pair = []
         for period in range(2):
             ones = generator.binomial(held, support.p) + generator.binomial(2_000 - held, support.q)
             pair.append(gathered(spec, np.array([2_000, *ones]), period, 1))
             pair[-1].periods[spec.digest][period] = 2_000
-        for kind in ("item", "selected"):
-            found = change(*pair, top=5, interval=kind)
+        for kind in ("one", "picked"):
+            found = compared(*pair, top=5, interval=kind).differences
             covered[kind] += ((found.low <= 0) & (found.high >= 0)).tolist()
-        assert change(*pair, top=5).low == pytest.approx(found.low)  # it is what top has
+        assert compared(*pair, top=5).differences.low == pytest.approx(
+            found.low
+        )  # it is what top has
         difference = found.after - found.before
         for name, factor in (("narrow", 0.7), ("wide", 1.3)):
             low = difference - factor * (difference - found.low)
             high = difference + factor * (found.high - difference)
             covered[name] += ((low <= 0) & (high >= 0)).tolist()
     rates = {name: np.mean(values) for name, values in covered.items()}
-    assert 0.935 <= rates["selected"] <= 0.975, rates
+    assert 0.935 <= rates["picked"] <= 0.975, rates
     assert rates["narrow"] < 0.8
     assert rates["wide"] > 0.98
-    assert rates["item"] < 0.6
+    assert rates["one"] < 0.6
 
 
 @pytest.mark.statistics
@@ -250,10 +259,11 @@ def test_intervals_and_tests_of_changed_sums_err_as_often_as_they_say(name):
                 ones += generator.binomial(1_000 - held, support.q)
                 counts = np.array([1_000, *ones])
             pair.append(CollectedTallies([(spec, counts)], {spec.digest: {period: 1_000}}))
-        found = change(*pair, add=["i1", "i3", "i4"]).sum
-        rejected.append(found["p_value"] < 0.05)
-        off = found["change"]
-        covered.append([abs(off) <= part * (found["high"] - off) for part in (0.7, 1, 1.3)])
+        lists = ValueLists(combined=("i1", "i3", "i4"))
+        found = compared(*pair, lists).comparison.combined
+        rejected.append(found.p_value < 0.05)
+        off = found.change
+        covered.append([abs(off) <= part * (found.high - off) for part in (0.7, 1, 1.3)])
     narrow, just, wide = np.mean(covered, axis=0)
     assert narrow < 0.89 < 0.92 <= just <= 0.98 < wide
     assert np.mean(rejected) <= LIMIT
@@ -261,8 +271,10 @@ def test_intervals_and_tests_of_changed_sums_err_as_often_as_they_say(name):
 
 def test_corrections_are_those_of_benjamini_hochberg_and_bonferroni():
     p_values = np.array([0.01, 0.04, 0.03, 0.5])
-    assert adjust_p_values(p_values, "bonferroni") == pytest.approx([0.04, 0.16, 0.12, 1.0])
-    assert adjust_p_values(p_values, "bh") == pytest.approx(stats.false_discovery_control(p_values))
+    assert adjust_p_values(p_values, "none") == pytest.approx([0.04, 0.16, 0.12, 1.0])
+    assert adjust_p_values(p_values, "few") == pytest.approx(
+        stats.false_discovery_control(p_values)
+    )
 
 
 def test_an_answer_says_what_it_is_about():
@@ -270,11 +282,12 @@ def test_an_answer_says_what_it_is_about():
         DayRange(date(2026, 1, 1), date(2026, 1, 3)),
         DayRange(date(2026, 1, 11), date(2026, 1, 13)),
     )
-    data = next(unchanged(MEMOISED, "devices", True, 9)).as_dict(before, after)
+    found = next(unchanged(MEMOISED, "noise", True, 9))
+    data = as_json(change_answer(found, before, after))
     assert data["before"]["since"] == "2026-01-01"
     assert data["after"]["reports"] == DEVICES * DAYS
     assert "not known" in data["overlap"]
-    assert {row["item"] for row in data["changes"]} == {"i0", "i1", "i2", "i3"}
+    assert {row["value"] for row in data["changes"]} == {"i0", "i1", "i2", "i3"}
     assert all(row["changed"] == (row["adjusted_p_value"] <= 0.05) for row in data["changes"])
 
 
@@ -282,9 +295,9 @@ def test_what_cannot_be_compared_is_refused():
     counts = np.array([5, 5, 5, 5])
     some = gathered(FRESH, counts, 0, 1)
     with pytest.raises(ParameterError, match="at least 1 in both"):
-        change(some, CollectedTallies([], {}))
-    with pytest.raises(ParameterError, match="items of"):
-        change(some, gathered(FRESH, counts, 1, 1), ["nothing"])
+        compared(some, CollectedTallies([], {}))
+    with pytest.raises(ParameterError, match="values of"):
+        compared(some, gathered(FRESH, counts, 1, 1), ValueLists(("nothing",)))
     mean = specs.number(OneBitMean.for_epsilon(Fraction(1)))
-    with pytest.raises(ParameterError, match="the same before and after"):
-        change(some, gathered(mean, np.array([5, 5]), 1, 1))
+    with pytest.raises(ParameterError, match="the same in all of these days"):
+        compared(some, gathered(mean, np.array([5, 5]), 1, 1))

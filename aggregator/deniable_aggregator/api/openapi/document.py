@@ -5,9 +5,14 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, Final
 
+import msgspec
+from flask import Response
+
+from deniable_aggregator.answers.service import Problem
 from deniable_aggregator.api.openapi.operation import refusal
 from deniable_aggregator.api.openapi.operations import OPERATIONS
-from deniable_aggregator.api.openapi.schemas import COMPONENTS
+from deniable_aggregator.api.openapi.schemas import components
+from deniable_aggregator.http.json import MEDIA_TYPE
 from deniable_shared import __version__
 
 if TYPE_CHECKING:
@@ -31,9 +36,11 @@ def document(app: Flask) -> dict[str, Any]:
     """
     paths: dict[str, dict[str, Any]] = {}
     refusals: dict[str, dict[str, Any]] = {}
+    kinds: list[Any] = [Problem]
     for method, path in sorted(routes(app), key=lambda each: (each[1], each[0])):
         operation = OPERATIONS[method, path]
-        paths.setdefault(path, {})[method.lower()] = operation.described()
+        kinds += operation.kinds()
+        paths.setdefault(path, {})[method.lower()] = operation.object()
         refusals |= {name: refusal(codes) for name, codes in operation.refusals().items()}
     return {
         "openapi": VERSION,
@@ -46,7 +53,7 @@ def document(app: Flask) -> dict[str, Any]:
         "servers": [{"url": "/"}],
         "paths": paths,
         "components": {
-            "schemas": COMPONENTS,
+            "schemas": components(kinds),
             "responses": dict(sorted(refusals.items())),
             "securitySchemes": {
                 "key": {
@@ -71,11 +78,11 @@ def routes(app: Flask) -> set[tuple[str, str]]:
 
 def install(app: Flask) -> None:
     """Adds the route; to be called after all others."""
-    made: list[dict[str, Any]] = []
+    made: list[bytes] = []
 
-    def openapi() -> dict[str, Any]:
+    def openapi() -> Response:
         if not made:
-            made.append(document(app))
-        return made[0]
+            made.append(msgspec.json.encode(document(app)))
+        return Response(made[0], content_type=MEDIA_TYPE)
 
     app.add_url_rule(PATH, view_func=openapi)

@@ -5,14 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+import msgspec
+
+from deniable_aggregator.answers.service import Problem
+from deniable_aggregator.api.openapi.schemas import query_parameters, schema_of
+from deniable_aggregator.http.json import MEDIA_TYPE as JSON
 from deniable_aggregator.http.problems import CODES, MEDIA_TYPE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from deniable_aggregator.api.openapi.schema_types import Schema
+    from deniable_aggregator.api.openapi.schemas import Schema
 
-JSON: Final = "application/json"
 CLOSED_QUERY: Final = (
     "The query may have these parameters and no others, each once, but for arrays. Others are "
     "refused with malformed_question: a misspelt one would be ignored."
@@ -35,13 +39,13 @@ class Body:
     """What a request carries.
 
     Attributes:
+        kind: the type of what it holds; `bytes` for anything.
         media_type: its content type.
-        schema: what it must be.
         required: whether it may be left out.
     """
 
-    media_type: str
-    schema: Schema
+    kind: Any
+    media_type: str = JSON
     required: bool = True
 
 
@@ -52,22 +56,24 @@ class Operation:
     Attributes:
         id: names it in generated code.
         summary: what it does.
-        answer: the schema of a good answer, or None for one without a body.
+        answer: the type of a good answer, or None for one without a body.
         scopes: a key of one of these is needed; none for no key.
         problems: codes beside those of every operation, of keys and of bodies.
-        query: the schema of each parameter of the query, by name; all may be left out.
-        path: the schema of each parameter of the path, by name.
+        query: the struct of the query, or None.
+        without: parameters of the query that this operation does not have.
+        path: the type of each parameter of the path, by name.
         body: what the request carries, or None.
         status: of a good answer.
     """
 
     id: str
     summary: str
-    answer: Schema | None = None
+    answer: Any = None
     scopes: tuple[str, ...] = ()
     problems: tuple[str, ...] = ()
-    query: Mapping[str, Schema] | None = None
-    path: Mapping[str, Schema] | None = None
+    query: type[msgspec.Struct] | None = None
+    without: tuple[str, ...] = ()
+    path: Mapping[str, Any] | None = None
     body: Body | None = None
     status: int = 200
 
@@ -82,30 +88,49 @@ class Operation:
             found.add("not_found")  # of a path that only looks like one of this operation
         return [code for code in CODES if code in found]
 
-    def described(self) -> dict[str, Any]:
+    def parameters(self) -> dict[str, Schema]:
+        """The schema of each parameter of the query, by name."""
+        found = {} if self.query is None else query_parameters(self.query)
+        return {name: schema for name, schema in found.items() if name not in self.without}
+
+    def _required(self) -> set[str]:
+        fields = () if self.query is None else msgspec.structs.fields(self.query)
+        return {field.encode_name for field in fields if field.required}
+
+    def object(self) -> Schema:
         """The operation object of OpenAPI."""
-        said: dict[str, Any] = {"operationId": self.id, "summary": self.summary}
+        operation: Schema = {"operationId": self.id, "summary": self.summary}
+        path = {name: schema_of(kind) for name, kind in (self.path or {}).items()}
         parameters = [
-            *_parameters("path", self.path or {}, required=True),
-            *_parameters("query", self.query or {}, required=False),
+            *(_parameter("path", name, schema, required=True) for name, schema in path.items()),
+            *(
+                _parameter("query", name, schema, required=name in self._required())
+                for name, schema in self.parameters().items()
+            ),
         ]
         if parameters:
-            said["parameters"] = parameters
+            operation["parameters"] = parameters
         if self.query is not None:
-            said["description"] = CLOSED_QUERY
+            operation["description"] = CLOSED_QUERY
         if self.body is not None:
-            said["requestBody"] = {
+            schema = {} if self.body.kind is bytes else schema_of(self.body.kind)
+            operation["requestBody"] = {
                 "required": self.body.required,
-                "content": {self.body.media_type: {"schema": self.body.schema}},
+                "content": {self.body.media_type: {"schema": schema}},
             }
-        said["responses"] = self._responses()
-        said["security"] = [{"key": list(self.scopes)}] if self.scopes else []
-        return said
+        operation["responses"] = self._responses()
+        operation["security"] = [{"key": list(self.scopes)}] if self.scopes else []
+        return operation
 
-    def _responses(self) -> dict[str, Any]:
-        good: dict[str, Any] = {"description": self.summary}
+    def kinds(self) -> list[Any]:
+        """The types that it is made of."""
+        body = [] if self.body is None or self.body.kind is bytes else [self.body.kind]
+        return body if self.answer is None else [*body, self.answer]
+
+    def _responses(self) -> Schema:
+        good: Schema = {"description": self.summary}
         if self.answer is not None:
-            good["content"] = {JSON: {"schema": self.answer}}
+            good["content"] = {JSON: {"schema": schema_of(self.answer)}}
         refusals = {
             str(CODES[codes[0]][0]): {"$ref": f"#/components/responses/{name}"}
             for name, codes in self.refusals().items()
@@ -120,29 +145,27 @@ class Operation:
         return {"-".join(by_status[status]): by_status[status] for status in sorted(by_status)}
 
 
-def _parameters(
-    place: str, schemas: Mapping[str, Schema], *, required: bool
-) -> list[dict[str, Any]]:
-    return [
-        {"name": name, "in": place, "required": required, "schema": schema}
-        for name, schema in schemas.items()
-    ]
+def _parameter(place: str, name: str, schema: Schema, *, required: bool) -> Schema:
+    schema = dict(schema)
+    description = schema.pop("description", None)
+    words = {} if description is None else {"description": description}
+    return {"name": name, "in": place, **words, "required": required, "schema": schema}
 
 
-def refusal(codes: Sequence[str]) -> dict[str, Any]:
+def refusal(codes: Sequence[str]) -> Schema:
     """The response object of OpenAPI for problem codes of one status."""
     status = CODES[codes[0]][0]
     schema = {
         "allOf": [
-            {"$ref": "#/components/schemas/Problem"},
+            schema_of(Problem),
             {"properties": {"code": {"enum": list(codes)}, "status": {"const": status}}},
         ]
     }
-    said: dict[str, Any] = {
+    response: Schema = {
         "description": "; ".join(f"{code}: {CODES[code][1]}" for code in codes),
         "content": {MEDIA_TYPE: {"schema": schema}},
     }
     if status in _HEADERS:
         name, about = _HEADERS[status]
-        said["headers"] = {name: {"description": about, "schema": {"type": "string"}}}
-    return said
+        response["headers"] = {name: {"description": about, "schema": {"type": "string"}}}
+    return response

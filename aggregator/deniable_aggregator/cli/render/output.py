@@ -9,14 +9,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import click
+import msgspec
 from rich import box
 from rich.console import Console
 from rich.table import Table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Sequence
 
     from rich.table import Column
+
+    from deniable_aggregator.answers.common import FakesNote, Head, IntegritySummary, MetricVersion
+    from deniable_aggregator.answers.trends import Change
 
 UNBROKEN: Final = 10_000
 """How wide the output is where it is no terminal: a line is a row, for those who search and cut."""
@@ -34,8 +38,12 @@ picture_option = click.option(
 
 
 def print_json(data: Any) -> None:
-    """Prints data for programs."""
-    click.echo(json.dumps(data, indent=2))
+    """Prints data for programs.
+
+    Args:
+        data: anything that JSON can hold, or structs of `answers`.
+    """
+    click.echo(json.dumps(msgspec.to_builtins(data), indent=2))
 
 
 def literal_console() -> Console:
@@ -94,49 +102,61 @@ def import_charts(module: str = "estimates") -> Any:
         ) from error
 
 
-def uncounted(answer: Mapping[str, Any]) -> Iterator[str]:
-    """Lines about reports that an answer does not count."""
-    if answer["pending_reports"]:
+def uncounted(answer: Head | Change) -> Iterator[str]:
+    """Lines about reports that an answer does not count.
+
+    Args:
+        answer: of any kind.
+    """
+    if answer.pending_reports:
         yield (
-            f"{answer['pending_reports']:,} more reports of this metric have arrived and are "
+            f"{answer.pending_reports:,} more reports of this metric have arrived and are "
             "waiting to be counted: later answers have them."
         )
-    if answer["excluded_reports"]:
-        yield f"{answer['excluded_reports']:,} reports of excluded keys are left out."
+    if answer.excluded_reports:
+        yield f"{answer.excluded_reports:,} reports of excluded keys are left out."
 
 
-def repeated(answer: Mapping[str, Any]) -> Iterator[str]:
-    """Lines about specs whose devices answer with permanent noise.
+def repeated(versions: Iterable[MetricVersion]) -> Iterator[str]:
+    """Lines about versions whose devices answer with permanent noise.
 
     Args:
-        answer: what the server answered, or a part of it with `specs`.
+        versions: those of an answer.
     """
-    for spec in answer["specs"]:
-        if "repeated" in spec:
-            yield f"{spec['title']}: {spec['repeated']}."
+    for version in versions:
+        if version.repeated:
+            yield f"{version.title}: {version.repeated}."
 
 
-def fakes(answer: Mapping[str, Any], radii: Iterable[float | None], whose: str, form: str) -> str:
-    """What fakes could have done, in one line: the largest radius shown.
+def mechanisms_of(versions: Iterable[MetricVersion]) -> str:
+    """Mechanisms and their epsilons, in a few words.
 
     Args:
-        answer: what the server answered.
-        radii: those that are shown; None where there is no bound.
+        versions: those of an answer.
+    """
+    return ", ".join(f"{each.title} at epsilon {each.epsilon:.2f}" for each in versions)
+
+
+def shift_if_fake(fakes: FakesNote, shifts: Sequence[float | None], whose: str, form: str) -> str:
+    """What fake reports could have done, in one line: the largest shift shown.
+
+    Args:
+        fakes: what an answer says of them.
+        shifts: those that are shown; None where there is no bound.
         whose: what they are about, such as "a share".
-        form: how a radius is written.
+        form: how a shift is written.
     """
-    known = list(radii)
-    bounded = [radius for radius in known if radius is not None]
+    bounded = [shift for shift in shifts if shift is not None]
     far = f"by up to {form.format(max(bounded, default=0.0))}"
-    if len(bounded) < len(known):
+    if len(bounded) < len(shifts):
         far = "anywhere"
     return (
-        f"Poisoning radius: if {answer['poisoning']['fakes']:.0%} of the reports were fake, they "
-        f"could have moved {whose} {far}: its interval does not allow for that."
+        f"Possible shift if {fakes.share:.0%} of reports are fake: they could have moved {whose} "
+        f"{far}. No interval allows for that."
     )
 
 
-def warnings(metric: str, *health: Mapping[str, Any]) -> Iterator[str]:
+def warnings(metric: str, *health: IntegritySummary) -> Iterator[str]:
     """Lines about days whose reports do not look like those of devices.
 
     Args:
@@ -144,5 +164,5 @@ def warnings(metric: str, *health: Mapping[str, Any]) -> Iterator[str]:
         health: what an answer says of the days that it is about.
     """
     for each in health:
-        if each["warning"] is not None:
-            yield f"Warning: {each['warning']} deniable health {metric} says more."
+        if each.warning is not None:
+            yield f"Warning: {each.warning} deniable health {metric} says more."

@@ -3,80 +3,98 @@
 from __future__ import annotations
 
 import itertools
-from typing import TYPE_CHECKING, Any, Final
+import textwrap
+from typing import TYPE_CHECKING, Final
 
+from msgspec import UNSET
 from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
-from deniable_aggregator.cli.render.output import fakes, repeated
+from deniable_aggregator.answers.estimates import SegmentShares, Shares
+from deniable_aggregator.answers.words import POSTPROCESS_LABELS
+from deniable_aggregator.cli.render.output import mechanisms_of, repeated, shift_if_fake
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from rich.console import Console, ConsoleOptions
+
+    from deniable_aggregator.answers.estimates import CombinedShare, SegmentSize, Share
 
 ALIKE: Final = 0.2
 """Sides of an interval that differ by less than this part of their mean are shown as one."""
 
+HEADING_WIDTH: Final = 10
 MIN_CELLS: Final = 16
 MAX_CELLS: Final = 48
 _RECORDS: Final = frozenset({"pairs", "smp"})
 
 
-def estimate_table(answer: Mapping[str, Any], truth: Mapping[str, float] | None = None) -> Table:
-    """One row per item: its share, the interval, and both as a picture.
+def estimate_table(
+    answer: Shares | SegmentShares, truth: Mapping[str, float] | None = None
+) -> Table:
+    """One row per value: its share, the interval, and both as a picture.
 
     Args:
-        answer: what the server answered, or `Estimate.as_dict`.
-        truth: true shares by item, where somebody knows them; adds columns for them.
+        answer: the shares.
+        truth: true shares by value, where somebody knows them; adds columns for them.
     """
-    rows = answer["estimates"]
-    level = answer["interval"]["level"]
-    ends = [row["high"] for row in rows] + ([] if truth is None else list(truth.values()))
+    rows = answer.estimates
+    ends = [row.high for row in rows] + ([] if truth is None else list(truth.values()))
     scale = max([1e-9, *ends])
-    table = Table(title=_title(answer), title_justify="left", expand=True)
-    table.add_column("item", ratio=3, overflow="fold")
+    title = f"{answer.metric}: {answer.reports:,} reports, {mechanisms_of(answer.versions)}"
+    table = Table(title=title, title_justify="left", expand=True)
+    table.add_column("value", ratio=3, overflow="fold", min_width=5)
     if truth is not None:
         table.add_column("truth", justify="right", no_wrap=True)
-    table.add_column(f"share, {level:.0%} interval", justify="right", no_wrap=True)
-    processed = answer.get("postprocess")
-    if processed is not None and truth is None:
-        table.add_column(processed["method"], justify="right", no_wrap=True)
+    table.add_column(f"share,\n{answer.interval.level:.0%} interval", justify="right", no_wrap=True)
+    adjusted = truth is None and _method(answer) is not None
+    if adjusted:
+        method = _method(answer) or ""
+        label = POSTPROCESS_LABELS.get(method, method)
+        heading = "\n".join(textwrap.wrap(label, HEADING_WIDTH))
+        table.add_column(heading, justify="right", no_wrap=True)
     table.add_column(f"0 to {scale:.1%}", ratio=4)
-    table.add_column("there?" if truth is None else "covers", no_wrap=True)
-    ends_group = _ends_of_groups(answer)
-    for row, end in zip(rows, ends_group, strict=True):
-        actual = None if truth is None else truth[row["item"]]
+    table.add_column("above\nzero?" if truth is None else "covers")
+    for row, end in zip(rows, _ends_of_groups(answer), strict=True):
+        actual = None if truth is None else truth[row.value]
         if actual is None:
-            verdict = "yes" if row["detected"] else "unseen"
+            verdict = "yes" if row.detected else "can't tell"
         else:
-            verdict = "yes" if row["low"] <= actual <= row["high"] else "[red]no[/red]"
+            verdict = "yes" if row.low <= actual <= row.high else "[red]no[/red]"
         cells: list[str | Text | IntervalBar] = [
-            Text(row["item"]),  # as it is: brackets and colons are not for rich to read
+            Text(row.value),  # as it is: brackets and colons are not for rich to read
             _with_error(row),
-            IntervalBar(row["low"], row["share"], row["high"], scale, actual),
+            IntervalBar(row.low, row.share, row.high, scale, actual),
             verdict,
         ]
         if actual is not None:
             cells.insert(1, f"{actual:.2%}")
-        elif processed is not None:
-            cells.insert(2, f"{row['processed']:.2%}")
+        elif adjusted:
+            cells.insert(2, f"{row.adjusted:.2%}" if row.adjusted is not UNSET else "")
         table.add_row(*cells, end_section=end)
     return table
 
 
-def _ends_of_groups(answer: Mapping[str, Any]) -> list[bool]:
-    """After which rows a line separates attributes, as long as their items stand together."""
-    rows = answer["estimates"]
-    if not any(spec["mechanism"]["name"] in _RECORDS for spec in answer["specs"]):
+def _method(answer: Shares | SegmentShares) -> str | None:
+    """How the adjusted shares of an answer were made, or None."""
+    if isinstance(answer, SegmentShares) or answer.postprocess is UNSET:
+        return None
+    return answer.postprocess.method
+
+
+def _ends_of_groups(answer: Shares | SegmentShares) -> list[bool]:
+    """After which rows a line separates attributes, as long as their values stand together."""
+    rows = answer.estimates
+    if not any(version.mechanism["name"] in _RECORDS for version in answer.versions):
         return [False] * len(rows)
-    groups = [[cell.partition("=")[0] for cell in row["item"].split(" & ")] for row in rows]
+    groups = [[cell.partition("=")[0] for cell in row.value.split(" & ")] for row in rows]
     changes = [one != two for one, two in itertools.pairwise(groups)]
     different = len({tuple(group) for group in groups})
     if sum(changes) + 1 != different or different == len(rows):
         return [False] * len(rows)
-    flags = [row["item"] == f"{group[0]}=true" for row, group in zip(rows, groups, strict=True)]
+    flags = [row.value == f"{group[0]}=true" for row, group in zip(rows, groups, strict=True)]
     between_flags = [one and two for one, two in itertools.pairwise(flags)]
     ends = [new and not same for new, same in zip(changes, between_flags, strict=True)]
     return ends + [False] * bool(rows)
@@ -125,60 +143,67 @@ class IntervalBar:
         return "".join(cells)
 
 
-def notes(answer: Mapping[str, Any]) -> list[str]:
-    """What is to be said below the table: the sum, and what the numbers mean."""
-    lines = []
-    if (total := answer.get("sum")) is not None:
-        line = f"{' + '.join(total['items'])}: {_with_error(total)}"
-        if "processed" in total:
-            line += f", {answer['postprocess']['method']} {total['processed']:.2%}"
-        lines.append(f"{line}. Covariances of the items: {total['covariance']}.")
-    for segment in answer.get("segments", [answer["segment"]] if "segment" in answer else []):
-        lines.append(f"{segment['name']}={segment['value']}: {_with_error(segment)} of all")
-    lines.append(f"Shares: {answer['unit']}. Intervals: {answer['interval']['meaning']}")
-    if "poisoning" in answer:
-        lines.append(_fakes(answer))
-    if "combined" in answer:
-        lines.append(f"Combined: {answer['combined']}.")
-    lines += repeated(answer)
-    if "postprocess" in answer:
+def notes(answer: Shares | SegmentShares) -> list[str]:
+    """What is to be said below the table: combined shares, and what the numbers mean.
+
+    Args:
+        answer: the shares.
+    """
+    lines = list(_parts(answer))
+    lines.append(f"Shares: {answer.unit}. Intervals: {answer.interval.meaning}")
+    shifts = [row.shift_if_fake for row in answer.estimates]
+    line = shift_if_fake(answer.fakes, shifts, "a share", "{:.2%}")
+    lines.append(f"{line} {_robust_check(answer.estimates)}".rstrip())
+    if isinstance(answer, Shares) and answer.versions_note:
+        lines.append(f"Combined: {answer.versions_note}.")
+    lines += repeated(answer.versions)
+    if isinstance(answer, Shares) and answer.postprocess:
+        method = answer.postprocess.method
+        label = POSTPROCESS_LABELS.get(method, method)
         lines.append(
-            f"{answer['postprocess']['method']}: {answer['postprocess']['meaning']}; no interval "
-            "belongs to it."
+            f"{label} ({method}): {answer.postprocess.meaning}; no interval belongs to it."
         )
     return lines
 
 
-def _fakes(answer: Mapping[str, Any]) -> str:
-    """What fakes could have done, in one line: the largest radius shown."""
-    radii = [row["poisoning_radius"] for row in answer["estimates"]]
-    line = fakes(answer, radii, "a share", "{:.2%}")
-    medians = [row.get("median_of_slices") for row in answer["estimates"]]
-    apart = [
-        (abs(median["share"] - row["share"]) / median["standard_error"], row, median)
-        for row, median in zip(answer["estimates"], medians, strict=True)
-        if median is not None and median["standard_error"] > 0
+def _parts(answer: Shares | SegmentShares) -> Iterator[str]:
+    """Lines about values together and about segments."""
+    if isinstance(answer, SegmentShares):
+        yield _segment(answer.segment)
+        return
+    if answer.combined:
+        combined = answer.combined
+        line = f"{' + '.join(combined.values)}: {_with_error(combined)}"
+        if combined.adjusted and answer.postprocess:
+            line += f", {answer.postprocess.method} {combined.adjusted:.2%}"
+        yield f"{line}. Covariances of the values: {combined.covariance}."
+    for segment in answer.segments or ():
+        yield _segment(segment)
+
+
+def _segment(segment: SegmentSize) -> str:
+    return f"{segment.name}={segment.value}: {_with_error(segment)} of all"
+
+
+def _robust_check(rows: Sequence[Share]) -> str:
+    """The robust check that differs most from its share, in standard errors, and if it agrees."""
+    checked = [
+        (abs(check.share - row.share) / check.standard_error, row.value, check)
+        for row in rows
+        if (check := row.robust_check) and check.standard_error > 0
     ]
-    if apart:
-        _, row, median = max(apart, key=lambda each: each[0])
-        line += (
-            f" Medians of slices differ most for {row['item']}: {median['share']:.2%} with a "
-            f"standard error of {median['standard_error']:.2%}."
-        )
-    return line
+    if not checked:
+        return ""
+    apart, value, check = max(checked, key=lambda each: each[0])
+    half = (check.high - check.low) / 2
+    verdict = "agrees" if apart * check.standard_error <= half else "differs"
+    return f"Robust check of {value}: {check.share:.2%} ± {half:.2%} ({verdict})."
 
 
-def _with_error(row: Mapping[str, Any]) -> str:
+def _with_error(row: Share | SegmentSize | CombinedShare) -> str:
     """A share and its interval: one number where both sides of that are nearly alike."""
-    below, above = row["share"] - row["low"], row["high"] - row["share"]
+    below, above = row.share - row.low, row.high - row.share
     half = (below + above) / 2
     if abs(above - below) <= ALIKE * half:
-        return f"{row['share']:.2%} ± {half:.2%}"
-    return f"{row['share']:.2%} -{below:.2%} +{above:.2%}"
-
-
-def _title(answer: Mapping[str, Any]) -> str:
-    specs = ", ".join(
-        f"{spec['title']} at epsilon {spec['epsilon']:.2f}" for spec in answer["specs"]
-    )
-    return f"{answer['metric']}: {answer['reports']:,} reports, {specs}"
+        return f"{row.share:.2%} ± {half:.2%}"
+    return f"{row.share:.2%} -{below:.2%} +{above:.2%}"

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar, overload
 
 import click
 import httpx
+import msgspec
 
+from deniable_aggregator.answers.service import Problem
 from deniable_shared import __version__
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
+    from types import UnionType
 
 DEFAULT_SERVER: Final = "http://127.0.0.1:8787"
 TIMEOUT_SECONDS: Final = 120.0
+
+Kind = TypeVar("Kind")
 
 _SCHEMES: Final = ("http://", "https://")
 
@@ -75,15 +80,36 @@ def server_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return server(token(command))
 
 
-class Answer(dict[str, Any]):
-    """A part of what a server answered, in which a server of an earlier version may lack a key."""
+class ServerAnswer(NamedTuple):
+    """What a server answered.
 
-    def __missing__(self, key: str) -> Any:
-        raise click.ClickException(
-            f"the server's answer has no {key!r}: it runs an earlier version of deniable. This "
-            f"command needs {__version__} or newer there, as it is here; or use the command line "
-            "of the server's version, or --json, which prints whatever is answered"
-        )
+    Attributes:
+        content: its bytes, JSON.
+    """
+
+    content: bytes
+
+    @overload
+    def decode(self, kind: type[Kind]) -> Kind: ...
+    @overload
+    def decode(self, kind: UnionType) -> Any: ...
+    def decode(self, kind: Any) -> Any:
+        """The answer as a struct; fields that only a later version knows are left out.
+
+        Args:
+            kind: the struct, or a union of structs.
+
+        Raises:
+            click.ClickException: if the answer is none of these.
+        """
+        try:
+            return msgspec.json.decode(self.content, type=kind)
+        except msgspec.DecodeError as error:
+            raise click.ClickException(
+                f"the server's answer cannot be read: {error}. It seems to run another version of "
+                f"deniable than {__version__}, which runs here; use the command line of the "
+                "server's version, or --json, which prints whatever is answered"
+            ) from None
 
 
 def call(
@@ -92,11 +118,11 @@ def call(
     method: str,
     path: str,
     *,
-    params: dict[str, str] | None = None,
-    json: Any = None,
+    params: Sequence[tuple[str, str]] = (),
+    json: msgspec.Struct | None = None,
     content: bytes | None = None,
-) -> Any:
-    """One request; the JSON of its answer, its objects as `Answer`.
+) -> ServerAnswer:
+    """One request.
 
     Args:
         server: the aggregator's address.
@@ -104,34 +130,34 @@ def call(
         method: an HTTP method.
         path: from the root, such as ``/v1/metrics``.
         params: the query.
-        json: a body, sent as JSON.
+        json: a body, sent as JSON without the fields that have their defaults.
         content: a body, sent as it is.
 
     Raises:
         click.ClickException: if the server cannot be reached, or answers with a problem.
     """
+    kind = {} if json is None else {"Content-Type": "application/json"}
     try:
         answer = httpx.request(
             method,
             server + path,
-            params=params,
-            json=json,
-            content=content,
-            headers={"Authorization": f"Bearer {token}"},
+            params=list(params),
+            content=content if json is None else msgspec.json.encode(json),
+            headers={"Authorization": f"Bearer {token}", **kind},
             timeout=TIMEOUT_SECONDS,
         )
     except (httpx.HTTPError, httpx.InvalidURL, UnicodeEncodeError) as error:
         raise click.ClickException(_unreached(server, error)) from error
+    if answer.is_success:
+        return ServerAnswer(answer.content)
     try:
-        document = answer.json(object_hook=Answer)
-    except ValueError:
-        document = None
-    if answer.is_success and document is not None:
-        return document
-    if not isinstance(document, dict) or "code" not in document:
-        raise click.ClickException(f"{server} answered {answer.status_code}, not as an aggregator")
-    lines = [f"{document['title']} ({document['code']}). {document['detail']}"]
-    raise click.ClickException("\n".join([*lines, *document.get("problems", [])]))
+        problem = msgspec.json.decode(answer.content, type=Problem)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        raise click.ClickException(
+            f"{server} answered {answer.status_code}, not as an aggregator"
+        ) from None
+    lines = [f"{problem.title} ({problem.code}). {problem.detail}", *(problem.problems or ())]
+    raise click.ClickException("\n".join(lines))
 
 
 def _unreached(server: str, error: Exception) -> str:

@@ -6,11 +6,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from msgspec import UNSET
 
+from deniable_aggregator.answers.questions import ValueLists
+from deniable_aggregator.answers.words import INTERVAL_KINDS, MARGINS
 from deniable_aggregator.cli.render.output import json_option
-from deniable_aggregator.cli.support.http_client import call
-from deniable_aggregator.estimation.combination import ABOUT
-from deniable_aggregator.statistics.intervals import INTERVALS
+from deniable_aggregator.cli.support.http_client import ServerAnswer, call
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -38,30 +39,31 @@ def days_options(command: Callable[..., Any]) -> Callable[..., Any]:
 candidates_option = click.option(
     "--candidates",
     type=click.Path(path_type=Path, exists=True, dir_okay=False),
-    help="A text file with one item per line: what to look for among strings.",
+    help="A text file with one value per line: values to look for.",
 )
 
-about_option = click.option(
-    "--about",
-    type=click.Choice(ABOUT),
-    default=ABOUT[0],
+margin_option = click.option(
+    "--margin",
+    type=click.Choice(MARGINS),
+    default=MARGINS[0],
     show_default=True,
-    help="Whose shares the errors and intervals are about.",
+    help="What errors and intervals allow for: the noise of the devices that reported, or also "
+    "that these are a sample.",
 )
 
+interval_option = click.option(
+    "--interval",
+    type=click.Choice(INTERVAL_KINDS),
+    help="What intervals cover: one value at a time (the default), all together, or those left "
+    "after picking the top (the default with --top).",
+)
 
-sum_option = click.option(
-    "--sum",
-    "added",
+combined_option = click.option(
+    "--combined",
     metavar="A,B,...",
     multiple=True,
-    help="Also the share of all of these items together; may be given several times.",
+    help="Also the share of all of these values together; may be given several times.",
 )
-
-
-def sum_items(added: Sequence[str]) -> dict[str, list[str]]:
-    """The items of ``--sum``, as a part of a question; nothing where it is not given."""
-    return {"sum": [item for listed in added for item in listed.split(",")]} if added else {}
 
 
 def time_options(command: Callable[..., Any], *, chosen: str) -> Callable[..., Any]:
@@ -71,17 +73,19 @@ def time_options(command: Callable[..., Any], *, chosen: str) -> Callable[..., A
         command: gets these options.
         chosen: what --top means.
     """
-    item = click.option(
-        "--item", "items", multiple=True, help="One of its items; may be given several times."
-    )
-    interval = click.option(
-        "--interval",
-        type=click.Choice(INTERVALS),
-        help="What intervals cover: one number each (the default), all of them at once, or what is "
-        "selected (the default with --top).",
+    value = click.option(
+        "--value", "values", multiple=True, help="One of its values; may be given several times."
     )
     top = click.option("--top", type=click.IntRange(1), help=chosen, metavar="N")
-    for option in (json_option, interval, about_option, top, sum_option, candidates_option, item):
+    for option in (
+        json_option,
+        interval_option,
+        margin_option,
+        top,
+        combined_option,
+        candidates_option,
+        value,
+    ):
         command = option(command)
     return command
 
@@ -98,58 +102,46 @@ def lines_of(path: Path) -> list[str]:
         raise click.ClickException(f"{path} must be UTF-8 text: {error}") from error
     items = list(dict.fromkeys(line for line in text.splitlines() if line))
     if not items:
-        raise click.ClickException(f"{path} must hold at least one item")
+        raise click.ClickException(f"{path} must hold at least one value")
     return items
 
 
-def ask(
+def query(
     server: str,
     token: str,
     path: str,
-    query: Mapping[str, str | None],
-    question: Mapping[str, Sequence[str]],
-) -> Any:
+    parameters: Mapping[str, str | None],
+    lists: ValueLists | None = None,
+) -> ServerAnswer:
     """The server's answer to a question about a metric.
 
     Args:
         server: the aggregator's address.
         token: a key.
         path: of the question.
-        query: its options; those that are None are left out.
-        question: lists of items; without any, the question is about a whole domain.
+        parameters: of the query; those that are None are left out.
+        lists: the values that the question is about; None or none for a whole domain.
     """
-    return call(
-        server,
-        token,
-        "POST" if question else "GET",
-        path,
-        params={name: value for name, value in query.items() if value is not None},
-        json=dict(question) or None,
-    )
+    whole = lists is None or lists == ValueLists()
+    given = [(name, value) for name, value in parameters.items() if value is not None]
+    body = None if whole else lists
+    return call(server, token, "GET" if whole else "POST", path, params=given, json=body)
 
 
-def query_items(
-    server: str,
-    token: str,
-    path: str,
-    query: Mapping[str, str | None],
-    items: Sequence[str],
+def value_lists(
+    values: Sequence[str],
     candidates: Path | None,
-    more: Mapping[str, Sequence[str]] | None = None,
-) -> Any:
-    """The same about some items, or all of a known domain.
+    combined: Sequence[str],
+    ends: tuple[str, str] | None = None,
+) -> ValueLists:
+    """The values that a question is about.
 
     Args:
-        server: the aggregator's address.
-        token: a key.
-        path: of the question.
-        query: its options; those that are None are left out.
-        items: what is asked for.
+        values: those of ``--value``.
         candidates: a file with more of them.
-        more: other lists of items that the question has.
+        combined: each of ``--combined``, such as "A,B".
+        ends: the two of ``--range``.
     """
-    asked = list(items)
-    if candidates is not None:
-        asked += lines_of(candidates)
-    question = {"candidates": list(dict.fromkeys(asked))} if asked else {}
-    return ask(server, token, path, query, {**question, **(more or {})})
+    listed = [*values, *([] if candidates is None else lines_of(candidates))]
+    together = tuple(value for text in combined for value in text.split(","))
+    return ValueLists(tuple(dict.fromkeys(listed)) or UNSET, together or UNSET, ends or UNSET)

@@ -6,25 +6,22 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
+from deniable_aggregator.answers.common import FakesNote
 from deniable_aggregator.statistics.influence import FORGED_SHARE
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from numpy.typing import NDArray
 
     from deniable_aggregator.estimation.combination import CombinedShares
 
-POISONING_OF_CHANGES: Final[Mapping[str, Any]] = {
-    "fakes": FORGED_SHARE,
-    "meaning": (
-        f"poisoning_radius is how far fake reports could move the change beside it, up or down, if "
-        f"they came on top of those counted until they were {FORGED_SHARE:.0%} of all in either "
-        "period, each made to move it most: up in the one period and down in the other. No "
-        f"interval and no test allows for it"
-    ),
-}
-"""What the poisoning radius beside every change is."""
+FAKES_OF_CHANGES: Final = FakesNote(
+    FORGED_SHARE,
+    f"shift_if_fake is how far fake reports could move the change beside it, up or down, if they "
+    f"came on top of the reports that were counted until they were {FORGED_SHARE:.0%} of all in "
+    "either period, each made to move it most: up in the one period and down in the other. No "
+    "interval and no test allows for it",
+)
+"""What `shift_if_fake` beside every change is."""
 
 
 class SignedInfluence(NamedTuple):

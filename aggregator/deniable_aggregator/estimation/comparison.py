@@ -4,49 +4,119 @@ from __future__ import annotations
 
 import itertools
 import math
-from typing import TYPE_CHECKING, Any, Final, cast
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, cast
 
 import numpy as np
 from scipy import special
 
+from deniable_aggregator.answers.questions import EstimateOptions
+from deniable_aggregator.answers.trends import CombinedDifference
 from deniable_aggregator.estimation.distributions import estimate_distribution
+from deniable_aggregator.estimation.influence_of_changes import (
+    influence_on_changes,
+    signed_influence,
+)
 from deniable_aggregator.estimation.means import estimate_mean, mean_covariance, mean_parts
-from deniable_aggregator.estimation.options import EstimateOptions
 from deniable_aggregator.estimation.shares import combine_specs, estimate_shares
 from deniable_aggregator.statistics.binomial import is_small_count
 from deniable_aggregator.statistics.intervals import (
     DEFAULT_LEVEL,
-    Correction,
     z_for_alpha,
     z_for_level,
 )
 from deniable_aggregator.statistics.repeated_reports import shared_pairs_across_specs
 from deniable_aggregator.tallies import nonempty
-from deniable_aggregator.trends.influence import influence_on_changes, signed_influence
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from deniable_aggregator.estimation.combination import About, CombinedShares, SpecEstimate
+    from deniable_aggregator.answers.words import FalseFinds, Margin
+    from deniable_aggregator.estimation.combination import CombinedShares, SpecEstimate
     from deniable_aggregator.estimation.inputs import CollectedTallies
     from deniable_aggregator.estimation.subset_shares import SubsetShare
     from deniable_aggregator.tallies import SupportCounts
+
+ALPHA: Final = 0.05
+"""The level of the tests."""
 
 LEAST_ERROR: Final = 1e-15
 """That of rounding: a whole domain has a share of 1, without any noise."""
 
 
-def adjust_p_values(p_values: NDArray[np.float64], correction: Correction) -> NDArray[np.float64]:
+class Differences(NamedTuple):
+    """By how much items, or a mean, differ between two periods; after minus before.
+
+    Attributes:
+        before: float64, (items,): the estimate of the first period; unbiased, not clipped.
+        after: float64, (items,): of the second.
+        standard_error: float64, (items,): of the difference, if the devices are all different.
+        same_devices: float64, (items,): the same if they are the same as far as possible; NaN where
+            it is not known.
+        low: float64, (items,): lower end of the interval of the difference.
+        high: float64, (items,): upper end.
+        p_value: float64, (items,): of the two-sided test that nothing has changed.
+        influence: float64, (items,): how far 1% of fake reports in either period could move the
+            difference; of RAPPOR, recursive Hadamard response, pairs and means an upper bound.
+    """
+
+    before: NDArray[np.float64]
+    after: NDArray[np.float64]
+    standard_error: NDArray[np.float64]
+    same_devices: NDArray[np.float64]
+    low: NDArray[np.float64]
+    high: NDArray[np.float64]
+    p_value: NDArray[np.float64]
+    influence: NDArray[np.float64]
+
+
+class OnlyInOnePeriod(NamedTuple):
+    """Items that only one of two periods knows. In the other they are unknown, which is not 0.
+
+    Attributes:
+        before: those that only the first knows.
+        after: those that only the second knows.
+    """
+
+    before: tuple[str, ...] = ()
+    after: tuple[str, ...] = ()
+
+
+NOTHING_LEFT_OUT: Final = OnlyInOnePeriod()
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What was compared, and how.
+
+    Attributes:
+        items: what is compared; for a mean, one that is called as the metric.
+        differences: of each of them.
+        kind: whether these are shares or a mean.
+        margin: what errors allow for.
+        only_one: items that only one of the periods knows, and that are not compared.
+        combined: the change of the share of some items together, or None.
+    """
+
+    items: tuple[str, ...]
+    differences: Differences
+    kind: Literal["shares", "mean"]
+    margin: Margin
+    only_one: OnlyInOnePeriod = NOTHING_LEFT_OUT
+    combined: CombinedDifference | None = None
+
+
+def adjust_p_values(p_values: NDArray[np.float64], false_finds: FalseFinds) -> NDArray[np.float64]:
     """P-values that can be compared with alpha although there are many.
 
     Args:
         p_values: float64, (items,).
-        correction: "bh" (Benjamini and Hochberg 1995) or "bonferroni".
+        false_finds: "few" (Benjamini and Hochberg 1995) or "none" (Bonferroni).
     """
     count = p_values.size
-    if correction == "bonferroni":
+    if false_finds == "none":
         return np.minimum(p_values * count, 1.0)
     order = np.argsort(p_values)
     scaled = p_values[order] * count / np.arange(1, count + 1)
@@ -59,23 +129,20 @@ def compare_shares(
     before: CollectedTallies,
     after: CollectedTallies,
     items: tuple[str, ...],
-    about: About,
+    margin: Margin,
     alpha: float,
-) -> dict[str, NDArray[np.float64]]:
+) -> Differences:
     """The differences of items' shares.
 
     Args:
         before: what was counted in the first period.
         after: in the second.
         items: what is compared.
-        about: what errors are about.
+        margin: what errors allow for.
         alpha: the probability that a single interval may miss, in (0, 1).
-
-    Returns:
-        float64, (items,), for the fields of `change.Change` of these names.
     """
     reads = [
-        combine_specs(each.tallies, items, about, periods=each.periods) for each in (before, after)
+        combine_specs(each.tallies, items, margin, periods=each.periods) for each in (before, after)
     ]
     chosen = [read.wanted for read in reads]
     (one, other), (first, second) = [read.combined for read in reads], chosen
@@ -90,31 +157,31 @@ def compare_shares(
     )
     p_value = 2 * special.ndtr(-np.abs(later - earlier) / np.sqrt(null))
     exactly = _fisher(one, first, other, second)
-    return {
-        "before": earlier,
-        "after": later,
-        "standard_error": np.sqrt(separate),
-        "same_devices": np.sqrt(
+    return Differences(
+        before=earlier,
+        after=later,
+        standard_error=np.sqrt(separate),
+        same_devices=np.sqrt(
             np.maximum(separate - 2 * _covariance(one, first, other, second), 0.0)
         ),
         # The distances of Zou and Donner (2008), as for all sums of estimates.
-        "low": later - earlier - np.hypot(later - above.low, below.high - earlier),
-        "high": later - earlier + np.hypot(above.high - later, earlier - below.low),
-        "p_value": p_value if exactly is None else exactly,
-        "radius": influence_on_changes(
+        low=later - earlier - np.hypot(later - above.low, below.high - earlier),
+        high=later - earlier + np.hypot(above.high - later, earlier - below.low),
+        p_value=p_value if exactly is None else exactly,
+        influence=influence_on_changes(
             signed_influence(one, first), signed_influence(other, second)
         ),
-    }
+    )
 
 
 def compare_subset(
     before: CollectedTallies,
     after: CollectedTallies,
     items: Sequence[str],
-    about: About,
+    margin: Margin,
     alpha: float,
-) -> dict[str, Any]:
-    """The difference of the share of some items together, as JSON data.
+) -> CombinedDifference:
+    """The difference of the share of some items together.
 
     What the same devices would have in common is not worked out for sums, so errors are those of
     different ones.
@@ -123,31 +190,40 @@ def compare_subset(
         before: what was counted in the first period.
         after: in the second.
         items: of the sum.
-        about: what errors are about.
+        margin: what errors allow for.
         alpha: the probability that the interval may miss, in (0, 1).
 
     Raises:
         ParameterError: if a period has no spec that knows all of the items.
     """
-    options = EstimateOptions(about=about, interval="item", postprocess="none", level=1 - alpha)
+    options = EstimateOptions(margin=margin, interval="one", postprocess="none")
     found = [
-        estimate_shares(each.tallies, None, options, add=items, periods=each.periods).sum
+        estimate_shares(
+            each.tallies, None, options, add=items, periods=each.periods, level=1 - alpha
+        ).combined
         for each in (before, after)
     ]
     one, other = (cast("SubsetShare", each) for each in found)
     difference = other.share - one.share
     error = math.hypot(one.standard_error, other.standard_error)
-    return {
-        "items": list(items),
-        "before": one.share,
-        "after": other.share,
-        "change": difference,
-        "standard_error": error,
-        "low": difference - math.hypot(other.share - other.low, one.high - one.share),
-        "high": difference + math.hypot(other.high - other.share, one.share - one.low),
-        "p_value": float(2 * special.ndtr(-abs(difference) / max(error, LEAST_ERROR))),
-        "poisoning_radius": one.influence + other.influence,
-    }
+    p_value = float(2 * special.ndtr(-abs(difference) / max(error, LEAST_ERROR)))
+    return CombinedDifference(
+        values=list(items),
+        before=one.share,
+        after=other.share,
+        change=difference,
+        standard_error=error,
+        low=difference - math.hypot(other.share - other.low, one.high - one.share),
+        high=difference + math.hypot(other.high - other.share, one.share - one.low),
+        p_value=p_value,
+        changed=p_value <= ALPHA,
+        shift_if_fake=one.influence + other.influence,
+        meaning=(
+            "of the share of all of these values together; interval of level "
+            f"{1 - alpha:g} and test for values chosen before looking, both normal, with the "
+            "errors of different devices; its shift_if_fake is an upper bound"
+        ),
+    )
 
 
 def _placed(
@@ -175,7 +251,7 @@ def _covariance(
         zip(one.parts, np.nan_to_num(one.weights), strict=True),
         zip(other.parts, np.nan_to_num(other.weights), strict=True),
     ):
-        common, family = _common_variance(mine, theirs, low, high, one.about)
+        common, family = _common_variance(mine, theirs, low, high, one.margin)
         pairs = shared_pairs_across_specs(mine.periods or {}, theirs.periods or {})
         covariance = common * pairs / (mine.reports * theirs.reports) + family
         weights = weight[first] * factor[second]
@@ -184,7 +260,7 @@ def _covariance(
 
 
 def _common_variance(
-    mine: SpecEstimate, theirs: SpecEstimate, low: Any, high: Any, about: About
+    mine: SpecEstimate, theirs: SpecEstimate, low: Any, high: Any, margin: Margin
 ) -> tuple[Any, float]:
     """What two reports of one device have in common, and what all reports of a family have.
 
@@ -200,7 +276,7 @@ def _common_variance(
         pair = mine.shares.support_counts, theirs.shares.support_counts
         if pair[0] is not None and pair[1] is not None:
             family = min(pair[0].family_variance, pair[1].family_variance)
-    return common + (low - low * high if about == "population" else 0.0), family
+    return common + (low - low * high if margin == "noise-and-sampling" else 0.0), family
 
 
 def _fisher(
@@ -236,44 +312,60 @@ def _few(counted: SupportCounts) -> bool:
     return is_small_count(counted, 0.05)
 
 
-def compare_means(
-    before: CollectedTallies, after: CollectedTallies, kind: str, alpha: float
-) -> dict[str, Any]:
-    """The same for a mean, about the population.
+def compare_means(before: CollectedTallies, after: CollectedTallies, alpha: float) -> Differences:
+    """The difference of the means of a ``number``; its errors allow for noise and sampling.
 
     Args:
         before: what was counted in the first period.
         after: in the second.
-        kind: "number" or "distribution".
         alpha: the probability that the interval may miss, in (0, 1).
     """
-    values, variances, radii = [], [], []
-    for each in (before, after):
-        if kind == "number":
-            found = estimate_mean(each.tallies, periods=each.periods)
-            values.append(found.mean)
-            variances.append(found.standard_error**2)
-            radii.append(found.influence)
-        else:
-            histogram = estimate_distribution(each.tallies, periods=each.periods)
-            mean = histogram.mean
-            values.append(mean.value)
-            radii.append(histogram.influence.mean)
-            variances.append(((mean.high - mean.low) / (2 * z_for_level(DEFAULT_LEVEL))) ** 2)
-    common = math.nan
-    if kind == "number":
-        parts = [mean_parts(nonempty(each.tallies)) for each in (before, after)]
-        common = mean_covariance(parts[0], parts[1], (before.periods, after.periods))
-    error, difference = math.sqrt(sum(variances)), values[1] - values[0]
-    same = math.nan if math.isnan(common) else math.sqrt(max(sum(variances) - 2 * common, 0.0))
-    numbers = {
-        "before": values[0],
-        "after": values[1],
-        "standard_error": error,
-        "same_devices": same,
-        "low": difference - z_for_alpha(alpha) * error,
-        "high": difference + z_for_alpha(alpha) * error,
-        "p_value": float(2 * special.ndtr(-abs(difference) / error)),
-        "radius": sum(radii),
-    }
-    return {name: np.array([number]) for name, number in numbers.items()}
+    one, other = (estimate_mean(each.tallies, periods=each.periods) for each in (before, after))
+    parts = [mean_parts(nonempty(each.tallies)) for each in (before, after)]
+    common = mean_covariance(parts[0], parts[1], (before.periods, after.periods))
+    return _mean_difference(
+        (one.mean, other.mean),
+        one.standard_error**2 + other.standard_error**2,
+        common,
+        one.influence + other.influence,
+        alpha,
+    )
+
+
+def compare_histogram_means(
+    before: CollectedTallies, after: CollectedTallies, alpha: float
+) -> Differences:
+    """The same for a ``distribution``; what the same devices have in common is not known.
+
+    Args:
+        before: what was counted in the first period.
+        after: in the second.
+        alpha: the probability that the interval may miss, in (0, 1).
+    """
+    one, other = (
+        estimate_distribution(each.tallies, periods=each.periods) for each in (before, after)
+    )
+    widths = (each.mean.high - each.mean.low for each in (one, other))
+    variance = sum((width / (2 * z_for_level(DEFAULT_LEVEL))) ** 2 for width in widths)
+    influence = one.influence.mean + other.influence.mean
+    return _mean_difference(
+        (one.mean.value, other.mean.value), variance, math.nan, influence, alpha
+    )
+
+
+def _mean_difference(
+    means: tuple[float, float], variance: float, common: float, influence: float, alpha: float
+) -> Differences:
+    error, difference = math.sqrt(variance), means[1] - means[0]
+    same = math.nan if math.isnan(common) else math.sqrt(max(variance - 2 * common, 0.0))
+    numbers = (
+        means[0],
+        means[1],
+        error,
+        same,
+        difference - z_for_alpha(alpha) * error,
+        difference + z_for_alpha(alpha) * error,
+        float(2 * special.ndtr(-abs(difference) / error)),
+        influence,
+    )
+    return Differences(*(np.array([number]) for number in numbers))

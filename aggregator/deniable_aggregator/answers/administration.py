@@ -1,0 +1,226 @@
+"""Metrics, keys and remote configurations: what is registered, and changing it."""
+
+from __future__ import annotations
+
+from datetime import date
+from typing import Annotated, Final, Literal
+
+from msgspec import UNSET, Meta, Struct, UnsetType
+
+from deniable_aggregator.answers.words import Count, Scope, VersionId
+
+MAX_OVERLAP_DAYS: Final = 365
+DEFAULT_OVERLAP_DAYS: Final = 30
+MAX_LABEL: Final = 200
+
+MetricType = Literal["attributes", "boolean", "category", "distribution", "number", "string"]
+
+
+class Segments(Struct):
+    """The segments of a metric.
+
+    Attributes:
+        name: what they are.
+        values: each of them.
+    """
+
+    name: str
+    values: list[str]
+
+
+class Metric(Struct, kw_only=True):
+    """A registered version of a metric.
+
+    Attributes:
+        name: of the metric.
+        type: of its values.
+        description: what it is for.
+        owners: who answers for it.
+        expires: the last day on which devices record it, or null.
+        every: how often a device reports.
+        mechanism: the name of its mechanism.
+        epsilon: the privacy loss of one report.
+        epsilon_permanent: the loss of all reports of a device about the same value, or null.
+        epsilon_total: the loss of a device over its life, or null for no bound.
+        delta: the probability that a report may reveal more than epsilon.
+        version: the id of this version.
+        registered: the day on which it was registered.
+        segments: those of the metric, where it has any.
+        reports: how many reports were counted.
+        pending_reports: how many wait to be counted.
+        excluded_reports: how many are left out because their keys are excluded.
+    """
+
+    name: str
+    type: MetricType
+    description: str
+    owners: list[str]
+    expires: date | None
+    every: str
+    mechanism: str
+    epsilon: float
+    epsilon_permanent: float | None
+    epsilon_total: float | None
+    delta: float
+    version: VersionId
+    registered: date
+    segments: Segments | UnsetType = UNSET
+    reports: Count
+    pending_reports: Count
+    excluded_reports: Count
+
+
+class Metrics(Struct):
+    """The registered metrics of an application.
+
+    Attributes:
+        application: its name.
+        metrics: one entry per version of a metric, by name.
+    """
+
+    application: str
+    metrics: list[Metric]
+
+
+class RegisteredMetric(Struct):
+    """A metric of a registry that was just registered.
+
+    Attributes:
+        name: of the metric.
+        version: the id of this version.
+        new: whether it was not registered before.
+    """
+
+    name: str
+    version: VersionId
+    new: bool
+
+
+class Registered(Struct):
+    """What registering a registry came to.
+
+    Attributes:
+        application: its name.
+        metrics: one entry per metric of the registry.
+    """
+
+    application: str
+    metrics: list[RegisteredMetric]
+
+
+class Key(Struct):
+    """A key, without its token.
+
+    Attributes:
+        id: names it.
+        application: whose metrics it is for.
+        scope: what it allows.
+        label: a note of whoever made it.
+        valid: whether it is accepted today.
+        created: the day on which it was made.
+        expires: the last day on which it is valid, or null for no end.
+        last_used: the day on which it was last used, or null.
+        revoked: the day on which it was revoked, or null.
+        excluded: the day since which its reports are left out of answers, or null.
+    """
+
+    id: str
+    application: str
+    scope: Scope
+    label: str
+    valid: bool
+    created: date
+    expires: date | None
+    last_used: date | None
+    revoked: date | None
+    excluded: date | None
+
+
+class Keys(Struct):
+    """The keys of an application.
+
+    Attributes:
+        application: its name.
+        keys: all of them, those of the past too.
+    """
+
+    application: str
+    keys: list[Key]
+
+
+class OneKey(Struct):
+    """A key that was just changed.
+
+    Attributes:
+        key: as it is now.
+    """
+
+    key: Key
+
+
+class CreatedKey(Struct):
+    """A key that was just made.
+
+    Attributes:
+        key: the new one.
+        token: what is sent with requests; it is shown only now.
+        old: the key that it takes the place of.
+    """
+
+    key: Key
+    token: str
+    old: Key | UnsetType = UNSET
+
+
+class CreateKey(Struct, forbid_unknown_fields=True):
+    """A key to be made.
+
+    Attributes:
+        scope: what it allows.
+        label: a note for the list of keys.
+        expires: the last day on which it is valid, or null for no end.
+    """
+
+    scope: Scope
+    label: Annotated[str, Meta(max_length=MAX_LABEL)] | None = None
+    expires: date | None = None
+
+
+class RotateKey(Struct, forbid_unknown_fields=True):
+    """How a key is replaced by a new one.
+
+    Attributes:
+        overlap_days: for how many days the old key stays valid.
+        expires: the last day of the new key, or null for no end.
+    """
+
+    overlap_days: Annotated[int, Meta(ge=0, le=MAX_OVERLAP_DAYS)] | None = None
+    expires: date | None = None
+
+
+class NoFields(Struct, forbid_unknown_fields=True):
+    """A body that says nothing."""
+
+
+class SignedDocument(Struct, forbid_unknown_fields=True):
+    """A signed remote configuration.
+
+    Attributes:
+        payload: the configuration, as base64.
+        signature: of the payload, as base64.
+    """
+
+    payload: str
+    signature: str
+
+
+class Published(Struct):
+    """A remote configuration that was just published.
+
+    Attributes:
+        application: its name.
+        serial: of the configuration.
+    """
+
+    application: str
+    serial: Count

@@ -1,0 +1,152 @@
+"""What all answers about a metric have in common."""
+
+from __future__ import annotations
+
+from datetime import date
+from typing import Any
+
+from msgspec import UNSET, Struct, UnsetType
+
+from deniable_aggregator.answers.words import Count, FalseFinds, IntervalKind, Verdict, VersionId
+
+
+class IntegritySummary(Struct):
+    """Whether the reports behind an answer look like those of devices.
+
+    Attributes:
+        verdict: of all days that were checked.
+        warning: what to say beside the answer, or null.
+        days_left_out: how many earlier days were not checked.
+    """
+
+    verdict: Verdict
+    warning: str | None
+    days_left_out: Count
+
+
+class Head(Struct):
+    """Where an answer comes from.
+
+    Attributes:
+        application: whose metric it is.
+        since: the first day, as it was asked for.
+        until: the last day.
+        pending_reports: reports of the metric that wait to be counted.
+        excluded_reports: reports that are left out because their keys are excluded.
+        health: whether the reports look like those of devices.
+    """
+
+    application: str
+    since: date | None
+    until: date | None
+    pending_reports: Count
+    excluded_reports: Count
+    health: IntegritySummary
+
+
+class MetricVersion(Struct, kw_only=True):
+    """A version of a metric whose reports are in an answer.
+
+    Attributes:
+        version: its id.
+        title: the name of its mechanism.
+        mechanism: the mechanism with its parameters, which differ by mechanism.
+        epsilon: the privacy loss of one report.
+        epsilon_permanent: the loss of all reports of a device about the same value, or null.
+        epsilon_total: the loss of a device over its life, or null for no bound.
+        reports: how many reports were counted.
+        range: of a number, the lowest and the highest value.
+        repeated: what permanent noise means for answers about several periods.
+        delta: the probability that a report may reveal more than epsilon.
+        privacy: what delta means.
+    """
+
+    version: VersionId
+    title: str
+    mechanism: dict[str, Any]
+    epsilon: float
+    epsilon_permanent: float | None
+    epsilon_total: float | None
+    reports: Count
+    range: tuple[float, float] | UnsetType = UNSET
+    repeated: str | UnsetType = UNSET
+    delta: float | UnsetType = UNSET
+    privacy: str | UnsetType = UNSET
+
+
+class IntervalNote(Struct, kw_only=True):
+    """What the intervals of an answer mean.
+
+    Attributes:
+        kind: what they cover.
+        level: with which probability.
+        meaning: the same in a sentence.
+    """
+
+    kind: IntervalKind | UnsetType = UNSET
+    level: float
+    meaning: str
+
+
+class DetectionNote(Struct):
+    """What it means that a value is detected, or that a change is clear.
+
+    Attributes:
+        alpha: the level of the test.
+        false_finds: how many false ones there may be.
+        meaning: the same in a sentence.
+    """
+
+    alpha: float
+    false_finds: FalseFinds
+    meaning: str
+
+
+class FakesNote(Struct):
+    """What `shift_if_fake` beside every estimate means.
+
+    Attributes:
+        share: of all reports, which are assumed to be fake.
+        meaning: the same in a sentence.
+    """
+
+    share: float
+    meaning: str
+
+
+class Number(Struct, kw_only=True):
+    """An estimated number, in the metric's own unit.
+
+    Attributes:
+        estimate: not clipped to the range.
+        standard_error: of the estimate.
+        low: the lower end of its interval.
+        high: the upper end.
+        shift_if_fake: how far fake reports could move it.
+        meaning: what it is.
+    """
+
+    estimate: float
+    standard_error: float | UnsetType = UNSET
+    low: float
+    high: float
+    shift_if_fake: float
+    meaning: str | UnsetType = UNSET
+
+
+class Quantile(Struct):
+    """A quantile of a distribution.
+
+    Attributes:
+        quantile: the share of devices that are below it.
+        estimate: where it is, in the metric's own unit.
+        low: the lower end of its interval.
+        high: the upper end.
+        shift_if_fake: how far fake reports could move it.
+    """
+
+    quantile: float
+    estimate: float
+    low: float
+    high: float
+    shift_if_fake: float

@@ -1,0 +1,259 @@
+"""What a metric amounts to over some days: shares, a mean, or a distribution."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from msgspec import UNSET, Struct, UnsetType, field
+
+from deniable_aggregator.answers.common import (
+    DetectionNote,
+    FakesNote,
+    Head,
+    IntervalNote,
+    MetricVersion,
+    Number,
+    Quantile,
+)
+from deniable_aggregator.answers.words import Count, Margin, Postprocess
+
+
+class EstimateHead(Head, kw_only=True, tag_field="kind"):
+    """What all estimates say.
+
+    Attributes:
+        metric: its name.
+        reports: how many reports were counted.
+        margin: what errors and intervals allow for.
+        unit: what the numbers are.
+        interval: what intervals mean.
+        fakes: what `shift_if_fake` means.
+        versions: the versions of the metric whose reports were counted.
+    """
+
+    metric: str
+    reports: Count
+    margin: Margin
+    unit: str
+    interval: IntervalNote
+    fakes: FakesNote
+    versions: list[MetricVersion]
+
+
+class RobustCheck(Struct):
+    """A second estimate of a share: the median over slices of the reports.
+
+    Attributes:
+        slices: how many slices know the value.
+        share: their median.
+        standard_error: of the median.
+        low: the lower end of its interval.
+        high: the upper end.
+    """
+
+    slices: Count
+    share: float
+    standard_error: float
+    low: float
+    high: float
+
+
+class Share(Struct):
+    """The estimated share of one value.
+
+    Attributes:
+        value: the value.
+        share: unbiased; may lie outside [0, 1].
+        standard_error: of the share.
+        low: the lower end of its interval.
+        high: the upper end.
+        method: how the interval was made.
+        detected: whether the value is told from zero.
+        shift_if_fake: how far fake reports could move the share; null for no bound.
+        adjusted: the post-processed share; no interval belongs to it.
+        robust_check: a second estimate, or null where too few slices know the value.
+    """
+
+    value: str
+    share: float
+    standard_error: float
+    low: float
+    high: float
+    method: Literal["normal", "exact", "fieller"]
+    detected: bool
+    shift_if_fake: float | None
+    adjusted: float | UnsetType = UNSET
+    robust_check: RobustCheck | UnsetType | None = UNSET
+
+
+class SegmentSize(Struct):
+    """The share of the devices that are in a segment.
+
+    Attributes:
+        name: what the segments are.
+        value: which segment.
+        share: unbiased; may lie outside [0, 1].
+        standard_error: of the share.
+        low: the lower end of its interval.
+        high: the upper end.
+        detected: whether the interval is above zero.
+        shift_if_fake: how far fake reports could move the share.
+    """
+
+    name: str
+    value: str
+    share: float
+    standard_error: float
+    low: float
+    high: float
+    detected: bool
+    shift_if_fake: float
+
+
+class CombinedShare(Struct, kw_only=True):
+    """The share of the devices that hold any of some values.
+
+    Attributes:
+        values: these values.
+        share: unbiased; may lie outside [0, 1].
+        standard_error: of the share.
+        low: the lower end of its interval.
+        high: the upper end.
+        method: how the interval was made.
+        covariance: what is known of how the values' estimates vary together.
+        shift_if_fake: how far fake reports could move the share.
+        meaning: what it is.
+        adjusted: the post-processed share, where there is one.
+    """
+
+    values: list[str]
+    share: float
+    standard_error: float
+    low: float
+    high: float
+    method: Literal["normal", "exact"]
+    covariance: str
+    shift_if_fake: float
+    meaning: str
+    adjusted: float | UnsetType | None = UNSET
+
+
+class PostprocessNote(Struct):
+    """How adjusted shares were made.
+
+    Attributes:
+        method: its name.
+        meaning: what it does.
+    """
+
+    method: Postprocess
+    meaning: str
+
+
+class RobustCheckNote(Struct):
+    """What the robust checks are.
+
+    Attributes:
+        level: of their intervals.
+        meaning: how they are made.
+    """
+
+    level: float
+    meaning: str
+
+
+class Shares(EstimateHead, kw_only=True, tag="shares"):
+    """The shares of values.
+
+    Attributes:
+        detection: what it means that a value is detected.
+        values_asked: how many values were asked about; those shown may be a selection.
+        versions_note: how several versions were put together.
+        postprocess: how adjusted shares were made.
+        robust_check: what the robust checks are.
+        segments: how large the segments of the metric are.
+        combined: the share of some values together, where it was asked for.
+        estimates: one entry per value.
+    """
+
+    detection: DetectionNote
+    values_asked: Count
+    versions_note: str | UnsetType = UNSET
+    postprocess: PostprocessNote | UnsetType = UNSET
+    robust_check: RobustCheckNote | UnsetType = UNSET
+    segments: list[SegmentSize] | UnsetType = UNSET
+    combined: CombinedShare | UnsetType = UNSET
+    estimates: list[Share]
+
+
+class SegmentShares(EstimateHead, kw_only=True, tag="segment"):
+    """The shares of values among the devices of one segment.
+
+    Attributes:
+        reports_left_out: reports of versions that do not have the segment.
+        segment: how large it is.
+        detection: what it means that a value is detected.
+        values_asked: how many values there are.
+        estimates: one entry per value.
+    """
+
+    reports_left_out: Count
+    segment: SegmentSize
+    detection: DetectionNote
+    values_asked: Count
+    estimates: list[Share]
+
+
+class Mean(EstimateHead, kw_only=True, tag="mean"):
+    """The mean of a number.
+
+    Attributes:
+        mean: the estimate.
+    """
+
+    mean: Number
+
+
+class Bin(Struct, kw_only=True):
+    """One bin of a histogram.
+
+    Attributes:
+        start: its lower end.
+        end: its upper end.
+        share: of the population.
+        low: the lower end of the share's interval.
+        high: the upper end.
+        shift_if_fake: how far fake reports could move the share.
+    """
+
+    start: float = field(name="from")
+    end: float = field(name="to")
+    share: float
+    low: float
+    high: float
+    shift_if_fake: float
+
+
+class Distribution(EstimateHead, kw_only=True, tag="distribution"):
+    """The histogram of a number, its mean and its quantiles.
+
+    Attributes:
+        reports_left_out: reports of versions with other bins or another mechanism.
+        method: how the histogram was found.
+        label: whether the shares are raw or post-processed.
+        meaning: what the method does.
+        mean: the estimated mean.
+        quantiles: the estimated quantiles.
+        bins: the histogram.
+    """
+
+    reports_left_out: Count
+    method: Literal["em", "ems", "unbiased"]
+    label: Literal["raw", "post-processed"]
+    meaning: str
+    mean: Number
+    quantiles: list[Quantile]
+    bins: list[Bin]
+
+
+Estimate = Shares | SegmentShares | Mean | Distribution

@@ -1,0 +1,118 @@
+"""Whether the reports of a metric look like those of devices."""
+
+from __future__ import annotations
+
+from datetime import date
+from typing import Literal
+
+from msgspec import Struct
+
+from deniable_aggregator.answers.words import Count, Verdict, VersionId
+
+CheckName = Literal["bounds", "groups", "pairs", "seeds", "sizes", "sum"]
+
+
+class CheckResult(Struct):
+    """One check of some reports.
+
+    Attributes:
+        check: its name.
+        asks: what is so in honest reports.
+        verdict: whether it is.
+        p: how often honest reports look at least so odd; null if the check could not be made.
+        found: what was found.
+    """
+
+    check: CheckName
+    asks: str
+    verdict: Verdict
+    p: float | None
+    found: str
+
+
+class KeyHealth(Struct):
+    """The checks of what one key brought on one day.
+
+    Attributes:
+        key: its id; empty for reports that were stored before reports were kept by key.
+        label: the note that whoever made the key gave it.
+        reports: how many reports it brought.
+        verdict: of its checks.
+        checks: one entry per check.
+    """
+
+    key: str
+    label: str
+    reports: Count
+    verdict: Verdict
+    checks: list[CheckResult]
+
+
+class DayHealth(Struct):
+    """The checks of one day's reports of one version of a metric.
+
+    Attributes:
+        day: the day.
+        version: the id of the version.
+        title: the name of its mechanism.
+        reports: how many reports there are.
+        verdict: of all checks of the day.
+        stand_out: the ids of the keys whose reports fail a check.
+        checks: of all of the day's reports together.
+        keys: of what each key brought.
+    """
+
+    day: date
+    version: VersionId
+    title: str
+    reports: Count
+    verdict: Verdict
+    stand_out: list[str]
+    checks: list[CheckResult]
+    keys: list[KeyHealth]
+
+
+class Alarm(Struct):
+    """When a check fails.
+
+    Attributes:
+        p_below: below this p.
+        meaning: the same in a sentence.
+    """
+
+    p_below: float
+    meaning: str
+
+
+class Health(Struct, kw_only=True):
+    """Whether the reports of a metric look like those of devices, day by day and key by key.
+
+    Attributes:
+        application: whose metric it is.
+        metric: its name.
+        since: the first day, as it was asked for.
+        until: the last day.
+        pending_reports: reports of the metric that wait to be counted.
+        excluded_reports: reports that are left out because their keys are excluded.
+        verdict: of all checks.
+        warning: what to say beside an answer from these days, or null.
+        days_left_out: how many earlier days were not checked.
+        checks_made: how many checks were made.
+        alarm: when a check fails.
+        invisible: what no check can see.
+        days: one entry per day and version.
+    """
+
+    application: str
+    metric: str
+    since: date | None
+    until: date | None
+    pending_reports: Count
+    excluded_reports: Count
+    verdict: Verdict
+    warning: str | None
+    days_left_out: Count
+    checks_made: Count
+    alarm: Alarm
+    invisible: str
+    days: list[DayHealth]

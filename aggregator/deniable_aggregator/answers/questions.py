@@ -1,0 +1,176 @@
+"""What may be asked about a metric: the parameters of a query, and the lists in a body."""
+
+from __future__ import annotations
+
+from datetime import date
+from typing import Any, ClassVar
+
+from msgspec import UNSET, Struct, UnsetType
+
+from deniable_aggregator.answers.words import (
+    DayPair,
+    FalseFinds,
+    IntervalKind,
+    Margin,
+    PeriodLength,
+    Postprocess,
+    Reconstruction,
+    Top,
+    Values,
+)
+from deniable_aggregator.dates import FIRST_DAY, DayRange
+
+
+class DaysQuery(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Days to ask about.
+
+    Attributes:
+        since: the first day; left out for the first with reports.
+        until: the last day, inclusive; left out for the last with reports.
+    """
+
+    since: date | None = None
+    until: date | None = None
+
+    def __post_init__(self) -> None:
+        """Checks the days, see `check_days`."""
+        check_days(self.since, self.until)
+
+
+def check_days(since: date | None, until: date | None) -> None:
+    """Checks the first and the last day of a question.
+
+    Raises:
+        ValueError: if they are before 1970, or in the wrong order.
+    """
+    for name, day in (("since", since), ("until", until)):
+        if day is not None and day < FIRST_DAY:
+            raise ValueError(f"{name} must be a date such as 2026-01-31, got '{day}'")
+    if since is not None and until is not None and since > until:
+        raise ValueError(f"since must not be after until, got '{since}'")
+
+
+class EstimateOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How shares are estimated.
+
+    Attributes:
+        top: only so many values, those with the largest shares.
+        detected: only values that are told from zero.
+        margin: what errors and intervals allow for.
+        interval: what intervals cover; left out for "picked" with top or detected, else "one".
+        false_finds: how many false ones there may be among the detected values.
+        postprocess: adjusted shares beside the raw ones; left out for norm-sub where a whole
+            category or a combined share is asked for, else none.
+    """
+
+    top: Top | None = None
+    detected: bool = False
+    margin: Margin = "noise"
+    interval: IntervalKind | None = None
+    false_finds: FalseFinds = "few"
+    postprocess: Postprocess | None = None
+
+
+class EstimateQuery(EstimateOptions, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How a metric is estimated over some days.
+
+    Attributes:
+        since: the first day; left out for the first with reports.
+        until: the last day, inclusive; left out for the last with reports.
+        reconstruction: how the histogram of a distribution is found.
+        segment: shares among the devices of this segment only.
+    """
+
+    since: date | None = None
+    until: date | None = None
+    reconstruction: Reconstruction = "em"
+    segment: str | None = None
+
+    def __post_init__(self) -> None:
+        """Checks the days, see `check_days`."""
+        check_days(self.since, self.until)
+
+
+class SeriesQuery(DaysQuery, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How a metric is followed over time.
+
+    Attributes:
+        value: one of the values to estimate; may come several times. Left out for all.
+        by: how long a period is; weeks begin on Monday.
+        margin: what errors and intervals allow for.
+        interval: what intervals cover, over all periods; left out for "picked" with top, else
+            "one".
+        top: only so many values, those with the largest shares over all of the days.
+    """
+
+    value: tuple[str, ...] = ()
+    by: PeriodLength = "day"
+    margin: Margin = "noise"
+    interval: IntervalKind | None = None
+    top: Top | None = None
+
+
+class ChangeQuery(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How two periods are compared.
+
+    Attributes:
+        before: the days of the first period, such as 2026-01-01..2026-01-31.
+        after: the days of the second; the two must not overlap.
+        value: one of the values to compare; may come several times. Left out for all.
+        margin: what errors, intervals and tests allow for.
+        interval: what intervals cover; left out for "picked" with top, else "one".
+        false_finds: how many false ones there may be among the clear changes.
+        top: only so many values, those that changed most.
+    """
+
+    before: DayPair
+    after: DayPair
+    value: tuple[str, ...] = ()
+    margin: Margin = "noise"
+    interval: IntervalKind | None = None
+    false_finds: FalseFinds = "few"
+    top: Top | None = None
+
+    def __post_init__(self) -> None:
+        """Checks the periods.
+
+        Raises:
+            ValueError: if one is not two days in their order, or they overlap.
+        """
+        before, after = self.periods()
+        if not (before.until < after.since or after.until < before.since):
+            raise ValueError(f"after must not overlap with before, got '{self.after}'")
+
+    def periods(self) -> tuple[DayRange, DayRange]:
+        """The days before, and the days after."""
+        return _day_range("before", self.before), _day_range("after", self.after)
+
+
+def _day_range(name: str, text: str) -> DayRange:
+    first, dots, last = text.partition("..")
+    try:
+        days = DayRange(date.fromisoformat(first), date.fromisoformat(last if dots else first))
+    except ValueError:
+        days = None
+    if days is None or not FIRST_DAY <= days.since <= days.until:
+        raise ValueError(f"{name} must be two days such as 2026-01-01..2026-01-31, got {text!r}")
+    return days
+
+
+class ValueLists(Struct, frozen=True, forbid_unknown_fields=True):
+    """The values that a question is about; at least one list.
+
+    Attributes:
+        candidates: values to look for.
+        combined: values whose share together is asked for.
+        range: instead of these the first and the last of them, in the order of the registry.
+    """
+
+    openapi: ClassVar[dict[str, Any]] = {
+        "minProperties": 1,
+        "not": {"required": ["combined", "range"]},
+    }
+
+    candidates: Values | UnsetType = UNSET
+    combined: Values | UnsetType = UNSET
+    range: tuple[str, str] | UnsetType = UNSET

@@ -1,0 +1,219 @@
+"""How a metric goes on over time, and what has changed between two periods."""
+
+from __future__ import annotations
+
+from datetime import date
+from typing import Literal
+
+from msgspec import UNSET, Struct, UnsetType
+
+from deniable_aggregator.answers.common import (
+    DetectionNote,
+    FakesNote,
+    Head,
+    IntegritySummary,
+    IntervalNote,
+    MetricVersion,
+    Number,
+    Quantile,
+)
+from deniable_aggregator.answers.estimates import CombinedShare, Share
+from deniable_aggregator.answers.words import Count, Margin, PeriodLength
+
+
+class Period(Struct, kw_only=True):
+    """The estimates of one period; only its days where it has no reports.
+
+    Attributes:
+        since: the first day.
+        until: the last day.
+        reports: how many reports were counted.
+        combined: the share of some values together.
+        estimates: the shares of values.
+        mean: of a number or a distribution.
+        quantiles: of a distribution.
+    """
+
+    since: date
+    until: date
+    reports: Count
+    combined: CombinedShare | UnsetType = UNSET
+    estimates: list[Share] | UnsetType = UNSET
+    mean: Number | UnsetType = UNSET
+    quantiles: list[Quantile] | UnsetType = UNSET
+
+
+class Series(Head, kw_only=True):
+    """Estimates of the same metric, period by period.
+
+    Attributes:
+        metric: its name.
+        kind: what is estimated of every period.
+        by: how long a period is.
+        reports: how many reports were counted.
+        margin: what errors and intervals allow for.
+        unit: what the numbers are.
+        fakes: what `shift_if_fake` means.
+        interval: what intervals mean.
+        versions: the versions of the metric whose reports were counted.
+        values_asked: out of how many values those shown were picked.
+        periods: one entry per period.
+    """
+
+    metric: str
+    kind: Literal["shares", "mean", "distribution"]
+    by: PeriodLength
+    reports: Count
+    margin: Margin
+    unit: str
+    fakes: FakesNote
+    interval: IntervalNote
+    versions: list[MetricVersion]
+    values_asked: Count | UnsetType = UNSET
+    periods: list[Period]
+
+
+class ComparedPeriod(Struct):
+    """One of the two periods of a change.
+
+    Attributes:
+        since: the first day.
+        until: the last day.
+        reports: how many reports were counted.
+        versions: the versions of the metric whose reports were counted.
+    """
+
+    since: date
+    until: date
+    reports: Count
+    versions: list[MetricVersion]
+
+
+class Difference(Struct, kw_only=True):
+    """By how much something differs between two periods; after minus before.
+
+    Attributes:
+        value: the value whose share it is; left out of a mean.
+        before: the estimate of the first period.
+        after: the estimate of the second.
+        change: their difference.
+        standard_error: of the difference, if no device reported in both periods.
+        standard_error_same_devices: if as many devices as possible did; null if not known.
+        low: the lower end of the difference's interval.
+        high: the upper end.
+        p_value: of the two-sided test that nothing has changed.
+        adjusted_p_value: the same, corrected for the number of values.
+        changed: whether it is a clear change.
+        shift_if_fake: how far fake reports could move the difference.
+    """
+
+    value: str | UnsetType = UNSET
+    before: float
+    after: float
+    change: float
+    standard_error: float
+    standard_error_same_devices: float | None
+    low: float
+    high: float
+    p_value: float
+    adjusted_p_value: float
+    changed: bool
+    shift_if_fake: float
+
+
+class CombinedDifference(Struct):
+    """By how much the share of some values together differs.
+
+    Attributes:
+        values: these values.
+        before: their share in the first period.
+        after: their share in the second.
+        change: the difference.
+        standard_error: of the difference, if no device reported in both periods.
+        low: the lower end of the difference's interval.
+        high: the upper end.
+        p_value: of the two-sided test that nothing has changed.
+        changed: whether it is a clear change.
+        shift_if_fake: how far fake reports could move the difference, at most.
+        meaning: what it is.
+    """
+
+    values: list[str]
+    before: float
+    after: float
+    change: float
+    standard_error: float
+    low: float
+    high: float
+    p_value: float
+    changed: bool
+    shift_if_fake: float
+    meaning: str
+
+
+class NotCompared(Struct):
+    """A value that only one of the periods knows.
+
+    Attributes:
+        value: the value.
+        known: in which period it is known.
+    """
+
+    value: str
+    known: Literal["before", "after"]
+
+
+class HealthOfPeriods(Struct):
+    """Whether the reports of both periods look like those of devices.
+
+    Attributes:
+        before: those of the first.
+        after: those of the second.
+    """
+
+    before: IntegritySummary
+    after: IntegritySummary
+
+
+class Change(Struct, kw_only=True):
+    """What has changed between two periods.
+
+    Attributes:
+        application: whose metric it is.
+        metric: its name.
+        kind: what is compared.
+        before: the first period.
+        after: the second.
+        pending_reports: reports of the metric that wait to be counted.
+        excluded_reports: reports that are left out because their keys are excluded.
+        health: whether the reports look like those of devices.
+        margin: what errors, intervals and tests allow for.
+        unit: what the numbers are.
+        overlap: what is assumed of devices that reported in both periods.
+        interval: what intervals mean.
+        test: what a clear change is.
+        fakes: what `shift_if_fake` means.
+        values_compared: how many values were compared; those shown may be a selection.
+        combined: the change of the share of some values together, where it was asked for.
+        changes: one entry per value, or the one of the mean.
+        not_compared: values that only one of the periods knows.
+    """
+
+    application: str
+    metric: str
+    kind: Literal["shares", "mean"]
+    before: ComparedPeriod
+    after: ComparedPeriod
+    pending_reports: Count
+    excluded_reports: Count
+    health: HealthOfPeriods
+    margin: Margin
+    unit: str
+    overlap: str
+    interval: IntervalNote
+    test: DetectionNote
+    fakes: FakesNote
+    values_compared: Count | UnsetType = UNSET
+    combined: CombinedDifference | UnsetType = UNSET
+    changes: list[Difference]
+    not_compared: list[NotCompared]

@@ -1,0 +1,48 @@
+"""The words that questions and answers share: choices, numbers with a range, and ids."""
+
+from __future__ import annotations
+
+from typing import Annotated, Final, Literal, get_args
+
+from msgspec import Meta
+
+Margin = Literal["noise", "noise-and-sampling"]
+"""What errors and intervals allow for: the noise of the devices that reported, or also that these
+devices are a random sample of a population."""
+
+IntervalKind = Literal["one", "all", "picked"]
+"""What intervals cover: each value by itself, all values at once, or values that were picked
+because their estimates are large."""
+
+FalseFinds = Literal["few", "none"]
+"""How many false ones there may be among detected values or clear changes: a small share of them
+(Benjamini-Hochberg), or none at all (Bonferroni)."""
+
+Postprocess = Literal["none", "norm-sub", "base-cut", "power", "ibu"]
+Reconstruction = Literal["em", "ems"]
+PeriodLength = Literal["day", "week", "month"]
+Scope = Literal["write", "read", "admin"]
+KeyAction = Literal["revoke", "exclude", "include"]
+Verdict = Literal["ok", "suspicious", "unknown"]
+
+POSTPROCESS_LABELS: Final = {"norm-sub": "adjusted to add up to 100%"}
+"""What post-processing is called where people read it, if not by its name."""
+
+SCOPES: Final[tuple[str, ...]] = get_args(Scope)
+MARGINS: Final[tuple[str, ...]] = get_args(Margin)
+INTERVAL_KINDS: Final[tuple[str, ...]] = get_args(IntervalKind)
+FALSE_FINDS: Final[tuple[str, ...]] = get_args(FalseFinds)
+POSTPROCESS: Final[tuple[str, ...]] = get_args(Postprocess)
+RECONSTRUCTIONS: Final[tuple[str, ...]] = get_args(Reconstruction)
+PERIOD_LENGTHS: Final[tuple[str, ...]] = get_args(PeriodLength)
+
+LARGEST_TOP: Final = 999_999_999
+
+Count = Annotated[int, Meta(ge=0)]
+Top = Annotated[int, Meta(ge=1, le=LARGEST_TOP)]
+Values = Annotated[tuple[str, ...], Meta(min_length=1)]
+VersionId = Annotated[str, Meta(pattern="^[0-9a-f]{64}$")]
+"""SHA-256 of a version of a metric, in hex."""
+
+DayPair = Annotated[str, Meta(pattern=r"^\d{4}-\d\d-\d\d(\.\.\d{4}-\d\d-\d\d)?$")]
+"""The first and the last day of a period, such as 2026-01-01..2026-01-31, or a single day."""
