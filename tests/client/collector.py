@@ -1,4 +1,4 @@
-"""A small real HTTP server that plays the aggregator, in whatever state a test wants."""
+"""A small HTTP server that stands in for the aggregator and answers as a test decides."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from deniable_shared import wire
 
 
 class Collector:
-    """Keeps what arrives; answers with `answer(body)`, a status and headers.
+    """Keeps what arrives; answers with the status and headers that `answer(body)` returns.
 
     A GET gets `document`, a status and a body, and its path is kept in `fetched`.
     """
@@ -32,7 +32,7 @@ class Collector:
                 length = int(self.headers["Content-Length"])
                 body = self.rfile.read(length)
                 if len(body) < length:
-                    return  # the client died halfway
+                    return  # the client ended halfway
                 collector.bodies.append(body)
                 collector.requests.append((self.path, dict(self.headers)))
                 collector.connections.add(self.client_address)
@@ -58,7 +58,7 @@ class Collector:
             block_on_close = False
 
             def handle_error(self, *_):
-                pass  # clients that hang up are what some tests are about
+                pass  # some tests have clients that hang up
 
         self._server = Server(("127.0.0.1", port), Handler)
         self.port = self._server.server_address[1]

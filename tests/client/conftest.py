@@ -54,7 +54,7 @@ expires = 2026-01-31
 """
 
 PATIENCE_SECONDS = 60.0
-"""So long may take, on a busy machine, what the client itself waits for a second or five."""
+"""The timeout, on a busy machine, of what the client waits for a second or five."""
 
 DAY = 86_400
 NOON = 20_800 * DAY + DAY // 2
@@ -75,13 +75,13 @@ class Clock:
 
 @pytest.fixture(autouse=True)
 def _tracking_allowed(monkeypatch):
-    """Whoever runs these tests may have refused, for all programs, to be tracked."""
+    """Removes DO_NOT_TRACK, which the environment of these tests may set."""
     monkeypatch.delenv("DO_NOT_TRACK", raising=False)
 
 
 @pytest.fixture(autouse=True)
 def _patience():
-    """A machine with other work to do is no failure; the tests about waiting set their own."""
+    """Long timeouts, so that no test fails on a busy machine; tests of timeouts set their own."""
     from deniable import Client
     from deniable._disclosure import read_only
     from deniable._storage import device
@@ -120,7 +120,7 @@ def directory(tmp_path):
 
 @pytest.fixture
 def make_client(registry, directory, clock):
-    """Makes clients that are closed at the end; nobody listens at their endpoint by default.
+    """Makes clients that are closed at the end; by default nobody listens at their endpoint.
 
     Their clock stands still and they upload when they are flushed, and not before, so that nothing
     becomes due, and no day begins, while a test is at work. With ``background=True`` the thread

@@ -1,4 +1,4 @@
-"""Servers that treat every connection as a test says."""
+"""Servers whose handling of every connection a test decides."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ def reset(connection):
 
 
 @contextlib.contextmanager
-def listening():
-    """A function that starts a server with a handler of connections and returns its port."""
+def serving():
+    """Yields a function that starts a server with a connection handler and returns its port."""
     sockets = []
 
     def start(handle):
@@ -46,13 +46,13 @@ def listening():
     finally:
         for each in sockets:
             with contextlib.suppress(OSError):
-                each.shutdown(socket.SHUT_RDWR)  # or whoever waits for it would wait on
+                each.shutdown(socket.SHUT_RDWR)  # wakes up a thread that waits for it
             each.close()
 
 
 @contextlib.contextmanager
-def deserted():
-    """A port at which nobody listens, and which nobody else is given meanwhile."""
+def unused_port():
+    """Reserves a port at which nobody listens."""
     with socket.socket() as kept:
         kept.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         kept.bind(("127.0.0.1", 0))
@@ -62,5 +62,5 @@ def deserted():
 @pytest.fixture
 def raw_server():
     """Starts servers without TLS and returns their endpoints."""
-    with listening() as start:
+    with serving() as start:
         yield lambda handle: f"http://127.0.0.1:{start(handle)}"

@@ -47,7 +47,7 @@ def test_a_child_can_import_a_module_whose_import_was_under_way_at_the_fork(
     registry, directory, slow
 ):
     command = [sys.executable, "-c", PROGRAM, str(registry), str(directory), slow]
-    endpoint = "http://127.0.0.1:9"  # nobody listens, which is a trouble to be logged
+    endpoint = "http://127.0.0.1:9"  # nobody listens, so a problem is logged
     done = subprocess.run(
         [*command, endpoint], capture_output=True, check=False, timeout=AMPLE_SECONDS
     )

@@ -1,4 +1,4 @@
-"""Transports of a test's own."""
+"""Transports for tests."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from deniable import Response
 
 
 class Accepting:
-    """A user's own transport, in ten lines: takes every upload and keeps it."""
+    """A transport as an application may write it: takes every upload and keeps it."""
 
     def __init__(self):
         self.bodies = []

@@ -1,4 +1,4 @@
-"""A device that has said something: two reports are delivered, two wait."""
+"""A device with reports: two are delivered, two are pending."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def record(client, *names):
 
 @pytest.fixture
 def used(make_client, collector, clock):
-    """Two reports delivered yesterday and two pending today; the client goes on."""
+    """A client with two reports delivered yesterday and two pending today; still open."""
     client = make_client(endpoint=collector.endpoint, key="k", clock=clock)
     record(client, "theme", "late")
     assert client.flush().sent == 2

@@ -1,4 +1,4 @@
-"""A signal handler raises, or forks, at any instant: nothing stays locked, half done or said twice.
+"""A signal handler raises or forks at any instant: nothing stays locked or is reported twice.
 
 Each test goes through all instants, one after another; `interrupting` says which they are.
 """
@@ -47,7 +47,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
 
 @pytest.fixture(autouse=True)
 def _collected():
-    """What was opened in the very instant of an exception is closed by the collector, loudly."""
+    """Collects files that were opened in the instant of an exception, which warns about them."""
     yield
     gc.collect()
 
@@ -60,7 +60,7 @@ def registry(tmp_path):
 
 
 def forget_the_account(client):
-    """As after a debit of another process: more than one statement is needed."""
+    """Makes the next debit take several statements, as after a debit of another process."""
     client._storage.ledger.__dict__.pop("_last_account", None)
 
 
@@ -73,7 +73,7 @@ def close_files(client):
 
 
 def seen_by_others(directory):
-    """How many reports and debits another process would find, now or after a SIGKILL."""
+    """How many reports and debits are on the disk, as another process would find them."""
     found = []
     for file, query in (
         ("spool.sqlite", "SELECT count(*) FROM report"),
@@ -85,7 +85,7 @@ def seen_by_others(directory):
 
 
 def assert_all_is_well(client, clock, directory):
-    """Nothing is locked for others, and what another thread records now is paid for and there."""
+    """Nothing is locked, and what another thread records is paid for and stored."""
     lock = os.open(directory / "lock", os.O_RDWR)
     fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     os.close(lock)
@@ -139,7 +139,7 @@ def test_using_and_closing_the_storage_can_be_interrupted_at_any_instant(
 
 
 def test_reporting_an_absence_can_be_interrupted_at_any_instant(make_client, clock, registry):
-    """The day after, the same day's absence is not reported again, and none is left out."""
+    """Every day's absence is reported exactly once."""
     registry.write_text(PLENTY + CRASH, encoding="utf-8")
     client = make_client(clock=clock)
     absence = client._recorder._absence
@@ -153,7 +153,7 @@ def test_reporting_an_absence_can_be_interrupted_at_any_instant(make_client, clo
     reports = client._storage.run_locked(lambda: client._storage.spool.reports_between(0, 999, 999))
     days = [report.epoch for report in reports]
     assert len(set(days)) == len(days)
-    # Where it was interrupted between the two, it is paid for and not stored: never the reverse.
+    # An interruption between the two leaves a debit without a report: never the reverse.
     left = client.status().epsilon_left_lifetime
     assert round((400.0 - left) / 0.01) == number > len(days) > 40
 
@@ -161,7 +161,7 @@ def test_reporting_an_absence_can_be_interrupted_at_any_instant(make_client, clo
 def test_uploading_can_be_interrupted_at_any_instant_and_loses_nothing(
     make_client, clock, directory
 ):
-    """No signal reaches the thread that uploads; other exceptions may come from anywhere."""
+    """Signals never reach the upload thread, but other exceptions may be raised anywhere."""
     transport = Accepting()
     client = make_client(clock=clock, transport=transport)
     uploader, me = client._uploader, threading.current_thread()
@@ -274,7 +274,7 @@ def test_what_is_recorded_after_interruptions_survives_a_kill(run, directory):
 
 
 FORKS = """
-sys.unraisablehook = lambda _: None  # where exceptions of the hooks end
+sys.unraisablehook = lambda _: None  # Python passes exceptions of fork hooks here
 def fork():
     child = os.fork()
     if child == 0:
@@ -315,7 +315,7 @@ for number in itertools.count(1):
     more = interrupt_at(lambda: outcome.append(record()), number, fork)
     if child == 0:
         os._exit(0)
-    # The child, which is at the same place, may be quicker.
+    # The child goes on from the same place, and may be faster.
     assert outcome[0] in ("recorded", "already_reported"), (number, outcome, client.status())
     if not more:
         break
@@ -334,7 +334,7 @@ def test_a_fork_in_the_middle_of_recording_reports_nothing_twice(run, directory)
         "SELECT count(*), count(DISTINCT epoch), count(DISTINCT upload_id) FROM report"
     ).fetchone()
     spool.close()
-    # In the child, too, the period may be reported, if it was not at the moment of the fork.
+    # The child may also report the period, if it was not reported at the moment of the fork.
     assert count == days == ids == number + 1
     reports, debits = stored(directory)
     assert reports <= debits
@@ -354,7 +354,7 @@ print(int(record() != "recorded"))
 
 @pytest.mark.service
 def test_a_fork_without_pythons_hooks_shares_no_randomness(run, directory):
-    """A library in C may fork on its own."""
+    """A C library may fork without telling Python."""
     assert run(BARE_FORK) == [0, 0]
     spool = sqlite3.connect(directory / "spool.sqlite")
     query = "SELECT count(*), count(DISTINCT upload_id) FROM report"
@@ -368,7 +368,7 @@ if child == 0:
     os._exit(0)
 os.waitpid(child, 0)
 record()
-_imp.acquire_lock()  # as the first half would have done
+_imp.acquire_lock()  # as Python's hook before the fork would have done
 python = ctypes.PyDLL(None)
 child = python.fork()
 if child == 0:
@@ -381,5 +381,5 @@ print(os.waitpid(child, 0)[1])
 
 @pytest.mark.service
 def test_a_child_uses_no_file_of_its_parent_even_if_only_its_own_hook_ran(run):
-    """uWSGI forks in this way."""
+    """uWSGI forks like this."""
     assert run(HALF_A_FORK) == [0]

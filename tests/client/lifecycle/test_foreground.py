@@ -15,7 +15,7 @@ from tests.waiting import wait_until
 
 @pytest.fixture
 def uploaders():
-    """The threads that upload now; those that earlier tests have left to end do not count."""
+    """The threads that upload now, except those of earlier tests that are still ending."""
     others = set(threading.enumerate())
     return lambda: [
         thread
@@ -72,7 +72,7 @@ def test_a_flush_honours_its_timeout_and_its_thread_ends_with_the_exchange(
 
 
 class Unresolved(Accepting):
-    """Like name resolution that hangs: it heeds no timeout."""
+    """Ignores the timeout, as name resolution that hangs does."""
 
     def __init__(self):
         super().__init__()

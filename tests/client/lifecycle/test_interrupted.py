@@ -25,7 +25,7 @@ fcntl.flock(os.open(sys.argv[1], os.O_RDWR), fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 class Interruption(BaseException):
-    """As KeyboardInterrupt is one."""
+    """A BaseException, as KeyboardInterrupt is."""
 
 
 @pytest.fixture
@@ -48,7 +48,7 @@ def raising_once(function, when=lambda *_: True):
 
 
 def assert_the_lock_is_free(directory):
-    """To another process, which would otherwise get nothing stored until this one ends."""
+    """Another process can record; it could not as long as this one held the lock."""
     subprocess.run([sys.executable, "-c", TRY_THE_LOCK, directory / "lock"], check=True)
 
 
@@ -83,7 +83,7 @@ def test_an_interruption_while_the_files_are_opened_leaves_the_lock_free(
 
 
 def test_a_descriptor_is_never_closed_twice(client, monkeypatch):
-    """By the second time its number may be that of a socket of the host."""
+    """When it is closed a second time, the descriptor may be that of a socket of the host."""
     client.record("theme", "dark")
     lock_file, closed = client._storage._lock.file, []
 

@@ -16,10 +16,10 @@ from tests.repetitions import full_or_small
 
 KILLS = full_or_small(40, 8)
 LONGEST_START_SECONDS = 0.4
-"""Every other kill comes at any time in so long, from before the interpreter has started."""
+"""Every other kill comes within this time of the start, possibly before the interpreter runs."""
 
 LONGEST_LIFE_SECONDS = 0.1
-"""The others come at any time in so long after the first report."""
+"""The other kills come within this time of the first report."""
 
 RECORD_AND_UPLOAD = """
 client.close()
@@ -51,7 +51,7 @@ def test_kills_at_any_moment_lose_nothing_and_damage_nothing(command, run, colle
     acknowledged = debits = 0
     for number in range(KILLS):
         process = subprocess.Popen(
-            # The clock goes on where the last process was killed.
+            # The clock continues from where the last process was killed.
             command(f"clock.now += {debits + 1} * 86400" + RECORD_AND_UPLOAD, collector.endpoint),
             stdout=subprocess.PIPE,
         )
@@ -69,7 +69,7 @@ def test_kills_at_any_moment_lose_nothing_and_damage_nothing(command, run, colle
     assert (dropped, trouble) == ({}, None)
     assert not (directory / "spool.sqlite.corrupt").exists()
     bodies = set(collector.bodies)
-    # A kill between an answer and the note of it makes a duplicate, which is the same to a byte.
+    # A kill after the answer and before it is written down causes a duplicate, with equal bytes.
     assert len(bodies) == len(set(collector.ids()))
     assert acknowledged <= len(bodies) <= debits
     assert acknowledged >= KILLS // 2
@@ -111,5 +111,7 @@ def test_kills_while_the_user_opts_out_leave_a_device_that_works(
         assert pending >= 1
         secrets.add((directory / "secret").read_bytes())
         assert {len(secret) for secret in secrets} == {32}
-    assert len(secrets) >= KILLS // 8  # the test is worth something only if some did opt out
+    assert (
+        len(secrets) >= KILLS // 8
+    )  # otherwise hardly any run has opted out, and the test is worthless
     assert not (directory / "spool.sqlite.corrupt").exists()

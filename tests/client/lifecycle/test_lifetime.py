@@ -84,7 +84,7 @@ def test_another_epsilon_starts_the_count_anew(make_client, lifelong, clock):
     record_daily(second, clock, 10)
     assert spent(second) == pytest.approx(total(lifelong) + total(changed), abs=1e-6)
     second.close()
-    # Who goes back pays once more: what was paid for is remembered of the latest spec only.
+    # Going back costs once more: the ledger remembers what was paid for the latest spec only.
     third = make_client(registry=lifelong, clock=clock)
     record_daily(third, clock, 10)
     assert spent(third) == pytest.approx(2 * total(lifelong) + total(changed), abs=1e-6)
@@ -127,7 +127,7 @@ def test_opting_out_wipes_reports_and_secret_and_keeps_what_was_spent(
     assert client.record("late", value=True) is Outcome.ALREADY_REPORTED
     clock.forward(days=1)
     record_daily(client, clock, 10)
-    # Other answers, from another secret, have to be paid for again.
+    # Another secret gives other answers, which have to be paid for again.
     assert spent(client) == pytest.approx(2 * total(lifelong), abs=1e-6)
 
 
@@ -175,7 +175,7 @@ def test_the_old_secret_is_overwritten_in_place(make_client, directory):
 
 
 class Interrupted(BaseException):
-    """Stands for the death of the process."""
+    """Stands in for the end of the process."""
 
 
 @pytest.mark.parametrize("step", ["set_secret", "sync_log", "overwrite", "write_durably"])
@@ -279,7 +279,7 @@ def test_the_answers_of_a_secret_from_a_backup_are_paid_for_again(
 
 
 def test_a_withdrawal_during_the_deletion_for_an_earlier_one_is_owed_too(make_client, monkeypatch):
-    """Another thread agrees, records and withdraws just after the first wiping."""
+    """Another thread agrees, records and withdraws right after the first wipe."""
     client = make_client()
     client.record("theme", "dark")
     use = device_module.DeviceStorage.run_locked

@@ -34,7 +34,7 @@ def restore(directory, backup):
 
 
 def lived(make_client, clock, directory, names):
-    """A device that has lived on for a day since a backup of some files, and delivered it all."""
+    """A device that went on for a day after a backup of some files, and delivered everything."""
     transport = Accepting()
     client = make_client(transport=transport, clock=clock)
     client.record("theme", "dark")
@@ -87,7 +87,7 @@ def test_metrics_that_reported_while_the_clock_was_ahead_wait_for_that_day(make_
     for _ in range(3):
         assert client.record("theme", "dark") is Outcome.ALREADY_REPORTED
         clock.forward(days=1)
-    # What others spend meanwhile counts for the latest day that was seen.
+    # What other metrics spend meanwhile is charged to the latest day that was seen.
     assert client.status().epsilon_left_today == pytest.approx(2.0, abs=1e-6)
     clock.forward(days=363)
     assert client.record("theme", "dark") is Outcome.RECORDED
@@ -105,7 +105,7 @@ def test_reports_made_while_the_clock_was_ahead_are_sent_before_that_day(make_cl
 
 
 READ_ONLY = """
-import http.client, logging  # what is loaded when it is needed must still be readable
+import http.client, logging  # loaded now, because later they could not be read
 from deniable_shared.registry import load
 loaded = load(registry)
 client.record("theme", "dark")
@@ -131,7 +131,7 @@ def test_a_directory_without_the_right_to_write_never_raises(run):
 
 @pytest.mark.service
 def test_locks_that_a_thread_holds_at_a_fork_do_not_hang_the_child(run):
-    """Where others hang for ever, the child is refused until the parent lets go of the files."""
+    """The child cannot record until the parent releases the files, but it does not hang."""
     results = run("""
 device.REOPEN_SECONDS = 0.0
 client.record("theme", "dark")

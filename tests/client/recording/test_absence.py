@@ -81,7 +81,7 @@ def test_after_days_switched_off_the_last_day_at_work_is_reported(attentive, clo
 def test_which_days_are_reported_does_not_tell_when_there_was_a_value(
     attentive, clock, directory, at_work, every
 ):
-    """Whatever the pattern of days at work: not even where the device rests after a value."""
+    """Whichever days the device is at work, even if it always rests after a value."""
     text = TEXT.replace("epsilon = 1.0", f'epsilon = 1.0\nevery = "{every}"', 1)
     start, seen = clock.now, set()
     for number in range(2 ** (len(at_work) - 1)):
@@ -131,12 +131,12 @@ def test_a_flush_reports_absence_and_sends_it(attentive, clock):
 
 
 def test_a_flush_on_the_day_itself_does_not_tell_whether_there_is_a_value(attentive, clock):
-    """Absence cannot be reported before the day is over, so a value is not sent before, either."""
+    """Absence is reported when the day is over, so a value must not be sent before."""
     transport = Accepting()
     client = attentive(transport=transport)
     client.record("theme", "dark")
     assert client.flush() == FlushResult(sent=0, pending=1, dropped=0)
-    client.record("late", value=True)  # which does not count absence
+    client.record("late", value=True)  # this metric does not count absence
     assert client.flush() == FlushResult(sent=1, pending=1, dropped=0)
     clock.forward(days=1)
     assert client.flush() == FlushResult(sent=1, pending=0, dropped=0)
@@ -156,7 +156,7 @@ def test_the_thread_stays_and_reports_absence_by_itself(attentive, clock, monkey
 
 
 def test_the_thread_looks_when_a_day_begins(attentive, clock):
-    """Or only a value would show, if the program ended before the hour is over, that it was on."""
+    """Otherwise a program that ends within the hour would enrol only if it recorded a value."""
     clock.now += DAY // 2 - 30
     client = attentive(background=True)
     assert client._uploader._rounds.next_wait() == 30
@@ -179,7 +179,7 @@ def test_the_absent_category_is_what_is_reported(attentive, clock, monkeypatch):
 
 
 def test_day_and_time_do_not_tell_a_value_from_its_absence(attentive, clock):
-    """Both wait for the end of the day, and a random time from there, whenever they were made."""
+    """Both wait for the end of the day and then a random time, whenever they were recorded."""
     present = attentive()
     present.record("theme", "dark")
     other = present._storage.directory.parent / "other"
@@ -199,7 +199,7 @@ def test_a_week_reports_under_its_last_day_whatever_was_recorded_when(attentive,
     sunday = TODAY  # 2026-12-13
     client = attentive(weekly, transport=Accepting())
     assert client.record("theme", "dark") is Outcome.RECORDED
-    # The aggregator would refuse a day that has not come.
+    # The aggregator refuses days in the future.
     assert client.flush() == FlushResult(sent=0, pending=1, dropped=0)
     assert stored(client)[0].epoch == sunday
     for _ in range(2):
@@ -239,7 +239,7 @@ TIGHT = TEXT.replace("day = 4.0", "day = 1.5")
 def test_a_value_that_was_refused_is_none_and_its_day_is_reported_as_any_other(
     attentive, clock, directory, value, outcome
 ):
-    """If the device were silent instead, its silence would tell that there was a value."""
+    """If the device did not report, this would reveal that a value was recorded."""
     lives = []
     for name in ("refused", "silent"):
         client = attentive(TIGHT, directory=directory.parent / name)

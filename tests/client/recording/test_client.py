@@ -156,7 +156,7 @@ def test_consent_can_be_granted_and_withdrawn(make_client, clock):
 
 
 def test_a_value_is_not_recorded_if_consent_is_withdrawn_meanwhile(make_client, clock):
-    def withdraw():  # as another thread may, when recording has begun
+    def withdraw():  # as another thread may do while this one records
         client.consent = False
         return clock()
 
@@ -230,7 +230,7 @@ def test_the_value_is_nowhere_on_disk_in_logs_or_in_words(make_client, directory
     client.flush(timeout_seconds=0.5)
     told = caplog.text + repr(client) + repr(client.status())
     client.close()
-    # The domain itself is there, as it stands in the registry, whatever the value was.
+    # The file contains the whole domain, as the registry has it, whatever the value was.
     with contextlib.closing(sqlite3.connect(directory / "spool.sqlite")) as spool:
         with spool:
             spool.execute("DELETE FROM spec")
@@ -359,7 +359,7 @@ def test_the_epoch_of_a_report_is_the_day_it_was_recorded(make_client, clock, co
 
 @pytest.mark.parametrize("answer", ["false", "no", 1, None])
 def test_only_true_is_consent(make_client, directory, answer):
-    """A setting that was read as text is no yes: "false" is true to Python."""
+    """The text "false" of a settings file is true in Python, but must not count as consent."""
     with pytest.raises(ParameterError, match="consent must be True or False"):
         make_client(consent=answer)
     client = make_client(consent=False)

@@ -107,7 +107,7 @@ def test_forgetting_deletes_the_reports_of_such_a_device_too(make_client, direct
 
 
 def test_opting_out_does_not_make_an_old_ledger_usable(make_client, clock, directory):
-    """The spool knows what was uploaded, and is emptied, not deleted."""
+    """The spool notes what was uploaded, so it is emptied and not deleted."""
     lived(make_client, clock, directory, ["ledger"])
     client = make_client(clock=clock)
     client.consent = False
@@ -117,7 +117,7 @@ def test_opting_out_does_not_make_an_old_ledger_usable(make_client, clock, direc
 
 
 def test_opting_out_waits_for_whoever_uses_the_directory(make_client, directory, monkeypatch):
-    """That it is in use is no reason to go round secret and ledger."""
+    """If the directory is in use, the reports are not deleted without secret and ledger."""
     client = make_client()
     client.record("theme", "dark")
 
@@ -133,7 +133,7 @@ def test_opting_out_waits_for_whoever_uses_the_directory(make_client, directory,
 
 
 def test_the_environment_may_refuse_after_construction(make_client, monkeypatch, directory):
-    """A program that reads its settings, or a .env file, late."""
+    """Some programs read their settings, or a .env file, late."""
     client = make_client(consent=False)
     monkeypatch.setenv("DO_NOT_TRACK", "1")
     client.consent = True

@@ -34,7 +34,7 @@ def test_a_bernoulli_bit_is_one_for_exactly_the_words_below_its_weight(weight):
 
 
 def distribution_of_bits(count, weight):
-    """P(bits(count, weight)), over all bytes that the shipped code looks at, exactly.
+    """The exact distribution of bits(count, weight), over all bytes that the code reads.
 
     First and second bytes are tried one by one. Six bytes are always compared as one number, which
     moves the result one way only, so each result's share of them is found by bisection.
@@ -110,7 +110,7 @@ def test_a_weight_with_few_digits_takes_a_fair_bit_for_each(digits):
 
 @pytest.mark.parametrize("weight", [SCALE // 4, 0x12345678, 0xEDCBA987])
 def test_bits_are_independent_and_in_their_places(weight):
-    """Pairs of neighbouring bits have the product of their probabilities; the seed is fixed."""
+    """Neighbouring bits are independent: a chi-square test with a fixed seed."""
     stream = keyed_randomness(b"k" * 32, b"independence", 1 << 16)
     count, pairs = 40_000, Counter()
     bits = stream.bits(2 * count, weight)
@@ -176,14 +176,14 @@ def test_keyed_randomness_repeats_for_its_key_and_label_only():
 
 
 class LayerOfDecay(Walk):
-    """The shipped exponential coin over exact chances."""
+    """The client's `bernoulli_exp`, with exact probabilities below it."""
 
     bernoulli_exp = Randomness.bernoulli_exp
     least_bits = 60
 
 
 class FirstTry(Walk):
-    """Rejection sampling up to its first rejection: what follows is the same all over again."""
+    """Follows rejection sampling to its first rejection, after which everything repeats."""
 
     least_bits = 60
     tries = 0
@@ -195,7 +195,7 @@ class FirstTry(Walk):
 
 
 class LayerOfLaplace(FirstTry):
-    """The shipped discrete Laplace noise over exact exponential coins."""
+    """The client's `laplace`, with an exact `bernoulli_exp` below it."""
 
     laplace = Randomness.laplace
 
@@ -205,7 +205,7 @@ class LayerOfLaplace(FirstTry):
 
 
 class LayerOfGaussian(FirstTry):
-    """The shipped discrete Gaussian noise over exact discrete Laplace noise."""
+    """The client's `gaussian`, with exact discrete Laplace noise below it."""
 
     gaussian = Randomness.gaussian
 

@@ -65,7 +65,7 @@ def test_storage_that_cannot_be_used_raises_and_says_why(make_client, tmp_path):
 
 
 class Hostile(str):
-    """A value with a defect of its own, which shows itself in the error's words."""
+    """A value whose own methods raise an error that quotes it."""
 
     __slots__ = ()
 
@@ -84,7 +84,7 @@ def test_a_defect_raises_and_says_where(strict):
     [("theme", VALUE), ("emoji", VALUE + "\ud800"), (VALUE, VALUE), ("theme", Hostile(VALUE))],
 )
 def test_the_value_is_in_no_message_no_chain_and_no_frame_of_the_client(strict, metric, value):
-    """What a crash reporter prints: the error, what it is chained to, the variables of frames."""
+    """What a crash reporter prints: the error, the errors that it is chained to, all variables."""
     error = raised(strict, metric, value)
     assert error.__context__ is None
     assert error.__cause__ is None

@@ -1,4 +1,4 @@
-"""What the user wants deleted is deleted, also after a trouble, or is owed until it is."""
+"""What the user wants deleted is deleted, even after a failure, or stays owed until it is."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def stored(directory):
 
 @pytest.fixture
 def shaken(make_client, reported, monkeypatch):
-    """A client that has just found the storage in use, and leaves it alone for a minute."""
+    """A client that has just found the storage in use, and would not try again for a minute."""
     client = make_client()
     with monkeypatch.context() as patch:
         patch.setattr(device, "_LOCK_WAIT_SECONDS", 0.0)

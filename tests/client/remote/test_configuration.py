@@ -40,11 +40,11 @@ def make(make_client, collector, clock):
 
 
 @pytest.fixture
-def told(make, collector, clock):
+def remote_client(make, collector, clock):
     """A client, and a function that lets it upload on a new day and fetch a document."""
     client = make()
 
-    def tell(document, status=200):
+    def deliver(document, status=200):
         collector.document = (status, document)
         clock.forward(days=1)
         before = len(collector.fetched)
@@ -53,19 +53,19 @@ def told(make, collector, clock):
         assert len(collector.fetched) == before + 1
         return client.status()
 
-    return client, tell
+    return client, deliver
 
 
 @pytest.fixture(autouse=True)
 def bystander(registry):
-    """A metric that costs little, so that a device can report for many days."""
+    """A cheap metric, so that a device can report for many days."""
     text = registry.read_text("utf-8").replace("epsilon_lifetime = 40.0", "epsilon_lifetime = 400")
     registry.write_text(text + BYSTANDER, encoding="utf-8")
 
 
-def test_a_disabled_metric_records_nothing_and_costs_nothing(told):
-    client, tell = told
-    assert tell(signed(disable=["theme"])).remote_serial == 1
+def test_a_disabled_metric_records_nothing_and_costs_nothing(remote_client):
+    client, deliver = remote_client
+    assert deliver(signed(disable=["theme"])).remote_serial == 1
     before = client.status()
     assert client.record("theme", "dark") is Outcome.DISABLED
     assert client.status().epsilon_left_lifetime == before.epsilon_left_lifetime
@@ -73,23 +73,23 @@ def test_a_disabled_metric_records_nothing_and_costs_nothing(told):
     assert client.record("late", value=True) is Outcome.RECORDED
 
 
-def test_everything_can_be_disabled(told):
-    client, tell = told
-    tell(signed(disable="all"))
+def test_everything_can_be_disabled(remote_client):
+    client, deliver = remote_client
+    deliver(signed(disable="all"))
     assert {client.record("late", value=True), client.record("emoji", "x")} == {Outcome.DISABLED}
 
 
-def test_a_later_configuration_replaces_the_one_before_as_a_whole(told):
-    client, tell = told
-    tell(signed(1, disable=["theme", "late"]))
-    tell(signed(2, disable=["late"]))
+def test_a_later_configuration_replaces_the_one_before_as_a_whole(remote_client):
+    client, deliver = remote_client
+    deliver(signed(1, disable=["theme", "late"]))
+    deliver(signed(2, disable=["late"]))
     assert client.record("theme", "dark") is Outcome.RECORDED
     assert client.record("late", value=True) is Outcome.DISABLED
 
 
-def test_a_configuration_survives_a_restart_without_the_server(told, make, directory):
-    client, tell = told
-    tell(signed(5, disable=["theme"]))
+def test_a_configuration_survives_a_restart_without_the_server(remote_client, make, directory):
+    client, deliver = remote_client
+    deliver(signed(5, disable=["theme"]))
     client.close()
     again = make(endpoint="http://127.0.0.1:9")
     assert again.record("theme", "dark") is Outcome.DISABLED
@@ -97,11 +97,11 @@ def test_a_configuration_survives_a_restart_without_the_server(told, make, direc
     assert stat.S_IMODE((directory / FILE).stat().st_mode) == 0o600
 
 
-def test_another_client_on_the_directory_uses_the_configuration_too(told, make):
-    _, tell = told
+def test_another_client_on_the_directory_uses_the_configuration_too(remote_client, make):
+    _, deliver = remote_client
     other = make()
     assert other.record("theme", "dark") is Outcome.RECORDED
-    tell(signed(disable=["late"]))
+    deliver(signed(disable=["late"]))
     other._remote._next_look = 0.0  # a minute passes
     assert other.record("late", value=True) is Outcome.DISABLED
 
@@ -214,10 +214,10 @@ BAD = {
 
 
 @pytest.mark.parametrize("document", BAD.values(), ids=BAD.keys())
-def test_a_bad_document_is_refused_counted_and_changes_nothing(told, make, document):
-    client, tell = told
-    tell(signed(5, **IN_FORCE))
-    status = tell(document)
+def test_a_bad_document_is_refused_counted_and_changes_nothing(remote_client, make, document):
+    client, deliver = remote_client
+    deliver(signed(5, **IN_FORCE))
+    status = deliver(document)
     assert (status.remote_refused, status.remote_serial) == (1, 5)
     assert status.last_error.startswith("remote_refused: a remote configuration was refused: ")
     assert client.record("theme", "dark") is Outcome.DISABLED
@@ -238,17 +238,17 @@ def test_a_bad_document_is_refused_counted_and_changes_nothing(told, make, docum
         (204, b""),
     ],
 )
-def test_a_megabyte_or_another_answer_than_200_changes_nothing(told, status, document):
-    client, tell = told
-    tell(signed(5, **IN_FORCE))
-    assert tell(document, status).remote_serial == 5
+def test_a_megabyte_or_another_answer_than_200_changes_nothing(remote_client, status, document):
+    client, deliver = remote_client
+    deliver(signed(5, **IN_FORCE))
+    assert deliver(document, status).remote_serial == 5
     assert client.record("theme", "dark") is Outcome.DISABLED
 
 
 def test_whoever_owns_the_server_gets_the_same_noise_at_the_same_price(
     make, collector, clock, registry
 ):
-    """Documents of the owner of the server, of which none is signed by the owner of the key."""
+    """The server's owner sends documents, none of which the key's owner has signed."""
     limits = registries.load(registry).budget
     client = make()
     digests = {metric.spec.digest for metric in registries.load(registry).metrics.values()}
@@ -276,7 +276,7 @@ def test_whoever_owns_the_server_gets_the_same_noise_at_the_same_price(
         left = limits.epsilon_lifetime - client.status().epsilon_left_lifetime
         assert left == pytest.approx(spent, abs=1e-6)
         assert client.record("theme", "dark") is Outcome.DISABLED
-    # One more for the last document: the same serial says something else than before.
+    # One more for the last document: another document with the same serial.
     assert client.status().remote_refused == len(attacks) + 1
     parts = [part for upload in collector.uploads() for part in upload.parts]
     assert {digest for digest, _, _ in parts} <= digests
@@ -285,9 +285,9 @@ def test_whoever_owns_the_server_gets_the_same_noise_at_the_same_price(
     assert client.record("bystander", value=True) is Outcome.NO_CONSENT
 
 
-def test_a_thinned_period_costs_nothing_and_stays_thinned(told, make):
-    client, tell = told
-    tell(signed(thin={"theme": 1e-9}))
+def test_a_thinned_period_costs_nothing_and_stays_thinned(remote_client, make):
+    client, deliver = remote_client
+    deliver(signed(thin={"theme": 1e-9}))
     before = client.status().epsilon_left_lifetime
     for _ in range(5):
         assert client.record("theme", "dark") is Outcome.THINNED
@@ -298,17 +298,17 @@ def test_a_thinned_period_costs_nothing_and_stays_thinned(told, make):
     assert again.status().pending == 0
 
 
-def test_a_whole_share_thins_nothing(told, clock):
-    client, tell = told
-    tell(signed(thin={"theme": 1}))
+def test_a_whole_share_thins_nothing(remote_client, clock):
+    client, deliver = remote_client
+    deliver(signed(thin={"theme": 1}))
     for _ in range(20):
         assert client.record("theme", "dark") is Outcome.RECORDED
         clock.forward(days=1)
 
 
-def test_a_slowed_report_waits_longer(make, told, clock):
-    _, tell = told
-    tell(signed(slow=1_000))
+def test_a_slowed_report_waits_longer(make, remote_client, clock):
+    _, deliver = remote_client
+    deliver(signed(slow=1_000))
     client = make(upload_delay_seconds=3_600.0)
     clock.forward(days=1)
     waits = []
@@ -317,7 +317,7 @@ def test_a_slowed_report_waits_longer(make, told, clock):
         assert client.record(name, value) is Outcome.RECORDED
     reports = client._storage.run_locked(lambda: client._storage.spool.reports_between(0, 99, 99))
     waits = [report.due - clock() for report in reports]
-    # Uniform up to a week: that all three are below an hour has a chance of 2e-7.
+    # Uniform up to a week: the probability that all three are below an hour is 2e-7.
     assert max(waits) > 3_600.0
     assert max(waits) <= MAX_SLOWED_SECONDS
 
@@ -336,9 +336,11 @@ def test_a_slowed_report_waits_longer(make, told, clock):
         b'{"asked": 1, "document": "' + b"x" * 20_000,
     ],
 )
-def test_a_damaged_file_is_refused_and_repaired_at_the_next_fetch(told, make, directory, content):
-    client, tell = told
-    tell(signed(5, disable=["theme"]))
+def test_a_damaged_file_is_refused_and_repaired_at_the_next_fetch(
+    remote_client, make, directory, content
+):
+    client, deliver = remote_client
+    deliver(signed(5, disable=["theme"]))
     client.close()
     (directory / FILE).write_bytes(content)
     again = make()
@@ -351,9 +353,9 @@ def test_a_damaged_file_is_refused_and_repaired_at_the_next_fetch(told, make, di
     assert make().status().remote_serial == 5
 
 
-def test_the_file_is_verified_again_when_it_is_read(told, make, directory):
-    client, tell = told
-    tell(signed(5, disable=["theme"]))
+def test_the_file_is_verified_again_when_it_is_read(remote_client, make, directory):
+    client, deliver = remote_client
+    deliver(signed(5, disable=["theme"]))
     client.close()
     forged = signed(6, key=Ed25519PrivateKey.generate(), slow=1)
     (directory / FILE).write_text(json.dumps({"asked": 1, "document": forged.decode()}))
@@ -372,10 +374,10 @@ def test_a_file_that_cannot_be_read_is_noted_and_nothing_raises(make, directory)
 
 
 def test_a_file_that_cannot_be_read_now_is_not_replaced_by_something_older(
-    told, make, clock, monkeypatch
+    remote_client, make, clock, monkeypatch
 ):
-    client, tell = told
-    tell(signed(5, disable=["theme"]))
+    client, deliver = remote_client
+    deliver(signed(5, disable=["theme"]))
     client.close()
     clock.forward(days=1)
     again = make()
@@ -404,9 +406,9 @@ def open_all_but_the_configuration(path, *arguments, **options):
     return OPEN(path, *arguments, **options)
 
 
-def test_opting_out_keeps_the_configuration(told):
-    client, tell = told
-    tell(signed(5, disable=["theme"]))
+def test_opting_out_keeps_the_configuration(remote_client):
+    client, deliver = remote_client
+    deliver(signed(5, disable=["theme"]))
     client.consent = False
     client.consent = True
     assert client.record("theme", "dark") is Outcome.DISABLED

@@ -133,7 +133,7 @@ def test_the_points_of_small_order_have_small_order():
 
 @pytest.mark.parametrize("key", SMALL, ids=bytes.hex)
 def test_a_key_of_small_order_is_refused_even_where_the_equation_holds(key):
-    # With the neutral point as key, this signature fits every message.
+    # With the neutral point as the key, this signature is valid for every message.
     scalar = 7
     commitment = _encode(_times(scalar, _BASE))
     signature = commitment + scalar.to_bytes(32, "little")
@@ -143,7 +143,7 @@ def test_a_key_of_small_order_is_refused_even_where_the_equation_holds(key):
 
 @pytest.mark.parametrize("key", NOT_CANONICAL, ids=bytes.hex)
 def test_a_key_that_is_not_canonical_is_refused(key):
-    # Nobody knows a private half of those that are not small, so the decoder is asked itself.
+    # For those of large order nobody knows a private key, so this calls the decoder itself.
     assert _decode(key) is None
     scalar = 7
     signature = _encode(_times(scalar, _BASE)) + scalar.to_bytes(32, "little")

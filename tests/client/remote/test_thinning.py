@@ -16,7 +16,7 @@ SPECS = {name: metric.spec for name, metric in registries.parse(TEXT).metrics.it
 
 
 class Fixed:
-    """A transport that hands out one document."""
+    """A transport that returns one document."""
 
     def __init__(self, document):
         self.document = document
@@ -46,7 +46,7 @@ def remote(directory, document):
 
 
 def test_thinning_keeps_the_share_it_says(tmp_path):
-    """4,000 devices: five standard deviations of a quarter are 0.034."""
+    """For 4,000 devices, five standard deviations of a share of 1/4 are 0.034."""
     thinning = remote(tmp_path / "a", signed(thin={"theme": 0.25}))
     secrets = [os.urandom(32) for _ in range(4_000)]
     kept = [not thinning.skips_period(SPECS["theme"], 7, secret) for secret in secrets]

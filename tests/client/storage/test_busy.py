@@ -31,7 +31,7 @@ sys.stdin.read()
 
 @contextlib.contextmanager
 def held(*directories):
-    """The locks of directories are another process's."""
+    """Another process holds the locks of these directories."""
     paths = [str(directory / "lock") for directory in directories]
     with subprocess.Popen(
         [sys.executable, "-c", SIT, *paths], stdin=subprocess.PIPE, stdout=subprocess.PIPE
@@ -53,7 +53,7 @@ def _as_it_is(monkeypatch):
 def test_a_flush_ends_in_time_and_does_not_say_what_it_could_not_count(
     make_client, directory, monkeypatch
 ):
-    """Another process has the lock: the flush does not wait for it, and does not say zero."""
+    """Another process has the lock: the flush does not wait for it, and returns None, not 0."""
     client = make_client()
     client.record("theme", "dark")
     with held(directory):
@@ -92,7 +92,7 @@ def test_a_short_wait_that_times_out_does_not_suspend_the_storage(
 def test_clients_that_owe_deletion_wait_for_their_locks_at_the_same_time(
     make_client, directory, monkeypatch
 ):
-    """Each on its own would be a second for every client."""
+    """One after the other would take a second for each client."""
     monkeypatch.setattr(_lifecycle, "STORAGE_SECONDS", 1.5)
     places = [directory.parent / name for name in "abcdefgh"]
     clients = [make_client(directory=place) for place in places]
@@ -107,5 +107,5 @@ def test_clients_that_owe_deletion_wait_for_their_locks_at_the_same_time(
         assert time.monotonic() - before < 8 * 1.5
     assert [(place / "secret").read_bytes() for place in places] == secrets
     for client in clients:
-        client.close()  # what is owed is still done once it can be
+        client.close()  # deletion that is owed can be done now
     assert not set(secrets) & {(place / "secret").read_bytes() for place in places}

@@ -27,7 +27,7 @@ LEFT = 40.0 - len(VALUES)
 
 @pytest.fixture(scope="module")
 def begin():
-    """Begins a program on a directory."""
+    """Starts a program on a directory."""
     registry = parse(REGISTRY)
 
     def begin(directory):
@@ -41,7 +41,7 @@ def begin():
 
 @pytest.fixture(scope="module")
 def whole(begin, tmp_path_factory):
-    """The directory of a device that has recorded everything, and is not in use."""
+    """The directory of a device that has recorded every metric; nobody uses it."""
     directory = tmp_path_factory.mktemp("whole") / "device"
     with begin(directory) as client:
         for name, value in VALUES.items():
@@ -76,7 +76,7 @@ def damaged(content, seed):
 
 
 def used_up(client):
-    """All that a program does."""
+    """Does everything that a program can do with a client."""
     outcomes = {name: client.record(name, value) for name, value in VALUES.items()}
     client.flush()
     status = client.status()
@@ -86,7 +86,7 @@ def used_up(client):
 
 
 def deleted(client):
-    """Whether the user is obeyed."""
+    """Whether opting out deletes everything."""
     client.forget()
     client.consent = False
     return not client._consent.deletion_owed
@@ -121,7 +121,7 @@ def test_a_damaged_ledger_gives_back_no_budget(begin, whole, tmp_path, seed):
 
 
 def test_no_bit_of_a_row_of_the_ledger_can_be_turned_for_more_budget(begin, whole, tmp_path):
-    """A bit of every byte of every row, one at a time."""
+    """Flips one bit of every byte of every row, one at a time."""
     directory = tmp_path / "device"
     shutil.copytree(whole, directory)
     content = (whole / "ledger.sqlite").read_bytes()
@@ -140,7 +140,7 @@ def test_no_bit_of_a_row_of_the_ledger_can_be_turned_for_more_budget(begin, whol
 
 
 def changed(whole, tmp_path, name, change):
-    """A copy of a device's directory, with a statement carried out in one of its databases."""
+    """A copy of a device's directory, after a statement was executed in one of its databases."""
     directory = tmp_path / "device"
     shutil.copytree(whole, directory)
     with closing(sqlite3.connect(directory / name)) as database, database:
@@ -203,7 +203,7 @@ def test_a_spool_with_impossible_content_is_set_aside(begin, whole, tmp_path, ch
 
 
 def test_one_bad_byte_in_the_schema_sets_a_spool_aside(begin, whole, tmp_path):
-    """SQLite's words about it are no text; seen through the settings page, too."""
+    """SQLite's message about it is not valid UTF-8; the same through `disclosure`."""
     directory = tmp_path / "device"
     shutil.copytree(whole, directory)
     content = (whole / "spool.sqlite").read_bytes()

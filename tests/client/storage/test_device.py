@@ -15,7 +15,7 @@ from deniable._storage import device, sqlite
 
 @pytest.fixture
 def used(make_client, directory, clock):
-    """A directory with one report in it, nobody using it."""
+    """A directory with one report; nobody uses it."""
     client = make_client(clock=clock)
     assert client.record("theme", "dark") == "recorded"
     client.close()
@@ -83,7 +83,7 @@ def test_a_damaged_spool_is_set_aside_and_recording_goes_on(make_client, used, c
 
 
 def test_a_report_whose_debit_was_lost_is_never_sent(make_client, used, clock, collector):
-    # After a power failure the spool may be newer on disk than the ledger.
+    # After a power failure the spool on the disk may be newer than the ledger.
     before = (used / "ledger.sqlite").read_bytes()
     client = make_client(clock=clock)
     assert client.record("late", value=True) == "recorded"
@@ -157,7 +157,7 @@ def test_closing_does_not_wait_for_a_thread_that_is_stuck_in_the_storage(make_cl
 
 
 def elsewhere(path, statement):
-    """What another process, which then leaves, gets for a statement on a database."""
+    """Executes a statement on a database in another process, which then ends."""
     code = (
         "import sqlite3, sys; print(sqlite3.connect(sys.argv[1]).execute(sys.argv[2]).fetchone())"
     )
@@ -198,7 +198,7 @@ def test_a_ledger_that_is_deleted_under_a_running_client_fails_closed(make_clien
 def test_a_ledger_that_is_replaced_long_after_it_was_opened_is_noticed(make_client, used):
     client = make_client()
     yesterday = time.time() - 86_400
-    os.utime(used, (yesterday, yesterday))  # nothing has changed in the directory since
+    os.utime(used, (yesterday, yesterday))  # as if nothing had changed in the directory since
     assert client.record("late", value=True) == "recorded"
     assert client.record("emoji", "x") == "recorded"
     (used / "ledger.sqlite").unlink()

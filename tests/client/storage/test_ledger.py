@@ -211,7 +211,7 @@ def test_an_account_that_is_remembered_changes_no_outcome(tmp_path):
         charge = Charge(draw.choice("abcdef"), "day", draw.choice([0, 1, ONE, 3 * ONE]))
         if draw.random() < 0.2:
             charge = Charge("flag", "day", ONE, b"one", 5 * ONE // 2)
-        alone._last_account = None  # it asks its file
+        alone._last_account = None  # so that it reads its file
         limits = (4 * ONE, 200 * ONE)
         expected = alone.debit(charge, day, day, limits)
         one = draw.choice([first, second])

@@ -26,7 +26,7 @@ def test_a_directory_of_another_user_is_refused_and_left_alone(make_client, dire
 
 @pytest.fixture
 def planted(make_client, directory, tmp_path):
-    """A directory that anybody may write to, with the secret and ledger of somebody's device."""
+    """A directory that anybody may write to, with secret and ledger of another device."""
     make_client(directory=tmp_path / "elsewhere").record("theme", "dark")
     directory.mkdir()
     directory.chmod(0o777)

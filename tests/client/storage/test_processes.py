@@ -1,4 +1,4 @@
-"""What only whole processes show: kills, exits, forks, races, a full disk, what is imported."""
+"""Behaviour of whole processes: kills, exits, forks, races, a full disk, imports."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_what_was_recorded_survives_being_killed_at_any_moment(command, director
     acknowledged = debits = 0
     for _ in range(8):
         process = subprocess.Popen(
-            # The clock goes on where the last process was killed.
+            # The clock continues from where the last process was killed.
             command(f"clock.now += {debits + 1} * 86400" + RECORD_FOR_EVER),
             stdout=subprocess.PIPE,
         )
@@ -78,7 +78,7 @@ client = deniable.Client(sys.argv[1], directory=sys.argv[2], transport=Refusing(
 def test_what_a_program_does_at_its_exit_is_recorded_if_it_was_registered_after_the_import(
     plenty, directory
 ):
-    """That the client was made later does not matter."""
+    """Even if the client was made later than the exit handler."""
     arguments = [sys.executable, "-c", AT_EXIT, plenty, directory]
     done = subprocess.run(arguments, capture_output=True, timeout=300, check=True)
     assert (done.stdout, done.stderr) == (b"recorded", b"")
@@ -86,7 +86,7 @@ def test_what_a_program_does_at_its_exit_is_recorded_if_it_was_registered_after_
 
 
 def race(command, code):
-    """What eight processes say that start a program at the same moment."""
+    """The output of eight processes that run a program at the same time."""
     gate, opener = os.pipe()
     wait = 'say("ready")\nos.read(0, 1)\n'
     processes = [
@@ -137,14 +137,14 @@ for name in random.sample("abcdefgh", 8):
     ("names", "limit", "least", "most", "reports"),
     [
         ("abcdefgh", "9.8", 9.3e9, 9.8e9, 18),
-        # Four flags of two answers each: once these are paid for, they report on for nothing.
+        # Four flags with two answers each: when these are paid for, further reports are free.
         ("abcd", "400.0", 7.9e9, 8.0e9, 100),
     ],
 )
 def test_eight_processes_never_spend_together_what_one_may_not(
     plenty, command, directory, names, limit, least, most, reports
 ):
-    """Days pass in all of them; every debit is a chance to spend the same nat twice."""
+    """Days pass in all of them; at every debit they could spend the same epsilon twice."""
     budget = PLENTY.partition("[metrics")[0].replace("400.0", limit)
     plenty.write_text(budget + FLAGS, encoding="utf-8")
     code = f"""

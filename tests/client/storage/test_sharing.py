@@ -20,7 +20,7 @@ from tests.client.conftest import NOON
 
 @pytest.fixture
 def neighbour():
-    """Another process that lives."""
+    """Another process, which runs until the end of the test."""
     process = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
     yield process
     process.kill()
@@ -29,7 +29,7 @@ def neighbour():
 
 @pytest.fixture
 def claimed(make_client, collector, clock, neighbour):
-    """A client whose one report the neighbour is sending."""
+    """A client whose only report another process is sending."""
     client = make_client(endpoint=collector.endpoint, clock=clock)
     client.record("theme", "dark")
     claim = "UPDATE report SET due = ?, claimant = ?"

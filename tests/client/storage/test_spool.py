@@ -116,7 +116,7 @@ def test_the_file_never_outgrows_its_bytes(tmp_path, journal, monkeypatch):
 
 
 def test_not_one_report_in_a_hundred_waits_for_the_disk(spool, tmp_path):
-    """A commit that copies the log into the file does, and the next, which begins the log anew."""
+    """Two commits wait: one that copies the log into the file, and the next one."""
     generations = set()
     for index in range(2_000):
         add(spool, payload=os.urandom(100), upload_id=index.to_bytes(16, "big"))
@@ -266,7 +266,7 @@ def test_a_file_that_is_damaged_while_open_is_set_aside(tmp_path, journal):
     with (tmp_path / "spool.sqlite").open("r+b") as file:
         file.seek(sqlite.PAGE_BYTES)
         file.write(os.urandom(20 * sqlite.PAGE_BYTES))
-    spool._connection.execute("PRAGMA shrink_memory")  # what it has read is read again
+    spool._connection.execute("PRAGMA shrink_memory")  # makes SQLite read the file again
     add(spool)
     assert spool.count() == 1
     assert journal.dropped() == {"spool_corrupt": 1}

@@ -223,7 +223,7 @@ def test_a_connection_that_is_reset_raises_in_every_phase(raw_server, said):
         if said is not None:
             connection.recv(65_536)
             connection.sendall(said)
-            time.sleep(0.05)  # a reset overtakes what was sent just before it
+            time.sleep(0.05)  # a reset may discard what was sent just before it
         reset(connection)
 
     with pytest.raises((OSError, http.client.HTTPException)):

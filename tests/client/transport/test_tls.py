@@ -15,7 +15,7 @@ import pytest
 import trustme
 
 from deniable import HttpTransport, ParameterError
-from tests.client.socket_servers import listening, reset
+from tests.client.socket_servers import reset, serving
 
 PROXY_VARIABLES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "REQUEST_METHOD")
 
@@ -49,7 +49,7 @@ def answer(connection):
 @pytest.fixture
 def tls_server(authority):
     """Starts TLS servers and returns their ports; certificates are for localhost by default."""
-    with listening() as start:
+    with serving() as start:
 
         def make(handle=answer, *, issuer=authority, names=("localhost", "127.0.0.1"), **dates):
             context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
@@ -65,7 +65,7 @@ def tls_server(authority):
 
 
 class ConnectProxy:
-    """Opens tunnels to whatever port of this machine it is asked for, whatever the host is called.
+    """Opens tunnels to any port of this machine, whatever host name it is asked for.
 
     Attributes:
         heads: the requests that it got.
@@ -103,7 +103,7 @@ def pump(source, sink):
 
 @pytest.fixture
 def proxy():
-    with listening() as start:
+    with serving() as start:
         yield ConnectProxy(start)
 
 
@@ -167,7 +167,7 @@ def test_a_server_without_tls_is_refused(raw_port, ca_file):
 
 @pytest.fixture
 def raw_port():
-    with listening() as start:
+    with serving() as start:
         yield start
 
 
@@ -298,7 +298,7 @@ def test_a_proxy_that_resets_raises_in_every_phase(raw_port, ca_file, said):
         if said is not None:
             connection.recv(65_536)
             connection.sendall(said)
-            time.sleep(0.05)  # a reset overtakes what was sent just before it
+            time.sleep(0.05)  # a reset may discard what was sent just before it
         reset(connection)
 
     with pytest.raises((OSError, http.client.HTTPException)):

@@ -14,7 +14,7 @@ VALUES = {"theme": "dark", "late": True, "emoji": "x", "city": "Bergen"}
 
 
 class Answering:
-    """Answers with a status that a test sets, and keeps what was sent."""
+    """Answers with a status that a test sets, and keeps the bodies."""
 
     def __init__(self):
         self.status = 204
@@ -38,7 +38,7 @@ def transport(monkeypatch):
 
 @pytest.fixture
 def begin(make_client, transport, clock):
-    """Begins a program that uploads in the background; its clock stands still."""
+    """Starts a program that uploads in the background; its clock stands still."""
 
     def begin(**options):
         options = {"background": True, "clock": clock, "transport": transport, **options}
@@ -61,7 +61,7 @@ def waiting(client):
 
 
 def waits(client, clock):
-    """In how many seconds those that wait are to be sent."""
+    """In how many seconds each pending report is due."""
     return sorted(report.due - clock.now for report in waiting(client))
 
 
@@ -192,5 +192,5 @@ def test_a_clock_that_is_ahead_for_a_moment_drops_no_report(begin, transport, cl
     assert client.flush().dropped == 0
     clock.now -= 7_300 * DAY
     transport.status = 204
-    assert client.flush().sent == 1  # the other one is of a day that has not come
+    assert client.flush().sent == 1  # the other report is of a day in the future
     assert client.status().dropped == {}

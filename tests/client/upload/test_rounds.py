@@ -21,7 +21,7 @@ epsilon = 0.1
 
 
 class Unwilling:
-    """Asks to be left alone for the better part of an hour."""
+    """Asks clients to wait for most of an hour."""
 
     tries = 0
 
@@ -56,7 +56,7 @@ def test_while_nothing_may_be_sent_the_thread_sleeps_however_much_is_recorded(ma
     for _ in range(RECORDS):
         clock.forward(days=1)
         assert client.record("late", value=True) == "recorded"
-    # One that was under way, and one for what came meanwhile: not one for each report.
+    # One round that was under way, and one for all reports recorded meanwhile: not one for each.
     assert len(rounds) <= 2
     assert transport.tries == 1
     assert client.status().pending == RECORDS + 1

@@ -10,7 +10,7 @@ import pytest
 
 from deniable import FlushResult, _lifecycle
 from deniable._upload import delivery
-from tests.client.socket_servers import deserted, listening
+from tests.client.socket_servers import serving, unused_port
 from tests.waiting import wait_until
 
 # Promised are the timeout of a flush, and one second for an exit. Who waits for the server instead
@@ -21,7 +21,7 @@ ANSWER = b"HTTP/1.1 %d X\r\nContent-Length: 0\r\n\r\n"
 
 
 def take(connection):
-    """Reads one upload, so that the client waits for the answer."""
+    """Reads one upload and does not answer."""
     request = b""
     while b"\r\n\r\n" not in request:
         request += connection.recv(65_536)
@@ -76,8 +76,8 @@ STATES = {
 
 @pytest.fixture
 def endpoint_in():
-    """The endpoint of a server in a state; "down" is one that nobody listens at."""
-    with listening() as start, deserted() as down:
+    """Returns the endpoint of a server in a state; if that is "down", nobody listens there."""
+    with serving() as start, unused_port() as down:
         yield lambda state: f"http://127.0.0.1:{down if state == 'down' else start(STATES[state])}"
 
 

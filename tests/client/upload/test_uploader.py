@@ -11,7 +11,7 @@ from deniable._upload import delivery
 from deniable_shared import wire
 from tests.client.collector import collecting
 from tests.client.conftest import DAY
-from tests.client.socket_servers import deserted
+from tests.client.socket_servers import unused_port
 from tests.client.transports import Accepting
 from tests.waiting import wait_until
 
@@ -64,7 +64,7 @@ def test_a_later_process_sends_the_reports_of_a_short_one(make_client, collector
 
 
 def test_reports_survive_an_outage_and_a_restart_and_arrive_once(make_client):
-    with deserted() as port:
+    with unused_port() as port:
         first = make_client(endpoint=f"http://127.0.0.1:{port}")
         first.record("theme", "dark")
         first.record("emoji", "🙂")
@@ -277,7 +277,7 @@ def test_nothing_is_sent_once_consent_is_withdrawn(make_client, collector, monke
 
 
 def test_a_thread_that_was_stopped_serves_no_flush(make_client):
-    """A signal may end the flush that started it; what is asked for next is the next one's."""
+    """A signal may end the flush that started the thread; the next flush starts another thread."""
     uploader = make_client()._uploader
     lock = uploader._lock
 

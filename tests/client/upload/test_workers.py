@@ -9,8 +9,8 @@ import pytest
 from deniable import FlushResult, HttpTransport, Response, _lifecycle
 from deniable._upload.workers import run_parallel
 
-LANES = 4
-REPORTS = 1 + 2 * LANES
+PARALLEL = 4
+REPORTS = 1 + 2 * PARALLEL
 AMPLE_SECONDS = 60.0
 REGISTRY = """
 registry = 1
@@ -36,7 +36,7 @@ def record_all(client):
 
 
 class Counting:
-    """A transport that knows how many threads are in it."""
+    """A transport that counts how many threads are in it at the same time."""
 
     def __init__(self, status=204):
         self.status = status
@@ -54,20 +54,20 @@ class Counting:
         return Response(self.status)
 
     def linger(self):
-        threading.Event().wait(0.001)  # others get their turn
+        threading.Event().wait(0.001)  # lets other threads run
 
     def close(self):
         pass
 
 
 class Meeting(Counting):
-    """After the first report it answers only once as many as it has lanes have come together."""
+    """After the first report it answers only when `PARALLEL` threads have come together."""
 
-    parallel_uploads = LANES
+    parallel_uploads = PARALLEL
 
     def __init__(self):
         super().__init__()
-        self._together = threading.Barrier(LANES)
+        self._together = threading.Barrier(PARALLEL)
 
     def linger(self):
         if self.calls > 1:
@@ -79,7 +79,7 @@ def test_a_flush_sends_as_many_at_a_time_as_the_transport_allows(make_client):
     client = make_client(transport=transport)
     record_all(client)
     assert client.flush(timeout_seconds=AMPLE_SECONDS) == FlushResult(REPORTS, 0, 0)
-    assert (transport.most, transport.calls) == (LANES, REPORTS)
+    assert (transport.most, transport.calls) == (PARALLEL, REPORTS)
 
 
 def test_by_default_a_transport_is_called_by_one_thread_at_a_time(make_client):
@@ -91,18 +91,18 @@ def test_by_default_a_transport_is_called_by_one_thread_at_a_time(make_client):
 
 
 def test_a_subclass_does_not_inherit_the_number_of_parallel_uploads(make_client):
-    """What it adds may not be made for several threads."""
+    """What the subclass adds may not be made for several threads."""
 
     class Derived(HttpTransport):
         pass
 
     client = make_client(transport=Derived("http://127.0.0.1:9", "write-key"))
     assert client._uploader._sender.parallel_uploads == 1
-    assert make_client()._uploader._sender.parallel_uploads == LANES
+    assert make_client()._uploader._sender.parallel_uploads == PARALLEL
 
 
 def test_a_server_that_takes_nothing_is_asked_once_in_a_flush(make_client):
-    transport = type("Laned", (Counting,), {"parallel_uploads": LANES})(status=503)
+    transport = type("Laned", (Counting,), {"parallel_uploads": PARALLEL})(status=503)
     client = make_client(transport=transport)
     record_all(client)
     assert client.flush(timeout_seconds=AMPLE_SECONDS) == FlushResult(0, REPORTS, 0)
@@ -119,7 +119,7 @@ def test_a_number_of_parallel_uploads_that_makes_no_sense_counts_as_one(make_cli
 
 
 def test_parallel_uploads_have_connections_and_ids_of_their_own(make_client, collector):
-    assert HttpTransport(collector.endpoint, "key").parallel_uploads == LANES
+    assert HttpTransport(collector.endpoint, "key").parallel_uploads == PARALLEL
     client = make_client(endpoint=collector.endpoint)
     record_all(client)
     assert client.flush(timeout_seconds=AMPLE_SECONDS).sent == REPORTS
@@ -135,7 +135,9 @@ def test_closing_does_not_wait_again_for_an_exchange_that_a_flush_gave_up(make_c
     closing = threading.Thread(target=client.close)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(_lifecycle, "CLOSE_SECONDS", 2 * AMPLE_SECONDS)
-        client._uploader._sender.exchange_started -= 3 * AMPLE_SECONDS  # so old it is
+        client._uploader._sender.exchange_started -= (
+            3 * AMPLE_SECONDS
+        )  # as if the upload had been under way for so long
         closing.start()
         closing.join(AMPLE_SECONDS / 2)
         assert not closing.is_alive()
@@ -152,13 +154,15 @@ def test_every_piece_is_done_once_and_begun_in_its_order():
     run_parallel(iter(range(200)), do, 1)
     assert begun == list(range(200))
     begun.clear()
-    run_parallel(iter(range(200)), do, LANES)
+    run_parallel(iter(range(200)), do, PARALLEL)
     assert sorted(begun) == list(range(200))
 
 
 def test_no_piece_is_begun_after_one_returned_false():
     begun = []
-    run_parallel(iter(range(9)), begun.append, LANES)  # it returns None, which is no yes
+    run_parallel(
+        iter(range(9)), begun.append, PARALLEL
+    )  # append returns None, which counts as False
     assert begun == [0]
 
 
@@ -167,12 +171,12 @@ def test_an_error_in_a_piece_stops_the_work_and_is_raised():
 
     def do(piece):
         begun.append(piece)
-        if piece == LANES:
+        if piece == PARALLEL:
             raise OSError("the disk refuses")
         return True
 
     with pytest.raises(OSError, match="the disk refuses"):
-        run_parallel(iter(range(10_000_000)), do, LANES)
+        run_parallel(iter(range(10_000_000)), do, PARALLEL)
     assert len(begun) < 10_000_000
 
 
@@ -182,5 +186,5 @@ def test_without_helper_threads_one_thread_does_all_the_work(monkeypatch):
 
     monkeypatch.setattr(threading.Thread, "start", refuse)
     begun = []
-    run_parallel(iter(range(9)), lambda piece: not begun.append(piece), LANES)
+    run_parallel(iter(range(9)), lambda piece: not begun.append(piece), PARALLEL)
     assert begun == list(range(9))
