@@ -28,6 +28,9 @@ if memory := in_memory.folder():
     os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(memory))
 
 END_TO_END = Path(__file__).parent / "end_to_end"
+COSTLY_FIXTURES = {"postgresql": "service", "outcomes": "statistics"}
+"""Fixtures, and the marker of every test that asks for them."""
+
 STARTS_A_PROCESS = {"os.fork", "os.forkpty", "os.posix_spawn", "subprocess.Popen"}
 """Audit events of the standard library."""
 
@@ -45,10 +48,12 @@ sys.addaudithook(_refuse_processes)
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Marks as ``service`` the tests of the running server, and those that need PostgreSQL's."""
+    """Marks the tests of the running server, and those that ask for a costly fixture."""
     for item in items:
-        if END_TO_END in item.path.parents or "postgresql" in getattr(item, "fixturenames", ()):
+        if END_TO_END in item.path.parents:
             item.add_marker("service")
+        for fixture in COSTLY_FIXTURES.keys() & set(getattr(item, "fixturenames", ())):
+            item.add_marker(COSTLY_FIXTURES[fixture])
 
 
 @pytest.hookimpl(wrapper=True)

@@ -193,7 +193,6 @@ class MechanismConformance:
             variances.append(variance)
         return np.array(errors), np.array(variances)
 
-    @pytest.mark.statistics
     def test_estimates_are_unbiased(self, outcomes):
         errors, variances = outcomes
         deviations = errors.mean(axis=0) / np.sqrt(variances.mean(axis=0) / len(errors))
@@ -204,7 +203,6 @@ class MechanismConformance:
         ratio = (errors**2).mean(axis=0) / (claimed**2 * variances.mean(axis=0))
         return bool(abs(ratio.mean() - 1) < SQUARE_TOLERANCE)
 
-    @pytest.mark.statistics
     def test_estimates_have_the_stated_variance_and_no_other(self, outcomes):
         assert self.fits(outcomes, 1.0)
         for factor in NOISE_FACTORS:

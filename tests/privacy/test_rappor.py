@@ -5,6 +5,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
+import pytest
 
 from deniable._randomness import Randomness, keyed_randomness
 from deniable.randomizers import randomizer_for
@@ -51,6 +52,7 @@ def instantaneous_channel(spec, permanent):
     return distribution(run)
 
 
+@pytest.mark.statistics
 class TestRappor(MechanismConformance):
     small = [
         (rappor("1", "2"), Fraction(1), VALUES[:3]),

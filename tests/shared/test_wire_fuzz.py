@@ -23,7 +23,7 @@ from tests.vectors import bodies
 SHARE = 4
 PARTS_SHARE = 16
 NESTED_BYTES = 12 << 20
-EXAMPLES = settings(max_examples=500)
+EXAMPLES = settings(max_examples=200)
 
 STORED = json.loads(bodies.FILE.read_text(encoding="utf-8"))
 

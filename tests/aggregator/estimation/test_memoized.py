@@ -51,7 +51,6 @@ def outcomes(request):
     return np.array(covered), np.array(sums)
 
 
-@pytest.mark.statistics
 def test_intervals_cover_at_least_as_often_as_they_say(outcomes):
     """95% of 1,800: a standard deviation of 0.5%, were items independent; exact ones cover more."""
     covered, _ = outcomes

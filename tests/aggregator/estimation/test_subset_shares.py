@@ -77,7 +77,6 @@ def fits(outcomes, claimed):
     return abs(np.mean(errors**2) / np.mean((claimed * stated) ** 2) - 1) < 0.2
 
 
-@pytest.mark.statistics
 def test_the_variance_of_a_sum_is_right_and_no_other(outcomes):
     assert fits(outcomes, 1.0)
     assert not fits(outcomes, 0.7)
