@@ -1,4 +1,4 @@
-"""Where the aggregator keeps what it was told: noise, sums of noise, and who may write and read."""
+"""The store: randomized reports, their sums, registered metrics, keys and the audit log."""
 
 from __future__ import annotations
 
@@ -39,11 +39,11 @@ class Store:
             are created if it has none.
 
     Attributes:
-        name: how people know it: the path, or the URL without its password.
-        path: the file; None of a database server's.
-        inbox: what was accepted and not yet counted.
-        aside: what could not be counted.
-        tallies: what was counted.
+        name: for messages: the path, or the URL without its password.
+        path: the file; None for a database server.
+        inbox: accepted reports that wait to be counted.
+        set_aside: reports that could not be counted.
+        tallies: counted reports.
         metrics: the registered metrics.
         keys: who may write and read.
         remote: signed remote configurations.
@@ -71,26 +71,26 @@ class Store:
         return f"Store({self.name!r})"
 
     def check_schema(self) -> None:
-        """Looks whether another program has changed the schema since the store was opened.
+        """Checks that nobody has changed the schema since the store was opened.
 
         Raises:
-            StoreRefusedError: if it has.
+            StoreRefusedError: if somebody has.
             StoreUnavailableError: if the store cannot be read.
         """
         with self._database.look_up() as connection:
-            # Readiness tells this to anybody: neither a path nor the name of a host.
+            # /readyz shows this name to anybody, so it is neither a path nor a host.
             check_revision(connection, "the store")
 
     def usage(self) -> StoreUsage:
-        """How full the store is.
+        """Reads how full the store is.
 
         Raises:
-            StoreUnavailableError: if it cannot be read.
+            StoreUnavailableError: if the store cannot be read.
         """
         return store_usage(self._database)
 
     def close(self) -> None:
-        """Closes the store; everything acknowledged is in it already."""
+        """Closes the store. Acknowledged uploads are in it already."""
         self._database.close()
 
 

@@ -1,4 +1,4 @@
-"""Ids in portions that fit into one statement."""
+"""Splitting long lists of ids into chunks that fit into one statement."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ if TYPE_CHECKING:
 
 
 CHUNK_ROWS: Final = 1_000
-"""So many row ids go into one statement."""
+"""So many ids go into one statement."""
 
 
 Item = TypeVar("Item")
 
 
 def in_chunks(items: Sequence[Item]) -> Iterator[Sequence[Item]]:
-    """Ids, or whatever rows are told by, in portions of what fits into one statement."""
+    """Ids of rows, in chunks of at most `CHUNK_ROWS`."""
     for start in range(0, len(items), CHUNK_ROWS):
         yield items[start : start + CHUNK_ROWS]

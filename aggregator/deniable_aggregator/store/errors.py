@@ -1,8 +1,8 @@
-"""What can go wrong with a store.
+"""Errors of a store.
 
 StoreError (DeniableError)
-├── StoreRefusedError       the path does not hold a store that this version can work with
-└── StoreUnavailableError   the store cannot be read or written now: full disk, lock, damage
+├── StoreRefusedError       this version cannot work with what the path or database holds
+└── StoreUnavailableError   the store cannot be read or written now: full disk, lock, outage
     └── StoreMovedError     the store's file was deleted, moved or replaced while it was open
 """
 
@@ -12,11 +12,11 @@ from deniable_shared.errors import DeniableError
 
 
 class StoreError(DeniableError):
-    """The root of what a store raises. No message contains anything that was stored."""
+    """The root of all errors of a store. No message quotes anything that was stored."""
 
 
 class StoreRefusedError(StoreError):
-    """This path does not hold a store that this version can work with."""
+    """This version cannot work with what the path or database holds."""
 
 
 class StoreUnavailableError(StoreError):
@@ -24,7 +24,7 @@ class StoreUnavailableError(StoreError):
 
 
 class StoreMovedError(StoreUnavailableError):
-    """What would be written now would be gone with the process. Names no path: anybody may know."""
+    """Writes would be lost with the process. The message names no path, as /readyz shows it."""
 
     def __init__(self) -> None:
         super().__init__("the store's file was moved or replaced")

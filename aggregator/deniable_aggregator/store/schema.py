@@ -1,7 +1,7 @@
-"""The tables. Days are counted since 1970-01-01; nothing here is finer than a day.
+"""The tables. Days are counted since 1970-01-01; no column is finer than a day.
 
-What is *not* here is the point: no address, no user agent, no device, no arrival time, and no
-order of arrival either, since inbox rows have random keys.
+What is *not* here matters most: no address, no user agent, no device, no time of arrival, and no
+order of arrival, as inbox rows have random ids.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ inbox: Final = Table(
 
 set_aside: Final = inbox.to_metadata(metadata, name="set_aside")
 
-# Parts add up; whoever reads adds them, and now and then they are put together.
+# The parts of a tally are added up by whoever reads it, and merged now and then.
 tallies: Final = Table(
     "tallies",
     metadata,

@@ -17,6 +17,7 @@ from deniable_aggregator.audit import COMMAND_LINE
 from deniable_aggregator.security.key_verifier import KeyVerifier
 from deniable_aggregator.security.keys import create_key
 from deniable_aggregator.store import Outcome
+from deniable_aggregator.store.maintenance import postgresql_programs
 from deniable_aggregator.store.maintenance.backup import backup, restore
 from deniable_aggregator.store.schema import audit, remote
 from tests.aggregator.service import TODAY
@@ -362,9 +363,7 @@ def test_a_server_that_is_not_there_is_one_line_without_the_password(tmp_path):
 def test_a_missing_pg_dump_is_named_with_what_to_install(postgresql, monkeypatch, tmp_path):
     url = postgresql.fresh_schema()
     Store(url).close()
-    monkeypatch.setattr(
-        "deniable_aggregator.store.maintenance.backup._find_program", lambda _: None
-    )
+    monkeypatch.setattr(postgresql_programs, "find_program", lambda _: None)
     assert "postgresql-client" in refused("backup", "--store", url, tmp_path / "backup")
     assert list(tmp_path.iterdir()) == []
 
@@ -387,7 +386,8 @@ def test_what_pg_dump_is_told_shows_no_password(postgresql, tmp_path, monkeypatc
     url = postgresql.fresh_schema()
     Store(url).close()
     monkeypatch.setattr(
-        "deniable_aggregator.store.maintenance.backup._find_program", lambda _: str(program)
+        "deniable_aggregator.store.maintenance.postgresql_programs.find_program",
+        lambda _: str(program),
     )
     assert "pg_dump failed: status 1" in refused("backup", "--store", url, tmp_path / "backup")
     told = (tmp_path / "pg_dump.told").read_text()

@@ -1,4 +1,4 @@
-"""Files that are there whole, or not at all."""
+"""Writing a file so that it is complete or does not exist."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 
 @contextmanager
 def atomic_file(file: Path) -> Iterator[Path]:
-    """A file to be written under another name, which gets its own when the block ends well.
+    """Yields a temporary file, which gets its final name when the block succeeds.
 
     Args:
-        file: must not exist; readable by its owner only.
+        file: the final name; must not exist. Only its owner may read the file.
 
     Raises:
-        StoreRefusedError: if it exists.
+        StoreRefusedError: if the name exists.
     """
     require_absent(file)
     with tempfile.TemporaryDirectory(dir=file.parent, prefix=f".{file.name}.") as folder:
@@ -36,10 +36,10 @@ def atomic_file(file: Path) -> Iterator[Path]:
 
 
 def require_absent(file: Path) -> None:
-    """Refuses a file that exists, or that SQLite would join with the log of another one.
+    """Checks that neither a file exists nor a log that SQLite would take for its own.
 
     Raises:
-        StoreRefusedError: naming the file.
+        StoreRefusedError: if one of them exists.
     """
     for each in (file, *(Path(f"{file}{ending}") for ending in ("-wal", "-shm", "-journal"))):
         if each.exists():

@@ -1,12 +1,8 @@
-"""Backups: a consistent copy of a store while it is in use, and the way back."""
+"""Backups: a consistent copy of a store in use, and making a store of such a copy."""
 
 from __future__ import annotations
 
-import os
-import shutil
 import sqlite3
-import subprocess
-import tempfile
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -17,32 +13,32 @@ from deniable_aggregator.store.backends.opening import open_database, require_ex
 from deniable_aggregator.store.backends.urls import is_url, parse_url
 from deniable_aggregator.store.errors import StoreRefusedError, StoreUnavailableError
 from deniable_aggregator.store.maintenance.atomic_file import atomic_file
+from deniable_aggregator.store.maintenance.postgresql_programs import run_program
 from deniable_aggregator.store.schema import REVISION, metadata
 from deniable_aggregator.store.tables.audit import append, append_if_possible
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from sqlalchemy import URL, Connection
+    from sqlalchemy import Connection
 
 STEP_PAGES: Final = 1_000
 SQLITE: Final = b"SQLite format 3\0"
 ARCHIVE: Final = b"PGDMP"
-"""How the files of SQLite and the archives of pg_dump begin."""
+"""The first bytes of SQLite's files and of pg_dump's archives."""
 
 
 def backup(target: str | Path, file: Path, progress: Callable[[int, int], None]) -> None:
-    """Copies a store into a file, as it is at one moment, whoever is using it.
+    """Copies a store into a file, as it is at one moment, while it may be in use.
 
     Args:
         target: the store, of this or an earlier version.
-        file: must not exist. It is a copy of the file, or of a database server an archive of
-            pg_dump.
-        progress: called with the pages that are copied, and how many there are.
+        file: must not exist. It becomes a copy of an SQLite file, or an archive of pg_dump.
+        progress: called with the number of copied pages and of all pages.
 
     Raises:
-        StoreRefusedError: if the store or the file is not what it must be, or pg_dump is missing.
-        StoreUnavailableError: if something failed; then the file is not there.
+        StoreRefusedError: if the target is no store, the file exists, or pg_dump is missing.
+        StoreUnavailableError: if the copy failed; then there is no file.
     """
     require_existing(target)
     schema: list[str] = []
@@ -59,10 +55,10 @@ def backup(target: str | Path, file: Path, progress: Callable[[int, int], None])
     with closing(open_database(target, check)) as database:
         with atomic_file(file) as part:
             if is_url(target):
-                # Tables without their schema: a dump of those can be restored into an empty schema.
+                # Only the tables, so that the archive can be restored into an empty schema.
                 tables = [f'--table="{schema[0]}".{name}' for name in metadata.tables]
                 options = ["--format=custom", "--no-owner", "--no-privileges", *tables]
-                _run_program("pg_dump", parse_url(str(target)), [*options, f"--file={part}"])
+                run_program("pg_dump", parse_url(str(target)), [*options, f"--file={part}"])
             else:
                 _copy(Path(target), part, progress)
         if revisions == [REVISION]:
@@ -74,12 +70,12 @@ def restore(file: Path, target: str | Path, progress: Callable[[int, int], None]
 
     Args:
         file: made by `backup`.
-        target: must not exist; of a database server, it must be empty.
-        progress: called with the pages that are copied, and how many there are.
+        target: a file that does not exist, or an empty database.
+        progress: called with the number of copied pages and of all pages.
 
     Raises:
         StoreRefusedError: if the file is not a backup of a store, or the target is not empty.
-        StoreUnavailableError: if something failed; then nothing was restored.
+        StoreUnavailableError: if it failed; then nothing was restored.
     """
     if not file.is_file():
         raise StoreRefusedError(f"{file}: there is no such file")
@@ -88,7 +84,7 @@ def restore(file: Path, target: str | Path, progress: Callable[[int, int], None]
         open_database(target, _require_empty).close()
         url = parse_url(str(target))
         options = ["--single-transaction", "--exit-on-error", "--no-owner", "--no-privileges"]
-        _run_program("pg_restore", url, [*options, str(file)])
+        run_program("pg_restore", url, [*options, str(file)])
         open_database(target, _record_restore).close()
         return
     path = Path(target)
@@ -102,10 +98,10 @@ def restore(file: Path, target: str | Path, progress: Callable[[int, int], None]
 
 
 def _refuse_other_kind(file: Path, *, to_server: bool) -> None:
-    """Refuses a backup of the other kind of store, with the way that it can go.
+    """Refuses a backup that is of the other kind of database than the target.
 
     Raises:
-        StoreRefusedError: naming that way.
+        StoreRefusedError: with the command that helps.
     """
     with file.open("rb") as content:
         start = content.read(len(SQLITE))
@@ -122,7 +118,7 @@ def _refuse_other_kind(file: Path, *, to_server: bool) -> None:
 
 
 def _record_restore(connection: Connection, name: str) -> None:
-    """Notes in a store that it was restored; one of an earlier schema has yet to be migrated."""
+    """Records the restore in the audit log, unless the store must be migrated first."""
     found = revision_of(connection, name)
     if found is None:
         raise StoreRefusedError(f"{name}: is empty, and not a backup of a store")
@@ -139,7 +135,7 @@ def _copy(source: Path, part: Path, progress: Callable[[int, int], None]) -> Non
     """Copies an SQLite file as it is at one moment, and checks the copy.
 
     Raises:
-        StoreUnavailableError: if it cannot be read, or the copy is damaged.
+        StoreUnavailableError: if the file cannot be read, or the copy is damaged.
     """
     url = f"{source.absolute().as_uri()}?mode=ro"
     try:
@@ -147,7 +143,7 @@ def _copy(source: Path, part: Path, progress: Callable[[int, int], None]) -> Non
             closing(sqlite3.connect(url, uri=True, isolation_level=None)) as reading,
             closing(sqlite3.connect(part, isolation_level=None)) as writing,
         ):
-            # Without a transaction of its own, the copy would begin anew with every commit.
+            # In a transaction, as the copy would else begin anew with every commit of others.
             reading.execute("BEGIN")
             reading.execute("SELECT count(*) FROM sqlite_schema").fetchone()
             reading.backup(
@@ -163,46 +159,3 @@ def _copy(source: Path, part: Path, progress: Callable[[int, int], None]) -> Non
         raise StoreUnavailableError(
             f"{source}: is damaged; the copy was not kept. Use an earlier backup."
         )
-
-
-def _run_program(program: str, url: URL, options: list[str]) -> None:
-    """Runs one of PostgreSQL's programs on a database.
-
-    Raises:
-        StoreRefusedError: if it is not installed.
-        StoreUnavailableError: if it fails.
-    """
-    found = _find_program(program)
-    if found is None:
-        raise StoreRefusedError(
-            f"this needs {program}: install PostgreSQL's client programs (Debian: "
-            "postgresql-client), of the server's version or later"
-        )
-    _, parameters = url.get_dialect()().create_connect_args(url)
-    with tempfile.TemporaryDirectory() as folder:
-        # Arguments can be seen by every user of the machine; this file by its owner only.
-        service = Path(folder, "service.conf")
-        lines = (f"{name}={value}" for name, value in parameters.items())
-        service.touch(mode=0o600)
-        service.write_text("\n".join(["[deniable]", *lines, ""]), encoding="utf-8")
-        done = subprocess.run(  # noqa: S603  a program of PostgreSQL's, with arguments made here
-            [found, "--dbname=service=deniable", "--no-password", *options],
-            env={**os.environ, "PGSERVICEFILE": str(service)},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-    if done.returncode:
-        # The first line says what went wrong; those after it may quote rows.
-        reason = next(iter(done.stderr.splitlines()), f"status {done.returncode}")
-        raise StoreUnavailableError(f"{program} failed: {reason}")
-
-
-def _find_program(program: str) -> str | None:
-    debian = sorted(
-        Path("/usr/lib/postgresql").glob(f"*/bin/{program}"),
-        key=lambda path: [
-            int(part) for part in path.parents[1].name.split(".") if part.isdecimal()
-        ],
-    )
-    return str(debian[-1]) if debian else shutil.which(program)

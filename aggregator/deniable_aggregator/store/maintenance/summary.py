@@ -1,4 +1,4 @@
-"""What is in a store, for its operator: sizes, rows, days; nothing of any report."""
+"""What a store holds, in sizes and counts for its operator."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def summary(target: str | Path, today: int) -> dict[str, Any]:
-    """What is in a store.
+    """Counts what a store holds.
 
     Args:
         target: the store.

@@ -1,4 +1,4 @@
-"""Moving a store: everything of one database is copied into another, of whatever kind."""
+"""Moving a store: copies one database into another, of either kind."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ def export_store(target: str | Path, file: Path, progress: Callable[[int, int], 
     """Copies a store into a new SQLite file, which is a store itself.
 
     Args:
-        target: the store, of this version.
-        file: must not exist; nobody but its owner may read it.
-        progress: called with the rows that are copied, and how many there are.
+        target: a store of this version.
+        file: must not exist; only its owner may read it then.
+        progress: called with the number of copied rows and of all rows.
 
     Returns:
         How many rows were copied.
 
     Raises:
-        StoreRefusedError: if one of them is not what it must be.
-        StoreUnavailableError: if one of them fails; then the file is not there.
+        StoreRefusedError: if the target is no store of this version, or the file exists.
+        StoreUnavailableError: if reading or writing failed; then there is no file.
     """
     require_existing(target)
     with atomic_file(file) as part:
@@ -53,16 +53,17 @@ def import_store(file: Path, target: str | Path, progress: Callable[[int, int], 
     """Copies a store in an SQLite file into an empty store, in one transaction.
 
     Args:
-        file: made by `export_store`; any store in an SQLite file will do.
+        file: a store in an SQLite file, such as `export_store` makes.
         target: a store without any content; created if absent.
-        progress: called with the rows that are copied, and how many there are.
+        progress: called with the number of copied rows and of all rows.
 
     Returns:
         How many rows were copied.
 
     Raises:
-        StoreRefusedError: if one of them is not what it must be; then nothing was copied.
-        StoreUnavailableError: if one of them fails; then nothing was copied.
+        StoreRefusedError: if one of them is no store of this version, or the target has content;
+            then nothing was copied.
+        StoreUnavailableError: if reading or writing failed; then nothing was copied.
     """
     require_existing(file)
     return copy_store(file, target, progress, AuditAction.STORE_IMPORT)
@@ -74,16 +75,16 @@ def copy_store(
     progress: Callable[[int, int], None],
     act: AuditAction | None = None,
 ) -> int:
-    """Copies everything into an empty store: the counts, the keys, what waits, and what is known.
+    """Copies all tables into an empty store.
 
-    Upload ids and the keys of open days move too, so that an upload that is sent again after the
-    move counts once.
+    That includes the upload ids and keys of open days, so that an upload that is sent again after
+    the move counts once.
 
     Args:
         source: a store.
         target: a store without any content; created if absent.
-        progress: called with the rows that are copied, and how many there are.
-        act: what the audit log of the copy says of this; None for nothing.
+        progress: called with the number of copied rows and of all rows.
+        act: the action to record in the copy's audit log, if any.
 
     Returns:
         How many rows were copied.
@@ -124,7 +125,7 @@ def _count_rows(connection: Connection, table: Table) -> int:
 
 
 def _row_chunks(connection: Connection, table: Table) -> Iterator[list[dict[str, Any]]]:
-    """The rows of a table in portions that fit into memory."""
+    """Yields the rows of a table in chunks that fit into memory."""
     binary = [column.name for column in table.c if isinstance(column.type, LargeBinary)]
     query = select(table).execution_options(yield_per=FETCHED_ROWS)
     rows: list[dict[str, Any]] = []
@@ -141,7 +142,7 @@ def _row_chunks(connection: Connection, table: Table) -> Iterator[list[dict[str,
 
 
 def _require_equal(reading: Connection, writing: Connection, tables: Sequence[Table]) -> None:
-    """Refuses a copy that does not amount to its original."""
+    """Checks that a copy has as many rows and reports as its original."""
     reports = select(func.coalesce(func.sum(tallies.c.reports), 0))
     same = all(
         _count_rows(reading, table) == _count_rows(writing, table) for table in tables

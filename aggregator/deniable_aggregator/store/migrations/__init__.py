@@ -1,1 +1,1 @@
-"""Revisions of the schema, for Alembic: they are added and never changed."""
+"""Revisions of the schema, for Alembic. A released revision never changes."""

@@ -1,4 +1,4 @@
-"""What Alembic runs: the revisions that are missing, in the transaction that it is given."""
+"""Alembic's entry: runs the missing revisions in the transaction that it is given."""
 
 from __future__ import annotations
 

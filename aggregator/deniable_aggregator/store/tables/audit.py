@@ -1,4 +1,4 @@
-"""The audit log at rest. Entries are added, and never changed or deleted."""
+"""The table of the audit log. Entries are added, and never changed or deleted."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ FETCHED_ROWS: Final = 256
 
 log = logging.getLogger("deniable_aggregator")
 
-# Not a lock on the table, which needs rights that a role which may only add entries has not. There
-# is one for each table of this name: the tables of two stores may be in one database.
-_ALONE: Final = f"SELECT pg_advisory_xact_lock({0x61756474}, 'audit'::regclass::oid::int)"
+# Not a lock on the table: a role that may only add entries has no right to lock it. The table's oid
+# is in the lock's key, as one database may hold the tables of two stores.
+_LOCK: Final = f"SELECT pg_advisory_xact_lock({0x61756474}, 'audit'::regclass::oid::int)"
 
 
 class AuditLog:
-    """What administrators did, in its order."""
+    """What administrators did, in order."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     def entries(self, after: int = 0) -> Iterator[AuditEntry]:
-        """The entries whose sequence is above a number, by sequence, one at a time."""
+        """Yields the entries after a sequence number, in order."""
         query = _entries().where(audit.c.sequence > after).order_by(audit.c.sequence)
         query = query.execution_options(yield_per=FETCHED_ROWS)
         with self._database.read() as connection, connection.execute(query) as found:
@@ -44,17 +44,17 @@ class AuditLog:
                 yield AuditEntry(*row)
 
     def last(self, entries: int) -> list[AuditEntry]:
-        """The last entries, by sequence.
+        """The last entries, in order.
 
         Args:
-            entries: at most so many; at least 1.
+            entries: at most how many; at least 1.
         """
         query = _entries().order_by(audit.c.sequence.desc()).limit(entries)
         with self._database.read() as connection:
             return [AuditEntry(*row) for row in connection.execute(query)][::-1]
 
     def record_if_changed(self, record: AuditRecord) -> bool:
-        """Records a state, such as a setting, unless it is what the last entry of its act says.
+        """Records a state, such as a setting, unless the last entry of its action says the same.
 
         Returns:
             Whether it was recorded.
@@ -71,26 +71,26 @@ class AuditLog:
 
 
 def lock_audit_log(connection: Connection) -> None:
-    """Waits for all other acts that are being recorded, and makes others wait for this one.
+    """Waits for other transactions that record an action, and makes later ones wait for this one.
 
     Args:
-        connection: in the transaction of an act that could meet another of its kind.
+        connection: in the transaction of the action.
     """
-    # A transaction that writes to SQLite is alone anyway.
+    # SQLite has one writing transaction at a time anyway.
     if connection.dialect.name == "postgresql":
-        connection.exec_driver_sql(_ALONE)
+        connection.exec_driver_sql(_LOCK)
 
 
 def append(connection: Connection, record: AuditRecord) -> None:
-    """Records an act in its own transaction: both are there in the end, or neither.
+    """Records an action in the action's own transaction, so that both are committed or neither.
 
     Args:
-        connection: in a transaction of which this is the last step, as nobody else can record
-            anything until it ends.
-        record: what is recorded.
+        connection: in the transaction of the action. This should be its last step, as nobody else
+            can record anything until it ends.
+        record: what to record.
 
     Raises:
-        StoreUnavailableError: if somebody has put something into the log that no hash can follow.
+        StoreUnavailableError: if somebody has damaged the last hash, so that no entry can follow.
     """
     lock_audit_log(connection)
     row = connection.execute(_entries().order_by(audit.c.sequence.desc()).limit(1)).one_or_none()
@@ -101,7 +101,7 @@ def append(connection: Connection, record: AuditRecord) -> None:
 
 
 def append_if_possible(database: Database, record: AuditRecord) -> None:
-    """Records that a store was copied, which those may do too who may only read it."""
+    """Records that a store was copied. Logs a warning if it cannot: a read-only role may copy."""
     try:
         with database.write() as connection:
             append(connection, record)
@@ -110,6 +110,6 @@ def append_if_possible(database: Database, record: AuditRecord) -> None:
 
 
 def _entries() -> Select[Any]:
-    # The hash as it is: what somebody put there past this program is to be found, not to fail on.
+    # Read the hash untyped: a value that somebody else put there must be found, not fail to load.
     columns = (audit.c[name] for name in AuditEntry._fields if name != "hash")
     return select(*columns, type_coerce(audit.c.hash, NullType()).label("hash"))

@@ -1,4 +1,4 @@
-"""A batch: rows of the inbox on their way into tallies, counted once or left where they were."""
+"""A batch: inbox rows that are added to tallies, each once."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ PART_BITS: Final = 63
 
 
 class TallyTotal(NamedTuple):
-    """Tallies added up.
+    """A sum of tallies.
 
     Attributes:
-        reports: how many reports are in it.
-        cells: int64, as long as the spec's tally.
+        reports: how many reports it counts.
+        cells: int64, as long as the tally of the spec.
     """
 
     reports: int
@@ -38,7 +38,7 @@ class TallyTotal(NamedTuple):
 
 
 class TallyKey(NamedTuple):
-    """Where reports belong: to a spec, a day and a write key."""
+    """What identifies a tally: a spec, a day and a write key."""
 
     digest: bytes
     epoch: int
@@ -46,7 +46,7 @@ class TallyKey(NamedTuple):
 
 
 class _TakenError(Exception):
-    """Somebody else has settled some of these rows; undoes the transaction."""
+    """Another process has counted one of these rows; undoes the transaction."""
 
 
 class Batch:
@@ -54,7 +54,7 @@ class Batch:
 
     Args:
         rows: the rows.
-        writing: begins a transaction, or joins the one that the rows are locked in.
+        writing: begins a transaction, or a savepoint in the one that holds the rows' locks.
 
     Attributes:
         rows: the rows.
@@ -67,22 +67,22 @@ class Batch:
         self._transaction = writing
 
     def groups(self) -> Mapping[TallyKey, list[InboxRow]]:
-        """The rows by where they belong."""
+        """The rows by the tally that they belong to."""
         groups: defaultdict[TallyKey, list[InboxRow]] = defaultdict(list)
         for row in self.rows:
             groups[TallyKey(row.digest, row.epoch, row.key)].append(row)
         return groups
 
     def move_to_tally(self, where: TallyKey, counted: TallyTotal, rows: Sequence[InboxRow]) -> bool:
-        """Adds what rows amount to and deletes them, in one transaction.
+        """Adds the sum of rows to a tally and deletes the rows, in one transaction.
 
         Args:
-            where: where all of the rows belong.
-            counted: what they amount to.
+            where: the tally that the rows belong to.
+            counted: the sum of the rows.
             rows: some of this batch.
 
         Returns:
-            False if somebody else was first with one of the rows; then nothing has changed.
+            False if another process has counted one of the rows; then nothing has changed.
         """
         try:
             with self._transaction() as connection:
@@ -94,7 +94,7 @@ class Batch:
         return True
 
     def set_aside(self, rows: Sequence[InboxRow]) -> None:
-        """Takes rows that cannot be counted out of the way; they are kept and shown as such."""
+        """Moves rows that cannot be counted to the table set_aside."""
         columns = [column.name for column in set_aside.c]
         with self._transaction() as connection:
             for ids in in_chunks([row.id for row in rows]):
@@ -104,7 +104,7 @@ class Batch:
 
 
 def delete_rows(connection: Connection, row_ids: Sequence[int]) -> int:
-    """Deletes rows of the inbox inside a transaction and says how many were still there."""
+    """Deletes rows of the inbox inside a transaction; returns how many were still there."""
     return sum(
         connection.execute(delete(inbox).where(inbox.c.id.in_(ids))).rowcount
         for ids in in_chunks(row_ids)
@@ -112,7 +112,7 @@ def delete_rows(connection: Connection, row_ids: Sequence[int]) -> int:
 
 
 def add_part(connection: Connection, where: TallyKey, counted: TallyTotal) -> None:
-    """Adds to a tally inside a transaction, without waiting for others who add to it."""
+    """Adds a part to a tally inside a transaction, without waiting for others who add parts."""
     connection.execute(
         insert(tallies).values(
             **where._asdict(),
@@ -124,9 +124,9 @@ def add_part(connection: Connection, where: TallyKey, counted: TallyTotal) -> No
 
 
 def sum_parts(parts: Iterable[tuple[int, bytes]], cells: int) -> TallyTotal:
-    """The sum of parts, each with its number of reports and its cells as they are stored.
+    """Adds up parts of a tally, each given as its reports and its stored cells.
 
-    Cells that a part does not have are zero there; those beyond `cells` are left out.
+    The cells that a shorter part lacks count as zero; those beyond `cells` are left out.
     """
     reports = 0
     total = np.zeros(cells, np.int64)

@@ -1,4 +1,4 @@
-"""The inbox: what was accepted and not yet counted, and the ids that make a retry recognisable."""
+"""The inbox: reports that wait to be counted, and the upload ids by which a retry is recognised."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ HASH_BYTES: Final = 16
 ROW_ID_BITS: Final = 63
 FETCHED_ROWS: Final = 64
 FORGET_ROWS: Final = 10_000
-"""Ids of closed epochs are deleted in steps of this many, so that ingest never waits long."""
+"""Ids of closed epochs are deleted so many at a time, so that ingest never waits long."""
 
 
 class Outcome(enum.Enum):
-    """What became of an upload."""
+    """What the store did with an upload."""
 
     STORED = enum.auto()
     DUPLICATE = enum.auto()
@@ -39,7 +39,7 @@ class Outcome(enum.Enum):
 
 
 class Backlog(NamedTuple):
-    """What one spec has waiting in the inbox."""
+    """The rows of one spec that wait to be counted."""
 
     digest: bytes
     rows: int
@@ -47,7 +47,7 @@ class Backlog(NamedTuple):
 
 
 class Inbox:
-    """Appends uploads once, and hands out what is to be counted."""
+    """Appends each upload once, and hands out rows to count."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -55,20 +55,19 @@ class Inbox:
     def append(self, uploads: Sequence[Upload], key_ids: Sequence[str]) -> list[Outcome]:
         """Stores uploads in one transaction; durable when this returns.
 
-        The payloads of all uploads are put together by (digest, epoch, key), sorted and
-        under a random row id, so that neither what arrived in one upload nor the order of arrival
-        can be found again.
+        The payloads of all uploads are joined by (digest, epoch, key), sorted, under a random row
+        id. So the store shows neither which reports came in one upload nor their order.
 
         Args:
             uploads: at least one.
-            key_ids: of each upload, the id of the write key that it came with.
+            key_ids: for each upload, the id of the write key that it came with.
 
         Returns:
             One outcome for each upload, in order. An upload is stored whole or not at all.
 
         Raises:
-            StoreUnavailableError: nothing was stored, or it cannot be known; sent again, an upload
-                counts once.
+            StoreUnavailableError: if the commit failed, or whether it succeeded is unknown. An
+                upload that is sent again counts once in either case.
         """
         return self._database.ingest(lambda step: _append(step, uploads, key_ids))
 
@@ -76,19 +75,19 @@ class Inbox:
     def claim(
         self, *, max_bytes: int, max_rows: int, left: Collection[bytes] = ()
     ) -> Iterator[Batch]:
-        """Rows to count, of any metric: at least one, if there is any that nobody else has claimed.
+        """Claims rows to count, of any metric: at least one, unless all are claimed by others.
 
-        Where the database can lock rows, the whole block is one transaction: nobody else is given
-        these rows, and all that was settled is durable when the block ends, or nothing is. Where
-        it cannot, each settlement is one transaction, and fails if somebody else was first.
+        Where the database can lock rows, the block is one transaction: nobody else can claim these
+        rows, and all changes are durable when the block ends, or none. Where it cannot, each
+        change is one transaction, which does nothing if another process was first.
 
         Args:
             max_bytes: the batch ends with the row that reaches this size.
             max_rows: the batch has at most this many rows.
-            left: digests of specs whose rows stay where they are.
+            left: digests of specs whose rows are not claimed.
 
         Raises:
-            StoreUnavailableError: if the store failed; what is not settled stays in the inbox.
+            StoreUnavailableError: if the store failed; uncounted rows stay in the inbox.
         """
         query = select(
             inbox.c.id, inbox.c.digest, inbox.c.epoch, inbox.c.key, inbox.c.payload
@@ -106,7 +105,7 @@ class Inbox:
             yield Batch(rows, self._database.write)
 
     def backlog(self, digests: Collection[bytes]) -> list[Backlog]:
-        """What waits to be counted, for each of these specs that has something."""
+        """The rows that wait to be counted, for each of these specs that has any."""
         query = (
             select(inbox.c.digest, func.count(), func.sum(func.length(inbox.c.payload)))
             .where(inbox.c.digest.in_(digests))
@@ -122,20 +121,20 @@ class Inbox:
             return connection.execute(query).scalar_one()
 
     def newest_day(self) -> int | None:
-        """The newest day of which there ever was a report; None if there was none."""
+        """The newest day of all reports ever stored; None if there were none."""
         with self._database.look_up() as connection:
             newest: int | None = connection.execute(select(func.max(epochs.c.epoch))).scalar_one()
             return newest
 
     def close_epochs(self, oldest_open: int) -> None:
-        """Closes every epoch before the given day, for good, and forgets its upload ids.
+        """Closes every epoch before the given day for good, and deletes its upload ids.
 
-        The key goes first and at once, which leaves hashes that nobody can check; then the hashes
-        go, in steps; then what the database still keeps of both, though nothing was left to
-        delete: an earlier call may not have come so far.
+        First it deletes the keys, which leaves hashes that nobody can check. Then it deletes the
+        hashes, in chunks. Then it erases the deleted bytes from the database's files, also if there
+        was nothing to delete now, as an earlier call may have failed at this step.
 
         Raises:
-            StoreUnavailableError: if not everything is gone from the disk; to be called again.
+            StoreUnavailableError: if bytes may be left on the disk; to be called again.
         """
         closing = epochs.c.epoch < oldest_open, epochs.c.key.is_not(None)
         with self._database.write() as connection:
@@ -176,7 +175,7 @@ def _append(
 
 @contextmanager
 def _savepoint(connection: Connection) -> Iterator[Connection]:
-    """A part of a transaction that can be undone alone."""
+    """A part of a transaction that can be rolled back alone."""
     with connection.begin_nested():
         yield connection
 
@@ -194,10 +193,10 @@ def _fetch(connection: Connection, query: Select[Any], max_bytes: int) -> list[I
 
 
 def _upload_name(upload: Upload, keys: Mapping[int, bytes | None]) -> UploadName | None:
-    """Under which epoch and hash an upload is remembered; None if one of its epochs is closed.
+    """The epoch and hash by which an upload is remembered; None if one of its epochs is closed.
 
-    The epoch is the latest of its parts, so that the id is kept for as long as any part of a
-    retry could still be accepted.
+    It is the latest epoch of its parts, so that the id is kept as long as a retry of any part
+    could be accepted.
     """
     latest = max(part.epoch for part in upload.parts)
     key = keys[latest]

@@ -1,4 +1,4 @@
-"""Keys at rest: hashes of tokens, never tokens."""
+"""The table of keys. It has hashes of tokens, never tokens."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ class StoredKey(NamedTuple):
     """One key.
 
     Attributes:
-        id: the part of the token that may be shown.
+        id: the part of the token that lists show.
         hash: SHA-256 of the whole token.
         scope: what it allows: write, read or admin.
-        application: the only application that it reaches.
-        label: what its owner calls it.
+        application: the only application that it is valid for.
+        label: a note of its owner.
         created: the day it was made, in days since 1970-01-01.
         revoked: the day it was revoked, or None.
         expires: the last day on which it is valid, or None.
-        last_used: the last day on which it was used, or None; noted by the day, never finer.
+        last_used: the last day on which it was used, or None.
         excluded: the day since which its reports are left out of estimates, or None.
     """
 
@@ -45,12 +45,12 @@ class StoredKey(NamedTuple):
 
 
 class KeyChange(NamedTuple):
-    """What is to become of a key.
+    """A change of a key.
 
     Attributes:
-        values: by attribute of `StoredKey`.
-        record: what the audit log says of it.
-        successor: a key to be added, or None.
+        values: the new values, by attribute of `StoredKey`.
+        record: the entry for the audit log.
+        successor: a key to add, or None.
     """
 
     values: Mapping[str, int | None]
@@ -59,7 +59,7 @@ class KeyChange(NamedTuple):
 
 
 class Keys:
-    """Keys by id; a revoked one stays, so that its id is never given out again."""
+    """Keys by id. Revoked keys stay, so that their ids are never given out again."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -77,7 +77,7 @@ class Keys:
         return None if row is None else StoredKey(*row)
 
     def ids(self) -> frozenset[str]:
-        """Of every key, revoked or not."""
+        """The ids of all keys, revoked or not."""
         with self._database.look_up() as connection:
             return frozenset(connection.execute(select(keys.c.id)).scalars())
 
@@ -92,11 +92,11 @@ class Keys:
 
         Args:
             key_id: which key.
-            decide: called with the key, which nobody else can change meanwhile; raises if it is to
-                stay as it is.
+            decide: called with the key, which nobody else can change meanwhile; returns the change,
+                or raises to leave the key as it is.
 
         Returns:
-            The key as it is now, or None if there is no such key.
+            The changed key, or None if there is no such key.
         """
         here = keys.c.id == key_id
         with self._database.write() as connection:
@@ -112,7 +112,7 @@ class Keys:
         return StoredKey(**{**found._asdict(), **change.values})
 
     def mark_used(self, key_ids: Collection[str], today: int) -> None:
-        """Notes that keys were used on a day; an earlier day changes nothing."""
+        """Writes the day of last use of keys, unless a later one is there."""
         earlier = or_(keys.c.last_used.is_(None), keys.c.last_used < today)
         with self._database.write() as connection:
             connection.execute(

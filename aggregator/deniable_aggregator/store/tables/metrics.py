@@ -1,4 +1,4 @@
-"""The registered metrics."""
+"""The table of registered metrics."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ class Registration:
     """A metric as it was registered.
 
     Attributes:
-        spec: all that matters to counting and debiasing.
+        spec: how reports are decoded and estimated.
         description: what is collected, in a sentence.
-        owners: who answers for it.
+        owners: who is responsible for it.
         expires: the last day on which devices report it, or None.
         registered: the day on which it was first registered, in days since 1970-01-01.
     """
@@ -44,12 +44,12 @@ class Registration:
 
 
 class UnreadableMetric(NamedTuple):
-    """A metric whose spec this version does not know, as a server of a later one registered it.
+    """A metric whose spec this version cannot read: a server of a later version registered it.
 
     Attributes:
-        digest: its spec's digest.
-        application: whose it is.
-        name: its name.
+        digest: of its spec.
+        application: the application that it belongs to.
+        name: the metric's name.
     """
 
     digest: bytes
@@ -61,7 +61,7 @@ class RegisteredMetrics(NamedTuple):
     """All registered metrics.
 
     Attributes:
-        readable: those that can be counted, by name.
+        readable: those that this version can count, by name.
         unreadable: the others.
     """
 
@@ -70,7 +70,7 @@ class RegisteredMetrics(NamedTuple):
 
 
 class Metrics:
-    """Specs by digest; they are added and never changed. What people are told may change."""
+    """Metrics by the digest of their spec. A spec never changes; descriptions and owners may."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -83,7 +83,7 @@ class Metrics:
         Args:
             registrations: metrics of a registry.
             today: days since 1970-01-01.
-            actor: who registers, for the audit log, which says what is new or changed.
+            actor: who registers them, for the audit log.
 
         Returns:
             The specs that are new.
@@ -96,7 +96,7 @@ class Metrics:
             for metric in registrations:
                 spec = metric.spec
                 about = {
-                    # PostgreSQL's text holds all signs but this one.
+                    # PostgreSQL cannot store NUL in text.
                     "description": metric.description.replace("\0", "\N{REPLACEMENT CHARACTER}"),
                     "owners": json.dumps(metric.owners),
                     "expires": None if metric.expires is None else metric.expires.isoformat(),
@@ -138,7 +138,7 @@ class Metrics:
         """Every metric of every application.
 
         Args:
-            known: specs by digest that need not be read again: one never changes.
+            known: specs by digest that need not be decoded again.
 
         Raises:
             StoreUnavailableError: if the store cannot be read.
@@ -156,7 +156,7 @@ class Metrics:
 
 
 def _known(connection: Connection) -> dict[bytes, dict[str, Any]]:
-    """By digest, what people are told of each metric."""
+    """The descriptive columns of each metric, by digest."""
     about = metrics.c.description, metrics.c.owners, metrics.c.expires
     rows = connection.execute(select(metrics.c.digest, *about)).mappings()
     return {row["digest"]: {column.name: row[column.name] for column in about} for row in rows}
@@ -172,5 +172,5 @@ def _registration(row: Row[Any], known: Spec | None) -> Registration | None:
             registered=row.registered,
         )
     except (ValueError, TypeError):
-        # Written by a later version, or damaged: guessing would count under the wrong noise.
+        # Written by a later version, or damaged. Guessing would debias with the wrong noise.
         return None

@@ -1,4 +1,4 @@
-"""Remote configurations at rest: one signed document for each application."""
+"""The table of remote configurations: one signed document for each application."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class RemoteDocuments:
-    """Signed documents by application. They are opaque here: the server has no key to any."""
+    """Signed documents by application. The server has no key to sign or change one."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -31,14 +31,14 @@ class RemoteDocuments:
     def replace(
         self, application: str, document: str, check: Callable[[str], None], record: AuditRecord
     ) -> None:
-        """Puts a document in the place of the one that is there, and says so in the audit log.
+        """Replaces the document of an application, and records that in the audit log.
 
         Args:
-            application: whose it is.
-            document: JSON; if it is the one that is there, nothing happens.
-            check: called with the document that is there, if any, in the same transaction; raises
-                if that one may not be replaced.
-            record: what the audit log says of it.
+            application: the application.
+            document: JSON; if it is the present document, nothing happens.
+            check: called with the present document, if there is one, in the same transaction;
+                raises if it may not be replaced.
+            record: the entry for the audit log.
         """
         here = remote.c.application == application
         query = select(remote.c.document).where(here)

@@ -1,4 +1,4 @@
-"""Rows that were set aside: what they are of, and the two ways on, back or away."""
+"""The table of rows that could not be counted: listing them, and counting or deleting them."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ if TYPE_CHECKING:
     from deniable_aggregator.store.backends.base import Database
 
 MOVED_ROWS: Final = 10_000
-"""So many rows go in one transaction, so that nobody waits long."""
+"""So many rows are moved in one transaction, so that nobody waits long."""
 
 
 class SetAsideGroup(NamedTuple):
-    """What was set aside of one spec.
+    """The rows of one spec that were set aside.
 
     Attributes:
         digest: the spec's digest.
-        application: whose metric it is, or None if it is not registered.
-        name: the metric's name, or None if it is not registered.
+        application: the application of the metric, or None if the spec is not registered.
+        name: the metric's name, or None if the spec is not registered.
         rows: how many rows there are.
         payload_bytes: bytes of reports in them.
-        first: the first day that they are of.
-        last: the last day.
+        first: the first day of their reports.
+        last: the last day of their reports.
     """
 
     digest: bytes
@@ -45,13 +45,13 @@ class SetAsideGroup(NamedTuple):
 
 
 class SetAsideRows:
-    """Rows that could not be counted. Whoever has repaired the cause puts them back."""
+    """Rows that could not be counted. An operator who has removed the cause puts them back."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     def groups(self) -> list[SetAsideGroup]:
-        """What was set aside, by digest."""
+        """The rows that were set aside, grouped by spec, in the order of digests."""
         query = (
             select(
                 set_aside.c.digest,
@@ -67,14 +67,14 @@ class SetAsideRows:
             .order_by(set_aside.c.digest)
         )
         with self._database.read() as connection:
-            piles = [SetAsideGroup(*row) for row in connection.execute(query)]
-        return [pile._replace(payload_bytes=int(pile.payload_bytes)) for pile in piles]
+            groups = [SetAsideGroup(*row) for row in connection.execute(query)]
+        return [group._replace(payload_bytes=int(group.payload_bytes)) for group in groups]
 
     def retry(self, digest: bytes, *, day: int, actor: str) -> int:
         """Puts the rows of a spec back into the inbox, each of them once.
 
-        They were accepted while their days were open, so they count whether these are closed now
-        or not; what still cannot be counted is set aside again.
+        Their uploads were accepted while their days were open, so they count also if the days are
+        closed now. Rows that still cannot be counted are set aside again.
 
         Args:
             digest: the spec's digest.
@@ -82,15 +82,15 @@ class SetAsideRows:
             actor: who does it, for the audit log.
 
         Returns:
-            How many rows are in the inbox now.
+            How many rows were put back.
 
         Raises:
-            StoreUnavailableError: if the store failed; every row is in one of the two places.
+            StoreUnavailableError: if the store failed; every row is in one of the two tables.
         """
         return self._empty(digest, AuditRecord(day, actor, AuditAction.ASIDE_RETRY, {}), back=True)
 
     def discard(self, digest: bytes, *, day: int, actor: str) -> int:
-        """Deletes the rows of a spec, for good.
+        """Deletes the rows of a spec for good.
 
         Args:
             digest: the spec's digest.
@@ -101,14 +101,14 @@ class SetAsideRows:
             How many rows were deleted.
 
         Raises:
-            StoreUnavailableError: if the store failed; what was not deleted is still there.
+            StoreUnavailableError: if the store failed; some rows may have been deleted.
         """
         return self._empty(
             digest, AuditRecord(day, actor, AuditAction.ASIDE_DISCARD, {}), back=False
         )
 
     def _empty(self, digest: bytes, record: AuditRecord, *, back: bool) -> int:
-        # Those of now: what a server sets aside again meanwhile is for the next time.
+        # Only the rows of now: what a server sets aside again meanwhile is left for the next call.
         query = select(set_aside.c.id).where(set_aside.c.digest == digest)
         with self._database.read() as connection:
             ids = connection.execute(query).scalars().all()
@@ -125,11 +125,11 @@ class SetAsideRows:
 
 
 def _remove_rows(connection: Connection, ids: Sequence[int], *, back: bool) -> int:
-    """Deletes rows, and puts them back into the inbox if wanted; says how many were there."""
+    """Deletes rows, and copies them into the inbox if wanted; returns how many were still there."""
     columns = [column.name for column in inbox.c]
     taken = 0
     for some in in_chunks(ids):
-        # Locked, as a server may be deleting what is too old.
+        # Lock them, as a server may be deleting the rows of old days.
         query = select(set_aside.c.id).where(set_aside.c.id.in_(some)).with_for_update()
         found = connection.execute(query).scalars().all()
         here = set_aside.c.id.in_(found)

@@ -1,4 +1,4 @@
-"""The tallies: sums of reports by spec, day and key."""
+"""The table of tallies: sums of reports by spec, day and key."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ _part_length: Final = func.length(tallies.c.cells)
 
 
 class Slice(NamedTuple):
-    """What one key brought for one day.
+    """The reports that one key brought for one day.
 
     Attributes:
         epoch: the day.
         key: the id of the write key.
-        sum: what its reports amount to.
+        sum: the sum of the reports.
     """
 
     epoch: int
@@ -41,18 +41,18 @@ class Slice(NamedTuple):
 
 
 class Tallies:
-    """A commutative monoid for each (digest, epoch, key), kept in parts that add up.
+    """A tally for each (digest, epoch, key), stored in parts that add up to it.
 
-    A part is added without touching any other, so that nobody waits for anybody; `compact` puts
-    parts together. The reports of a key that an administrator has excluded are kept, and left out
-    of every answer.
+    A part is added without touching another one, so that no writer waits for another; `compact`
+    merges parts. The reports of a key that an administrator has excluded are kept, and left out of
+    every answer.
     """
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     def total(self, digest: bytes, cells: int, since: int, until: int) -> TallyTotal:
-        """The sum of one spec over days, without excluded keys.
+        """The tally of one spec over several days, without excluded keys.
 
         Args:
             digest: the spec's digest.
@@ -65,7 +65,7 @@ class Tallies:
             return sum_parts(((row.reports, row.cells) for row in rows), cells)
 
     def slices(self, digest: bytes, cells: int, since: int, until: int) -> Iterator[Slice]:
-        """The same sum by day and key, in this order, one at a time.
+        """Yields the tallies of one spec by day and key, in this order, without excluded keys.
 
         Args:
             digest: the spec's digest.
@@ -86,7 +86,7 @@ class Tallies:
 
         Args:
             digests: the specs' digests.
-            excluded: whether those of excluded keys are asked for, or those of all others.
+            excluded: whether to count the reports of excluded keys, or those of all others.
         """
         chosen = ~_not_excluded() if excluded else _not_excluded()
         query = (
@@ -98,7 +98,7 @@ class Tallies:
             return {digest: int(reports) for digest, reports in connection.execute(query)}
 
     def excluded_reports(self, digests: Collection[bytes], since: int, until: int) -> int:
-        """How many reports of these specs were counted and are left out of answers.
+        """How many reports of these specs belong to excluded keys.
 
         Args:
             digests: the specs' digests.
@@ -114,7 +114,7 @@ class Tallies:
             return int(connection.execute(query).scalar_one())
 
     def reports_by_day(self, digest: bytes, since: int, until: int) -> dict[int, int]:
-        """How many reports of a spec were counted of each day, without those of excluded keys.
+        """How many reports of a spec each day has, without excluded keys.
 
         Args:
             digest: the spec's digest.
@@ -159,18 +159,19 @@ class Tallies:
         return found
 
     def compact(self, *, since: int, until: int, parts: int = 2, most: int = 1_000) -> int:
-        """Puts the parts of slices together, each slice in a transaction of its own.
+        """Merges the parts of tallies, each tally in a transaction of its own.
 
-        Parts of different lengths stay apart: what the shorter ones do not hold was not counted.
+        Parts of different lengths are not merged, as the cells that a shorter one lacks were never
+        counted.
 
         Args:
             since: the first day.
             until: the last day, inclusive.
-            parts: slices in fewer parts are left as they are; at least 2.
-            most: so many slices are worked on.
+            parts: tallies in fewer parts are left as they are; at least 2.
+            most: how many tallies to merge at most.
 
         Returns:
-            How many slices have fewer parts now.
+            How many tallies have fewer parts now.
         """
         slice_ = (tallies.c.digest, tallies.c.epoch, tallies.c.key, _part_length)
         query = (
@@ -185,7 +186,7 @@ class Tallies:
         return sum(self._merge(TallyKey(*where), length) for *where, length in found)
 
     def _merge(self, where: TallyKey, length: int) -> bool:
-        """Puts some parts of a slice together; False if somebody else was doing the same."""
+        """Merges some parts of a tally; returns False if another process was doing the same."""
         here = and_(
             *(tallies.c[name] == value for name, value in where._asdict().items()),
             _part_length == length,
@@ -205,7 +206,7 @@ class Tallies:
                     yield reports, cells
 
             merged = sum_parts(noted(), length // CELL.itemsize)
-        # A part never changes: those that are still there are what was read.
+        # A part never changes, so those that are still there are as they were read.
         try:
             with self._database.write() as connection:
                 gone = connection.execute(delete(tallies).where(here, tallies.c.part.in_(ids)))
@@ -217,14 +218,14 @@ class Tallies:
         return True
 
     def delete_before(self, before: int, *, most: int = FORGOTTEN_PARTS) -> int:
-        """Deletes some tallies of old days, and what was set aside of them, in one transaction.
+        """Deletes some tallies of old days, and the rows set aside of these days, in a transaction.
 
         Args:
             before: the first day that is kept.
-            most: so many parts are deleted, so that nobody waits long.
+            most: how many parts to delete at most, so that nobody waits long.
 
         Returns:
-            How many parts were deleted; to be called again until there are none.
+            How many parts were deleted; call again until it is none.
         """
         name = tuple(tallies.c[name] for name in ("digest", "epoch", "key", "part"))
         some = select(*name).where(tallies.c.epoch < before).limit(most)
@@ -234,7 +235,7 @@ class Tallies:
 
 
 class _MergedError(Exception):
-    """Somebody else has merged or deleted these parts; undoes the transaction."""
+    """Another process has merged or deleted these parts; undoes the transaction."""
 
 
 def _parts(
@@ -248,7 +249,7 @@ def _parts(
 
 
 def _fetch_rows(length: int) -> int:
-    """How many parts of a length in bytes are fetched at a time."""
+    """How many parts of a length in bytes to fetch at a time."""
     return max(1, min(FETCHED_ROWS, FETCHED_BYTES // max(1, length)))
 
 

@@ -1,4 +1,4 @@
-"""How full a store is: what operators watch all the time, and so what must be cheap to ask."""
+"""How full a store is, in figures that are cheap enough to be read all the time."""
 
 from __future__ import annotations
 
@@ -19,9 +19,6 @@ if TYPE_CHECKING:
 
     from deniable_aggregator.store.backends.base import Database
 
-if TYPE_CHECKING:
-    from deniable_aggregator.store.backends.base import Database
-
 
 class StoreUsage(NamedTuple):
     """How full a store is.
@@ -30,7 +27,7 @@ class StoreUsage(NamedTuple):
         inbox_rows: rows that wait to be counted.
         inbox_bytes: bytes of reports in them.
         set_aside_rows: rows that could not be counted.
-        size_bytes: what the store takes on disk.
+        size_bytes: the size of the store on disk.
     """
 
     inbox_rows: int
@@ -40,10 +37,10 @@ class StoreUsage(NamedTuple):
 
 
 def store_usage(database: Database) -> StoreUsage:
-    """How full a store is.
+    """Reads how full a store is.
 
     Raises:
-        StoreUnavailableError: if it cannot be read.
+        StoreUnavailableError: if the store cannot be read.
     """
     waiting = select(func.count(), func.coalesce(func.sum(func.length(inbox.c.payload)), 0))
     with database.read() as connection:
@@ -53,7 +50,7 @@ def store_usage(database: Database) -> StoreUsage:
 
 
 def size_bytes(database: Database, connection: Connection) -> int:
-    """What the store takes on disk, in bytes."""
+    """The size of the store on disk, in bytes."""
     if connection.dialect.name == "postgresql":
         tables = (func.pg_total_relation_size(cast(name, REGCLASS)) for name in metadata.tables)
         return sum(connection.execute(select(*tables)).one())
