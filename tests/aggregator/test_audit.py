@@ -125,7 +125,7 @@ def test_values_of_a_type_that_this_program_never_writes_are_found(tmp_path):
             assert verify_chain(store.audit.entries()).broken.sequence == 1
 
 
-def test_nothing_is_done_on_top_of_what_is_no_entry(tmp_path):
+def test_no_entry_is_added_after_a_damaged_one(tmp_path):
     with contextlib.closing(Store(tmp_path / "store.db")) as store:
         create_key(store, scope="write", application="a", label="", today=TODAY)
         execute(store, "UPDATE audit SET hash = 'text'")
@@ -134,7 +134,7 @@ def test_nothing_is_done_on_top_of_what_is_no_entry(tmp_path):
         assert len(store.keys.all()) == 1
 
 
-def test_a_log_that_was_cut_off_is_told_by_the_head_that_was_kept(store):
+def test_a_log_that_was_cut_off_is_detected_by_a_kept_head(store):
     head = verify_chain(store.audit.entries()).head
     execute(store, f"DELETE FROM audit WHERE sequence > {ENTRIES - 2}")
     verdict = verify_chain(store.audit.entries(), head)

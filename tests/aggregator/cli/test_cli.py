@@ -136,7 +136,7 @@ def test_a_registry_is_registered_over_http(run, url, tmp_path):
     assert len(service.store.metrics.all().readable) == 3
 
 
-def test_a_refused_registry_is_told_with_all_its_problems(run, url, tmp_path):
+def test_a_refused_registry_is_reported_with_all_its_problems(run, url, tmp_path):
     server, service = url
     file = tmp_path / "metrics.toml"
     file.write_text(REGISTRY.replace("epsilon = 1.0", "epsilon = nan"))
@@ -157,7 +157,7 @@ def test_a_picture_that_cannot_be_written_is_one_line(run, url, tmp_path):
     assert done.stderr.endswith("nowhere/x.svg: No such file or directory\n")
 
 
-def test_a_wrong_token_and_a_missing_server_are_told(run, url, tmp_path):
+def test_a_wrong_token_and_a_missing_server_are_reported(run, url, tmp_path):
     server, _ = url
     file = tmp_path / "metrics.toml"
     file.write_text(REGISTRY)
@@ -220,7 +220,7 @@ def test_no_error_quotes_the_headers_of_a_request(run, monkeypatch):
     assert "hunter2" not in done.output
 
 
-def test_an_estimate_is_asked_for_with_all_that_it_can_be_asked_for(run, url):
+def test_every_option_of_estimate_reaches_the_server(run, url):
     server, service = url
     service.register()
     service.send(upload(b"\x02" * 150 + b"\x00" * 90 + b"\x01" * 60))

@@ -135,7 +135,7 @@ def test_a_token_is_alone_on_the_output(run, target):
         (("create", *KEY, "--label", "a\nb"), "label must be"),
     ],
 )
-def test_what_cannot_be_done_is_told_and_not_done(run, done, arguments, said):
+def test_an_act_that_is_refused_says_why_and_changes_nothing(run, done, arguments, said):
     made = done("keys", "create", *KEY)["key"]
     refused = run("keys", *(each.format(id=made["id"]) for each in arguments))
     assert refused.exit_code in (1, 2)
@@ -188,7 +188,7 @@ def test_a_whole_log_is_verified_and_its_head_is_printed(run, done):
     assert "that of entry 1" in again.stdout
 
 
-def test_a_log_that_somebody_changed_is_told_with_the_entry(run, done, target):
+def test_verify_names_the_entry_that_somebody_changed(run, done, target):
     for _ in range(3):
         done("keys", "create", *KEY)
     head = done("audit-log", "verify")["head"]

@@ -249,7 +249,7 @@ def test_a_backup_of_a_file_does_not_begin_anew_with_every_upload(tmp_path, monk
         assert [len(row.payload) for row in waiting(store)] == [50_000]
 
 
-def test_a_role_that_may_only_read_copies_and_is_told_that_nobody_noted_it(
+def test_a_role_that_may_only_read_can_copy_and_is_warned_that_the_log_lacks_it(
     postgresql, tmp_path, caplog
 ):
     url = postgresql.fresh_database()

@@ -45,7 +45,7 @@ def run(*arguments, env=None):
     return CliRunner().invoke(deniable, ["config", *arguments], env=env or {})
 
 
-def test_without_anything_all_is_default():
+def test_without_options_variables_and_file_every_setting_has_its_default():
     found = load({}, {})
     assert found.settings == Settings()
     assert set(found.origins.values()) == {"default"}
@@ -62,7 +62,7 @@ def test_an_option_comes_before_a_variable_and_a_variable_before_the_file(file):
     assert values["host"] == ("127.0.0.1", "default")
 
 
-def test_everything_that_is_wrong_is_told_at_once_with_its_origin(file):
+def test_all_problems_are_reported_at_once_with_their_origin(file):
     path = file('accept_days = 400\nprot = 80\nlog_format = "xml"\nqueue_seconds = true\n')
     found = problems({"port": "eighty"}, {"DENIABLE_FOLD_SECONDS": "nan"}, path, required=["store"])
     assert sorted(found) == sorted(
@@ -94,18 +94,18 @@ def test_a_file_that_says_something_else_is_refused(file, text, expected):
     assert expected in problem
 
 
-def test_a_file_that_is_not_there_is_told(tmp_path):
+def test_a_missing_file_is_reported(tmp_path):
     (problem,) = problems({}, {}, tmp_path / "absent.toml")
     assert problem.endswith("absent.toml: cannot be read: No such file or directory")
 
 
-def test_settings_that_do_not_fit_together_are_told():
+def test_settings_that_contradict_each_other_are_reported():
     assert problems({"retention_days": "7", "accept_days": "14"}, {}) == [
         "retention_days must be at least accept_days, which is 14, got 7 (--retention-days)"
     ]
 
 
-def test_a_misspelt_variable_is_told_and_those_of_others_are_not_ours():
+def test_a_misspelt_variable_is_reported_and_one_of_another_program_ignored():
     (problem,) = problems({}, {"DENIABLE_ACEPT_DAYS": "3"})
     assert problem.endswith("did you mean accept_days?")
     others = {
@@ -191,7 +191,7 @@ def test_problems_are_lines_without_a_traceback():
     assert len(done.output.splitlines()) == 2
 
 
-def test_the_example_says_what_holds_without_it():
+def test_the_example_shows_the_defaults():
     text = run("example").output
     assert text == example_file()
     assert tomllib.loads(text) == {}

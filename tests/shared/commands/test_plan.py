@@ -77,7 +77,7 @@ def test_one_metric_is_planned_from_options_alone():
         assert expected in text, result.output
 
 
-def test_nothing_is_wider_than_80_columns():
+def test_no_line_is_wider_than_80_columns():
     for options in (CATEGORY, ("--type", "string", "--epsilon", 4, "--devices", 10**7)):
         assert max(map(len, run(*options).output.splitlines())) <= 80
 
@@ -204,14 +204,14 @@ def test_a_sketch_for_more_devices_than_its_rows_serve_says_so():
         (("--type", "attributes", "--epsilon", "1"), "attributes need a FILE"),
     ],
 )
-def test_an_unclear_question_is_answered_with_what_is_missing(options, message):
+def test_missing_or_contradicting_options_are_explained(options, message):
     result = run(*options)
     assert result.exit_code != 0
     assert message in result.output
     assert "Traceback" not in result.output
 
 
-def test_a_file_says_everything_itself(registry):
+def test_options_that_describe_a_metric_are_refused_beside_a_file(registry):
     result = run(registry, "--epsilon", "1")
     assert result.exit_code == 2
     assert "FILE says type" in result.output
