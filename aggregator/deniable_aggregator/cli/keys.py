@@ -1,14 +1,11 @@
-"""``deniable keys``: works on the store itself, beside a running server or without one."""
+"""``deniable keys``: works on the store itself, whether a server runs or not."""
 
 from __future__ import annotations
 
-import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import click
-from rich.table import Column
-from rich.text import Text
 
 from deniable_aggregator.answers.administration import (
     DEFAULT_OVERLAP_DAYS,
@@ -19,31 +16,20 @@ from deniable_aggregator.answers.administration import (
 )
 from deniable_aggregator.answers.words import SCOPES
 from deniable_aggregator.audit import COMMAND_LINE
+from deniable_aggregator.cli.render.key_table import keys_table
 from deniable_aggregator.cli.render.output import (
-    UNBROKEN,
-    WIDE,
-    close_table,
-    columns_or_lines,
     json_option,
     literal_console,
     print_json,
     print_table,
 )
-from deniable_aggregator.cli.support.store_option import store_option
+from deniable_aggregator.cli.support.store_option import open_store, store_option, today
 from deniable_aggregator.dates import format_day, parse_day
-from deniable_aggregator.security.key_administration import (
-    KeyAdministrator,
-    public_key,
-)
-from deniable_aggregator.store import Store
-from deniable_aggregator.store.backends.opening import require_existing
-from deniable_shared.periods import epoch_at
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
-    from rich.table import Table
-
+    from deniable_aggregator.security.key_administration import KeyAdministrator
     from deniable_aggregator.security.keys import IssuedKey
     from deniable_aggregator.store import StoredKey
 
@@ -74,7 +60,7 @@ def keys_group() -> None:
     """
 
 
-@keys_group.command("create")
+@keys_group.command("create", short_help="Makes a key and prints its token.")
 @store_option
 @click.option("--scope", type=click.Choice(SCOPES), required=True, help="What it allows.")
 @click.option("--application", required=True, help="The application's name in its registry.")
@@ -89,8 +75,8 @@ def create_key(
     Without --expires it is valid until it is revoked. A key that ships with an application should
     be one of these, as devices that are never updated go on using it.
     """
-    with _custodian(store, new=True) as custodian:
-        issued = custodian.create(
+    with _administrator(store, create=True) as administrator:
+        issued = administrator.create(
             scope=scope, application=application, label=label, expires=expires
         )
     if as_json:
@@ -100,17 +86,17 @@ def create_key(
     click.echo(issued.token)
 
 
-@keys_group.command("list")
+@keys_group.command("list", short_help="Lists all keys, without their tokens.")
 @store_option
 @click.option("--application", help="Only the keys of this one.")
 @json_option
 def list_keys(store: str, application: str | None, as_json: bool) -> None:
-    """Lists all keys, those of the past too, without their tokens.
+    """Lists all keys, also those that are no longer valid, without their tokens.
 
-    Last used is noted by the day, and never finer.
+    Of the last use the store knows the day only.
     """
-    with _custodian(store, application=application) as custodian:
-        listed = [_public(key) for key in custodian.all()]
+    with _administrator(store, application=application) as administrator:
+        listed = [_public(key) for key in administrator.all()]
     if as_json:
         print_json({"keys": listed})
         return
@@ -141,8 +127,8 @@ def rotate_key(
     write key that ships with an application gets a successor first, to be released within the
     overlap. Only if it brings fakes, revoke it at once.
     """
-    with _custodian(store) as custodian:
-        issued, old = custodian.rotate(key_id, overlap_days=overlap_days, expires=expires)
+    with _administrator(store) as administrator:
+        issued, old = administrator.rotate(key_id, overlap_days=overlap_days, expires=expires)
     if as_json:
         print_json(CreatedKey(_public(issued.key), issued.token, _public(old)))
         return
@@ -154,7 +140,7 @@ def rotate_key(
     click.echo(issued.token)
 
 
-@keys_group.command("revoke")
+@keys_group.command("revoke", short_help="Revokes a key, for good.")
 @store_option
 @_key_id
 @json_option
@@ -169,9 +155,9 @@ def revoke_key(store: str, key_id: str, as_json: bool) -> None:
     Only if it brings fakes, revoke it at once: what devices record is lost then, unless an update
     brings them a valid key before its day is closed.
     """
-    with _custodian(store) as custodian:
-        key = custodian.revoke(key_id)
-    _tell(key, as_json, f"revoked {key.id}")
+    with _administrator(store) as administrator:
+        key = administrator.revoke(key_id)
+    _report(key, as_json, f"revoked {key.id}")
 
 
 @keys_group.command("exclude", short_help="Leaves all reports of a key out of every estimate.")
@@ -184,9 +170,9 @@ def exclude_key(store: str, key_id: str, as_json: bool) -> None:
     For a key that brings poisoned reports. They are kept, and deniable keys include takes them
     back. The key goes on being accepted, and what it brings is left out too, until it is revoked.
     """
-    with _custodian(store) as custodian:
-        key = custodian.exclude(key_id)
-    _tell(key, as_json, f"excluded {key.id}: no estimate has its reports any more")
+    with _administrator(store) as administrator:
+        key = administrator.exclude(key_id)
+    _report(key, as_json, f"excluded {key.id}: no estimate has its reports any more")
 
 
 @keys_group.command("include", short_help="Takes the reports of an excluded key back.")
@@ -195,59 +181,20 @@ def exclude_key(store: str, key_id: str, as_json: bool) -> None:
 @json_option
 def include_key(store: str, key_id: str, as_json: bool) -> None:
     """Takes the reports of an excluded key back into estimates; none of them was lost."""
-    with _custodian(store) as custodian:
-        key = custodian.include(key_id)
-    _tell(key, as_json, f"included {key.id}: estimates have its reports again")
-
-
-def keys_table(keys: Sequence[Key], width: int = UNBROKEN) -> Table:
-    """One row per key. Ids and days are whole: other commands take them.
-
-    Args:
-        keys: without their tokens.
-        width: of the terminal, in characters.
-    """
-    named = [
-        Column(name, overflow="fold") for name in columns_or_lines(width, "application", "label")
-    ]
-    whole = ["id", "scope"], [*columns_or_lines(width, "created", "last used"), "state"]
-    first, last = ([Column(name, no_wrap=True) for name in names] for names in whole)
-    table = close_table(*first, *named, *last)
-    for key in keys:
-        names = columns_or_lines(width, key.application, key.label)
-        days = columns_or_lines(width, str(key.created), str(key.last_used or ""))
-        # As they are: brackets and colons are not for rich to read.
-        shown = [key.id, key.scope, *names, *days, _state(key, width)]
-        table.add_row(*map(Text, shown))
-    return table
+    with _administrator(store) as administrator:
+        key = administrator.include(key_id)
+    _report(key, as_json, f"included {key.id}: estimates have its reports again")
 
 
 @contextmanager
-def _custodian(
-    store: str, *, application: str | None = None, new: bool = False
+def _administrator(
+    store: str, *, application: str | None = None, create: bool = False
 ) -> Iterator[KeyAdministrator]:
-    """Somebody at the command line, who may do everything."""
-    if not new:
-        require_existing(store)
-    opened = Store(store)
-    try:
-        yield KeyAdministrator(opened, actor=COMMAND_LINE, today=_today(), application=application)
-    finally:
-        opened.close()
+    """Looks after the keys of a store on behalf of whoever is at the command line."""
+    from deniable_aggregator.security.key_administration import KeyAdministrator
 
-
-def _state(key: Key, width: int) -> str:
-    """What has become of a key, in words; a day in a line of its own where there is little room."""
-    if key.revoked is not None:
-        states = [("revoked", str(key.revoked))]
-    elif not key.valid:
-        states = [("expired", str(key.expires))]
-    else:
-        states = [("valid until", str(key.expires)) if key.expires else ("valid", "")]
-    if key.excluded is not None:
-        states.append(("excluded", str(key.excluded)))
-    space, comma = (" ", ", ") if width >= WIDE else ("\n", "\n")
-    return comma.join(space.join(filter(None, state)) for state in states)
+    with open_store(store, create=create) as opened:
+        yield KeyAdministrator(opened, actor=COMMAND_LINE, today=today(), application=application)
 
 
 def _successor(issued: IssuedKey) -> str:
@@ -256,16 +203,16 @@ def _successor(issued: IssuedKey) -> str:
     return f"its successor {key.id} {end}"
 
 
-def _tell(key: StoredKey, as_json: bool, words: str) -> None:
+def _report(key: StoredKey, as_json: bool, text: str) -> None:
+    """Prints what was done with a key."""
     if as_json:
         print_json(OneKey(_public(key)))
     else:
-        click.echo(words)
+        click.echo(text)
 
 
 def _public(key: StoredKey) -> Key:
-    return public_key(key, _today())
+    """A key without what must not leave the store."""
+    from deniable_aggregator.security.key_administration import public_key
 
-
-def _today() -> int:
-    return epoch_at(time.time())
+    return public_key(key, today())

@@ -1,0 +1,190 @@
+"""The script ``deniable``: which command it runs, what it loads for that, and how it ends."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from importlib import import_module
+
+import pytest
+from click.testing import CliRunner
+
+from deniable_shared.commands.table import COMMANDS, GROUPS
+from tests.command_line import deniable
+
+HEAVY = ("flask", "granian", "numpy", "scipy", "sqlalchemy")
+SERVER = ("--server", "http://127.0.0.1:1", "--token", "x")
+
+REPORT_MODULES = """
+import sys
+from deniable_shared.commands.entry import main
+try:
+    main(sys.argv[1:])
+finally:
+    print(*{name.partition('.')[0] for name in sys.modules}, file=sys.stderr)
+"""
+
+
+def loaded_by(*words, **environment):
+    """The packages that a command imports, in an interpreter that has imported nothing."""
+    done = subprocess.run(
+        [sys.executable, "-c", REPORT_MODULES, *words],
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return set(done.stderr.splitlines()[-1].split())
+
+
+def run(*words):
+    return CliRunner(env={"COLUMNS": "80"}).invoke(deniable, list(words))
+
+
+@pytest.fixture
+def registry(tmp_path):
+    file = tmp_path / "metrics.toml"
+    file.write_text(
+        'registry = 1\napplication = "flightdeck"\n'
+        "[budget]\nepsilon_per_day = 4.0\nepsilon_lifetime = 40.0\n"
+        '[metrics.late]\ntype = "boolean"\nepsilon = 1.0\n'
+    )
+    return str(file)
+
+
+@pytest.mark.parametrize(
+    "words", [("--version",), ("--help",), ("metrics", "--help"), ("nonsense",)]
+)
+@pytest.mark.service
+def test_help_and_version_import_no_command(words):
+    assert not loaded_by(*words) & {"click", "rich", "argparse", "httpx", "mmh3", *HEAVY}
+
+
+@pytest.mark.service
+def test_names_are_completed_without_importing_a_command():
+    loaded = loaded_by("", _DENIABLE_COMPLETE="words")
+    assert not loaded & {"click", "rich", "argparse", "httpx", "mmh3", *HEAVY}
+
+
+@pytest.mark.service
+def test_checking_and_planning_need_the_light_install_alone(registry):
+    for words in (("metrics", "check", registry), ("plan", registry), ("show", "--help")):
+        assert not loaded_by(*words) & {"click", "rich", "httpx", *HEAVY}, words
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("estimate", "late"),
+        ("series", "late"),
+        ("change", "late"),
+        ("health", "late"),
+        ("metrics", "register", "FILE"),
+        ("remote", "publish", "FILE"),
+    ],
+    ids=" ".join,
+)
+@pytest.mark.service
+def test_a_command_that_asks_a_server_does_not_import_one(words, registry):
+    words = [registry if word == "FILE" else word for word in words]
+    loaded = loaded_by(*words, *SERVER)
+    assert "httpx" in loaded
+    assert not loaded & set(HEAVY)
+
+
+@pytest.mark.parametrize("name", [name for name in COMMANDS if COMMANDS[name].needs_extra])
+@pytest.mark.service
+def test_help_of_a_command_imports_no_server(name):
+    assert not loaded_by(*name.split(), "--help") & set(HEAVY)
+
+
+def test_every_command_of_the_table_is_there():
+    for name, command in COMMANDS.items():
+        module, _, attribute = command.target.partition(":")
+        found = import_module(module)
+        assert callable(getattr(found, attribute) if attribute else found.run), name
+
+
+def test_help_lists_every_command_in_one_line_of_80_characters():
+    text = run("--help").output
+    for name, command in COMMANDS.items():
+        line = f"  {name:<18}{command.summary}"
+        assert f"{line}\n" in text
+        assert len(line) <= 80
+
+
+def test_every_group_is_the_beginning_of_two_commands_or_more():
+    for group in GROUPS:
+        assert sum(name.startswith(f"{group} ") for name in COMMANDS) >= 2
+
+
+@pytest.mark.parametrize("words", [(), ("metrics",)])
+def test_without_a_command_there_is_help_and_status_2(words):
+    done = run(*words)
+    assert done.exit_code == 2
+    assert "Commands:" in done.output
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("estimat",), "No such command 'estimat'. Did you mean 'estimate'?"),
+        (("metrics", "chek"), "No such command 'chek'. Did you mean 'check'?"),
+        (("--verbose",), "No such option '--verbose'."),
+        (("plan", "--vales"), "unrecognized arguments: --vales"),
+    ],
+)
+def test_a_mistake_is_explained_beside_the_output(words, message):
+    done = run(*words)
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert f"Error: {message}\n" in done.stderr
+
+
+def test_a_missing_file_is_one_line_and_status_1():
+    done = run("plan", "nowhere.toml")
+    assert (done.exit_code, done.stdout) == (1, "")
+    assert done.stderr.count("\n") == 1
+
+
+def test_without_the_extra_a_command_says_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "deniable_aggregator.cli.keys", None)
+    monkeypatch.delitem(sys.modules, "click", raising=False)
+
+    def missing(_name):
+        raise ModuleNotFoundError("No module named 'click'", name="click")
+
+    monkeypatch.setattr("deniable_shared.commands.entry.import_module", missing)
+    done = run("keys", "list")
+    assert done.exit_code == 1
+    assert done.stderr == "Error: deniable keys needs click: pip install 'deniable[aggregator]'\n"
+
+
+@pytest.mark.service
+def test_a_terminal_that_knows_only_ascii_gets_question_marks(registry):
+    script = "from deniable_shared.commands.entry import main; main()"
+    done = subprocess.run(
+        [sys.executable, "-c", script, "plan", registry],
+        env={**os.environ, "PYTHONIOENCODING": "ascii"},
+        capture_output=True,
+        check=True,
+    )
+    assert b"? 0.59% for a value of 1%" in done.stdout
+
+
+@pytest.mark.service
+def test_a_reader_that_has_seen_enough_gets_no_traceback(registry):
+    script = "from deniable_shared.commands.entry import main; main()"
+    with subprocess.Popen(
+        [sys.executable, "-c", script, "plan", registry, "--json"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as shown:
+        shown.stdout.close()
+        assert shown.stderr.read() == b""
+
+
+def test_json_is_all_that_is_printed_for_programs(registry):
+    for words in (("metrics", "check", registry), ("plan", registry)):
+        assert json.loads(run(*words, "--json").stdout)
