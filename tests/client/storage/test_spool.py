@@ -7,7 +7,7 @@ import pytest
 
 from deniable._event_log import EventLog
 from deniable._storage import spool as spool_module
-from deniable._storage import spool_file, sqlite
+from deniable._storage import spool_file, spool_queue, sqlite
 from deniable._storage.spool import Spool
 from deniable_shared import wire
 
@@ -172,7 +172,7 @@ def test_a_refused_report_is_not_remembered(spool):
 
 
 def test_the_latest_delivered_reports_are_remembered_up_to_a_cap(spool, monkeypatch):
-    monkeypatch.setattr(spool_module, "MAX_SENT", 10)
+    monkeypatch.setattr(spool_queue, "MAX_SENT", 10)
     for index in range(25):
         add(spool, payload=bytes([index]))
         (report,) = everything(spool)
