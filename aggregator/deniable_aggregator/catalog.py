@@ -1,4 +1,4 @@
-"""The registered metrics in memory, each with what counts its reports."""
+"""The registered metrics in memory, each with the tally that counts its reports."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from deniable_shared.spec import Spec
 
 REREAD_SECONDS: Final = 1.0
-"""An unknown digest makes the store be read again, at most this often."""
+"""The catalog reads the store again for an unknown digest, but at most this often."""
 
 OUTDATED: Final = (
     f"registered by a later version of deniable than {__version__}, which runs here, or damaged"
@@ -33,8 +33,8 @@ class CatalogEntry:
     """One registered spec.
 
     Attributes:
-        registration: the spec and what people want to know about it.
-        tally: what checks and counts its reports.
+        registration: the spec with its description, owners and day of registration.
+        tally: checks and counts its reports.
     """
 
     registration: Registration
@@ -47,7 +47,7 @@ class CatalogEntry:
 
 
 class MetricCatalog:
-    """All registered metrics by digest. Another process may register more at any time."""
+    """All registered metrics by digest. Other processes may register more at any time."""
 
     def __init__(self, store: Store, monotonic: Callable[[], float] = time.monotonic) -> None:
         self._store = store
@@ -59,36 +59,45 @@ class MetricCatalog:
         self.reload()
 
     def find(self, digest: bytes) -> CatalogEntry | None:
-        """The metric with this digest, of whatever application."""
+        """The metric with this digest, of any application; None if there is none."""
         entry = self._entries.get(digest)
         if entry is None and self._monotonic() - self._read_at >= REREAD_SECONDS:
-            # Noted before reading, so that a crowd of unknown digests causes one reading.
+            # Set before reading, so that many unknown digests at once cause one read.
             self._read_at = self._monotonic()
             self.reload()
             entry = self._entries.get(digest)
         return entry
 
     def is_cached(self, digest: bytes) -> bool:
-        """Whether this metric is known without asking the store."""
+        """Whether this metric is in memory, so that `find` does not read the store."""
         return digest in self._entries
 
     def for_application(self, application: str) -> list[CatalogEntry]:
-        """All metrics of an application, by name, as the store has them now."""
+        """All metrics of an application, by name; reads the store again."""
         self.reload()
         return [e for e in self._entries.values() if e.spec.application == application]
 
     def unreadable(self) -> Mapping[bytes, UnreadableMetric]:
-        """The metrics that only a later version of this program can count, by digest."""
+        """The metrics that only a later version of this server can decode, by digest."""
         return self._unreadable
 
     def register(self, metrics: Iterable[Metric], today: int, actor: str) -> list[Spec]:
-        """Registers metrics on behalf of a key, and says which specs are new."""
+        """Registers metrics on behalf of a key.
+
+        Args:
+            metrics: those of a registry.
+            today: days since 1970-01-01.
+            actor: the id of the key.
+
+        Returns:
+            The specs that were not registered before.
+        """
         new = self._store.metrics.register(metrics, today, actor)
         self.reload()
         return new
 
     def reload(self) -> None:
-        """Reads the store again, in which another process may have registered more."""
+        """Reads the store again: another process may have registered more."""
         with self._lock:
             old = self._entries
             entries: dict[bytes, CatalogEntry] = {}
@@ -101,7 +110,7 @@ class MetricCatalog:
                 entries[spec.digest] = CatalogEntry(registration, tally)
             for each in found.unreadable:
                 if each.digest not in self._unreadable:
-                    # Both are names that a registry allows, and none of a sender's.
+                    # Safe to log: both names come from a registered file, not from the uploader.
                     log.warning("metric %s of %s: %s", each.name, each.application, OUTDATED)
             self._entries = entries
             self._unreadable = {each.digest: each for each in found.unreadable}

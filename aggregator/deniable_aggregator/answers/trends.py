@@ -1,4 +1,4 @@
-"""How a metric goes on over time, and what has changed between two periods."""
+"""A metric over time, and what has changed between two periods."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What administrators do over HTTP: registering a registry file, and looking after keys."""
+"""Routes for administrators: registering a registry file, and managing keys."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What analysts ask: which metrics there are, what they amount to, how the server is doing."""
+"""Answers analysts: registered metrics, estimates, series, changes, and the server's status."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ class QueryService:
         )
 
     def status(self, application: str) -> Status:
-        """How ingest and fold are doing, for one application."""
+        """The uploads and pending reports of one application."""
         entries = self._catalogue.for_application(application)
         digests = [entry.spec.digest for entry in entries]
         backlog = self._store.inbox.backlog(digests)
@@ -189,7 +189,7 @@ class QueryService:
                 row.robust_check = check
 
     def series(self, application: str, name: str, query: SeriesQuery, lists: ValueLists) -> Series:
-        """How a metric goes on: every period estimated by itself.
+        """A metric over time: every period estimated by itself.
 
         Args:
             application: whose metric it is.
@@ -279,7 +279,7 @@ class QueryService:
     def integrity_summary(
         self, entries: Sequence[CatalogEntry], days: DayRange
     ) -> IntegritySummary:
-        """What is said beside an answer about the health of the days that it is from."""
+        """The health of some days, as a part of an answer."""
         since, until = epoch_of(days.since), epoch_of(days.until)
         return report.summary(
             self._examiner.examine(entries, since, until, most_cells=SUMMARY_CELLS)

@@ -1,4 +1,4 @@
-"""``/healthz``: the process answers. ``/readyz``: it can do its work, or why it cannot."""
+"""``/healthz`` says that the process answers, ``/readyz`` whether it can do its work."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 PATHS: Final = ("/healthz", "/readyz")
 CACHE_SECONDS: Final = 1.0
 PATIENCE_SECONDS: Final = 3.0
-"""A store that takes longer to look at is not in order."""
+"""A store that does not answer the checks for so long is reported as not answering."""
 
 OK: Final = "ok"
 CLOCK: Final = "clock"
@@ -35,13 +35,13 @@ log = logging.getLogger("deniable_aggregator")
 
 
 class Readiness:
-    """Whether a server should be given work.
+    """Checks whether a load balancer should send requests to this server.
 
     Args:
-        store: must be there, writable and of this version's schema.
-        lag_seconds: how long ago all that waited had been counted.
+        store: checked to be reachable, writable and of this version's schema.
+        lag_seconds: for how long the oldest pending report has waited to be counted.
         settings: limits.
-        days_ahead: by how many days the clock is ahead of what is believed.
+        days_ahead: by how many days the clock is ahead of the last plausible day.
         monotonic: a clock in seconds.
 
     Attributes:
@@ -67,9 +67,9 @@ class Readiness:
         self._lookout = SharedProbe(self._check, "deniable-looking", monotonic)
 
     def checks(self, timeout_seconds: float | None = None) -> Mapping[str, str]:
-        """Each thing that was looked at: ``ok``, or what is wrong; at most a second old.
+        """The result of each check, by name: ``ok``, or what is wrong; at most a second old.
 
-        Where the store does not answer, the others are told as they were found before.
+        If the store does not answer in time, the other checks keep their last results.
 
         Args:
             timeout_seconds: how long to wait for the store; None for `PATIENCE_SECONDS`.
@@ -94,7 +94,7 @@ class Readiness:
 
     def _database(self) -> str:
         try:
-            # A write transaction like any other, though it finds nothing to change.
+            # A write transaction that changes nothing.
             self._store.keys.mark_used((), 0)
         except StoreMovedError as error:
             return str(error)
@@ -141,7 +141,7 @@ def blueprint(health: Readiness) -> Blueprint:
     def ready() -> Response:
         checks = health.checks()
         wrong = [name for name, said in checks.items() if said != OK]
-        # A clock is believed again when reports come, so these must not be kept away.
+        # Stay ready with a doubted clock: only further reports can confirm the day.
         if wrong and wrong != [CLOCK]:
             raise ProblemError(
                 "not_ready",

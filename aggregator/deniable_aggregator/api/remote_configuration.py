@@ -1,7 +1,7 @@
-"""Handing out remote configurations, which their owners have signed elsewhere.
+"""Serves and publishes remote configurations, which their owners sign elsewhere.
 
-The server never holds a private key and need not know a public one: devices verify what they get,
-so whoever owns the server can withhold a configuration and cannot make one.
+The server has neither the private nor the public key: devices verify the signature. So whoever
+controls the server can withhold a configuration, but cannot make one.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def blueprint(store: Store, verifier: KeyVerifier, clock: Callable[[], float]) -
 
 
 def _read(document: bytes) -> RemoteConfiguration:
-    """What a document says. Its signature is for devices to verify."""
+    """Parses a signed document, without verifying its signature: devices do that."""
     try:
         payload, _ = unseal(document)
         return parse(payload)

@@ -1,4 +1,4 @@
-"""Routes for questions about time: how a metric goes on, and whether it has changed."""
+"""Routes for questions about time: series and changes."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""The one definition of every chart: for a page, a notebook and a file alike.
+"""Charts of estimates, the same for a page, a notebook and a file.
 
-Charts are Vega-Lite, made with Altair. A notebook shows them as they are, a page embeds their JSON,
-and a file is drawn without a browser (needs ``deniable[charts]``).
+Charts are Vega-Lite, made with Altair. A notebook shows them, a page embeds their JSON, and a file
+is drawn without a browser.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def shares_chart(
     level = answer.interval.level
     kind = {"one": "", "all": ", all together", "picked": ", after picking the top"}
     estimated = f"estimate, {level:.0%} interval{kind[answer.interval.kind or 'one']}"
-    # Beside the truth there is enough to see.
+    # A chart with the truth has no room for adjusted shares.
     adjusted = None
     if truth is None and not isinstance(answer, SegmentShares) and answer.postprocess is not UNSET:
         adjusted = POSTPROCESS_LABELS.get(answer.postprocess.method, answer.postprocess.method)

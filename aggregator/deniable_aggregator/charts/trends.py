@@ -1,4 +1,4 @@
-"""Charts of how a metric goes on, and of what has changed."""
+"""Charts of a metric over time, and of what has changed."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 SERIES_WIDTH: Final = 560
 SERIES_HEIGHT: Final = 260
 MOST_MARKS: Final = 160
-"""Up to so many points there is room for each one's own interval beside the others'."""
+"""With more points, intervals are bands around lines, and not marks beside each other."""
 
 COLORS: Final = (
     "#0072b2",
@@ -29,8 +29,8 @@ COLORS: Final = (
     "#000000",
     "#8c6d1f",
 )
-"""Told apart whatever colours somebody sees (Okabe and Ito 2008; brown for their yellow, which is
-hard to see on white)."""
+"""Colours that colour-blind people can tell apart (Okabe and Ito 2008, with brown in place of
+their yellow, which is hard to see on white)."""
 
 SHAPES: Final = (
     "circle",

@@ -38,10 +38,10 @@ MOST_NAMED: Final = 10
 """Of the values that are not compared."""
 
 LEAST_P: Final = 1e-6
-"""Smaller p-values are not told apart."""
+"""Smaller p-values are written as "<1e-06"."""
 
 ALIKE: Final = 0.995
-"""Errors whose ratio is above this are the same to a reader."""
+"""A ratio of errors above this is not worth a sentence."""
 
 
 @click.command(short_help="Tests what has changed in METRIC between two periods.")
@@ -76,7 +76,7 @@ def change(
 ) -> None:
     """Tests what has changed in METRIC between two periods, and estimates by how much.
 
-    The same devices may have reported in both, and nobody can tell. The test takes them to be
+    Nobody can tell whether the same devices reported in both. The test assumes that they are
     different, so that it errs no more often than it says in either case.
 
     \b
@@ -136,7 +136,7 @@ def change_notes(answer: Change) -> Iterator[str]:
 
 
 def _same_devices(answer: Change) -> str:
-    """What is to be known of devices that may have reported in both periods."""
+    """A sentence about devices that may have reported in both periods."""
     line = (
         "Devices: nobody can tell how many reported in both periods. Errors and tests assume that "
         "none did, which is the most careful."

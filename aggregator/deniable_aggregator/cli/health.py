@@ -34,13 +34,13 @@ if TYPE_CHECKING:
 def health(
     metric: str, since: str | None, until: str | None, as_json: bool, server: str, token: str
 ) -> None:
-    """Says whether the reports of METRIC look like those of devices.
+    """Checks whether the reports of METRIC look like those of devices.
 
-    Each day's reports, and those that each key brought, are tested for what noise alone decides and
-    no value changes: how many ones they have, which come together, whether rows and cohorts are
-    drawn evenly. A day is suspicious if a test fails at 4.2 standard deviations.
+    The checks test what only noise decides, whatever the values are: how many ones reports have,
+    which ones come together, whether rows and cohorts are drawn evenly. They are made for each day
+    and for each key. A day is suspicious if a check fails at 4.2 standard deviations.
 
-    Where one key stands out, its reports can be left out of all answers, and be taken back:
+    If one key stands out, leave its reports out of all answers, or take them back:
 
     \b
         deniable health theme

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 _MEDIAN = 0.5
 
 
-@click.command(short_help="Shows how METRIC goes on, period by period.")
+@click.command(short_help="Estimates METRIC period by period.")
 @click.argument("metric")
 @click.option(
     "--by",
@@ -73,7 +73,7 @@ def series(
     server: str,
     token: str,
 ) -> None:
-    """Shows how METRIC goes on: every period is estimated by itself, from its own reports.
+    """Estimates METRIC period by period, each from its own reports alone.
 
     Whether two periods differ is not to be read from the overlap of their intervals: ask deniable
     change.

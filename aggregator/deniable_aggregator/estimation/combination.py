@@ -26,20 +26,20 @@ if TYPE_CHECKING:
     from deniable_shared.spec import Spec
 
 LEAST_VARIANCE: Final = 1e-30
-"""That of rounding: the shares of a whole domain can add up to 1 without any noise."""
+"""Of rounding errors: a share of a whole domain has no noise, and its variance would be 0."""
 
 
 class SpecEstimate(NamedTuple):
-    """What one spec says, or of a record with one sampled attribute each of them.
+    """The estimates of one spec; of a record that samples attributes, those of one attribute.
 
     Attributes:
         spec: the spec.
         counts: int64, (cells,): its tally.
         reports: how many of its reports were counted; at least 1.
-        known: int64, (known,): the positions of the items it says something about.
-        shares: about those, as if every report were another device's.
-        repeats: what it adds that they may not be.
-        periods: how many reports there are of each period, if of several.
+        known: int64, (known,): the positions of the items that are estimated.
+        shares: estimates of these items, assuming that every report is of another device.
+        repeats: extra variance because one device may have sent several reports.
+        periods: how many reports there are of each period, if there are several.
     """
 
     spec: Spec
@@ -57,7 +57,7 @@ class IntervalBounds(NamedTuple):
     Attributes:
         low: float64, (items,), at most the estimate.
         high: float64, (items,), at least the estimate.
-        exact: bool, (items,): whether an exact binomial interval is in it.
+        exact: bool, (items,): whether it is, or contains, an exact binomial interval.
     """
 
     low: NDArray[np.float64]
@@ -67,7 +67,7 @@ class IntervalBounds(NamedTuple):
 
 @dataclass(frozen=True)
 class CombinedShares:
-    """Estimates of one list of items from all specs that know them.
+    """Estimates of a list of items, each from all specs whose domain has it.
 
     A spec's weight for an item is the inverse of the variance that its estimate would have if
     nobody held the item. This does not depend on the data, so the combination is exactly unbiased;
@@ -80,7 +80,8 @@ class CombinedShares:
         scores: float64, (items,): of the test that nobody holds it, as z-scores.
         weights: float64, (parts, items): each spec's weight; an item's sum to 1, or are NaN if no
             spec knows it.
-        between: float64, (items,): the part of the variance that the specs have in common.
+        shared_variance: float64, (items,): variance because the same devices may have used several
+            specs, one after the other.
     """
 
     parts: Sequence[SpecEstimate]
@@ -115,9 +116,9 @@ class CombinedShares:
     def limits(self, chosen: NDArray[np.int64], alpha: float) -> IntervalBounds:
         """Intervals for some of the items.
 
-        Where several errors come together (of specs, or of noise and a hash family), the distances
-        from the estimate to each one's end are put together like independent errors (Zou and
-        Donner 2008).
+        Where there are several errors (of several specs, or of noise and of a hash family), the
+        distances from the estimate to the end of each one's interval are combined like
+        independent errors: the root of the sum of squares (Zou and Donner 2008).
 
         Args:
             chosen: int64, (items,): their positions.
@@ -155,7 +156,13 @@ class CombinedShares:
 
 
 def combine(parts: Sequence[SpecEstimate], size: int, margin: Margin) -> CombinedShares:
-    """Combines what the specs say about `size` items."""
+    """Combines the estimates of several specs.
+
+    Args:
+        parts: the estimates.
+        size: how many items there are.
+        margin: what variances allow for.
+    """
     precision = np.zeros((len(parts), size))
     for row, part in zip(precision, parts, strict=True):
         row[part.known] = 1 / _null_variance(part)
@@ -193,16 +200,16 @@ def _null_variance(part: SpecEstimate) -> NDArray[np.float64]:
 def shared_sampling_factor(
     parts: Sequence[SpecEstimate], weights: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """What devices that used several specs, one after the other, add to an average over them.
+    """How much devices that used several specs, one after the other, add to the variance.
 
-    Permanent answers are not the same under two specs, but what the devices hold may be.
+    Their permanent noise differs between specs, but their values may be the same.
 
     Args:
-        parts: what the specs say.
+        parts: the estimates.
         weights: float64, (parts, items): each one's weight.
 
     Returns:
-        float64, (items,): by what to multiply f (1 - f).
+        float64, (items,): to be multiplied by f (1 - f), where f is the share.
     """
     factor = np.zeros(weights.shape[1])
     for one, other in itertools.combinations(range(len(parts)), 2):
@@ -219,13 +226,13 @@ def shared_sampling_factor(
 def variance_of(
     part: SpecEstimate, shares: ItemShares, share: NDArray[np.float64], margin: Margin
 ) -> NDArray[np.float64]:
-    """A spec's variance; about the population, its devices are a sample too.
+    """The variance of one spec's estimates.
 
     Args:
-        part: what the spec says.
-        shares: of some of its items.
-        share: float64, (items,): the true shares, as far as they are known.
-        margin: what the variance is about.
+        part: the estimates.
+        shares: those of some of its items.
+        share: float64, (items,): the true shares, or the best estimates of them.
+        margin: what the variance allows for; with sampling, the devices are a sample too.
     """
     held, population = np.clip(share, 0.0, 1.0), margin == "noise-and-sampling"
     added = part.repeats.variance(held, population=population)
@@ -237,9 +244,9 @@ def variance_of(
 def _distances(
     part: SpecEstimate, shares: ItemShares, share: NDArray[np.float64], margin: Margin, alpha: float
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], bool]:
-    """How far a spec's own interval reaches below and above its estimate; whether exactly."""
+    """How far a spec's own interval reaches below and above its estimate; whether it is exact."""
     z, counted = z_for_alpha(alpha), shares.support_counts
-    # A random part of the devices is a sample of them, as all of them are of a population.
+    # Where only a random part of the devices answered, that part is a sample of all devices.
     sampled = margin == "noise-and-sampling" or (counted is not None and counted.sampled)
     if counted is None or (counted.sampled and not binomial.is_small_count(counted, alpha)):
         width = z * np.sqrt(variance_of(part, shares, share, margin))

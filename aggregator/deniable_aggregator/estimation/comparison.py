@@ -43,7 +43,7 @@ ALPHA: Final = 0.05
 """The level of the tests."""
 
 LEAST_ERROR: Final = 1e-15
-"""That of rounding: a whole domain has a share of 1, without any noise."""
+"""Of rounding errors: the share of a whole domain is 1 without any noise."""
 
 
 class Differences(NamedTuple):
@@ -92,7 +92,7 @@ class Comparison:
     """What was compared, and how.
 
     Attributes:
-        items: what is compared; for a mean, one that is called as the metric.
+        items: what is compared; of a mean, the name of the metric.
         differences: of each of them.
         kind: whether these are shares or a mean.
         margin: what errors allow for.
@@ -109,7 +109,7 @@ class Comparison:
 
 
 def adjust_p_values(p_values: NDArray[np.float64], false_finds: FalseFinds) -> NDArray[np.float64]:
-    """P-values that can be compared with alpha although there are many.
+    """Corrects p-values for their number.
 
     Args:
         p_values: float64, (items,).
@@ -183,8 +183,8 @@ def compare_subset(
 ) -> CombinedDifference:
     """The difference of the share of some items together.
 
-    What the same devices would have in common is not worked out for sums, so errors are those of
-    different ones.
+    Errors assume that no device reported in both periods: the covariance for the same devices is
+    not computed for combined shares.
 
     Args:
         before: what was counted in the first period.
@@ -240,9 +240,9 @@ def _covariance(
     other: CombinedShares,
     second: NDArray[np.int64],
 ) -> NDArray[np.float64]:
-    """The covariance of two estimates, if they have as many devices in common as can be.
+    """The covariance of two estimates, if as many devices as possible are in both.
 
-    NaN where it is not known: the permanent bits of RAPPOR are in its regression.
+    NaN for RAPPOR: its permanent bits go through a regression, so it is not known.
     """
     low = np.clip(np.minimum(one.share[first], other.share[second]), 0.0, 1.0)
     high = np.clip(np.maximum(one.share[first], other.share[second]), 0.0, 1.0)
@@ -262,9 +262,9 @@ def _covariance(
 def _common_variance(
     mine: SpecEstimate, theirs: SpecEstimate, low: Any, high: Any, margin: Margin
 ) -> tuple[Any, float]:
-    """What two reports of one device have in common, and what all reports of a family have.
+    """The covariance of two reports of one device, and that of a hash family between all reports.
 
-    Of a device that has changed its mind the permanent answers are others.
+    A device whose value changed has other permanent answers, so only unchanged values count.
     """
     common, family = 0.0 * low, 0.0
     if mine.spec == theirs.spec:
@@ -285,10 +285,10 @@ def _fisher(
     other: CombinedShares,
     second: NDArray[np.int64],
 ) -> NDArray[np.float64] | None:
-    """Fisher's exact test of the numbers of supporters, where few reports are expected.
+    """P-values of Fisher's exact test (twice the smaller tail), where few supporters are expected.
 
-    Twice the smaller tail. It needs one spec with the same probabilities before and after, and
-    reports of which no two of a period can be of one device; None elsewhere.
+    None if it does not apply: it needs one spec, the same before and after, and no two reports of
+    one device in a period.
     """
     if len(one.parts) != 1 or len(other.parts) != 1:
         return None
@@ -301,7 +301,7 @@ def _fisher(
     earlier = before.supporting[np.searchsorted(mine.known, first)]
     later = after.supporting[np.searchsorted(theirs.known, second)]
     reports = before.reports + after.reports
-    from scipy import stats  # longer to import than all of the server, and rarely needed
+    from scipy import stats  # rarely needed, and imports for longer than the rest of the server
 
     law = stats.hypergeom(reports, earlier + later, before.reports)
     tail = np.minimum(law.cdf(earlier), law.sf(earlier - 1))

@@ -56,7 +56,7 @@ if TYPE_CHECKING:
 QUANTILES: Final = (0.05, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99)
 REPLICATES: Final = 200
 SEED: Final = 20_201_120
-"""Of the bootstrap: the same tally always gives the same intervals."""
+"""The fixed seed of the bootstrap: the same tally always gives the same intervals."""
 
 _METHODS: Final = {
     "em": "the most likely histogram (expectation maximisation)",
@@ -70,7 +70,7 @@ _METHODS: Final = {
 
 @dataclass(frozen=True)
 class DistributionEstimate:
-    """A histogram of a number, and what follows from it, in the metric's own unit.
+    """A histogram of a number with its mean and quantiles, in the metric's own unit.
 
     Attributes:
         metric: the metric's name.
@@ -194,8 +194,8 @@ def estimate_distribution(
     """Estimates a ``distribution`` from its tallies.
 
     Specs with the same range, bins and mechanism (dBitFlip counts as the same, memoised or not)
-    are explained by one histogram together. If there are others, those with the most reports are
-    used and the rest is counted as left out.
+    have one histogram together. If there are others, the group with the most reports is used, and
+    the reports of the rest are counted as left out.
 
     Args:
         tallies: one entry per spec: the spec, and its counts as int64, (cells,).
@@ -237,9 +237,9 @@ def estimate_distribution(
         left_out=sum(reports for _, _, reports in counted) - reports,
         specs=tuple((spec, reports) for spec, _, reports in alike),
         influence=DistributionInfluence(
-            found.radii.bins,
-            width * found.radii.mean,
-            {q: width * moved for q, moved in found.radii.quantiles.items()},
+            found.influence.bins,
+            width * found.influence.mean,
+            {q: width * moved for q, moved in found.influence.quantiles.items()},
         ),
     )
 
@@ -250,7 +250,7 @@ class _Found(NamedTuple):
     mean: BoundedValue
     shares: tuple[BoundedValue, ...]
     quantiles: dict[float, BoundedValue]
-    radii: DistributionInfluence
+    influence: DistributionInfluence
 
 
 def _most_reports(counted: Sequence[Reported]) -> list[Reported]:
@@ -302,7 +302,7 @@ def _from_square_wave(
         q: interval_containing(float(histogram_quantiles(histogram, q)[0]), *ends[q].tolist())
         for q in QUANTILES
     }
-    radii = square_wave_influence(
+    influence = square_wave_influence(
         mechanisms,
         [counts for _, counts, _ in counted],
         method=method,
@@ -310,7 +310,7 @@ def _from_square_wave(
         quantiles=QUANTILES,
     )
     return _Found(
-        mean, tuple(interval_containing(bar, *ends) for bar, ends in shares), quantiles, radii
+        mean, tuple(interval_containing(bar, *ends) for bar, ends in shares), quantiles, influence
     )
 
 
@@ -321,9 +321,9 @@ def _bootstrap_reports(
     reports: int,
     extra: float,
 ) -> NDArray[np.int64]:
-    """Reports drawn again: int64, (replicates, outcomes).
+    """Reports drawn from a histogram: int64, (replicates, outcomes).
 
-    Where devices may have reported again, as many fewer of them are drawn, and each one's reports
+    If devices may have reported several times, fewer devices are drawn, and each one's reports
     have fresh noise.
     """
     if not extra:
@@ -345,7 +345,7 @@ def _from_dbitflip(counted: Sequence[Reported], level: float, periods: PeriodsBy
         reports = sum(reports for _, _, reports in counted)
         raise ParameterError("reports", "enough for an answer about every bin", reports)
     null_variance = 1 / precision
-    # A bin that none of a spec's reports is about has an infinite variance, and no weight.
+    # A bin that no report of a spec is about has an infinite variance, and so no weight.
     weights = [null_variance / shares.null_variance for shares in found]
     share = np.sum([w * shares.share for w, shares in zip(weights, found, strict=True)], axis=0)
     held, covariance = norm_sub(share), np.zeros((share.size, share.size))
@@ -360,10 +360,11 @@ def _from_dbitflip(counted: Sequence[Reported], level: float, periods: PeriodsBy
             pairs = shared_pairs_across_specs(within, beside) / (reports * more)
             same = pairs * np.outer(weights[one], weights[other])
             covariance += (same + same.T) * (np.diag(held) - np.outer(held, held))
-    # Raw shares need not add up to 1: against the middle of the range that adds no noise.
+    # Measured from the middle of the range, since raw shares need not add up to 1: their sum
+    # would add noise to a mean that is measured from the lower end.
     arms = (np.arange(share.size) + 0.5) / share.size - 0.5
     moved = [cast("Any", shares.influence) for shares in found]
-    radii = dbitflip_influence(
+    influence = dbitflip_influence(
         [cast("GroupedBins", spec.mechanism) for spec, _, _ in counted],
         [counts for _, counts, _ in counted],
         weights,
@@ -378,5 +379,5 @@ def _from_dbitflip(counted: Sequence[Reported], level: float, periods: PeriodsBy
         ),
         tuple(normal_interval(*bar, level) for bar in bars),
         {q: inverted_test_interval(share, covariance, null_variance, q, level) for q in QUANTILES},
-        radii,
+        influence,
     )

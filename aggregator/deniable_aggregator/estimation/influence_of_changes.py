@@ -25,7 +25,7 @@ FAKES_OF_CHANGES: Final = FakesNote(
 
 
 class SignedInfluence(NamedTuple):
-    """How far fakes could move estimates.
+    """How far fake reports could move estimates to either side.
 
     Attributes:
         up: float64, (items,).
@@ -37,7 +37,7 @@ class SignedInfluence(NamedTuple):
 
 
 def influence_on_changes(before: SignedInfluence, after: SignedInfluence) -> NDArray[np.float64]:
-    """Of the differences of two estimates: the fakes of one period pull against the other's.
+    """How far fakes could move differences: up in one period and down in the other.
 
     Args:
         before: of the estimates of the one period.
@@ -52,9 +52,9 @@ def influence_on_changes(before: SignedInfluence, after: SignedInfluence) -> NDA
 def signed_influence(combined: CombinedShares, chosen: NDArray[np.int64]) -> SignedInfluence:
     """How far fakes, 1% of the reports of every spec, could move shares to either side.
 
-    A radius is that to the farther side. By the support lemma what a report contributes lies
-    between -q/(p - q) and (1 - q)/(p - q), so the nearer side follows; elsewhere it is taken to be
-    as far, which is an upper bound.
+    `influence` of an estimate is the move to the farther side. If estimates count supporting
+    reports, a report contributes between -q/(p - q) and (1 - q)/(p - q), and the move to the
+    nearer side follows; elsewhere it is assumed to be as far, which is an upper bound.
 
     Args:
         combined: the estimates.

@@ -20,16 +20,16 @@ if TYPE_CHECKING:
     from deniable_shared.mechanisms import GroupedBins, SquareWave
 
 MOST_OUTCOMES: Final = 128
-"""Fakes are tried at so many outcomes, evenly spaced."""
+"""At so many evenly spaced outcomes fake reports are tried."""
 
 
 class DistributionInfluence(NamedTuple):
-    """How far fakes could move each part of a distribution, lengths in widths of the range.
+    """How far fake reports could move a distribution.
 
     Attributes:
-        bins: float64, (bins,).
-        mean: of the mean.
-        quantiles: by probability.
+        bins: float64, (bins,): the share of each bin.
+        mean: the mean, in widths of the range.
+        quantiles: each quantile by its probability, in widths of the range.
     """
 
     bins: NDArray[np.float64]
@@ -45,10 +45,10 @@ def square_wave_influence(
     mean: float,
     quantiles: Sequence[float],
 ) -> DistributionInfluence:
-    """By adding fakes at one outcome after the other, and reconstructing again.
+    """Adds fake reports at one outcome after another, and reconstructs the histogram each time.
 
-    A reconstructed histogram is no average, so there is no worst report to be written down; these
-    are the largest moves that were found.
+    A reconstructed histogram is not an average of reports, so the worst report is not known in
+    closed form; these are the largest moves found.
 
     Args:
         mechanisms: over the same bins.
@@ -78,7 +78,7 @@ def dbitflip_influence(
     bins: NDArray[np.float64],
     quantiles: Sequence[float],
 ) -> DistributionInfluence:
-    """Bins exactly, the mean at most, quantiles by adding fakes that answer for the last bins.
+    """Exact for bins, a bound for the mean, and for quantiles the move by fakes in the last bins.
 
     Args:
         mechanisms: over the same bins.
@@ -109,6 +109,6 @@ def dbitflip_influence(
 
 
 def _apart(histograms: NDArray[np.float64], quantile: float) -> float:
-    """How far a quantile of the last histogram is from those of the others, at most."""
+    """The largest distance of a quantile of the last histogram from the others' quantiles."""
     places: Any = histogram_quantiles(histograms, quantile)
     return float(np.abs(places[:-1] - places[-1]).max())

@@ -1,4 +1,4 @@
-"""How far fake reports could move the summed share of a set of items."""
+"""How far fake reports could move the share of several items together."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
 
 def influence_on_subset(part: SpecEstimate, chosen: NDArray[np.int64]) -> NDArray[np.float64]:
-    """The radius of the sum of some items: exact, or where that is not known an upper bound.
+    """How far fakes could move the share of some items together: exact, or an upper bound.
 
     Args:
-        part: what a spec says.
+        part: the estimates of a spec.
         chosen: int64, (items,): which of its items are added.
 
     Returns:
@@ -45,11 +45,12 @@ def influence_on_ratios(
 ) -> NDArray[np.float64]:
     """How far fakes could move the shares of items among the devices that hold any of them.
 
-    A fake supports the item or not, and as few or as many others of the set as it can. Exact for
-    one spec with randomized response, unary encodings or subset selection, else an upper bound.
+    Tries fakes that support the item or not, and as few or as many of the other items as one
+    report can. Exact for one spec with randomized response, unary encodings or subset selection,
+    else an upper bound.
 
     Args:
-        parts: what the specs say; each has counts of the support lemma.
+        parts: the estimates of each spec, from counts of supporting reports.
         places: for each of them int64, (items,): which of its items make up the set.
         weights: float64, (parts,): they add up to 1.
 

@@ -72,23 +72,23 @@ class CollectedTallies:
 
     @property
     def specs(self) -> list[Spec]:
-        """Those with reports."""
+        """The specs with reports."""
         return [spec for spec, _ in self.tallies]
 
     @property
     def reports(self) -> int:
-        """How many there are."""
+        """How many reports there are."""
         return sum(sum(periods.values()) for periods in self.periods.values())
 
 
 def collect_tallies(
     store: Store, entries: Sequence[CatalogEntry], since: int, until: int
 ) -> CollectedTallies:
-    """Reads the tallies of a metric's specs; what it was in other days is left out.
+    """Reads the tallies of a metric; specs without reports in these days are left out.
 
     Args:
         store: the store.
-        entries: the forms of one metric.
+        entries: the versions of one metric.
         since: the first day.
         until: the last day, inclusive.
     """

@@ -119,7 +119,7 @@ def estimate_mean(
     """Estimates the mean of a ``number`` from its tallies.
 
     Tallies of different specs are never added: each gives a mean by itself, and these are combined
-    by the inverse variance that a value in the middle of the range would have.
+    by the inverse of the variance that values in the middle of the range would have.
 
     Args:
         tallies: one entry per spec: the spec, and its counts as int64, (cells,).
@@ -153,10 +153,10 @@ class MeanPart(NamedTuple):
 
     Attributes:
         spec: the spec.
-        reports: how many there are.
-        weight: of its mean, in the unit of the result, for one width of its range.
+        reports: how many reports it has.
+        weight: of its mean, in the unit of the result for one width of its range.
         found: its mean, in widths of its range.
-        offset: what the lower end of its range adds to the result.
+        offset: what the lower end of its range contributes to the result.
     """
 
     spec: Spec
@@ -167,7 +167,7 @@ class MeanPart(NamedTuple):
 
 
 def mean_parts(counted: Sequence[Reported]) -> list[MeanPart]:
-    """What each spec of a ``number`` adds to the mean over all of them.
+    """The part of each spec of a ``number`` in the mean over all specs.
 
     Args:
         counted: the specs with reports.
@@ -184,8 +184,8 @@ def mean_parts(counted: Sequence[Reported]) -> list[MeanPart]:
 def mean_variance(parts: Sequence[MeanPart], periods: PeriodsBySpec) -> float:
     """The variance of an average of means, if the same devices reported in all periods.
 
-    What the reports of a device share is its permanent bit, if it has one, and its value: that
-    values y of a mean m differ by m (1 - m) at most is all that is known of their spread.
+    The reports of a device share its permanent bit, if the mechanism has one, and its value. The
+    variance of the values is not known; for values in [0, 1] with mean m it is at most m (1 - m).
 
     Args:
         parts: what is averaged.
@@ -210,7 +210,7 @@ def mean_covariance(
     after: Sequence[MeanPart],
     periods: tuple[PeriodsBySpec, PeriodsBySpec],
 ) -> float:
-    """The largest covariance that two means can have, by the same devices being in both.
+    """The largest covariance that two means can have because the same devices are in both.
 
     Args:
         before: what the one is averaged from.
@@ -248,7 +248,7 @@ def _inside(found: Mean) -> float:
 
 
 def mean_weight(spec: Spec, reports: int) -> float:
-    """The inverse variance of a spec's mean if all values stood in the middle of the range.
+    """The inverse variance of a spec's mean if all values were in the middle of the range.
 
     It does not depend on the reports, so an average with these weights stays unbiased.
 

@@ -1,6 +1,6 @@
-"""Making estimates consistent: labelled, beside the raw ones, never instead of them.
+"""Adjusted estimates, for instance to add up to 100%: beside the raw ones, never instead of them.
 
-All of these trade bias for variance. Which is best for what was measured by Wang et al. (Locally
+All methods trade bias for variance. Which is best for what was measured by Wang et al. (Locally
 Differentially Private Frequency Estimation with Consistency, NDSS 2020) and is tested here. To clip
 at zero, with or without rescaling, is not offered: the bias adds up over items.
 """
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 MEANINGS: Final[Mapping[str, str]] = {
     "norm-sub": (
         "the closest shares that are not negative and have the right sum (Norm-Sub); better than "
-        "raw for a whole distribution and for sums of many items, worse for the largest items"
+        "raw for a whole distribution and for many values together, worse for the largest values"
     ),
     "base-cut": (
-        "raw where the item stands out from noise by a test for all items at once at 5%, 0 "
-        "elsewhere (Base-Cut); for frequent items with few false ones"
+        "raw where a test for all values at once, at 5%, tells the value from zero, 0 elsewhere "
+        "(Base-Cut); for frequent values with few false ones"
     ),
     "power": (
         "what is to be expected if shares follow a power law with the right mean, then Norm-Sub "
@@ -81,7 +81,12 @@ def process(method: Postprocess, combined: CombinedShares) -> NDArray[np.float64
 
 
 def meaning(method: Postprocess, combined: CombinedShares) -> str:
-    """What a method does, in a sentence."""
+    """What a method does, in a sentence.
+
+    Args:
+        method: not "none".
+        combined: the raw estimates.
+    """
     likelihood = isinstance(combined.parts[0].spec.mechanism, ItemOracle)
     if method == "ibu" and not likelihood:
         return QUASI_LIKELIHOOD

@@ -1,4 +1,4 @@
-"""Metrics with segments: how large a segment is, and what its devices hold."""
+"""Metrics with segments: the share of devices in a segment, and shares of values within it."""
 
 from __future__ import annotations
 
@@ -53,10 +53,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class SegmentEstimate:
-    """Shares of values within one segment: of the devices that are in it.
+    """Shares of values among the devices of one segment.
 
-    A ratio of two unbiased estimates. It is not itself unbiased, but its interval (Fieller 1954)
-    covers without that.
+    A ratio of two unbiased estimates. The ratio is not unbiased, but its interval (Fieller 1954)
+    covers with the stated probability all the same.
 
     Attributes:
         metric: the metric's name.
@@ -229,7 +229,7 @@ def estimate_within_segment(
 
 
 def _refuse_options(options: EstimateOptions) -> None:
-    """Refuses what is about items that are chosen, or whose shares add up.
+    """Refuses options for picked values and for whole domains.
 
     Raises:
         ParameterError: naming the option.
@@ -242,7 +242,7 @@ def _refuse_options(options: EstimateOptions) -> None:
 
 
 def _declared(tallies: Tallies) -> str:
-    """What a segment must be."""
+    """The constraint on the name of a segment, in words."""
     found = dict.fromkeys(
         value for spec, _ in tallies if spec.segments for value in spec.segments.by.values
     )
@@ -250,7 +250,7 @@ def _declared(tallies: Tallies) -> str:
 
 
 def _with_segment(tallies: Tallies, segment: str, name: str | None = None) -> Tallies:
-    """The specs that have a segment, and the same values as the first of them."""
+    """The specs that have a segment; of these, the ones with the same values as the first."""
     found = [
         (spec, counts)
         for spec, counts in tallies
@@ -270,7 +270,7 @@ def _with_segment(tallies: Tallies, segment: str, name: str | None = None) -> Ta
 def _read(
     tallies: Tallies, segment: str, margin: Margin, periods: PeriodsBySpec
 ) -> tuple[ItemEstimates, tuple[str, ...]]:
-    """What the specs say of the values within a segment, and these as items."""
+    """The estimates of the values within a segment, and the items that stand for these values."""
     items = cast("Segments", tallies[0][0].segments).items_of(segment)
     return combine_specs(tallies, items, margin, periods=periods), items
 
@@ -278,10 +278,10 @@ def _read(
 def _ratios(
     parts: Sequence[SpecEstimate], wanted: NDArray[np.int64], margin: Margin, z: float
 ) -> tuple[NDArray[np.float64], ...] | None:
-    """Shares within, their standard errors, the ends of their intervals (Fieller 1954), and radii.
+    """Shares, standard errors, lower and upper ends of intervals (Fieller 1954), and influence.
 
-    None where the segment's share is within z standard errors of 0: then Fieller's set has no end.
-    The interval of a share, exact or by scores, may exclude 0 although this is so.
+    None if the segment's share is within z standard errors of 0: then Fieller's interval is
+    unbounded. This can be so although the share's own interval, exact or by scores, excludes 0.
 
     A spec has the same weight for a value as for the segment: the inverse variance that this would
     have if nobody were in it.
@@ -324,7 +324,8 @@ def _moments(
 ) -> NDArray[np.float64]:
     """The variances of each value and of the segment, and their covariance, for one spec.
 
-    The covariance is what the variance of the other values together lacks.
+    The covariance follows from the variance of all other values together:
+    Var(segment - value) = Var(segment) + Var(value) - 2 Cov(segment, value).
     """
 
     def variance(chosen: NDArray[np.int64], held: float) -> float:

@@ -1,4 +1,4 @@
-"""From tallies to what an analyst reads: shares, standard errors, intervals, detection."""
+"""From tallies to the shares of items with standard errors, intervals and detection."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ if TYPE_CHECKING:
     from deniable_shared.spec import Spec
 
 FLAG = ("false", "true")
-"""What is estimated of a flag; asked for as a whole, only the second is shown."""
+"""The two items of a flag; only "true" is shown, unless the question lists others."""
 
 
 def default_items(specs: Sequence[Spec]) -> tuple[str, ...] | None:
-    """All items of a known domain, or None for strings, which need a candidate list."""
+    """All items of a known domain, or None for strings: the question must list candidates."""
     if any(spec.type == "string" for spec in specs):
         return None
     return tuple(dict.fromkeys(item for spec in specs for item in spec.items))
@@ -102,12 +102,12 @@ def estimate_shares(
 
 
 class ItemEstimates(NamedTuple):
-    """What tallies say, before it is put into an answer.
+    """Estimates of items, before a selection of them becomes an answer.
 
     Attributes:
         domain: all that was estimated.
         combined: the estimates of it.
-        wanted: int64: the positions of what was asked for.
+        wanted: int64, (asked,): the positions of the items that were asked for.
     """
 
     domain: tuple[str, ...]
@@ -123,10 +123,10 @@ def combine_specs(
     add: Sequence[str] | None = None,
     periods: PeriodsBySpec | None = None,
 ) -> ItemEstimates:
-    """The estimates of a metric's items from all of its specs; arguments as of `estimate`.
+    """Estimates items from all specs of a metric; arguments as of `estimate_shares`.
 
     Raises:
-        ParameterError: as `estimate` does.
+        ParameterError: as `estimate_shares` does.
     """
     counted = nonempty(tallies)
     specs = [spec for spec, _, _ in counted]
@@ -171,7 +171,7 @@ def _check_sum(specs: Sequence[Spec], add: Sequence[str] | None) -> None:
 def _domain(
     specs: Sequence[Spec], asked: tuple[str, ...], add: Sequence[str] | None
 ) -> tuple[str, ...]:
-    """All that is estimated: a whole known domain, whatever is asked of it, or what is asked."""
+    """The items to estimate: a known domain as a whole, or the listed strings."""
     known = default_items(specs)
     if known is not None and specs[0].type == "boolean":
         known = FLAG
@@ -215,7 +215,7 @@ def _parts(
 
 
 def _informative(part: SpecEstimate) -> SpecEstimate:
-    """What a spec says, without the items that none of its reports is about."""
+    """The estimates of a spec, without the items that none of its reports is about."""
     informed = np.flatnonzero(np.isfinite(part.shares.null_variance))
     if informed.size == part.known.size:
         return part
@@ -230,7 +230,11 @@ def _informed(
     *,
     named: bool,
 ) -> NDArray[np.int64]:
-    """The positions of what is asked for; of a whole domain, what some report is about."""
+    """The positions of the requested items, without those that no report is about.
+
+    Raises:
+        ParameterError: if such an item was listed, or there is no other.
+    """
     blank = np.isnan(combined.null_variance[wanted])
     if blank.any() and (named or blank.all()):
         nothing = f"values of {spec.name} that some report is about"
@@ -292,7 +296,7 @@ def _processed(
     shown: NDArray[np.int64],
     total: SubsetShare | None,
 ) -> PostprocessedShares | None:
-    """Post-processes the whole of what was estimated, and keeps what is shown."""
+    """Post-processes all estimates, and keeps those of the items that are shown."""
     if method == "none":
         return None
     share = processing.process(method, combined)

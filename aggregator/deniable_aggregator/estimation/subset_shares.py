@@ -1,4 +1,4 @@
-"""Shares of sets of items, with errors that know how the items' estimates vary together."""
+"""Shares of several items together, with errors from how the items' estimates vary together."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class SubsetShare:
-    """The share of the devices that hold any of a set of items.
+    """The share of the devices that hold any of some items.
 
     Attributes:
-        items: the set.
+        items: these items.
         share: unbiased; may lie outside [0, 1].
         standard_error: of the share.
         low: lower end of its interval.
@@ -79,12 +79,12 @@ def estimate_subset_share(
     margin: Margin,
     alpha: float,
 ) -> SubsetShare:
-    """The share of a set of items, from every spec that knows all of them.
+    """Estimates the share of some items together, from every spec that has all of them.
 
     Args:
-        parts: what the specs say.
+        parts: the estimates of each spec.
         positions: which of their items are added; all different.
-        items: the same by name.
+        items: the names of these items.
         margin: what errors and intervals allow for.
         alpha: the probability that the interval may miss, in (0, 1).
 
@@ -117,14 +117,14 @@ def estimate_subset_share(
 
 
 def merge_items(part: SpecEstimate, chosen: NDArray[np.int64]) -> tuple[SpecEstimate, str]:
-    """What one spec says of some of its items together, as of a single item.
+    """Merges some items of a spec into a single one: the estimate of their share together.
 
     Args:
-        part: what it says.
-        chosen: int64, (items,): their places among those that it knows.
+        part: the estimates of the spec.
+        chosen: int64, (items,): their places in `part.known`.
 
     Returns:
-        The sum, and what is known of the covariances.
+        The estimate of the merged item, and in words what is known of the covariances.
     """
     shares, note = _sum(part, chosen)
     total = part._replace(known=np.zeros(1, np.int64), shares=shares)
@@ -132,7 +132,7 @@ def merge_items(part: SpecEstimate, chosen: NDArray[np.int64]) -> tuple[SpecEsti
 
 
 def _sum(part: SpecEstimate, chosen: NDArray[np.int64]) -> tuple[ItemShares, str]:
-    """One spec's estimate of the sum as a single item, and what is known of the covariances."""
+    """The merged estimate, without the variance of repeated reports; see `merge_items`."""
     mechanism, shares = part.spec.mechanism, part.shares.take(chosen)
     share = shares.share.sum(keepdims=True)
     held = np.clip(share, 0.0, 1.0)
@@ -160,14 +160,14 @@ def _sum(part: SpecEstimate, chosen: NDArray[np.int64]) -> tuple[ItemShares, str
     if size == 1:
         single = counted
     elif pairs == MUTUALLY_EXCLUSIVE and size < getattr(mechanism, "size", 0):
-        # At most one item is supported at a time, so what supports any is counted as one item.
+        # A report supports at most one of the items, so the supporters of any can be added up.
         either = Support(support.p + (size - 1) * support.q, size * support.q)
         single = SupportCounts(counted.supporting.sum(keepdims=True), counted.reports, either)
     return ItemShares(share, variance, null_variance, single), "exact"
 
 
 def _with_repeats(total: SpecEstimate, repeats: RepeatedReports, size: int) -> SpecEstimate:
-    """The sum of items as a single one, with what permanent answers add to its variance."""
+    """The merged estimate with the extra variance because of permanent noise."""
     mechanism, permanent = total.spec.mechanism, repeats.permanent
     pairs = mechanism.permanent_pair_support()
     if size == 1 or permanent is None or pairs is None:
@@ -188,7 +188,7 @@ def _with_repeats(total: SpecEstimate, repeats: RepeatedReports, size: int) -> S
 
 
 def _bounded(share: NDArray[np.float64], shares: ItemShares) -> tuple[ItemShares, str]:
-    """The largest error that any covariances can give."""
+    """The merged estimate with the largest error that any covariances could give."""
     variance, null_variance = (
         np.sqrt(each).sum(keepdims=True) ** 2 for each in (shares.variance, shares.null_variance)
     )

@@ -1,1 +1,1 @@
-"""What all routes share: problem documents and the keys of requests."""
+"""What all routes share: JSON answers, problem documents and the keys of requests."""

@@ -1,4 +1,4 @@
-"""Who may ask: bearer keys and their scopes."""
+"""The bearer key of a request, and whether its scope allows the request."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def authenticate(verifier: KeyVerifier, authorization: str, *scopes: str) -> Key:
-    """The key of a request, if it has one of these scopes.
+    """Verifies the key of a request and its scope.
 
     Args:
         verifier: verifies tokens.
@@ -47,7 +47,7 @@ def authenticate(verifier: KeyVerifier, authorization: str, *scopes: str) -> Key
 
 
 def unknown_key() -> ProblemError:
-    """The problem of a request without a valid key."""
+    """The problem of a request whose key is missing, unknown or revoked."""
     return ProblemError(
         "unknown_key",
         "Send Authorization: Bearer TOKEN with a valid key; deniable keys create makes one.",
@@ -56,10 +56,10 @@ def unknown_key() -> ProblemError:
 
 
 def require_reader(verifier: KeyVerifier) -> Key:
-    """The key of Flask's current request, which must allow reading."""
+    """Verifies that the key of Flask's current request may read."""
     return authenticate(verifier, request.headers.get("Authorization", ""), "read", "admin")
 
 
 def require_admin(verifier: KeyVerifier) -> Key:
-    """The key of Flask's current request, which must allow administration."""
+    """Verifies that the key of Flask's current request may administer."""
     return authenticate(verifier, request.headers.get("Authorization", ""), "admin")

@@ -15,7 +15,11 @@ RETRY_SECONDS: Final = 60
 
 
 def server_outdated(metric: UnreadableMetric) -> ProblemError:
-    """The problem of a metric that this server cannot count, though another one may."""
+    """The problem of a metric that only a newer server can decode.
+
+    Args:
+        metric: as the catalog read it.
+    """
     return ProblemError(
         "server_outdated",
         f"{metric.name} was {OUTDATED}. Send this again; the operator upgrades this server.",

@@ -57,11 +57,11 @@ CODES: Final[Mapping[str, tuple[int, str]]] = {
     "not_ready": (503, "The server should not be given work"),
     "store_unavailable": (503, "The store cannot be reached or written"),
 }
-"""Every code with its HTTP status and title."""
+"""Every problem code with its HTTP status and title."""
 
 
 class ProblemError(Exception):
-    """An answer that is a problem document.
+    """Raised in a request: the answer is this problem document.
 
     Args:
         code: one of `CODES`.
@@ -109,11 +109,11 @@ class ProblemError(Exception):
         )
 
     def response(self) -> Response:
-        """The document as an answer."""
+        """The HTTP response that carries the document."""
         return Response(self.body(), self.status, self.headers, content_type=MEDIA_TYPE)
 
     def body(self) -> bytes:
-        """The document in JSON."""
+        """The document as JSON."""
         return msgspec.json.encode(self.document)
 
 
@@ -128,7 +128,7 @@ def store_unavailable() -> ProblemError:
 
 
 def overloaded() -> ProblemError:
-    """The problem of a server that has more to do than it can."""
+    """The problem of a server that has no room for another request now."""
     return ProblemError(
         "overloaded",
         "Send the same bytes again later; if they were stored, they count once.",
@@ -137,14 +137,14 @@ def overloaded() -> ProblemError:
 
 
 def body_cut_off() -> ProblemError:
-    """The problem of a body that ends too early: damage on its way, and no fault of the sender."""
+    """The problem of a body that ends too early; the sender may send the same bytes again."""
     return ProblemError(
         "body_cut_off", "Send the same bytes again.", headers={"Connection": "close"}
     )
 
 
 def register_error_handlers(app: Flask) -> None:
-    """Makes every error of an application a problem document, those of Flask included."""
+    """Makes an application answer every error, also those of Flask, with a problem document."""
     app.register_error_handler(Exception, problem_response)
 
 
@@ -183,8 +183,7 @@ _OF_STATUS: Final = {
 
 
 def _unexpected(error: Exception) -> Response:
-    # The message of an unknown exception could quote anything, so only its type and its place
-    # are logged.
+    # Log only type and place: the message of an unknown exception may quote a report or a token.
     place = "".join(traceback.format_tb(error.__traceback__))
     log.error("unexpected %s\n%s", type(error).__name__, place)
     return ProblemError(

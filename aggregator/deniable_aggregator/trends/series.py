@@ -1,4 +1,4 @@
-"""How a metric goes on from period to period, each estimated by itself."""
+"""A metric over time: every period is estimated by itself."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 MAX_PERIODS: Final = 400
 MAX_HISTOGRAMS: Final = 100
-"""The periods of a distribution: finding a histogram with its intervals takes a while."""
+"""Of a distribution: a histogram with its intervals takes long."""
 
 MAX_ROWS: Final = 100_000
 """Values times periods of one answer."""

@@ -52,7 +52,7 @@ _ABOUT_METRICS: Final = (
 OPERATIONS: Final[Mapping[tuple[str, str], Operation]] = {
     ("POST", "/v1/reports"): Operation(
         "sendReports",
-        "Stores an upload, once; durable, or known to be, when this is answered.",
+        "Stores an upload once; it is durable when this is answered.",
         scopes=("write",),
         body=Body(bytes, wire.CONTENT_TYPE),
         status=204,
@@ -84,7 +84,7 @@ OPERATIONS: Final[Mapping[tuple[str, str], Operation]] = {
     ),
     ("GET", "/v1/metrics/{name}/estimate"): Operation(
         "estimate",
-        "What a metric of a known domain amounts to.",
+        "The shares, the mean or the distribution of a metric.",
         Estimate,
         scopes=READ,
         path={"name": str},
@@ -93,7 +93,7 @@ OPERATIONS: Final[Mapping[tuple[str, str], Operation]] = {
     ),
     ("POST", "/v1/metrics/{name}/estimate"): Operation(
         "estimateItems",
-        "The same for candidates, or for a set of items together.",
+        "The same for listed values, or for several values together.",
         Estimate,
         scopes=READ,
         path={"name": str},
@@ -103,7 +103,7 @@ OPERATIONS: Final[Mapping[tuple[str, str], Operation]] = {
     ),
     ("GET", "/v1/metrics/{name}/series"): Operation(
         "series",
-        "How a metric goes on: every period estimated by itself.",
+        "A metric over time: every period estimated by itself.",
         Series,
         scopes=READ,
         path={"name": str},
@@ -112,7 +112,7 @@ OPERATIONS: Final[Mapping[tuple[str, str], Operation]] = {
     ),
     ("POST", "/v1/metrics/{name}/series"): Operation(
         "seriesOfItems",
-        "The same for candidates, or for a set of items together.",
+        "The same for listed values, or for several values together.",
         Series,
         scopes=READ,
         path={"name": str},
@@ -123,7 +123,7 @@ OPERATIONS: Final[Mapping[tuple[str, str], Operation]] = {
     ),
     ("GET", "/v1/metrics/{name}/change"): Operation(
         "change",
-        "What has changed between two periods: before and after, which must be given.",
+        "What has changed between the periods before and after.",
         Change,
         scopes=READ,
         path={"name": str},
@@ -132,7 +132,7 @@ OPERATIONS: Final[Mapping[tuple[str, str], Operation]] = {
     ),
     ("POST", "/v1/metrics/{name}/change"): Operation(
         "changeOfItems",
-        "The same for candidates, or for a set of items together.",
+        "The same for listed values, or for several values together.",
         Change,
         scopes=READ,
         path={"name": str},
@@ -152,7 +152,7 @@ OPERATIONS: Final[Mapping[tuple[str, str], Operation]] = {
     ),
     ("GET", "/v1/status"): Operation(
         "status",
-        "How ingest and fold are doing.",
+        "How many uploads came, and how many reports wait to be counted.",
         Status,
         scopes=READ,
     ),
@@ -187,7 +187,7 @@ OPERATIONS: Final[Mapping[tuple[str, str], Operation]] = {
     ),
     ("POST", "/v1/keys/{key_id}/rotate"): Operation(
         "rotateKey",
-        "Makes a key in the place of another, which ends after a while.",
+        "Makes a key that replaces another, which ends after an overlap.",
         CreatedKey,
         scopes=ADMIN,
         path={"key_id": str},

@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     from deniable_aggregator.answers.trends import Change
 
 UNBROKEN: Final = 10_000
-"""How wide the output is where it is no terminal: a line is a row, for those who search and cut."""
+"""The width of output that is not a terminal: one line per row, for grep and cut."""
 
 WIDE: Final = 96
-"""In fewer characters, tables put into two lines what they have beside each other otherwise."""
+"""Narrower tables put some columns below each other."""
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
@@ -47,9 +47,9 @@ def print_json(data: Any) -> None:
 
 
 def literal_console() -> Console:
-    """A console that shows items as they are: none of their signs mean anything.
+    """A console that prints values as they are: brackets and colons have no meaning.
 
-    It breaks no line where it is neither a terminal nor told its width by COLUMNS.
+    It breaks no lines, unless it is a terminal or COLUMNS gives its width.
     """
     console = Console(highlight=False, markup=False, emoji=False)
     if not console.is_terminal and "COLUMNS" not in os.environ:
@@ -69,7 +69,7 @@ def close_table(*columns: Column | str, **options: Any) -> Table:
 
 
 def columns_or_lines(width: int, *texts: str) -> list[str]:
-    """What stands in columns beside each other, or, in a narrow table, in lines of one column.
+    """Cells of neighbouring columns; in a narrow table one cell with a line for each.
 
     Args:
         width: of the terminal, in characters.
@@ -79,14 +79,14 @@ def columns_or_lines(width: int, *texts: str) -> list[str]:
 
 
 def print_table(table: Table) -> None:
-    """Prints a table: as wide as a terminal, or as what is in it."""
+    """Prints a table as wide as the terminal, or as its content."""
     console = literal_console()
     table.expand = table.expand and console.width < UNBROKEN
     console.print(table)
 
 
 def import_charts(module: str = "estimates") -> Any:
-    """A module of `deniable_aggregator.charts`.
+    """Imports a module of `deniable_aggregator.charts`.
 
     Args:
         module: its name.

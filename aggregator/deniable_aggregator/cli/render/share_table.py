@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from deniable_aggregator.answers.estimates import CombinedShare, SegmentSize, Share
 
 ALIKE: Final = 0.2
-"""Sides of an interval that differ by less than this part of their mean are shown as one."""
+"""An interval whose sides differ by less than this part of their mean is written as one ±."""
 
 HEADING_WIDTH: Final = 10
 MIN_CELLS: Final = 16
@@ -85,7 +85,7 @@ def _method(answer: Shares | SegmentShares) -> str | None:
 
 
 def _ends_of_groups(answer: Shares | SegmentShares) -> list[bool]:
-    """After which rows a line separates attributes, as long as their values stand together."""
+    """After which rows to draw a line between attributes, if their values stand together."""
     rows = answer.estimates
     if not any(version.mechanism["name"] in _RECORDS for version in answer.versions):
         return [False] * len(rows)
@@ -103,7 +103,7 @@ def _ends_of_groups(answer: Shares | SegmentShares) -> list[bool]:
 class IntervalBar:
     """An interval on a scale from 0: ``├──●──┤``, with ``x`` where the truth is.
 
-    It takes whatever width its column has. What lies outside the scale is cut off at its ends.
+    It fills its column. Parts outside the scale are cut off.
 
     Args:
         low: lower end of the interval.
@@ -124,7 +124,7 @@ class IntervalBar:
         yield Text(self.draw(min(options.max_width, MAX_CELLS)))
 
     def __rich_measure__(self, _console: Console, options: ConsoleOptions) -> Measurement:
-        """Any width from a legible one to a pleasant one."""
+        """The narrowest legible width, and the widest useful one."""
         return Measurement(min(MIN_CELLS, options.max_width), min(MAX_CELLS, options.max_width))
 
     def draw(self, width: int) -> str:
@@ -144,7 +144,7 @@ class IntervalBar:
 
 
 def notes(answer: Shares | SegmentShares) -> list[str]:
-    """What is to be said below the table: combined shares, and what the numbers mean.
+    """The lines below the table: combined shares, and what the numbers mean.
 
     Args:
         answer: the shares.

@@ -24,11 +24,11 @@ _SCHEMES: Final = ("http://", "https://")
 
 
 def _server(_context: click.Context, _parameter: click.Parameter, text: str) -> str:
-    """An address to which paths can be added; what is refused is not quoted: it may hold secrets.
+    """Checks the server's address. Errors do not quote it, since it may contain a password.
 
     Raises:
-        click.BadParameter: if it is none, or names a user, whose password would take the place of
-            the token.
+        click.BadParameter: if it is not an address, or has a user, which httpx would send instead
+            of the token.
     """
     server = text.strip().rstrip("/")
     try:
@@ -46,10 +46,10 @@ def _server(_context: click.Context, _parameter: click.Parameter, text: str) -> 
 
 
 def _token(_context: click.Context, _parameter: click.Parameter, text: str) -> str:
-    """A token as it was printed, without the white space that files and variables add to it.
+    """Checks a token, and removes the white space that files and variables add to it.
 
     Raises:
-        click.BadParameter: if no token can look like this; it is not quoted.
+        click.BadParameter: if no token looks like this; the error does not quote it.
     """
     token = text.strip()
     if not (token and token.isascii() and token.isprintable() and " " not in token):
@@ -161,7 +161,7 @@ def call(
 
 
 def _unreached(server: str, error: Exception) -> str:
-    """Why there is no answer; what other errors say may quote headers, and so the token."""
+    """Why there is no answer. Other errors are not quoted: headers in them may hold the token."""
     quotable = (httpx.TimeoutException, httpx.NetworkError, httpx.RemoteProtocolError)
     if isinstance(error, quotable):
         return f"{server} cannot be reached: {error}. Is deniable serve running there?"

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class _Day(click.DateTime):
-    """A day, passed on as it is written."""
+    """A day, passed on as text."""
 
     def __init__(self) -> None:
         super().__init__(formats=["%Y-%m-%d"])
@@ -67,7 +67,7 @@ combined_option = click.option(
 
 
 def time_options(command: Callable[..., Any], *, chosen: str) -> Callable[..., Any]:
-    """Adds what series and change have in common: what is asked for, and how errors are meant.
+    """Adds the options that series and change have in common.
 
     Args:
         command: gets these options.
