@@ -8,7 +8,9 @@ here, and no field of `RemoteConfiguration`, could change anything else.
 from __future__ import annotations
 
 import contextlib
+import json
 import time
+from typing import TYPE_CHECKING, Any, Final
 
 from deniable import _import_lock
 from deniable._randomness import keyed_randomness
@@ -17,12 +19,9 @@ from deniable._storage.directory import write_durably
 from deniable_shared.errors import ParameterError
 from deniable_shared.periods import epoch_at
 
-TYPE_CHECKING = False
-
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
-    from typing import Any, Final
 
     from deniable._event_log import EventLog
     from deniable._storage.device import DeviceStorage
@@ -174,8 +173,6 @@ class RemoteSettings:
         Returns:
             Whether everything in the file is known now.
         """
-        import json
-
         try:
             status = self._path.stat()
             state = (status.st_ino, status.st_mtime_ns, status.st_size)
@@ -207,8 +204,6 @@ class RemoteSettings:
             self._write_file(asked)
 
     def _write_file(self, asked: int) -> None:
-        import json
-
         content = {"asked": asked, "document": self._in_force()[1].decode()}
         write_durably(self._path, json.dumps(content).encode())
 
