@@ -1,1 +1,1 @@
-"""Fake reports made visible: whether reports look honest, and how much fakes could have done."""
+"""Do these reports look like those of honest devices, and which days and keys do not?"""

@@ -1,4 +1,4 @@
-"""The checks of a metric, day by day and key by key, each made once as long as nothing changes."""
+"""Checks a metric's reports by day and by key, and caches the results until the counts change."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ FAMILY_P: Final = 1e-3
 """Honest reports make any check of a whole answer fail with this probability, at most."""
 
 REMEMBERED_SLICES: Final = 20_000
-"""The checks of so many days and keys are remembered: some 2 KiB each."""
+"""The checks of this many days and keys are cached, at about 2 KiB each."""
 
 
 class KeyChecks(NamedTuple):
-    """The checks of what one key brought.
+    """The checks of the reports that one key uploaded.
 
     Attributes:
         key: its id.
-        reports: how many it brought.
-        checks: their checks.
+        reports: how many reports it uploaded.
+        checks: the checks of these reports.
     """
 
     key: str
@@ -45,11 +45,11 @@ class DayChecks(NamedTuple):
     """The checks of one spec's reports of one day.
 
     Attributes:
-        spec: the spec.
-        epoch: the day.
-        reports: how many there are, without those of excluded keys.
-        checks: of all of them.
-        keys: of those of each key, where several brought some.
+        spec: the version of the metric.
+        epoch: the day, in days since 1970-01-01.
+        reports: how many reports there are, without those of excluded keys.
+        checks: the checks of all these reports together.
+        keys: the checks of each key's reports; empty if one key uploaded all.
     """
 
     spec: Spec
@@ -65,10 +65,12 @@ class DayChecks(NamedTuple):
             yield from each.checks
 
     def suspicious_keys(self, limit: float) -> list[str]:
-        """The keys whose reports fail a check; if the day does and none of them, the oddest one.
+        """The keys whose reports fail a check.
+
+        If the day fails and no single key does, the key with the smallest p-value.
 
         Args:
-            limit: a check fails below it.
+            limit: a check fails if its p-value is below this.
         """
         least = {each.key: smallest_p(each.checks) for each in self.keys}
         failing = [key for key, p in least.items() if p < limit]
@@ -79,10 +81,10 @@ class DayChecks(NamedTuple):
 
 @dataclass(frozen=True)
 class Examination:
-    """The checks of some days.
+    """The checks of several days.
 
     Attributes:
-        days: one entry for each day and spec with reports, the latest first.
+        days: one entry for each day and version of the metric with reports, the latest first.
         left_out: how many of those there are that were not looked at, to keep the work bounded.
     """
 
@@ -96,17 +98,17 @@ class Examination:
 
     @property
     def limit(self) -> float:
-        """The p-value below which a check fails, corrected for how many were made."""
+        """The p-value below which a check fails, corrected for the number of checks."""
         return min(ALARM_P, FAMILY_P / max(self.checks_made, 1))
 
     @property
     def failing_days(self) -> list[DayChecks]:
-        """The days of which a check fails."""
+        """The days on which a check fails."""
         return [day for day in self.days if smallest_p(day.all_checks()) < self.limit]
 
 
 class Examiner:
-    """Makes checks, and remembers them for as long as the same reports are counted.
+    """Makes checks, and caches them as long as the number of reports of each key is the same.
 
     Args:
         store: has the tallies.
@@ -123,14 +125,14 @@ class Examiner:
     def examine(
         self, entries: Sequence[CatalogEntry], since: int, until: int, *, most_cells: int
     ) -> Examination:
-        """The checks of a metric's forms over some days.
+        """Checks the reports of a metric's versions over several days.
 
         Args:
-            entries: the forms of one metric.
+            entries: the versions of one metric.
             since: the first day.
             until: the last day, inclusive.
-            most_cells: the oldest days are left out where more counters than that would have to be
-                read; at least one day is looked at.
+            most_cells: how many counters are read at most; older days are left out then, but at
+                least one day is checked.
         """
         wanted: list[tuple[int, CatalogEntry, Mapping[str, int]]] = []
         for entry in entries:
@@ -161,7 +163,7 @@ class Examiner:
                 reports += each.sum.reports
                 checks = tuple(tally.checks(each.sum.cells, each.sum.reports))
                 keys.append(KeyChecks(each.key, each.sum.reports, checks))
-        if len(keys) == 1:  # there is nothing to tell apart
+        if len(keys) == 1:  # the checks of the key are those of the day
             return DayChecks(spec, epoch, reports, keys[0].checks, ())
         checks = tuple(tally.checks(total, reports)) if reports else ()
         return DayChecks(spec, epoch, reports, checks, tuple(keys))
@@ -189,5 +191,5 @@ class Examiner:
 
 
 def smallest_p(checks: Iterable[Check]) -> float:
-    """The smallest p-value, 1 if there is none."""
+    """The smallest p-value; 1 if no check was made."""
     return min((check.p for check in checks if check.p is not None), default=1.0)

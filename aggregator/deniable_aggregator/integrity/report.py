@@ -1,4 +1,4 @@
-"""What is said about the health of a metric."""
+"""The checks of a metric as JSON: verdict, warning, and every check by day and key."""
 
 from __future__ import annotations
 
@@ -26,15 +26,13 @@ if TYPE_CHECKING:
     from deniable_aggregator.statistics.checks import Check
 
 INVISIBLE: Final = (
-    "A report that follows the mechanism is valid whatever value it was made from: devices that "
-    "lie about what they hold, and fakes whose noise is drawn as a device draws it, pass every "
-    "check. "
-    "What they can do at most is the shift beside each estimate."
+    "Checks cannot find devices that lie about their value, nor forged reports whose noise is "
+    "drawn as a device draws it. The shift beside each estimate is how far they could move it."
 )
 
 
 def verdict(examination: Examination) -> Verdict:
-    """One word for all of it."""
+    """The verdict on all days together."""
     if examination.failing_days:
         return "suspicious"
     return "ok" if examination.checks_made else "unknown"
@@ -75,9 +73,9 @@ def health(
         checks_made=examination.checks_made,
         alarm=Alarm(
             limit,
-            "a check fails where honest reports would look so odd with a smaller probability "
-            "than p_below: 4.2 standard deviations, or less where so many checks were made "
-            f"that honest reports would else fail any of them more often than {FAMILY_P:g}",
+            "a check fails if the probability of such counts in honest reports is below p_below: "
+            "4.2 standard deviations, or more where many checks are made, so that honest reports "
+            f"fail any of them with a probability of {FAMILY_P:g} at most",
         ),
         invisible=INVISIBLE,
         days=[_day(day, labels, limit) for day in examination.days],
@@ -90,7 +88,7 @@ def summary(examination: Examination) -> IntegritySummary:
 
 
 def warning(examination: Examination) -> str | None:
-    """What to say beside an estimate from these days, or None."""
+    """A sentence to show beside an estimate from these days, or None if all checks pass."""
     failing = examination.failing_days
     if not failing:
         return None

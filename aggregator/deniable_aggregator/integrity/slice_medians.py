@@ -1,8 +1,8 @@
-"""The median of slices: a second estimate that fewer than half of the slices cannot pull far.
+"""The median of slices: a second estimate that a minority of forged slices cannot move far.
 
-A slice is what one key brought on one day. The plain estimate is the average over all reports, and
-so over all slices; one poisoned slice moves it by its part. It moves the median by no more than the
-others' own spread. The price where nothing is poisoned is a variance pi/2 times as large.
+A slice is what one key uploaded on one day. The plain estimate is the average over all slices, so
+one forged slice moves it in proportion to its reports. It moves the median by at most the spread of
+the other slices. Where no slice is forged, the median's variance is pi/2 times as large.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ ENOUGH_REPORTS: Final = 1_000
 
 MOST_CELLS: Final = 1 << 22
 MOST_SHARES: Final = 1 << 20
-"""Items times slices; beyond these there are no medians."""
+"""Items times slices; with more there are no medians, which bounds the work."""
 
 MEDIAN_VARIANCE_FACTOR: Final = np.pi / 2
 _NORMAL: Final = 1.4826
-"""What the median absolute deviation of a normal variable is multiplied with."""
+"""Median absolute deviation to standard deviation, for a normal variable."""
 
 MEANING: Final = (
     "the median over slices, each what one key brought on one day, of their own estimates; fewer "
@@ -49,9 +49,9 @@ class Medians(NamedTuple):
     """Medians of slices for the items of an answer.
 
     Attributes:
-        slices: int64, (items,): how many slices know each item.
-        share: float64, (items,): their median; NaN where they are fewer than five.
-        standard_error: float64, (items,), of the median.
+        slices: int64, (items,): how many slices have an estimate of each item.
+        share: float64, (items,): the median of these; NaN for fewer than five slices.
+        standard_error: float64, (items,): of the median.
     """
 
     slices: NDArray[np.int64]
@@ -113,17 +113,18 @@ def robust_checks(
 def medians_of_slices(
     shares: NDArray[np.float64], errors: NDArray[np.float64], plain: NDArray[np.float64]
 ) -> Medians:
-    """Medians and their errors.
+    """Medians of the slices' estimates, and their standard errors.
 
-    The error of a median of S normal estimates with standard errors s_i is sqrt(pi/2 S) over the
-    sum of 1 / s_i, if no slice is much more precise than the others: half the error of the middle
-    one is the least that counts. It is at least sqrt(pi/2) times that of the plain estimate, which
-    knows what slices have in common, and what follows from how far apart the slices are.
+    The standard error is the largest of three: (1) that of a median of S normal estimates with
+    standard errors s_i, sqrt(pi/2 S) over the sum of 1 / s_i, where no s_i counts as less than half
+    of the median one, so that no single slice dominates; (2) what follows from the spread of the
+    slices; (3) sqrt(pi/2) times that of the plain estimate, which includes errors that all slices
+    share.
 
     Args:
-        shares: float64, (slices, items); NaN where a slice does not know an item.
-        errors: float64, (slices, items): their standard errors.
-        plain: float64, (items,): those of the estimates over all slices.
+        shares: float64, (slices, items); NaN where a slice has no estimate of an item.
+        errors: float64, (slices, items): standard errors of the shares.
+        plain: float64, (items,): standard errors of the estimates over all slices.
     """
     known = ~np.isnan(shares)
     slices = known.sum(axis=0)
@@ -148,7 +149,7 @@ def medians_of_slices(
 def _slice(
     spec: Spec, cells: NDArray[np.int64], position: Mapping[str, int]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """One slice's estimates of the items that its spec knows; NaN for others."""
+    """One slice's estimates and errors; NaN for items that its version of the metric lacks."""
     share, error = np.full(len(position), np.nan), np.full(len(position), np.nan)
     read = combine_specs(
         [(spec, cells)], list(position) if spec.type == "string" else None, "noise"

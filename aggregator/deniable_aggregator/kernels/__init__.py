@@ -1,1 +1,1 @@
-"""Transforms and hashing over arrays."""
+"""Transforms, bit sums and hashing over arrays: fast, exact, and without knowledge of metrics."""

@@ -1,4 +1,4 @@
-"""TODO."""
+"""The fast Walsh-Hadamard transform of integers."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from deniable_aggregator.statistics.support_counts import SupportCounts
 
 MIN_EXPECTED_SUPPORTERS: Final = 20.0
-"""Below so many expected supporters of an absent item, 95% intervals must be exact."""
+"""With fewer expected supporters of an absent item, 95% intervals have to be exact."""
 
 _FORGOTTEN: Final = 1e-14
 _HIGHEST_SCORE: Final = 37.0
@@ -62,13 +62,13 @@ def clopper_pearson_limits(
 def finite_population_limits(
     counted: SupportCounts, alpha: float
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """The same construction for these very devices: which numbers of holders are not rejected.
+    """The same construction for these devices alone: the numbers of holders that are not rejected.
 
-    Of h holders and n - h others, Bin(h, p) + Bin(n - h, q) support the item. The interval holds
-    every h of which neither tail beyond the count is below alpha / 2. It is shorter than Clopper
-    and Pearson's, which allows for drawing the devices too. Where no h from 0 to n ends it, theirs
-    does, outside [0, 1]: an end at 0 would say that an estimate above it cannot be too high, which
-    is wrong as soon as it is combined with another.
+    With h holders among n devices, Bin(h, p) + Bin(n - h, q) reports support the item. The interval
+    contains every h for which neither tail beyond the count is below alpha / 2. It is shorter than
+    Clopper and Pearson's, which also covers the drawing of the devices. Where even h = 0 or h = n
+    is not rejected, their limit is used, which lies outside [0, 1]: an end at 0 or 1 would say that
+    the estimate cannot be off in that direction, which is wrong once it is combined with others.
 
     Returns:
         float64, (items,) twice: both ends.
@@ -79,7 +79,7 @@ def finite_population_limits(
     others = np.arange(min(width, reports) + 1)
 
     def at_most(count: NDArray[np.int64], holders: NDArray[np.int64]) -> NDArray[np.float64]:
-        """P(supporters <= count), by summing over the supporters that are not holders."""
+        """P(supporters <= count), summed over the number of supporters that are not holders."""
         cumulated = _cdf(others, (reports - holders)[:, None], support.q)
         weights = np.diff(cumulated, axis=1, prepend=0.0)
         own = _cdf(count[:, None] - others, holders[:, None], support.p)
@@ -124,7 +124,7 @@ def null_scores(counted: SupportCounts, repeated: float = 0.0) -> NDArray[np.flo
     small = (different > 0) & (tail < 0.5)
     tail[small] = special.betainc(
         different[small], reports - different[small] + 1.0, support.q
-    )  # without the cancellation
+    )  # 1 - cdf would cancel
     scores = np.clip(-special.ndtri(tail), _LOWEST_SCORE, _HIGHEST_SCORE)
     noise = support.variance(0.0, reports)
     return np.asarray(

@@ -1,4 +1,4 @@
-"""What reports of bits must look like: how many ones, and which of them come together."""
+"""How many ones honest reports of bits have, and how often two bits are ones together."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from deniable_shared.mechanisms import Support
 
 MARGIN: Final = 5.0
-"""Shares that a variance depends on are taken so many standard errors above their estimates."""
+"""A variance that depends on a share uses the estimate plus this many standard errors."""
 
 
 def ones_distribution(bits: int, own: int, support: Support) -> NDArray[np.float64]:
@@ -49,7 +49,7 @@ def bit_pairs_test(
     reports: int,
     support: Support,
 ) -> ExtremeCount:
-    """Whether runs of bits come together as often as they must, whatever devices hold.
+    """Tests whether two runs of bits have ones together as often as they must, for any values.
 
     A device has one own bit, so of two different runs at least one has only bits that are ones with
     probability q, independently of all others: the product of both runs' deviations from q has mean

@@ -1,9 +1,10 @@
-"""How far fake reports could move an estimate: the poisoning radius.
+"""How far forged reports could move an estimate if they were 1% of all reports.
 
-Estimates are averages of what single reports contribute, and that lies between two known ends. If
-fakes come on top of n counted reports until they make up a part b of all, each contributing c, the
-average f moves by b (c - f): the gain of Cao, Jia and Gong (USENIX Security 2021). The larger
-epsilon is, the nearer are the ends, and the less a fake can do.
+An estimate is the average of what each report contributes, and no report can contribute less than
+`low` or more than `high`, which follow from the mechanism. If forged reports are added to n counted
+ones until they are a share b of all, and each contributes c, the average f moves by b (c - f)
+(Cao, Jia and Gong, USENIX Security 2021). The larger epsilon is, the closer low and high are, and
+the less a forged report can do.
 """
 
 from __future__ import annotations
@@ -18,23 +19,24 @@ if TYPE_CHECKING:
     from deniable_shared.mechanisms import Support
 
 FORGED_SHARE: Final = 0.01
-"""The part of all reports that is taken to be fake."""
+"""The share of all reports that is assumed to be forged."""
 
 FORGED_PER_REPORT: Final = FORGED_SHARE / (1 - FORGED_SHARE)
-"""How many fakes there are for each counted report."""
+"""How many forged reports are assumed for each counted one."""
 
 _HALVINGS: Final = 100
 
 
 def influence(share: Any, low: Any, high: Any, *, reports: int, about: Any = None) -> Any:
-    """How far 1% of fakes could move an average, in either direction.
+    """How far forged reports could move an average, up or down.
 
     Args:
         share: the average; a float or float64 array.
         low: the least that one report can contribute.
         high: the most.
-        reports: how many reports were counted; the fakes are a part of them all.
-        about: how many of them the average is of, if not all: then all fakes are among these.
+        reports: how many reports were counted; decides how many are forged.
+        about: how many of the reports the average is over, if not all; all forged reports are
+            assumed to be among these.
     """
     fakes = reports * FORGED_PER_REPORT
     part = fakes / (fakes + (reports if about is None else about))
@@ -42,13 +44,15 @@ def influence(share: Any, low: Any, high: Any, *, reports: int, about: Any = Non
 
 
 def support_influence(share: Any, support: Support, *, reports: int, about: Any = None) -> Any:
-    """The same by the support lemma: a report supports an item or not.
+    """How far forged reports could move shares that are estimated by the support lemma.
+
+    A report contributes one of two numbers: one if it supports the item, another if it does not.
 
     Args:
-        share: the estimates.
-        support: with which probabilities.
-        reports: as above.
-        about: as above.
+        share: the estimates; a float or float64 array.
+        support: the probabilities of supporting an item.
+        reports: see `influence`.
+        about: see `influence`.
     """
     gap = support.p - support.q
     low, high = -support.q / gap, (1 - support.q) / gap
@@ -56,12 +60,12 @@ def support_influence(share: Any, support: Support, *, reports: int, about: Any 
 
 
 def concentrate(moved: Any, about: int, reports: int) -> Any:
-    """A radius over some of the reports, if all of the fakes are among these.
+    """The influence on an estimate over some of the reports, if all forged ones are among these.
 
     Args:
-        moved: with as many fakes as these reports have by themselves.
-        about: how many they are.
-        reports: how many there are in all.
+        moved: the influence if 1% of these reports are forged.
+        about: how many reports the estimate is over.
+        reports: how many reports were counted in all.
     """
     fakes = reports * FORGED_PER_REPORT
     return moved * (fakes / (fakes + about)) / FORGED_SHARE
@@ -70,13 +74,13 @@ def concentrate(moved: Any, about: int, reports: int) -> Any:
 def subset_influence(
     share: Any, support: Support, size: int, least: int, most: int, reports: int
 ) -> Any:
-    """The same for the summed share of some items.
+    """How far forged reports could move the summed share of some items.
 
     Args:
-        share: of all of them.
-        support: with which probabilities a report supports one.
-        size: how many items there are.
-        least: how many of them a report supports at least.
+        share: the sum of the estimates.
+        support: the probabilities of supporting one item.
+        size: how many items are summed.
+        least: how many of them one report supports at least.
         most: how many at most.
         reports: how many there are.
     """
@@ -88,14 +92,15 @@ def subset_influence(
 def allocated_influence(
     gains: NDArray[np.float64], about: NDArray[np.float64], reports: int
 ) -> NDArray[np.float64]:
-    """The most that fakes can do who choose between several averages that are added up.
+    """The influence on a sum of averages, if the forgers spread their reports over them at best.
 
-    x fakes among those that average a is of move it by g_a x / (n_a + x). Where the sum over a is
-    largest, the last fake does the same in each: x_a = sqrt(g_a n_a / l) - n_a, or none.
+    x forged reports among the n_a that average a is over move it by g_a x / (n_a + x). The sum of
+    these is largest where one more report would do the same in every average (a Lagrange multiplier
+    l): x_a = sqrt(g_a n_a / l) - n_a, or 0 where that is negative.
 
     Args:
-        gains: float64, (items, averages): g, 0 where there is no such average.
-        about: float64, (items, averages): n, how many reports each one is of.
+        gains: float64, (items, averages): g; 0 where the sum has no such average.
+        about: float64, (items, averages): n, how many reports each average is over.
         reports: how many were counted in all.
 
     Returns:

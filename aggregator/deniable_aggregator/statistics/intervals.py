@@ -1,4 +1,4 @@
-"""What an estimate says about the truth: intervals and detection, always on raw estimates."""
+"""Intervals around raw estimates, and tests of which items are present at all."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def z_for_level(level: float) -> float:
 
 
 def z_for_alpha(alpha: float) -> float:
-    """The same for the probability that the interval may miss: 1.96 for 0.05."""
+    """Half the width for the probability that the interval misses: 1.96 for 0.05."""
     return float(-special.ndtri(alpha / 2))
 
 
@@ -74,9 +74,9 @@ def score_limits(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """The ends of score intervals for estimates of the support lemma (Wilson 1927).
 
-    They hold every share f that lies within z of its own standard errors from the estimate: the
-    variance is taken at f, where the truth would be, and not at the estimate, whose variance is
-    the larger the higher it came out. It is a + b f - c f^2, so the ends solve a quadratic.
+    They contain every share f whose distance from the estimate is at most z standard errors, where
+    the standard error is that at f, not at the estimate: the variance grows with the share, so a
+    high estimate would seem too imprecise. It is a + b f - c f^2, so the ends solve a quadratic.
 
     Args:
         share: float64, (items,): the estimates.

@@ -1,4 +1,4 @@
-"""Quantiles of histograms, and what surrounds them."""
+"""Quantiles of histograms, and their intervals."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PLACES_IN_BIN: Final = 64
 
 
 class BoundedValue(NamedTuple):
-    """An estimate between its limits."""
+    """An estimate with the ends of its interval."""
 
     value: float
     low: float
@@ -30,12 +30,14 @@ def normal_interval(value: float, variance: float, level: float) -> BoundedValue
 
 
 def interval_containing(value: float, low: float, high: float) -> BoundedValue:
-    """An interval that is made to contain its estimate: replicates can all miss it a little."""
+    """An interval, widened if its estimate lies outside: all bootstrap replicates may miss it."""
     return BoundedValue(value, min(value, low), max(value, high))
 
 
 def histogram_quantiles(histograms: NDArray[np.float64], quantile: float) -> NDArray[np.float64]:
-    """Where so much of each histogram is below, in widths of the range; linear within a bin.
+    """The position below which a given share of each histogram lies, in widths of the range.
+
+    Within a bin, values are taken to be spread evenly.
 
     Args:
         histograms: float64, (histograms, bins), each of sum 1.
@@ -57,29 +59,29 @@ def inverted_test_interval(
     quantile: float,
     level: float,
 ) -> BoundedValue:
-    """A quantile of raw shares; its interval are all places that a test does not rule out.
+    """A quantile of raw shares; the interval is the set of positions that a test does not reject.
 
-    What is below a place is estimated from the shares there and from those above it, which make up
-    the rest of 1, weighted by how little noise they have. This needs no projection, whose bias
-    would have to be in the interval (Woodruff 1952).
+    The share below a position is estimated twice, from the bins below it and as 1 minus the bins
+    above it, and both estimates are weighted by their noise. This works on raw shares, so no bias
+    of a projection has to be covered by the interval (Woodruff 1952).
 
     Args:
-        share: float64, (bins,): raw.
-        covariance: float64, (bins, bins), of those.
-        null_variance: float64, (bins,): of empty bins, for weights that do not look at the data.
+        share: float64, (bins,): raw estimates.
+        covariance: float64, (bins, bins): of the estimates.
+        null_variance: float64, (bins,): of empty bins, so that weights do not depend on the data.
         quantile: in (0, 1).
         level: of the interval.
     """
     below, above = np.cumsum(null_variance)[:-1], _from_the_end(null_variance)
     left = above / (below + above)
     estimate = left * np.cumsum(share)[:-1] + (1 - left) * (1 - _from_the_end(share))
-    signs = np.tri(share.size)[:-1] - (1 - left)[:, None]  # of each bin in each estimate
+    signs = np.tri(share.size)[:-1] - (1 - left)[:, None]  # weight of each bin in each estimate
     noise = np.maximum(((signs @ covariance) * signs).sum(axis=1), 0.0)
     edges = np.linspace(0.0, 1.0, share.size + 1)
     places = np.linspace(0.0, 1.0, PLACES_IN_BIN * share.size + 1)
     reached = np.interp(places, edges, np.concatenate([[0.0], estimate, [1.0]]))
     error = np.interp(places, edges, np.concatenate([[0.0], np.sqrt(noise), [0.0]]))
-    # Between two places the estimate moves by a step, and crosses the quantile in one of them.
+    # The estimate may cross the quantile between two positions: keep the positions around it.
     steps = np.abs(np.diff(reached))
     nearest = np.maximum(np.append(steps, 0.0), np.append(0.0, steps))
     possible = places[np.abs(reached - quantile) <= z_for_level(level) * error + nearest]

@@ -1,4 +1,4 @@
-"""Histograms from the reports of Square Wave: expectation maximisation on the exact channel."""
+"""Histograms from reports of Square Wave, by expectation maximisation (EM) on the exact channel."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
 MAX_STEPS: Final = 1_000
 ENOUGH_GAIN: Final = 1e-2
-"""A step that adds less than this to the log-likelihood is a histogram's last one."""
+"""A histogram is done when a step adds less than this to its log-likelihood."""
 
 LEAST_KEPT: Final = 1e-3
-"""A leap leaves of a bin at least this part of what two steps leave: what is 0 stays 0."""
+"""An extrapolation keeps at least this part of what two EM steps give a bin, so none turns 0."""
 
 _TINY: Final = 1e-300
 
@@ -45,10 +45,10 @@ def reconstruct(
     """The histograms that explain reports best (Li et al. 2020, algorithm 1).
 
     Mechanisms over the same bins share one histogram, so their reports are explained together.
-    EM climbs to the largest likelihood, in leaps along its own path (SQUAREM, Varadhan and Roland
-    2008): single steps become tiny long before they arrive. EMS averages neighbouring bins with
-    1/4, 1/2, 1/4 after every step, which keeps a smooth distribution smooth, and blurs single
-    spikes. Each histogram stops by itself, so it is the same whatever others are found with it.
+    EM finds the largest likelihood. SQUAREM (Varadhan and Roland 2008) extrapolates along its
+    path, because plain steps become tiny long before they arrive. EMS averages neighbouring bins
+    with weights 1/4, 1/2, 1/4 after every step: smooth distributions stay smooth, single spikes are
+    blurred. Each histogram stops on its own, so its result does not depend on the others.
 
     Args:
         mechanisms: one or more over the same bins.
@@ -96,7 +96,7 @@ def _step(
 def _squarem_step(
     start: NDArray[np.float64], one: NDArray[np.float64], two: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Where the path through three points in a row seems to go, as histograms."""
+    """Extrapolates the path through three successive estimates (SQUAREM), back to histograms."""
     first = one - start
     bend = two - one - first
     length = np.linalg.norm(first, axis=1) / np.maximum(np.linalg.norm(bend, axis=1), _TINY)

@@ -1,14 +1,15 @@
-"""What reports of several periods have in common, where the same devices may have sent them.
+"""How much larger variances are if the same devices may have reported in several periods.
 
-Nobody can tell which reports are one device's, so all of this is the largest that it can be. A
-device reports at most once in a period. So of n_1, n_2, ... reports in T periods, at most
+Nobody can tell which reports came from one device, so the largest possible effect is assumed. A
+device reports at most once in a period. So among n_1, n_2, ... reports in T periods, at most
 
     K = sum over all s and t of min(n_s, n_t)
 
-ordered pairs are of one device, a report with itself included: K is n for one period, and T n for T
-periods with as many reports each. If a part S of a report's variance is the same in all reports of
-its device, the mean of n reports varies by at most (V - S) / n + S K / n^2: of memoised metrics,
-S is the variance of the permanent answers, and about a population the spread of what devices hold.
+ordered pairs of reports came from one device, a report with itself included: K is n for one period,
+and T n for T periods with n reports each. If a part S of a report's variance V is shared by all
+reports of its device, the variance of the mean of n reports is at most (V - S) / n + S K / n^2. For
+memoised metrics, S is the variance of the permanent answers; about a population, S also has the
+variance of what devices hold.
 """
 
 from __future__ import annotations
@@ -29,25 +30,25 @@ if TYPE_CHECKING:
     from deniable_shared.spec import Spec
 
     Periods = Mapping[int, int]
-    """How many reports there are of each period."""
+    """Number of reports by period."""
 
     PeriodsBySpec = Mapping[bytes, Periods]
-    """The same for several specs, by digest; those that are missing are of one period."""
+    """Number of reports by period, for each spec's digest; a missing spec has one period."""
 
 
 class RepeatedReports(NamedTuple):
-    """What reports of one device, in several periods, add to the variance of an estimate.
+    """The variance that is added because one device may have sent several of the reports.
 
     Attributes:
-        extra: K / n^2 - 1 / n, see above; 0 for a single period.
-        permanent: with which probabilities permanent answers support items, where there are any.
+        extra: K / n^2 - 1 / n, see the module's docstring; 0 for a single period.
+        permanent: the probabilities that a permanent answer supports an item; None without them.
     """
 
     extra: float = 0.0
     permanent: Support | None = None
 
     def noise(self, held: Any) -> Any:
-        """What permanent answers add.
+        """The variance that is added because a device reuses its permanent answers.
 
         Args:
             held: the true share, in [0, 1]; a float or float64 array.
@@ -57,17 +58,17 @@ class RepeatedReports(NamedTuple):
         return self.extra * self.permanent.variance(held, 1)
 
     def variance(self, held: Any, *, population: bool) -> Any:
-        """The same, and about a population what the same devices' sampling adds."""
+        """The added variance; about a population also that of sampling fewer different devices."""
         return self.noise(held) + (self.extra * held * (1 - held) if population else 0.0)
 
 
 def repeats_of(spec: Spec, reports: int, periods: Periods | None) -> RepeatedReports:
-    """What repeated reports add to the variance of a spec's estimates.
+    """The effect of repeated reports on the variance of a spec's estimates.
 
     Args:
         spec: the metric.
         reports: how many there are; at least 1.
-        periods: how many of them in each period; None for one period.
+        periods: how many of them came in each period; None if all came in one.
     """
     permanent = spec.mechanism.permanent_support()
     if not periods or len(periods) == 1:
@@ -77,7 +78,7 @@ def repeats_of(spec: Spec, reports: int, periods: Periods | None) -> RepeatedRep
 
 
 def reports_by_period(spec: Spec, epochs: Mapping[int, int]) -> dict[int, int]:
-    """Reports by the metric's own period, from reports by day."""
+    """Number of reports by the metric's own period, from the number of reports by day."""
     found: Counter[int] = Counter()
     for epoch, reports in epochs.items():
         if reports:
@@ -86,11 +87,11 @@ def reports_by_period(spec: Spec, epochs: Mapping[int, int]) -> dict[int, int]:
 
 
 def shared_pairs(one: Periods, other: Periods) -> float:
-    """How many pairs of a report of the one and a report of the other may be of one device.
+    """How many pairs, one report from each group, may have come from one device, at most.
 
     Args:
-        one: reports by period.
-        other: the same; with itself, every report is in a pair with itself.
+        one: number of reports by period.
+        other: likewise; if it is the same group, every report is paired with itself, too.
     """
     first, second = (np.sort(_counts(each)) for each in (one, other))
     before = np.concatenate([[0.0], np.cumsum(second)])
@@ -99,7 +100,7 @@ def shared_pairs(one: Periods, other: Periods) -> float:
 
 
 def shared_pairs_across_specs(one: Periods, other: Periods) -> float:
-    """The same for reports of two specs: a device uses one of them in a period."""
+    """As `shared_pairs`, for reports under two specs: in a period a device uses one of them."""
     together = sum(min(count, other.get(number, 0)) for number, count in one.items())
     return shared_pairs(one, other) - together
 

@@ -1,4 +1,4 @@
-"""TODO."""
+"""Estimated shares with their variances, and the counts that they were estimated from."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class SupportCounts(NamedTuple):
         supporting: int64, (items,): how many reports support each item.
         reports: how many reports there are.
         support: with which probabilities a report supports an item.
-        family: the part of the variance that a hash family adds to the noise.
+        family_variance: what the choice of a hash family adds to the variance of the noise.
         sampled: whether the reports are those of some of the devices, drawn at random.
     """
 
@@ -35,11 +35,12 @@ class ItemShares(NamedTuple):
 
     Attributes:
         share: float64, (items,); may lie outside [0, 1].
-        variance: float64, (items,); of the estimate, for the share it found.
-        null_variance: float64, (items,); of the estimate, if nobody held the item.
-        counted: the counts, where the estimates are those of the support lemma.
+        variance: float64, (items,): of the estimate, if the true share is the estimated one.
+        null_variance: float64, (items,): of the estimate, if nobody holds the item.
+        support_counts: the counts, if the estimates follow from them by the support lemma.
         covariance: float64, (items, items), where it is known only as a matrix.
-        radius: float64, (items,): how far fake reports could move each, see `fakes`.
+        influence: float64, (items,): how far forged reports could move each estimate; see
+            `deniable_aggregator.statistics.influence`.
     """
 
     share: NDArray[np.float64]
@@ -50,7 +51,7 @@ class ItemShares(NamedTuple):
     influence: NDArray[np.float64] | None = None
 
     def take(self, chosen: NDArray[np.int64]) -> ItemShares:
-        """The same for some of the items."""
+        """The estimates of some of the items, in the given order."""
         counted, covariance = self.support_counts, self.covariance
         return ItemShares(
             self.share[chosen],

@@ -1,4 +1,4 @@
-"""Probabilities of what is rarer than it should be: never too small, at any number of reports."""
+"""Tail probabilities of counts: exact or too large, at any number of reports."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 LOOKED_AT: Final = 3.0
-"""Counts within so many standard deviations of what is possible are not looked at further."""
+"""Counts within this many standard deviations of their bounds have p = 1: no tail is computed."""
 
 ENOUGH: Final = 100.0
-"""Expected counts from which the chi-square approximation is used."""
+"""From this expected count on, the chi-square approximation is used."""
 
 
 class ExtremeCount(NamedTuple):
     """The most surprising of several counts.
 
     Attributes:
-        p: how probable anything so surprising is among all of them; at most 1.
-        at: which count it is.
+        p: the probability that any of the counts is so surprising; at most 1.
+        place: the index of the count.
     """
 
     p: float
@@ -30,7 +30,7 @@ class ExtremeCount(NamedTuple):
 
 
 def most_extreme_count(counts: NDArray[np.int64], trials: Any, low: Any, high: Any) -> ExtremeCount:
-    """The count that lies farthest outside of what its probability of success allows.
+    """The count that is least likely, given bounds on its probability of success.
 
     Each count is a sum of independent trials whose probabilities lie between two bounds, so it is
     stochastically between the two binomial counts, and their exact tails bound its own. Corrected
@@ -38,7 +38,7 @@ def most_extreme_count(counts: NDArray[np.int64], trials: Any, low: Any, high: A
 
     Args:
         counts: int64, (counts,).
-        trials: how many each one is of: one number, or (counts,).
+        trials: number of trials of each count: one number, or (counts,).
         low: the lowest probability of success: one number, or (counts,).
         high: the highest.
     """
@@ -55,10 +55,10 @@ def most_extreme_count(counts: NDArray[np.int64], trials: Any, low: Any, high: A
 
 
 def evenness_test(counts: NDArray[np.int64]) -> ExtremeCount:
-    """How far counts are from those of as many equally likely places.
+    """Tests whether reports fall into all places with the same probability.
 
-    The most surprising single place by its exact binomial tail, and where there are enough
-    reports, all together by chi-square; corrected for having looked twice.
+    Tests each place by its exact binomial tail and, with enough reports, all places together by
+    chi-square; p is corrected for the two tests.
 
     Args:
         counts: int64, (places,), at least one place.
@@ -74,10 +74,10 @@ def evenness_test(counts: NDArray[np.int64]) -> ExtremeCount:
 
 
 def bennett_bound(deviation: Any, variance: Any, largest: Any) -> Any:
-    """How probable it is at most that a sum of independent terms is so far from its mean.
+    """An upper bound of the probability that a sum of independent terms is so far from its mean.
 
     Bennett's inequality (1962), both sides. It holds for any number of terms; where the normal
-    approximation is good it gives away a factor of about ten.
+    approximation is good it is about ten times too large.
 
     Args:
         deviation: how far the sum is from its mean; a float or float64 array.
@@ -91,7 +91,7 @@ def bennett_bound(deviation: Any, variance: Any, largest: Any) -> Any:
 
 
 def binomial_at_most(count: Any, trials: Any, probability: Any) -> NDArray[np.float64]:
-    """P(Bin(trials, probability) <= count), without the cancellation of one minus the other."""
+    """P(Bin(trials, probability) <= count), not computed as 1 minus the other tail."""
     inside = (count >= 0) & (count < trials)
     k, n = np.where(inside, count, 0), np.where(inside, trials, 1)
     found = special.betainc(n - k, k + 1.0, 1 - probability)
@@ -99,7 +99,7 @@ def binomial_at_most(count: Any, trials: Any, probability: Any) -> NDArray[np.fl
 
 
 def binomial_at_least(count: Any, trials: Any, probability: Any) -> NDArray[np.float64]:
-    """P(Bin(trials, probability) >= count), likewise."""
+    """P(Bin(trials, probability) >= count), not computed as 1 minus the other tail."""
     inside = (count > 0) & (count <= trials)
     k, n = np.where(inside, count, 1), np.where(inside, trials, 1)
     found = special.betainc(k, n - k + 1.0, probability)

@@ -1,4 +1,4 @@
-"""What all tallies have in common: reports become integers that add, integers become shares."""
+"""What all tallies have in common, and which mechanism has which tally."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ TALLIES: Final[dict[type[Mechanism], Callable[[Any], Any]]] = {}
 
 
 class Tally(ABC):
-    """Counts and reads the reports of one spec.
+    """Counts the reports of one spec, and estimates from the counts.
 
-    The counts of any two sets of reports add up to the counts of their union; nothing else has to
-    be kept of the reports.
+    Counts are integers, and those of two sets of reports add up to those of their union. Nothing
+    else is kept of the reports.
 
     Args:
         spec: the metric.
@@ -55,7 +55,7 @@ class Tally(ABC):
 
     @cached_property
     def _possible(self) -> bytes:
-        """All reports that there can be, where a report is one byte."""
+        """All valid reports, if a report is one byte."""
         reports = (bytes([value]) for value in range(256))
         return b"".join(report for report in reports if self._is_possible(report))
 
@@ -80,7 +80,7 @@ class Tally(ABC):
         Raises:
             WireError: naming what is wrong; nothing has been counted.
         """
-        # For one small report, calling NumPy was measured at a tenth of all that an upload costs.
+        # One small report is the common case; calling NumPy for it costs a tenth of its upload.
         if self._width == 1 and payload and not payload.translate(None, self._possible):
             return
         self._check(payload)
@@ -103,14 +103,14 @@ class Tally(ABC):
 
     @property
     def stored_cells(self) -> int:
-        """How many integers are stored: those of the tally, then those of its structure."""
+        """How many integers are stored: those of the tally, then those of its diagnostics."""
         return self.cells + (0 if self.diagnostics is None else self.diagnostics.cells)
 
     def fold(self, payload: bytes) -> tuple[int, NDArray[np.int64]]:
-        """What is stored of a payload.
+        """Counts a payload for storing.
 
         Returns:
-            How many reports it has. The tally's counts and those of its structure: int64,
+            How many reports it has, and the counts of the tally and its diagnostics: int64,
             (stored_cells,).
 
         Raises:
@@ -120,10 +120,10 @@ class Tally(ABC):
         reports = self.reports(counts)
         if self.diagnostics is not None:
             rows = np.frombuffer(payload, np.uint8).reshape(-1, self._width)
-            structure = np.zeros(self.diagnostics.cells, np.int64)
+            beside = np.zeros(self.diagnostics.cells, np.int64)
             for part in chunks(rows):
-                structure += self.diagnostics.count(part)
-            counts = np.concatenate([counts, structure])
+                beside += self.diagnostics.count(part)
+            counts = np.concatenate([counts, beside])
         return reports, counts
 
     def checks(self, stored: NDArray[np.int64], reports: int) -> list[Check]:
@@ -158,15 +158,15 @@ class Tally(ABC):
 
 
 class ShareTally(Tally):
-    """A tally of which the shares of items are read."""
+    """A tally that estimates shares of items."""
 
     @abstractmethod
     def shares(self, counts: NDArray[np.int64], items: Sequence[str]) -> ItemShares:
-        """Debiases a tally.
+        """Estimates the shares of items from counts.
 
         Args:
             counts: int64, (cells,), of at least one report.
-            items: what is asked for; for a known domain, some of its items.
+            items: whose shares are wanted; for a known domain, some of its items.
 
         Raises:
             ParameterError: if an item is not in the metric's domain, or the list is too long for
@@ -175,7 +175,7 @@ class ShareTally(Tally):
 
 
 def chunks(reports: NDArray[Any]) -> Iterator[NDArray[Any]]:
-    """Consecutive parts of a payload's reports, so that memory does not grow with their number."""
+    """Splits reports into consecutive chunks, so that memory does not grow with their number."""
     for start in range(0, len(reports), CHUNK_REPORTS):
         yield reports[start : start + CHUNK_REPORTS]
 

@@ -1,4 +1,4 @@
-"""Counting dBitFlip, memoised or not: for each bin, how many were asked and how many said yes."""
+"""Counting dBitFlip: for each bin, how many devices answered for it and how many said yes."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 @tallies(DBitFlip, MemoizedDBitFlip)
 class DBitFlipTally(Tally):
-    """For each of k bins the answers, then for each bin the ones among them.
+    """For each of k bins the number of answers, then for each bin the number of ones.
 
     Args:
         spec: a distribution with dBitFlip, memoised or not.

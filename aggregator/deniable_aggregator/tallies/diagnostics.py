@@ -1,10 +1,9 @@
-"""What is counted beside a tally: how reports are made, whatever they say about any item.
+"""Counters beside a tally that make forged reports visible.
 
-A fake report that is possible cannot be told from an honest one, but many fakes can be told from
-many honest reports, whose noise has a known distribution: how many ones they have, which ones come
-together, which seeds they draw. The counters that show it are appended to the tally's own, add up
-as these do, and no estimate reads them. Their layout follows from the mechanism alone and is part
-of what is stored: it never changes.
+A single forged report looks like an honest one. But the noise of many honest reports has a known
+distribution: how many ones a report has, which bits are ones together, which seeds are drawn. These
+counters are stored after the tally's own and add up in the same way; no estimate uses them. Their
+layout follows from the mechanism alone. It is part of the stored data, so it never changes.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
     from deniable_shared.mechanisms import Support
 
 MOST_GROUPS: Final = 64
-"""Pairs are counted between at most so many runs of neighbouring bits."""
+"""Pairs are counted between at most this many runs of neighbouring bits."""
 
 MOST_SIZES: Final = 64
 SEED_BINS: Final = 64
@@ -41,13 +40,13 @@ _EXACT: Final = 1 << 24
 
 
 class Diagnostics(ABC):
-    """Counters of how reports are made.
+    """Counters of properties that do not depend on what devices hold.
 
-    The first `size_cells` of them add up to the number of reports that were counted here.
+    The first `report_cells` of them add up to the number of reports that were counted.
 
     Attributes:
         cells: how many integers there are.
-        size_cells: how many of them, from the first on, add up to the number of reports.
+        report_cells: how many of them, from the first on, add up to the number of reports.
     """
 
     cells: int
@@ -65,7 +64,7 @@ class Diagnostics(ABC):
         """
 
     def reports(self, counts: NDArray[np.int64]) -> int:
-        """How many reports were counted."""
+        """How many reports these counters have seen."""
         return int(counts[: self.report_cells].sum())
 
 
@@ -141,9 +140,9 @@ class OnesHistogram(Diagnostics):
 
 
 class BitPairCounters(Diagnostics):
-    """For every two runs of bits the sum over the reports of the product of their ones.
+    """For every two runs of bits, the sum over all reports of the product of their numbers of ones.
 
-    Up to 64 bits are runs of one each; more are taken in runs of whole bytes.
+    Up to 64 bits, each bit is a run of its own; more bits are grouped into runs of whole bytes.
 
     Args:
         bits: how many bits a report has.
@@ -232,10 +231,10 @@ class GroupHistogram(Diagnostics):
 
 
 class CombinedDiagnostics(Diagnostics):
-    """Several structures of the same reports, one after the other.
+    """Several diagnostics of the same reports, one after the other.
 
     Args:
-        parts: the structures; the first says how many reports there are.
+        parts: the diagnostics; the first one tells how many reports were counted.
     """
 
     def __init__(self, *parts: Diagnostics) -> None:
@@ -244,7 +243,7 @@ class CombinedDiagnostics(Diagnostics):
         self.report_cells = parts[0].report_cells
 
     def count(self, rows: NDArray[np.uint8]) -> NDArray[np.int64]:
-        """Each counts all of the reports."""
+        """Every part counts all reports."""
         return np.concatenate([part.count(rows) for part in self.parts])
 
     def split(self, counts: NDArray[np.int64] | None) -> list[NDArray[np.int64] | None]:

@@ -1,4 +1,4 @@
-"""Tallies whose reports name a public group: rows of a sketch, cohorts of RAPPOR."""
+"""Tallies of reports that begin with a public group: the row of a sketch, a cohort of RAPPOR."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class GroupedTally(ShareTally):
-    """The counts of one oracle for each group, the group in the first two bytes of a report.
+    """The counts of one oracle for each group. A report begins with its group, in two bytes.
 
     Args:
         spec: the metric.
@@ -50,7 +50,7 @@ class GroupedTally(ShareTally):
         return counts.ravel()
 
     def reports(self, counts: NDArray[np.int64]) -> int:
-        """What all groups hold."""
+        """The sum over all groups."""
         return int(self._oracle.reports(self._grouped(counts)).sum())
 
     def _grouped(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -1,4 +1,4 @@
-"""Reading Hadamard responses: an exact transform of integers, and what it says about items."""
+"""Hadamard responses: an exact integer transform tells how many reports support each item."""
 
 from __future__ import annotations
 

@@ -80,7 +80,7 @@ class Mean(NamedTuple):
     Attributes:
         mean: the estimate; may lie outside [0, 1].
         variance: of the estimate, for the population that the devices come from.
-        radius: how far fake reports could move it, see `fakes`.
+        influence: how far forged reports could move it; see `statistics.influence`.
     """
 
     mean: float

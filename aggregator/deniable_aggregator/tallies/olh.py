@@ -58,7 +58,7 @@ class LocalHashingTally(OracleTally[OptimizedLocalHashing]):
         return 1 + self.oracle.size
 
     def check(self, reports: NDArray[np.void]) -> None:
-        """Every bucket exists; every seed does."""
+        """Every bucket exists. Any seed is possible."""
         highest = int(self._parsed(reports)[1].max())
         if highest >= self.oracle.buckets:
             raise WireError(f"must have a bucket below {self.oracle.buckets}, got {highest}")

@@ -36,9 +36,9 @@ AnyOracle = TypeVar("AnyOracle", bound=Oracle)
 
 
 class OracleTally(ABC, Generic[AnyOracle]):
-    """How reports of one oracle are counted and read.
+    """Counts the reports of one oracle by group, and estimates from the counts.
 
-    Reports come as void items of the oracle's width, (reports,). Counts are int64, (groups, cells).
+    Reports are void items of the oracle's width, (reports,). Counts are int64, (groups, cells).
 
     Args:
         oracle: the mechanism.

@@ -1,4 +1,4 @@
-"""Reading projective geometry response: the counts of every hyperplane at once."""
+"""Projective geometry response: sums the counts over all hyperplanes at once."""
 
 from __future__ import annotations
 

@@ -106,7 +106,7 @@ class RapporTally(GroupedTally):
         covariance = covariance[:-1, :-1] * max(1.0, misfit)
         variance = np.diag(covariance)
         share = fitted_shares[:-1]
-        moved = _radius(share, inverse[:-1], weighted, support, int(reports.sum()))
+        moved = _influence(share, inverse[:-1], weighted, support, int(reports.sum()))
         return ItemShares(share, variance, variance, covariance=covariance, influence=moved)
 
     def _design(self, items: Sequence[str], cohorts: NDArray[np.int64]) -> Any:
@@ -126,14 +126,14 @@ class RapporTally(GroupedTally):
         return sparse.hstack([filters, np.ones((height, 1))], format="csr")
 
 
-def _radius(
+def _influence(
     share: NDArray[np.float64],
     inverse: NDArray[np.float64],
     weighted: Any,
     support: Support,
     reports: int,
 ) -> NDArray[np.float64]:
-    """What fakes can do that are spread over the cohorts as the reports are.
+    """How far forged reports could move shares if they are spread over cohorts like honest ones.
 
     Each bit counts with its weight in the regression, so the worst report of a cohort has the ones
     where this is positive. (Fakes in few cohorts change the weights, and are seen as too many.)

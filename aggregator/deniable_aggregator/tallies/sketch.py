@@ -1,4 +1,4 @@
-"""Reading count-mean sketches."""
+"""Count-mean sketches: estimates for any list of strings."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _CHUNK_ITEMS = 1 << 15
 
 @tallies(Sketch)
 class SketchTally(GroupedTally):
-    """An oracle's counts for every row; any candidate can be read from them at any time.
+    """An oracle's counts for every row; the share of any string can be estimated from them.
 
     Args:
         spec: a string metric with a sketch.
