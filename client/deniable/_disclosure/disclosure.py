@@ -1,7 +1,7 @@
-"""What a device has said: read from its directory, in words for the person it belongs to.
+"""What a device has said, read from its directory and put into words for its owner.
 
-Only reading: nothing is made or changed in the directory. A client that is using it goes on; the
-lock that all processes share is held while rows are fetched, and no longer.
+Nothing in the directory is created or changed. A client that uses it meanwhile is not disturbed:
+the directory's lock is held only while rows are fetched.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ _REPORTS: Final = """
 SELECT digest, epoch, payload, 1 FROM report UNION ALL SELECT digest, epoch, payload, 0 FROM sent
 """
 _SPECS: Final = "SELECT digest, description FROM spec ORDER BY rowid DESC"
-"""The one that was described last comes first: it knows the budget that holds now."""
+"""The latest description comes first: it has the current budget."""
 
 _ACCOUNT: Final = "SELECT period, today, spent FROM entry WHERE metric = '' ORDER BY spent DESC"
-_LOST: Final = "Something that cannot be shown: what describes it is missing or damaged."
+_UNKNOWN_REPORT: Final = "Something that cannot be shown: what describes it is missing or damaged."
 
 NO_DIRECTORY: Final = "there is no such directory"
 UNREADABLE: Final = "the directory cannot be read"
@@ -54,12 +54,12 @@ class DisclosedReport:
     """One report of this device, explained.
 
     Attributes:
-        metric: which metric it belongs to; empty if that is not known.
+        metric: the metric it belongs to; empty if unknown.
         day: the UTC day that it is counted for.
-        sentence: what it says, and with which probabilities it would have said so.
-        pending: whether it still waits on this device; otherwise the aggregator has it.
-        chances: the probabilities as data; empty if they are not known.
-        epsilon: its privacy loss, in nats; None if it is not known.
+        sentence: what it says, and how likely the device was to say so.
+        pending: True while it waits on this device; False once the aggregator has it.
+        likelihoods: the probabilities as data; empty if unknown.
+        epsilon: its privacy loss, in nats; None if unknown.
     """
 
     metric: str
@@ -72,10 +72,10 @@ class DisclosedReport:
 
 @dataclass(frozen=True)
 class Disclosure:
-    """What a device has said, for the person it belongs to.
+    """All that a device has said, for its owner.
 
     Attributes:
-        application: whose metrics they are; empty if nothing tells.
+        application: the application that asked; empty if unknown.
         said: pending reports, and delivered ones of the last 30 days (2,000 at most), the latest
             day first.
         epsilon_today: nats spent in this UTC day; None if that cannot be read.
@@ -83,7 +83,7 @@ class Disclosure:
         limit_per_day: nats that one day may cost, by the application's registry; None if unknown.
         limit_lifetime: nats that the device's whole life may cost; None if unknown.
         pending: how many reports wait to be sent.
-        problem: why something is missing here, in a few words; None if nothing is.
+        problem: what could not be read, in a few words; None if all could.
         sentence: all of it in a short paragraph, ready for a settings page.
     """
 
@@ -103,8 +103,8 @@ def disclosure(
 ) -> Disclosure:
     """What the device that keeps its reports in a directory has said.
 
-    Never raises because of what is, or is not, in the directory: `Disclosure.problem` says what is
-    wrong with it. Creates and changes nothing.
+    Never raises because of the directory's contents: `Disclosure.problem` says what is wrong.
+    Creates and changes nothing.
 
     Args:
         directory: the one that was given to `Client`.
@@ -140,11 +140,11 @@ def disclosure(
 def in_memory(
     spool: sqlite3.Connection, ledger: sqlite3.Connection, clock: Callable[[], float]
 ) -> Disclosure:
-    """The same of a device that has no directory, as tests have.
+    """What a device without a directory has said; only tests have such devices.
 
     Args:
-        spool: of the schema of `deniable._storage.spool`.
-        ledger: of the schema of `deniable._storage.ledger`.
+        spool: a database with the schema of `deniable._storage.spool`.
+        ledger: a database with the schema of `deniable._storage.ledger`.
         clock: seconds since 1970-01-01.
     """
     reports, specs = (spool.execute(query).fetchall() for query in (_REPORTS, _SPECS))
@@ -153,15 +153,15 @@ def in_memory(
 
 
 def _spent(account: list[Any], epoch: int) -> tuple[float, float]:
-    """Nats of this day and of the lifetime."""
+    """Epsilon spent on this day and in the device's lifetime."""
     latest, today, lifetime = account[0]
     if not 0 <= today <= lifetime:
-        raise ValueError("a day costs no more than a life")
+        raise ValueError(f"today must be in [0, {lifetime}], got {today}")
     return (0 if epoch > latest else today) / NANO, lifetime / NANO
 
 
 class _KnownSpec(NamedTuple):
-    """What the directory knows of one digest."""
+    """A metric's spec as the directory describes it."""
 
     spec: Spec
     epsilon: float
@@ -176,7 +176,7 @@ def _make_disclosure(
 ) -> Disclosure:
     known = {}
     for digest, description in specs:
-        with contextlib.suppress(Exception):  # whatever stands there, it describes nothing
+        with contextlib.suppress(Exception):  # a damaged description of any kind is skipped
             known[digest] = _parse_spec(digest, description)
     said = [_explain_row(known.get(digest), *columns) for digest, *columns in reports]
     said.sort(key=lambda each: (-each.day.toordinal(), not each.pending, each.metric))
@@ -208,7 +208,7 @@ def _parse_spec(digest: bytes, description: str) -> _KnownSpec:
     data = json.loads(description)
     spec = Spec.from_canonical(data["spec"])
     if spec.digest != digest:
-        raise ValueError("a description has the digest that it stands under")
+        raise ValueError("description must have the digest that it is stored under")
     day, life = (float(limit) / NANO for limit in data["limits"])
     return _KnownSpec(spec, spec.mechanism.epsilon, (day, life))
 
@@ -219,9 +219,9 @@ def _explain_row(
     number = epoch if isinstance(epoch, int) and 0 <= epoch <= _LAST_EPOCH else 0
     day, waits = _DAY_ZERO + timedelta(days=number), bool(pending)
     if known is None or not isinstance(report, bytes):
-        return DisclosedReport("", day, _LOST, waits, (), None)
+        return DisclosedReport("", day, _UNKNOWN_REPORT, waits, (), None)
     try:
-        sentence, chances = explain(known.spec, report)
+        sentence, likelihoods = explain(known.spec, report)
     except (LookupError, ValueError):
-        sentence, chances = _LOST, ()
-    return DisclosedReport(known.spec.name, day, sentence, waits, chances, known.epsilon)
+        sentence, likelihoods = _UNKNOWN_REPORT, ()
+    return DisclosedReport(known.spec.name, day, sentence, waits, likelihoods, known.epsilon)

@@ -119,7 +119,7 @@ def describe_items(it: DecodedReport, names: Sequence[str]) -> Sentence:
         return f"said {statement}; {likelihood_clause(it.p, it.q)}", (
             Likelihood(statement, it.p, it.q),
         )
-    # What fits everything says nothing, and is as likely whatever is true.
+    # A group of all items says nothing: it is as likely whatever is true.
     q = it.p if len(named) == len(names) else it.q
     return (
         f"all answers were sorted into {round(1 / it.named_share)} groups at random; said it is "
@@ -143,6 +143,14 @@ def _describe_bits(it: DecodedReport, named: list[str], size: int) -> Sentence:
 
 
 def yes_and_no(p: float, q: float, named: str | None, rest: bool) -> tuple[Likelihood, ...]:
+    """The likelihoods of a yes and of a no.
+
+    Args:
+        p: probability of a yes if it is true.
+        q: probability of a yes if it is not.
+        named: what a yes was said to; None if to nothing.
+        rest: whether a no was said to anything.
+    """
     yes = () if named is None else (Likelihood(f"yes to {named}", p, q),)
     no = (Likelihood("no to any other" if yes else "no to any", 1 - q, 1 - p),) if rest else ()
     return yes + no

@@ -64,12 +64,14 @@ def _attribute(spec: Spec, report: bytes) -> Sentence:
     mechanism = cast("SampledAttribute", spec.mechanism)
     attribute, oracle = spec.attributes[report[0]], mechanism.inner[report[0]]
     names = domain_names(attribute.type, attribute.values)
-    sentence, chances = describe_items(oracle.decode(report[1 : 1 + oracle.report_bytes]), names)
+    sentence, likelihoods = describe_items(
+        oracle.decode(report[1 : 1 + oracle.report_bytes]), names
+    )
     count = len(spec.attributes)
     start = f"was asked about '{attribute.name}' only, picked at random from {count}"
     return f"{start}; {sentence}", tuple(
-        Likelihood(f"{attribute.name}: {chance.statement}", chance.if_true, chance.if_not)
-        for chance in chances
+        Likelihood(f"{attribute.name}: {each.statement}", each.if_true, each.if_not)
+        for each in likelihoods
     )
 
 
@@ -79,10 +81,10 @@ def _coefficient(spec: Spec, report: bytes) -> Sentence:
     number, bit = divmod(int.from_bytes(report, "big"), 2)
     names = [spec.attributes[place].name for place in mechanism.coefficients[number]]
     it = mechanism.inner.decode(bytes([bit]))
-    sentence, (chance,) = describe_items(it, domain_names("boolean", ()))
+    sentence, (likelihood,) = describe_items(it, domain_names("boolean", ()))
     single, double = f"about '{names[0]}'", f"whether '{names[0]}' and '{names[-1]}' differ"
     asked = single if len(names) == 1 else double
-    statement = f"{asked}: {chance.statement}"
+    statement = f"{asked}: {likelihood.statement}"
     count = len(mechanism.coefficients)
     start = f"was asked only {asked}, picked at random from {count} questions"
-    return f"{start}; {sentence}", (Likelihood(statement, chance.if_true, chance.if_not),)
+    return f"{start}; {sentence}", (Likelihood(statement, likelihood.if_true, likelihood.if_not),)

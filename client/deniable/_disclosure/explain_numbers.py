@@ -56,7 +56,7 @@ def _describe_window(
 ) -> Sentence:
     outcome = int.from_bytes(report, "big") - first
     if outcome >= mechanism.outcomes:
-        raise ValueError("a report is one of the outcomes")
+        raise ValueError(f"outcome must be below {mechanism.outcomes}, got {outcome}")
     low = max(0, outcome - mechanism.window + 1)
     high = min(outcome, mechanism.size - 1)
     if isinstance(mechanism, SquareWave):
@@ -91,7 +91,7 @@ def _noisy(spec: Spec, report: bytes) -> Sentence:
     mechanism = cast("AdditiveNoise", spec.mechanism)
     outcome = int.from_bytes(report, "big")
     if outcome >= mechanism.outcomes:
-        raise ValueError("a report is one of the outcomes")
+        raise ValueError(f"outcome must be below {mechanism.outcomes}, got {outcome}")
     said = _place(spec, Fraction(outcome - mechanism.reach, mechanism.steps))
     noise = math.sqrt(mechanism.noise_variance) / mechanism.steps * float(_width(spec))
     near = min(max(outcome - mechanism.reach, 0), mechanism.steps)
@@ -109,24 +109,24 @@ def _bins(spec: Spec, report: bytes) -> Sentence:
     size, asked = mechanism.size, mechanism.buckets
     group = int.from_bytes(report[:2], "big")
     if group >= size:
-        raise ValueError("a report names a group")
-    said = {(group + bit) % size for bit in set_bits(report[2:], asked)}
+        raise ValueError(f"group must be below {size}, got {group}")
+    yes_bins = {(group + bit) % size for bit in set_bits(report[2:], asked)}
     names = {
         each: f"'{_place(spec, Fraction(each, size))} to {_place(spec, Fraction(each + 1, size))}'"
         for each in sorted((group + place) % size for place in range(asked))
     }
-    yes = [name for each, name in names.items() if each in said]
-    no = [name for each, name in names.items() if each not in said]
+    yes = [name for each, name in names.items() if each in yes_bins]
+    no = [name for each, name in names.items() if each not in yes_bins]
     p, q = mechanism.support.p, mechanism.support.q
     answers = [f"yes to {join_names(yes, 'and')}"] if yes else []
     answers += [f"no to {join_names(no, 'and')}"] if no else []
-    chances = [Likelihood(f"yes to {join_names(yes, 'or')}", p, q)] if yes else []
-    chances += [Likelihood(f"no to {join_names(no, 'or')}", 1 - q, 1 - p)] if no else []
+    likelihoods = [Likelihood(f"yes to {join_names(yes, 'or')}", p, q)] if yes else []
+    likelihoods += [Likelihood(f"no to {join_names(no, 'or')}", 1 - q, 1 - p)] if no else []
     return (
         f"is asked about {asked} of {size} ranges, always the same; said {', '.join(answers)}; "
         f"says yes to the true one with probability {in_decimals(p)}, to any other with "
         f"probability {in_decimals(q)}"
-    ), tuple(chances)
+    ), tuple(likelihoods)
 
 
 def _place(spec: Spec, place: Fraction | int) -> str:

@@ -1,4 +1,4 @@
-"""Small pieces of sentences: probabilities, lists and numbers as people read them."""
+"""Pieces of sentences: probabilities, lists and numbers, written for people."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 _MAX_LISTED: Final = 5
 _MAX_NAME: Final = 40
 _EVEN: Final = (0.01, 0.99)
-"""Between these, two decimals tell enough of a probability."""
+"""Between these, a probability is written with two decimals."""
 
 
 @dataclass(frozen=True)
@@ -22,10 +22,11 @@ class Likelihood:
 
     Attributes:
         statement: what was said, such as ``'dark'``.
-        if_true: probability of saying so if it is true; where it names several things, each by
-            itself, of naming the true one.
-        if_not: probability of saying so if it is not, or of naming a given other one; for numbers,
-            if the truth is as far from it as it can be.
+        if_true: probability of saying so if it is true; if several things are named independently,
+            of naming the true one.
+        if_not: probability of saying so if it is not true; if several things are named
+            independently, of naming a given other one; for numbers, if the true number is as far
+            away as the range allows.
     """
 
     statement: str
@@ -34,7 +35,7 @@ class Likelihood:
 
 
 def in_decimals(probability: float) -> str:
-    """A probability: two decimals, or more where those would say never or always."""
+    """A probability in two decimals, or in more if two would read 0.00 or 1.00."""
     low, high = _EVEN
     if low <= probability <= high or probability in (0.0, 1.0):
         return f"{probability:.2f}"
@@ -44,7 +45,7 @@ def in_decimals(probability: float) -> str:
 
 
 def likelihood_clause(p: float, q: float) -> str:
-    """How likely an answer was, if it is true (p) and if it is not (q)."""
+    """How likely an answer was if it is true (p), and if it is not (q)."""
     return (
         f"would have said so with probability {in_decimals(p)} if it were true, "
         f"{in_decimals(q)} if not"
@@ -52,11 +53,11 @@ def likelihood_clause(p: float, q: float) -> str:
 
 
 def join_names(names: Sequence[str], word: str) -> str:
-    """A list of a few names; of many, the first ones and how many more there are.
+    """A list of names; of more than five, the first four and the number of the others.
 
     Args:
         names: at least one.
-        word: ``and`` or ``or``, which joins the last.
+        word: ``and`` or ``or``, before the last name.
     """
     shown = [name if len(name) <= _MAX_NAME else f"{name[: _MAX_NAME - 1]}…" for name in names]
     if len(shown) > _MAX_LISTED:
@@ -68,6 +69,6 @@ def join_names(names: Sequence[str], word: str) -> str:
 
 
 def format_number(value: Fraction | float, digits: int = 4) -> str:
-    """A number in so many digits, written out unless it is huge or tiny."""
+    """A number rounded to some significant digits, without an exponent unless huge or tiny."""
     rounded = float(f"{float(value):.{digits}g}")
     return f"{rounded:,.0f}" if 1_000 <= abs(rounded) < 1e15 else f"{rounded:g}"

@@ -1,4 +1,4 @@
-"""Looking into the directory of a device that may be in use, without changing anything in it."""
+"""Reads the directory of a device that may be in use, without changing anything in it."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ _LOCK_POLL_SECONDS: Final = 0.001
 
 @contextlib.contextmanager
 def hold_lock(directory: Path) -> Iterator[None]:
-    """Holds the lock of the directory, if it has one: no process records meanwhile.
+    """Holds the directory's lock, if there is one, so that no process records meanwhile.
 
     Raises:
-        BlockingIOError: if another process holds it for longer than it ever should.
+        BlockingIOError: if another process holds the lock for more than a second.
         OSError: if it cannot be opened.
     """
     try:
@@ -45,21 +45,21 @@ def hold_lock(directory: Path) -> Iterator[None]:
         try:
             yield
         finally:
-            # Not left to closing: a child that was forked meanwhile has the same lock.
+            # Closing alone would not release it: a child forked meanwhile shares the lock.
             fcntl.flock(lock, fcntl.LOCK_UN)
     finally:
         os.close(lock)
 
 
 def fetch_rows(path: Path, *queries: str) -> list[list[Any]]:
-    """The rows of a database that may be in use, without leaving a trace beside it.
+    """Reads rows of a database that may be in use, without creating files beside it.
 
-    Through SQLite even though it is only read: closing a file that was opened by other means would
-    release the locks that this process holds on it.
+    Uses SQLite even for this: if this process opened and closed the file by other means, it would
+    lose the POSIX locks that it holds on the file.
 
     Args:
-        path: of the database.
-        queries: each of them gives one list of rows.
+        path: the database.
+        queries: each gives one list of rows.
 
     Raises:
         sqlite3.Error: if it cannot be read.
@@ -67,7 +67,7 @@ def fetch_rows(path: Path, *queries: str) -> list[list[Any]]:
     log, index = (path.with_name(path.name + suffix) for suffix in ("-wal", "-shm"))
     if log.exists() and not index.exists():
         raise sqlite3.OperationalError("the log has no index, and reading would make one")
-    # Without a log nobody has it open, and SQLite needs to be told so, or it begins one.
+    # Without a log nobody has the database open; "immutable" keeps SQLite from starting a log.
     alone = "" if log.exists() else "&immutable=1"
     connection = sqlite3.connect(
         f"file://{quote(os.fsencode(path.absolute()))}?mode=ro{alone}", uri=True, timeout=1.0

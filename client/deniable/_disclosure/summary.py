@@ -1,4 +1,4 @@
-"""One paragraph about all that a device has said, for people who have never heard of epsilon."""
+"""One paragraph about all reports of a device, for people who have never heard of epsilon."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from deniable_shared.mechanisms import Mechanism
 
 NEARLY_SURE: Final = 0.9995
-"""A bound above this bounds nothing that matters to a person."""
+"""A larger bound on somebody's certainty says nothing useful to a person, so it is left out."""
 
 
 def paragraph(
@@ -25,15 +25,15 @@ def paragraph(
     lifetime: float | None,
     problem: str | None,
 ) -> str:
-    """What was said, and how much anybody can make of it.
+    """How much was said, and how sure anybody can be of anything because of it.
 
     Args:
-        application: its name, or nothing.
+        application: the application's name; may be empty.
         sent: how many reports the aggregator has.
-        pending: how many wait.
-        mechanisms: those that made the reports.
-        lifetime: nats that the device has spent; None if that is not known.
-        problem: what is missing, or None.
+        pending: how many reports wait on the device.
+        mechanisms: the mechanisms that made the reports.
+        lifetime: epsilon that the device has spent, in nats; None if unknown.
+        problem: what could not be read; None if all could.
     """
     name = application or "the application"
     sentences = []
@@ -87,7 +87,7 @@ def _certainty(
     if several and lifetime is not None:
         together = posterior_from_even_odds(lifetime)
         if together <= NEARLY_SURE:
-            # Histories that change at different times may be farther apart than what was charged.
+            # The ledger does not bound what the time of a change reveals.
             unless = ", unless what was asked about has changed" if memoised else ""
             sentences.append(
                 "All answers that this device has ever given, taken together, can raise that to "

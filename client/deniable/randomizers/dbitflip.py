@@ -35,9 +35,9 @@ class DBitFlipRandomizer:
     def report(self, item: int, secret: bytes) -> bytes:
         """The group in two bytes, then one bit for each of its bins."""
         group = self._group(secret)
-        told = self._randomness.bits(self._buckets, self._flip)
-        told ^= self._answers((item - group) % self._size, secret)
-        return group.to_bytes(2, "big") + (told << self._unused).to_bytes(self._bytes, "big")
+        bits = self._randomness.bits(self._buckets, self._flip)
+        bits ^= self._answers((item - group) % self._size, secret)
+        return group.to_bytes(2, "big") + (bits << self._unused).to_bytes(self._bytes, "big")
 
     def _group(self, secret: bytes) -> int:
         return self._permanent.group(secret, b"group\x00", self._size)

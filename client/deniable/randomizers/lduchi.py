@@ -43,6 +43,6 @@ class MemoizedOneBitMeanRandomizer:
     def point(self, place: int, secret: bytes) -> int:
         """The grid point that a place is rounded to, in [0, steps]."""
         below, rest = divmod(place * self._mechanism.steps, RESOLUTION)
-        # The same word at every report, compared with what is left of a step: that is alpha.
+        # alpha is the same in every report: one permanent word, compared with the rest of a step.
         alpha = self._permanent.stream(secret, b"alpha\x00", 4)
         return below + alpha.bernoulli(rest * (SCALE // RESOLUTION))

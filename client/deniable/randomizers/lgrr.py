@@ -1,4 +1,4 @@
-"""Memoised generalized randomized response on the device: a permanent answer, told or not."""
+"""Memoised generalized randomized response on the device: a permanent answer, randomized again."""
 
 from __future__ import annotations
 
@@ -44,5 +44,5 @@ class MemoizedRandomizedResponseRandomizer:
 
 
 def _index_of_draw(index: int, drawn: int) -> int:
-    """The index itself for 0; the others, in their order, for 1, 2, ..."""
+    """The index itself for draw 0; the other indices, in order, for draws 1, 2, ..."""
     return drawn - 1 + (drawn > index) if drawn else index

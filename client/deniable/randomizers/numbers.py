@@ -59,7 +59,7 @@ class SquareWaveRandomizer:
 
 @randomizes(Piecewise)
 class PiecewiseRandomizer:
-    """The same around the value, rounded at random to the grid."""
+    """Rounds the value at random to the grid; sends an outcome in its window, or any other."""
 
     def __init__(self, mechanism: Piecewise, sources: RandomSources) -> None:
         self._mechanism = mechanism
@@ -77,7 +77,7 @@ class PiecewiseRandomizer:
 
 @randomizes(Hybrid)
 class HybridRandomizer:
-    """A coin chooses between the two, before the value is looked at."""
+    """Draws piecewise or one bit, independently of the value, and sends its outcome."""
 
     def __init__(self, mechanism: Hybrid, sources: RandomSources) -> None:
         self._mechanism = mechanism

@@ -1,4 +1,4 @@
-"""What a device draws once, and draws alike at every report."""
+"""Choices that a device makes once and repeats in every report."""
 
 from __future__ import annotations
 
@@ -16,14 +16,15 @@ if TYPE_CHECKING:
 class PermanentChoices:
     """The permanent choices of devices under one spec.
 
-    They are derived from a keyed hash of the device's secret, the spec and what they are for: they
-    are the same at every report, and no table of past values exists. A new secret has others, and
-    starts epsilon_permanent anew. So has another spec of the same metric: two weights that were
-    compared with the same numbers would differ only where the larger one lies, and tell the value.
+    They are derived by a keyed hash from the device's secret, the spec and a purpose, so they are
+    the same in every report, and no table of past values is stored. A new secret gives new choices
+    and starts epsilon_permanent anew; so does another version of the metric. Were the same random
+    numbers compared with the weights of two versions, the reports would differ only where these
+    weights do, and reveal the value.
 
     Args:
         mechanism: its name is part of every label.
-        digest: of the spec.
+        digest: the spec's.
         keyed: makes the randomness of (secret, label, length).
     """
 
@@ -39,12 +40,12 @@ class PermanentChoices:
         Args:
             secret: the device's, 32 bytes.
             purpose: what is drawn, and for which item.
-            length: how many bytes will probably be needed.
+            length: how many bytes are probably needed; more are made if that is too few.
         """
         return self._keyed(secret, self._label + purpose, length)
 
     def group(self, secret: bytes, purpose: bytes, count: int) -> int:
-        """Which of `count` groups a device belongs to for good; remembered for the last secret.
+        """Which of `count` groups a device belongs to for good; cached for the last secret.
 
         Args:
             secret: the device's, 32 bytes.

@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 class ProjectiveGeometryResponseRandomizer:
     """Draws the coordinates other than the pivot uniformly, then solves for the pivot.
 
-    The pivot is the *last* coordinate in which the item is not 0. So the leading coordinate of the
-    others stays the leading one: nothing has to be normalised afterwards, and no draw is ever
-    thrown away. (Refusing a draw of zeros before the pivot is solved makes one point too rare, and
-    costs privacy.) Of a drawn point, `high` are the coordinates before the pivot and `rest` are
-    those after it.
+    The pivot is the *last* coordinate in which the item is not 0. Then the leading coordinate of
+    the drawn ones stays the leading one: nothing has to be normalised afterwards, and no draw is
+    rejected. (Rejecting a draw of only zeros before the pivot is solved would make one point too
+    rare, and epsilon too large.) Of a drawn point, `high` are the coordinates before the pivot and
+    `rest` those after it.
     """
 
     def __init__(self, mechanism: ProjectiveGeometryResponse, sources: RandomSources) -> None:
@@ -31,8 +31,8 @@ class ProjectiveGeometryResponseRandomizer:
         self._hyperplane = mechanism.hyperplane
         self._outside = mechanism.outside
         self._bytes = mechanism.report_bytes
-        # The points with d digits after the leading 1 begin at the number bounds[d]. Plus
-        # offsets[d], a number is the plain base-q value of the coordinates.
+        # Points with d digits after the leading 1 have numbers from bounds[d] on; adding
+        # offsets[d] turns such a number into the coordinates, read in base q.
         bounds = [points(self._q, digits) for digits in range(mechanism.t)]
         self._bounds = bounds[1:]
         self._offsets: list[int] = [self._q**d - bound for d, bound in enumerate(bounds)]

@@ -33,7 +33,7 @@ class RapporRandomizer:
         """The cohort in two bytes, then the bits."""
         mechanism = self._mechanism
         permanent = self.permanent(cast("bytes", item), secret)
-        if mechanism.p + mechanism.q == SCALE:  # then both are flipped alike
+        if mechanism.p + mechanism.q == SCALE:  # set and unset bits are flipped alike
             bits = self._randomness.bits(mechanism.bits, mechanism.p) ^ permanent
         else:
             ones = self._randomness.bits(mechanism.bits, mechanism.q) & permanent

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from deniable.randomizers.base import RandomSources
 
 KEPT_KEYS: Final = 1_024
-"""So many rows' keys are worked out once; each takes as long as drawing the row."""
+"""The keys of this many rows are computed once; each takes as long as drawing a row."""
 
 
 class SketchRandomizer:
@@ -44,10 +44,10 @@ class SketchRandomizer:
 
 
 class MemoizedSketchRandomizer(SketchRandomizer):
-    """The same in one row for good, through an inner oracle that memoises.
+    """As `SketchRandomizer`, but a device keeps its row, and the inner oracle memoises.
 
-    Were the row drawn anew, a string would have a permanent answer in every row, and its reports no
-    bound together.
+    If the row were drawn anew, a string would have a permanent answer in every row, and nothing
+    would bound what all its reports reveal together.
 
     Args:
         mechanism: rows and buckets.

@@ -26,11 +26,11 @@ class SubsetSelectionRandomizer:
     def report(self, item: int | bytes, secret: bytes) -> bytes:  # noqa: ARG002  nothing memoised
         """One bit per item, the first in the highest place."""
         place = self._size - 1 - cast("int", item)
-        told = self._randomness.bernoulli(self._own)
-        others = self._others(self._subset - told)
-        # The others have no place for the item: those above its own move up by one.
+        held = self._randomness.bernoulli(self._own)
+        others = self._others(self._subset - held)
+        # `others` has no bit for the device's item: the bits above it move up by one.
         below = others & (1 << place) - 1
-        bits = (others ^ below) << 1 | below | told << place
+        bits = (others ^ below) << 1 | below | held << place
         return (bits << self._unused).to_bytes(self._bytes, "big")
 
     def _others(self, count: int) -> int:
