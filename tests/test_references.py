@@ -1,0 +1,109 @@
+"""References name every option, outcome, request, parameter and key; the map every folder."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import re
+from pathlib import Path
+
+import deniable
+from deniable._status import Dropped
+
+ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs"
+CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+PACKAGES = ("aggregator/deniable_aggregator", "client/deniable", "shared/deniable_shared")
+CLIENT = (DOCS / "client/reference.md").read_text(encoding="utf-8")
+FAILURES = (DOCS / "client/failures.md").read_text(encoding="utf-8")
+HTTP = (DOCS / "reference/http-api.md").read_text(encoding="utf-8")
+OPENAPI = json.loads((DOCS / "reference/openapi.json").read_text(encoding="utf-8"))
+METHODS = ("get", "post", "put", "delete")
+ACTS = ("revoke", "exclude", "include")
+
+
+def first_column(text, heading):
+    """The code in the first cells of the tables under a heading."""
+    section = text.partition(f"\n## {heading}\n")[2].partition("\n## ")[0]
+    rows = re.findall(r"(?m)^\| (.+?) \|", section)
+    return [code for cell in rows for code in re.findall(r"`([^`]+)`", cell)]
+
+
+def operations():
+    for path, item in OPENAPI["paths"].items():
+        for method in METHODS:
+            if method in item:
+                yield method.upper(), path, item[method].get("parameters", ())
+
+
+def test_every_request_is_in_the_table():
+    listed = set()
+    for methods, path, acts in re.findall(
+        r"(?m)^\| ((?:`[A-Z]+`, )?`[A-Z]+) (/[^`]+)`((?:, `[a-z]+`)*) \|", HTTP
+    ):
+        paths = [path, *(path.rpartition("/")[0] + f"/{act}" for act in re.findall(r"\w+", acts))]
+        listed |= {(method, each) for method in re.findall("[A-Z]+", methods) for each in paths}
+    described = set()
+    for method, path, parameters in operations():
+        path = path.replace("{name}", "NAME").replace("{key_id}", "ID")
+        acts = [p["schema"]["enum"] for p in parameters if p["name"] == "action"] or [[""]]
+        described |= {(method, path.replace("{action}", act)) for act in acts[0]}
+    assert listed == described - {("GET", "/openapi.json")}
+
+
+def test_every_parameter_of_a_question_is_in_the_table():
+    described = {
+        parameter["name"]
+        for _, _, parameters in operations()
+        for parameter in parameters
+        if parameter["in"] == "query"
+    }
+    assert set(first_column(HTTP, "Questions")) == described
+
+
+def test_every_key_of_an_answer_that_is_named_exists():
+    schemas = OPENAPI["components"]["schemas"].values()
+    known = {name for schema in schemas for name in schema.get("properties", ())}
+    section = HTTP.partition("## Answers")[2].partition("## Problems")[0]
+    assert set(re.findall(r"(?<!/)`([a-z]\w+)`", section)) <= known | set(ACTS)
+
+
+def test_the_client_reference_has_every_option_with_its_default():
+    parameters = inspect.signature(deniable.Client).parameters
+    assert first_column(CLIENT, "Client(registry, ...)") == list(parameters)
+    shown = dict(re.findall(r"(?m)^\| `(\w+)` \| `?(.*?)`? \|", CLIENT))
+    for name in ("consent", "background", "strict", "upload_delay_seconds"):
+        assert float(eval(shown[name])) == float(parameters[name].default)
+
+
+def test_the_client_reference_has_every_outcome():
+    listed = first_column(CLIENT, "record(metric, value, *, segment=None)")
+    assert set(deniable.Outcome) <= set(listed)
+
+
+def test_every_reason_for_dropping_a_report_is_named():
+    named = re.findall(r"`(\w+)`", FAILURES.partition("## What is dropped")[2])
+    assert set(Dropped) <= set(named)
+
+
+def section(name):
+    return CONTRIBUTING.partition(f"\n## {name}\n")[2].partition("\n## ")[0]
+
+
+def test_the_map_has_every_folder_and_only_what_exists():
+    named = set(re.findall(r"`([\w/]+/|\w+\.py)`", section("The map")))
+    places = [ROOT, *(ROOT / package for package in PACKAGES)]
+    assert [name for name in named if not any((place / name).exists() for place in places)] == []
+    folders = {
+        f"{path.parent.name}/" for p in PACKAGES for path in (ROOT / p).glob("*/__init__.py")
+    }
+    assert folders <= named
+
+
+def test_every_path_that_contributors_are_sent_to_exists():
+    rows = [row.split(" | ")[1] for row in section("Where to go").splitlines() if " | " in row]
+    paths = [path for row in rows for path in re.findall(r"`([\w.-]+/[^`]+)`", row)]
+    assert len(paths) > 10
+    assert [path for path in paths if not (ROOT / path).exists()] == []
+    for path in re.findall(r"`(tests/[\w/.]+)`", CONTRIBUTING):
+        assert (ROOT / path).exists(), path
