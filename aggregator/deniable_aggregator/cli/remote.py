@@ -1,4 +1,4 @@
-"""``deniable remote``: telling devices to do less, with a signature that the server cannot make."""
+"""``deniable remote``: tells devices to do less, with a signature that the server cannot make."""
 
 from __future__ import annotations
 
@@ -33,14 +33,16 @@ _READABLE = click.Path(path_type=Path, dir_okay=False, exists=True)
 def remote() -> None:
     """Signs and publishes remote configurations.
 
-    They can disable metrics, thin them and slow uploads down, and nothing else. Devices take only
-    what was signed with the key that their registry pins, so keep the private key away from the
-    server.
+    A configuration can disable metrics, let fewer devices record them, and slow uploads down, and
+    nothing else. Devices accept only what was signed with the private key of the public key in
+    their registry, so keep the private key away from the server.
     """
 
 
 @remote.command(short_help="Makes a private key, and its table for the registry.")
-@click.option("--out", type=_FILE, required=True, help="Where to write the private key; new.")
+@click.option(
+    "--out", type=_FILE, required=True, help="Where to write the private key: a new file."
+)
 def keygen(out: Path) -> None:
     """Makes a private key and prints the table that goes into the registry."""
     private = Ed25519PrivateKey.generate()
@@ -59,8 +61,12 @@ def keygen(out: Path) -> None:
 @remote.command()
 @click.option("--key", type=_READABLE, required=True, help="The private key of keygen.")
 @click.option("--application", required=True, help="The application's name in its registry.")
-@click.option("--serial", type=int, required=True, help="Higher than every one before; 1 or more.")
-@click.option("--disable", multiple=True, metavar="METRIC", help="Records nothing. Repeatable.")
+@click.option(
+    "--serial", type=int, required=True, help="A number above all earlier ones; 1 or more."
+)
+@click.option(
+    "--disable", multiple=True, metavar="METRIC", help="This metric records nothing. Repeatable."
+)
 @click.option("--disable-all", is_flag=True, help="No metric records anything.")
 @click.option(
     "--thin",
@@ -68,7 +74,7 @@ def keygen(out: Path) -> None:
     metavar="METRIC=SHARE",
     help="Only this share of devices, above 0, records it in a period. Repeatable.",
 )
-@click.option("--slow", type=float, default=1.0, help="Multiplies upload delays and back-off.")
+@click.option("--slow", type=float, default=1.0, help="A factor for upload delays and back-off.")
 @click.option("--out", type=_FILE, required=True, help="Where to write the signed document.")
 def sign(
     key: Path,
@@ -80,10 +86,9 @@ def sign(
     slow: float,
     out: Path,
 ) -> None:
-    """Writes a signed configuration. It replaces the one before as a whole.
+    """Writes a signed configuration. It replaces the earlier one as a whole.
 
-    What a document leaves out is as if there had never been one: without --disable theme, theme
-    records again.
+    What it does not mention is reset: without --disable theme, theme records again.
     """
     if disable and disable_all:
         raise click.UsageError("--disable and --disable-all exclude each other")
@@ -91,12 +96,12 @@ def sign(
     if disable or disable_all:
         fields["disable"] = ALL if disable_all else list(disable)
     if thin:
-        fields["thin"] = dict(_share(each) for each in thin)
+        fields["thin"] = dict(map(_parse_share, thin))
     if slow != 1:
         fields["slow"] = slow
     payload = json.dumps(fields).encode()
     parse(payload)
-    document = seal(payload, _private(key).sign(CONTEXT + payload))
+    document = seal(payload, _load_private_key(key).sign(CONTEXT + payload))
     if len(document) > MAX_DOCUMENT_BYTES:
         raise ParameterError("document", f"at most {MAX_DOCUMENT_BYTES} bytes", len(document))
     out.write_bytes(document)
@@ -109,13 +114,13 @@ def sign(
 def publish(file: Path, server: str, token: str) -> None:
     """Publishes the signed document FILE; needs a key of scope admin.
 
-    A device learns of it after its next upload, once a day at most.
+    A device asks for it after its next upload, at most once a day.
     """
     answer = call(server, token, "PUT", PATH, content=file.read_bytes()).decode(Published)
     click.echo(f"published serial {answer.serial} of {answer.application}")
 
 
-def _share(text: str) -> tuple[str, float]:
+def _parse_share(text: str) -> tuple[str, float]:
     metric, _, share = text.partition("=")
     try:
         return metric, float(share)
@@ -123,7 +128,7 @@ def _share(text: str) -> tuple[str, float]:
         raise click.BadParameter(f"{text} is not METRIC=SHARE", param_hint="--thin") from None
 
 
-def _private(path: Path) -> Ed25519PrivateKey:
+def _load_private_key(path: Path) -> Ed25519PrivateKey:
     try:
         key = load_pem_private_key(path.read_bytes(), None)
     except (ValueError, TypeError):

@@ -3,6 +3,7 @@ from __future__ import annotations
 import contextlib
 import json
 import threading
+from importlib import import_module
 from wsgiref.simple_server import WSGIRequestHandler, make_server
 
 import httpx
@@ -11,6 +12,7 @@ from click.testing import CliRunner
 
 from deniable_aggregator import Store
 from deniable_aggregator.security.key_verifier import KeyVerifier
+from deniable_shared.commands.table import COMMANDS
 from tests.aggregator.service import REGISTRY, serving, upload
 from tests.command_line import deniable
 
@@ -39,20 +41,20 @@ def url(tmp_path):
         thread.join()
 
 
-@pytest.mark.parametrize(
-    "command",
-    [
-        "",
-        "estimate",
-        "serve",
-        "keys",
-        "keys create",
-        "keys list",
-        "keys revoke",
-        "metrics",
-        "metrics register",
-    ],
-)
+def every_command():
+    """The names of all commands of the script, those within groups too."""
+    for name, command in COMMANDS.items():
+        module, _, attribute = command.target.partition(":")
+        yield from names_within(name, getattr(import_module(module), attribute or "run"))
+
+
+def names_within(name, command):
+    yield name
+    for inner in getattr(command, "commands", {}).values():
+        yield from names_within(f"{name} {inner.name}", inner)
+
+
+@pytest.mark.parametrize("command", ["", "metrics", *every_command()])
 def test_every_command_explains_itself(run, command):
     done = run(*command.split(), "--help")
     assert done.exit_code == 0

@@ -1,11 +1,13 @@
-"""Calling a server from the command line."""
+"""Asks a server, for commands.
+
+httpx is imported when a server is asked, so that help and completion do without it.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar, overload
 
 import click
-import httpx
 import msgspec
 
 from deniable_aggregator.answers.service import Problem
@@ -23,13 +25,15 @@ Kind = TypeVar("Kind")
 _SCHEMES: Final = ("http://", "https://")
 
 
-def _server(_context: click.Context, _parameter: click.Parameter, text: str) -> str:
+def _parse_server(_context: click.Context, _parameter: click.Parameter, text: str) -> str:
     """Checks the server's address. Errors do not quote it, since it may contain a password.
 
     Raises:
         click.BadParameter: if it is not an address, or has a user, which httpx would send instead
             of the token.
     """
+    import httpx
+
     server = text.strip().rstrip("/")
     try:
         url = httpx.URL(server)
@@ -45,7 +49,7 @@ def _server(_context: click.Context, _parameter: click.Parameter, text: str) -> 
     return server
 
 
-def _token(_context: click.Context, _parameter: click.Parameter, text: str) -> str:
+def _parse_token(_context: click.Context, _parameter: click.Parameter, text: str) -> str:
     """Checks a token, and removes the white space that files and variables add to it.
 
     Raises:
@@ -66,14 +70,14 @@ def server_options(command: Callable[..., Any]) -> Callable[..., Any]:
         default=DEFAULT_SERVER,
         show_default=True,
         envvar="DENIABLE_SERVER",
-        callback=_server,
+        callback=_parse_server,
         help="The aggregator's address. Also from DENIABLE_SERVER.",
     )
     token = click.option(
         "--token",
         required=True,
         envvar="DENIABLE_TOKEN",
-        callback=_token,
+        callback=_parse_token,
         help="A key of deniable keys create. Better from DENIABLE_TOKEN: other users of a machine "
         "can see options.",
     )
@@ -136,6 +140,8 @@ def call(
     Raises:
         click.ClickException: if the server cannot be reached, or answers with a problem.
     """
+    import httpx
+
     kind = {} if json is None else {"Content-Type": "application/json"}
     try:
         answer = httpx.request(
@@ -162,6 +168,8 @@ def call(
 
 def _unreached(server: str, error: Exception) -> str:
     """Why there is no answer. Other errors are not quoted: headers in them may hold the token."""
+    import httpx
+
     quotable = (httpx.TimeoutException, httpx.NetworkError, httpx.RemoteProtocolError)
     if isinstance(error, quotable):
         return f"{server} cannot be reached: {error}. Is deniable serve running there?"
