@@ -6,12 +6,13 @@ import itertools
 import logging
 from typing import TYPE_CHECKING, Final
 
-from deniable_aggregator.answers.administration import Metric, Metrics, Segments
+from deniable_aggregator.answers.administration import Metrics
 from deniable_aggregator.answers.common import Head
 from deniable_aggregator.answers.estimates import RobustCheckNote, Shares
 from deniable_aggregator.answers.questions import ValueLists
 from deniable_aggregator.answers.service import Inbox, Status, UploadCounts
 from deniable_aggregator.answers.trends import HealthOfPeriods
+from deniable_aggregator.api.metric_list import list_metrics, pending_by_version
 from deniable_aggregator.api.parameters import estimate_refused
 from deniable_aggregator.dates import FIRST_DAY, LAST_DAY, DayRange, day_of, epoch_of
 from deniable_aggregator.estimation.estimator import estimate
@@ -99,22 +100,7 @@ class QueryService:
     def metrics(self, application: str) -> Metrics:
         """The registered metrics of an application, with what was counted of each."""
         entries = self._catalogue.for_application(application)
-        digests = [entry.spec.digest for entry in entries]
-        counted = self._store.tallies.reports(digests)
-        excluded = self._store.tallies.reports(digests, excluded=True)
-        pending = self._pending_by_version(entries)
-        return Metrics(
-            application,
-            [
-                _metric(
-                    entry,
-                    reports=counted.get(entry.spec.digest, 0),
-                    pending=pending.get(entry.spec.digest, 0),
-                    excluded=excluded.get(entry.spec.digest, 0),
-                )
-                for entry in entries
-            ],
-        )
+        return Metrics(application, list_metrics(self._store, entries))
 
     def status(self, application: str) -> Status:
         """The uploads and pending reports of one application."""
@@ -135,7 +121,7 @@ class QueryService:
             inbox=Inbox(
                 rows=sum(each.rows for each in backlog),
                 bytes=sum(each.payload_bytes for each in backlog),
-                reports=sum(self._pending_by_version(entries).values()),
+                reports=sum(pending_by_version(self._store, entries).values()),
                 rows_set_aside=self._store.inbox.count_set_aside(digests),
             ),
         )
@@ -311,7 +297,7 @@ class QueryService:
 
     def pending(self, entries: Sequence[CatalogEntry]) -> int:
         """How many reports of a metric's versions wait to be counted."""
-        return sum(self._pending_by_version(entries).values())
+        return sum(pending_by_version(self._store, entries).values())
 
     def excluded(self, entries: Sequence[CatalogEntry], days: DayRange) -> int:
         """How many reports of a metric's versions are left out: their keys are excluded."""
@@ -358,13 +344,6 @@ class QueryService:
             )
         return found
 
-    def _pending_by_version(self, entries: Sequence[CatalogEntry]) -> dict[bytes, int]:
-        widths = {entry.spec.digest: entry.spec.mechanism.report_bytes for entry in entries}
-        return {
-            each.digest: each.payload_bytes // widths[each.digest]
-            for each in self._store.inbox.backlog(list(widths))
-        }
-
 
 def _require_values(specs: Sequence[Spec], lists: ValueLists) -> None:
     """Refuses a question about strings that does not say which."""
@@ -374,28 +353,3 @@ def _require_values(specs: Sequence[Spec], lists: ValueLists) -> None:
             f"{specs[0].name} counts strings of an open domain: POST the same path with "
             '{"candidates": ["...", ...]}, or use deniable estimate --candidates FILE.',
         )
-
-
-def _metric(entry: CatalogEntry, *, reports: int, pending: int, excluded: int) -> Metric:
-    spec, registration = entry.spec, entry.registration
-    metric = Metric(
-        name=spec.name,
-        type=spec.type,
-        description=registration.description,
-        owners=list(registration.owners),
-        expires=registration.expires,
-        every=spec.every,
-        mechanism=spec.mechanism.name,
-        epsilon=spec.mechanism.epsilon,
-        epsilon_permanent=spec.mechanism.epsilon_permanent,
-        epsilon_total=spec.mechanism.epsilon_total,
-        delta=spec.mechanism.delta,
-        version=spec.digest.hex(),
-        registered=day_of(registration.registered),
-        reports=reports,
-        pending_reports=pending,
-        excluded_reports=excluded,
-    )
-    if spec.segments is not None:
-        metric.segments = Segments(spec.segments.by.name, list(spec.segments.by.values))
-    return metric

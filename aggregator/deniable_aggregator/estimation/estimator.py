@@ -13,9 +13,8 @@ from deniable_aggregator.estimation.comparison import (
     OnlyInOnePeriod,
     compare_histogram_means,
     compare_means,
-    compare_shares,
-    compare_subset,
 )
+from deniable_aggregator.estimation.comparison_of_shares import compare_shares, compare_subset
 from deniable_aggregator.estimation.distributions import estimate_distribution
 from deniable_aggregator.estimation.inputs import NO_LISTS
 from deniable_aggregator.estimation.means import estimate_mean

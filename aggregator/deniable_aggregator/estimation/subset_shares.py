@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from deniable_aggregator.answers.estimates import CombinedShare
 from deniable_aggregator.estimation.combination import CombinedShares, SpecEstimate, combine
-from deniable_aggregator.estimation.covariance import sum_variance
 from deniable_aggregator.estimation.influence_of_subsets import influence_on_subset
 from deniable_aggregator.tallies import ItemShares, SupportCounts, oracle_tally_for
 from deniable_shared.errors import ParameterError
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
 
     from deniable_aggregator.answers.words import Margin
     from deniable_aggregator.statistics.repeated_reports import RepeatedReports
+    from deniable_shared.mechanisms import PairSupport
 
 
 @dataclass(frozen=True)
@@ -145,7 +145,7 @@ def _sum(part: SpecEstimate, chosen: NDArray[np.int64]) -> tuple[ItemShares, str
     size, support = chosen.size, counted.support
     family = _family_variance(mechanism, shares, counted.family_variance, float(held[0]))
     null_variance, variance = (
-        sum_variance(each, size, support, pairs, counted.reports) + family
+        _sum_variance(each, size, support, pairs, counted.reports) + family
         for each in (np.zeros(1), held)
     )
     if pairs.averaged and size > 1:
@@ -177,7 +177,7 @@ def _with_repeats(total: SpecEstimate, repeats: RepeatedReports, size: int) -> S
         return total._replace(repeats=repeats._replace(permanent=either))
     held = np.clip(total.shares.share, 0.0, 1.0)
     null_variance, variance = (
-        before + repeats.extra * sum_variance(each, size, permanent, pairs, 1)
+        before + repeats.extra * _sum_variance(each, size, permanent, pairs, 1)
         for before, each in (
             (total.shares.null_variance, np.zeros(1)),
             (total.shares.variance, held),
@@ -209,3 +209,22 @@ def _family_variance(mechanism: Mechanism, shares: ItemShares, family: float, he
     squares = float((shares.share**2 - shares.variance).sum())  # without bias
     within = held**2 - 2 * max(squares, 0.0)
     return max(size * family + mechanism.family_variance(within), 0.0)
+
+
+def _sum_variance(held: Any, size: int, support: Support, pairs: PairSupport, reports: int) -> Any:
+    """The variance of the summed estimates of items that together have the share `held`.
+
+    The sum of all variances and covariances of the numbers of supporters, over (n (p - q))^2.
+
+    Args:
+        held: the true share of all of them, in [0, 1]; a float or float64 array.
+        size: how many items are summed, at least 1.
+        support: with which probabilities a report supports one item.
+        pairs: with which it supports two.
+        reports: how many there are, at least 1.
+    """
+    p, q = support.p, support.q
+    own = p * (1 - p) + (size - 1) * (q * (1 - q) + 2 * (pairs.own - p * q))
+    own += (size - 1) * (size - 2) * (pairs.other - q * q)
+    other = size * q * (1 - q) + size * (size - 1) * (pairs.other - q * q)
+    return np.maximum(held * own + (1 - held) * other, 0.0) / (reports * (p - q) ** 2)

@@ -1,0 +1,75 @@
+"""The registered metrics, each with how many of its reports were counted, left out or wait."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from deniable_aggregator.answers.administration import Metric, Segments
+from deniable_aggregator.dates import day_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from deniable_aggregator.catalog import CatalogEntry
+    from deniable_aggregator.store import Store
+
+
+def list_metrics(store: Store, entries: Sequence[CatalogEntry]) -> list[Metric]:
+    """One entry per version of a metric.
+
+    Args:
+        store: has the tallies and the inbox.
+        entries: the versions.
+    """
+    digests = [entry.spec.digest for entry in entries]
+    counted = store.tallies.reports(digests)
+    excluded = store.tallies.reports(digests, excluded=True)
+    pending = pending_by_version(store, entries)
+    return [
+        _metric(
+            entry,
+            reports=counted.get(entry.spec.digest, 0),
+            pending=pending.get(entry.spec.digest, 0),
+            excluded=excluded.get(entry.spec.digest, 0),
+        )
+        for entry in entries
+    ]
+
+
+def pending_by_version(store: Store, entries: Sequence[CatalogEntry]) -> dict[bytes, int]:
+    """How many reports wait to be counted, by the digests of the versions that have any.
+
+    Args:
+        store: has the inbox.
+        entries: the versions.
+    """
+    widths = {entry.spec.digest: entry.spec.mechanism.report_bytes for entry in entries}
+    return {
+        each.digest: each.payload_bytes // widths[each.digest]
+        for each in store.inbox.backlog(list(widths))
+    }
+
+
+def _metric(entry: CatalogEntry, *, reports: int, pending: int, excluded: int) -> Metric:
+    spec, registration = entry.spec, entry.registration
+    metric = Metric(
+        name=spec.name,
+        type=spec.type,
+        description=registration.description,
+        owners=list(registration.owners),
+        expires=registration.expires,
+        every=spec.every,
+        mechanism=spec.mechanism.name,
+        epsilon=spec.mechanism.epsilon,
+        epsilon_permanent=spec.mechanism.epsilon_permanent,
+        epsilon_total=spec.mechanism.epsilon_total,
+        delta=spec.mechanism.delta,
+        version=spec.digest.hex(),
+        registered=day_of(registration.registered),
+        reports=reports,
+        pending_reports=pending,
+        excluded_reports=excluded,
+    )
+    if spec.segments is not None:
+        metric.segments = Segments(spec.segments.by.name, list(spec.segments.by.values))
+    return metric
