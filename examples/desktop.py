@@ -46,9 +46,7 @@ class Program:
                 self.agreed.unlink(missing_ok=True)
                 self.telemetry.consent = False
             case ["theme", theme]:
-                self.telemetry.record(
-                    "theme", theme
-                )  # takes microseconds, so it may run within a frame
+                self.telemetry.record("theme", theme)  # takes microseconds: fits in a frame
             case _:
                 pass  # most frames have no event
 
