@@ -14,8 +14,6 @@ from deniable_shared.frozen import frozen
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from deniable_shared.fields import TableReader
-
 AttributeType = Literal["boolean", "category"]
 
 MIN_ATTRIBUTES: Final = 2
@@ -102,51 +100,6 @@ class Attribute:
     @cached_property
     def _longest(self) -> int:
         return hashing.longest_length(self.values)
-
-
-def categories(
-    values: Sequence[str], *named: str | None
-) -> tuple[tuple[str, ...], tuple[str | None, ...]]:
-    """The values of a registry file in their NFC form, and the categories that have a role.
-
-    Args:
-        values: the categories that are listed.
-        named: such as the catch-all; where one is not among the values, it is appended to them.
-    """
-    normalized = tuple(map(hashing.normalize, values))
-    roles = tuple(None if role is None else hashing.normalize(role) for role in named)
-    for role in roles:
-        if role is not None and role not in normalized:
-            normalized = (*normalized, role)
-    return normalized, roles
-
-
-def read(table: TableReader) -> tuple[Attribute, ...] | None:
-    """The attributes of a metric, from its table in a registry file.
-
-    Args:
-        table: ``carrier = ["AA", "DL"]``, ``late = "boolean"``, or
-            ``carrier = { values = ["AA", "DL"], other = "another" }``.
-
-    Returns:
-        None if there were problems; they are noted.
-    """
-    found = []
-    failed = False
-    for name, domain in table.domains(NAME):
-        if domain is None:
-            found.append(Attribute(name, "boolean"))
-            continue
-        values, other = domain.texts("values"), domain.text("other", default=None)
-        domain.report_unknown()
-        if not domain.failed:
-            try:
-                listed, (catch_all,) = categories(values or (), other)
-                found.append(Attribute(name, "category", listed, catch_all))
-            except ParameterError as error:
-                domain.add_problem("values", error.constraint, error.value)
-        failed |= domain.failed
-    return None if failed or table.failed else tuple(found)
 
 
 def single_items(attributes: Sequence[Attribute]) -> tuple[str, ...]:

@@ -15,7 +15,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from deniable_shared import attributes, numbers, segments
+from deniable_shared import numbers
 from deniable_shared.errors import ParameterError, RegistryError
 from deniable_shared.fields import TableReader
 from deniable_shared.frozen import frozen
@@ -27,6 +27,11 @@ from deniable_shared.mechanisms import (
     REPEAT,
 )
 from deniable_shared.periods import EVERY
+from deniable_shared.registry_parsing import (
+    normalized_categories,
+    parse_attributes,
+    parse_segments,
+)
 from deniable_shared.resolution import resolve
 from deniable_shared.spec import TYPES, TYPES_WITH_RANGE, Spec
 
@@ -192,18 +197,18 @@ def _metric(application: str, name: str, table: TableReader, budget: Budget) -> 
     other: str | None = None
     absent: str | None = None
     if kind == "category":
-        values, (other, absent) = attributes.categories(
+        values, (other, absent) = normalized_categories(
             table.texts("values") or (),
             table.text("other", default=None),
             table.text("absent", default=None),
         )
-    parted = segments.read(table, kind, name, values, other)
+    parted = parse_segments(table, kind, name, values, other)
     ends = table.range("range") if kind in TYPES_WITH_RANGE else None
     bins = 0
     if kind == "distribution":
         bins = table.integer("bins", 2, numbers.MAX_BINS, default=numbers.DEFAULT_BINS) or 0
     delta = table.number("delta", numbers.MIN_DELTA, numbers.MAX_DELTA, default=None)
-    parts = attributes.read(table.table("attributes")) if kind == "attributes" else ()
+    parts = parse_attributes(table.table("attributes")) if kind == "attributes" else ()
     mechanism_table = table.mechanism()
     table.report_unknown()
     if parted is not None:

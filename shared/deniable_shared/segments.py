@@ -9,14 +9,12 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
-from deniable_shared.attributes import NAME, Attribute, categories
+from deniable_shared.attributes import Attribute
 from deniable_shared.errors import ParameterError
 from deniable_shared.frozen import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-    from deniable_shared.fields import TableReader
 
 MAX_PAIRS: Final = 4_096
 
@@ -77,36 +75,3 @@ class Segments:
             ParameterError: if they are refused.
         """
         return cls(Attribute.from_canonical(data["of"]), Attribute.from_canonical(data["by"]))
-
-
-def read(
-    metric: TableReader, kind: str | None, name: str, values: tuple[str, ...], other: str | None
-) -> Segments | None:
-    """The segments of a metric, from its table in a registry file; None if there are none.
-
-    Args:
-        metric: its field ``segment`` is ``{ name = "channel", values = ["stable", "beta"] }``, with
-            ``other`` or without.
-        kind: the metric's type.
-        name: the metric's name.
-        values: its own values.
-        other: its own catch-all.
-    """
-    if kind not in ("boolean", "category"):
-        return None
-    table = metric.optional_table("segment")
-    if table is None:
-        return None
-    called, listed = table.text("name", NAME), table.texts("values")
-    catch_all = table.text("other", default=None)
-    table.report_unknown()
-    metric.failed |= table.failed
-    if table.failed or called is None or listed is None:
-        return None
-    segments, (catch_all,) = categories(listed, catch_all)
-    try:
-        own = Attribute(name, "boolean" if kind == "boolean" else "category", values, other)
-        return Segments(own, Attribute(called, "category", segments, catch_all))
-    except ParameterError as error:
-        metric.add_problem(error.name, error.constraint, error.value)
-        return None
