@@ -64,7 +64,7 @@ class Attribute:
 
     @cached_property
     def other_index(self) -> int | None:
-        """The index of the catch-all, or None."""
+        """The index of the catch-all; None without one."""
         return None if self.other is None else self._index[self.other]
 
     def index(self, value: object) -> int | None:

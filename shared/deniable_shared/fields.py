@@ -1,4 +1,4 @@
-"""Reading fields of a TOML table so that every problem is reported, not only the first."""
+"""Reads the fields of a TOML table, and reports every problem, not only the first."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ MAX_EXPONENT: Final = 30
 
 
 class TableReader:
-    """One table of a file: fields are taken from it, and what is left over is refused.
+    """One table of a file, read field by field; fields that were not read are reported.
 
-    A field that breaks its constraint is noted in `problems` and read as None.
+    A field that breaks its constraint is added to `problems` and read as None.
 
     Args:
-        data: the parsed table; anything else counts as an empty one.
+        data: the parsed table; anything else counts as an empty table.
         where: what precedes a field's name in messages: ``metrics.toml: metrics.theme.``.
         problems: the list that all tables of one file share.
 
@@ -38,7 +38,7 @@ class TableReader:
         self.failed = False
 
     def add_problem(self, name: str, constraint: str, value: object) -> None:
-        """Notes that a field breaks its constraint."""
+        """Adds the problem that a field breaks its constraint."""
         self.failed = True
         self._problems.append(f"{self._where}{name} must be {constraint}, got {_show(value)}")
 
@@ -49,7 +49,7 @@ class TableReader:
         accepts: Callable[[Any], bool],
         default: Any = REQUIRED,
     ) -> Any:
-        """The value of a field, or its default where it is absent."""
+        """The value of a field, or its default if it is absent."""
         if name not in self._data:
             if default is REQUIRED:
                 self.add_problem(name, constraint, REQUIRED)
@@ -198,7 +198,7 @@ class TableReader:
         return None if name is None else (name, fields)
 
     def report_unknown(self) -> None:
-        """Notes every field that nobody took."""
+        """Adds a problem for every field that was not read."""
         for name, value in self._data.items():
             self.add_problem(name, "left out: no such field", value)
         self._data.clear()

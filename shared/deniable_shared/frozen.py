@@ -64,7 +64,7 @@ def field_names(cls: type) -> tuple[str, ...]:
 
 
 class _StandardFields:
-    """What the functions of `dataclasses` look for, made when one of them does."""
+    """The fields as `dataclasses` wants them, made when one of its functions asks."""
 
     def __get__(self, _instance: object, owner: type) -> dict[str, Field[Any]]:
         from dataclasses import field, make_dataclass

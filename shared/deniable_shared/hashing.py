@@ -25,7 +25,7 @@ MIX_1: Final = 0xFF51AFD7ED558CCD
 MIX_2: Final = 0xC4CEB9FE1A85EC53
 
 _LONGEST_DECOMPOSITION: Final = 4
-"""So many characters are one when composed, at most: a promise of Unicode (annex 15)."""
+"""At most this many characters compose to one: guaranteed by Unicode (annex 15)."""
 
 
 def canonical(text: str) -> bytes:
@@ -43,13 +43,13 @@ def normalize(text: str) -> str:
 
 
 def normalize_if_short(text: str, longest: int) -> str | None:
-    """The NFC form of a text, or None if it is longer than any spelling of what it may be.
+    """The NFC form of a text; None if it is too long to be any spelling of an allowed text.
 
-    Normalising takes time with the square of the length, during which all threads stand still.
+    Normalising takes quadratic time in the length, and all threads wait meanwhile.
 
     Args:
         text: of any length.
-        longest: so many characters has the longest text that it may be, in NFC.
+        longest: number of characters of the longest allowed text, in NFC.
     """
     if text.isascii():
         return text

@@ -52,7 +52,7 @@ MAX_DEVICES: Final = 10**10
 DEFAULT_DEVICES: Final = 100_000
 _NAME: Final = r"[a-z][a-z0-9_]{0,63}"
 
-# Numbers are kept as they are written; what no exponent can hold becomes an infinity, not an error.
+# Decimals keep every digit; a number with too large an exponent becomes infinite, not an error.
 _EXACT: Final = Context(prec=1000, Emax=MAX_EMAX, Emin=MIN_EMIN, traps=[])
 
 
@@ -71,7 +71,7 @@ class Budget:
 
 @frozen
 class Metric:
-    """A spec, and what people want to know about it.
+    """A spec, with what the registry says about it for people.
 
     Attributes:
         spec: all that matters to privacy and estimation.
@@ -96,8 +96,8 @@ class Registry:
         application: the application's name.
         budget: what one device may spend.
         metrics: by name, in the file's order.
-        remote_key: the Ed25519 public key, 32 bytes, that has to have signed what devices may be
-            told later; None if they are not to listen at all. It is part of no digest.
+        remote_key: the Ed25519 public key, 32 bytes, that remote configurations must be signed
+            with; None if devices take none. It is part of no digest.
     """
 
     application: str

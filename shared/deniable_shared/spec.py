@@ -277,7 +277,7 @@ class Spec:
         return pair
 
     def _record(self, value: object) -> tuple[int, ...]:
-        """Every attribute is looked at, so that what is refused does not depend on the draw."""
+        """Checks all attributes: whether a record is refused must not depend on the one drawn."""
         if not isinstance(value, Mapping):
             raise DomainError(f"{self.name} takes a mapping of its attributes")
         indices = []

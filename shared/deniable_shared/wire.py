@@ -49,7 +49,7 @@ class Upload(NamedTuple):
     """One message.
 
     Attributes:
-        id: 16 random bytes that make a retry recognisable; it means nothing else.
+        id: 16 random bytes, the same in every retry of this upload.
         parts: at least one part.
     """
 
@@ -114,9 +114,9 @@ def decode(body: bytes) -> Upload:
 
 
 class _Allowance:
-    """Counts what lists and maps hold while they are read, and refuses more than an upload has.
+    """Counts entries of lists and maps while msgpack decodes, and stops at an upload's maximum.
 
-    Nothing else bounds it: nested lists of empty maps take 60 times the memory of their bytes.
+    Nothing else bounds the memory: nested lists of empty maps take 60 times their bytes.
     """
 
     __slots__ = ("_left",)

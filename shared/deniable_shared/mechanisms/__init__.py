@@ -65,7 +65,7 @@ MEMOIZED_ORACLES: Final[Mapping[str, type[MemoizedOracle]]] = {
 
 
 def mechanism_from_description(description: Mapping[str, Any]) -> Mechanism:
-    """The mechanism that `Mechanism.described` wrote down.
+    """The mechanism that `Mechanism.description` describes.
 
     Raises:
         ParameterError: if the name is unknown or a parameter is refused.

@@ -1,4 +1,4 @@
-"""What every mechanism states about itself, and the one lemma that most of them need."""
+"""What every mechanism states about itself, and the lemma that most estimates follow from."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ MECHANISMS: Final[dict[str, type[Mechanism]]] = {}
 class Support:
     """The support lemma of pure protocols (Wang et al. 2017, Blocki, Li and Jha; eq. 1 and 2).
 
-    A report supports a set of items: the device's own with probability p, any other item with
-    probability q. Then the number of supporting reports, debiased, is an unbiased estimate. Shares
-    and counts may be floats or float64 arrays.
+    A report supports a set of items: the device's own item with probability p, any other item with
+    probability q. Then (count / n - q) / (p - q), with the count of supporting reports, is an
+    unbiased estimate of a share. Shares and counts may be floats or float64 arrays.
 
     Attributes:
         p: probability that a report supports the device's own item.
@@ -52,8 +52,8 @@ class Support:
         return (count / reports - self.q) / (self.p - self.q)
 
     def variance(self, share: Any, reports: int) -> Any:
-        """The exact variance of that estimate for a true share, over the devices that reported."""
-        # Not `** 2`, which is the C library's: the planner compares these on every machine.
+        """The exact variance of that estimate, for a true share among the devices that reported."""
+        # Not `** 2`: it may round differently by C library, and the planner compares variances.
         own, other, gap = self.p * (1 - self.p), self.q * (1 - self.q), self.p - self.q
         return (share * own + (1 - share) * other) / (reports * (gap * gap))
 
@@ -86,9 +86,9 @@ def independent_pairs(support: Support) -> PairSupport:
 class Mechanism(ABC):
     """Frozen integer parameters of a randomizer, and what follows from them exactly.
 
-    The fields are necessary and sufficient: the client samples with them, the aggregator debiases
-    with them, the spec's digest covers them. A field is never removed, and its meaning never
-    changes. What the constructor refuses cannot be registered either.
+    The fields are all that the client samples with, that the aggregator debiases with, and that the
+    spec's digest covers. A field is never removed, and its meaning never changes. Parameters that
+    the constructor refuses cannot be registered either.
 
     Attributes:
         name: the mechanism's name in a registry file and in a canonical spec.
@@ -97,7 +97,7 @@ class Mechanism(ABC):
         memoized: whether its reports come from permanent answers, and a registry has to say
             ``repeat = "memoize"``.
         takes_delta: whether a registry has to give a delta.
-        estimates_pairs: whether reports on attributes tell how every two of them go together.
+        estimates_pairs: whether reports on attributes also tell the joint shares of every two.
     """
 
     name: ClassVar[str]
@@ -139,7 +139,7 @@ class Mechanism(ABC):
         """
 
     def at_epsilon(self, epsilon: Fraction) -> Mechanism | None:  # noqa: ARG002
-        """What would stand in its place at another epsilon; None if it has more than that one.
+        """The mechanism that would be used at another epsilon; None if epsilon does not decide it.
 
         Args:
             epsilon: privacy loss of one report, in nats.
@@ -166,9 +166,9 @@ class Mechanism(ABC):
 
     @property
     def epsilon_permanent(self) -> float | None:
-        """What all reports of one unchanged value cost together, in nats.
+        """The privacy loss of all reports of one unchanged value together, in nats.
 
-        None where nothing is memoised: then every report costs `epsilon` again.
+        None if nothing is memoised: then every report costs `epsilon` again.
         """
         return None
 
@@ -176,19 +176,19 @@ class Mechanism(ABC):
     def memoized_values(self) -> int | None:
         """How many different permanent answers one device can ever give.
 
-        Values that share a permanent answer count once, so this is a number of classes, not of
-        values: no device has to remember which it has used. None where nothing is memoised, or
-        where an open domain has no end.
+        Values that share a permanent answer count once, so this is a number of classes of values,
+        and a device need not remember which it has used. None if nothing is memoised, or if the
+        domain is open and so has no limit.
         """
         return None
 
     @property
     def epsilon_total(self) -> float | None:
-        """What all reports of one device ever cost together, in nats, rounded up.
+        """The privacy loss of all reports that one device ever sends, in nats, rounded up.
 
-        `memoized_values` times `epsilon_permanent`: sequential composition of the permanent
-        answers, which all later reports are drawn from. It holds as long as only the values are to
-        be hidden: when they changed is not covered. None where `memoized_values` is.
+        `memoized_values` times `epsilon_permanent`: the permanent answers, from which all reports
+        are drawn, compose sequentially. It covers the values, not the times at which they changed.
+        None where `memoized_values` is None.
         """
         values, permanent = self.memoized_values, self.epsilon_permanent
         if values is None or permanent is None:

@@ -18,11 +18,11 @@ DEFAULT_BUCKETS: Final = 16
 
 
 class GroupedBins(SupportMechanism):
-    """A mechanism by which a device answers, for good, for a few bins of a histogram.
+    """A mechanism by which a device always answers for the same few bins of a histogram.
 
-    A device belongs for good to one of k groups, drawn from its secret. Group g answers for the d
-    neighbouring bins g, g + 1, ..., counted around: one bit each, whether the value is in that bin,
-    which may be a lie. However often a device reports, it says nothing about the other bins. The
+    A device belongs permanently to one of k groups, drawn from its secret. Group g answers for the
+    d neighbouring bins g, g + 1, ..., modulo k, with one bit each: whether the value is in that
+    bin; the bit may be a lie. A device never says anything about other bins. The
     report is the group in two bytes, big-endian, and the bits, the first in the highest place of
     the first byte; places after the last bit are zero.
 

@@ -1,4 +1,4 @@
-"""Bits that are flipped twice: once for good, and once more at every report."""
+"""Bits that are flipped twice: once permanently, and again in every report."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""dBitFlip, asked again and again: a permanent answer for each bin that a device answers for."""
+"""Memoised dBitFlip: permanent bits for each bin that a device answers for."""
 
 from __future__ import annotations
 
@@ -18,8 +18,9 @@ if TYPE_CHECKING:
 DEFAULT_BUCKETS: Final = 1
 """One bin has all of epsilon for its only bit.
 
-Its variance is that of (1 + sqrt(e))^2 / sqrt(e) bins, more than four at any epsilon, and its
-total, 2 epsilon_permanent, that of two. Only more bins than that buy accuracy with the total.
+Its variance equals that with (1 + sqrt(e))^2 / sqrt(e) bins, which is more than four at any
+epsilon, while its total privacy loss, 2 epsilon_permanent, is that with two bins. Only more bins
+than that give a smaller variance, for a larger total.
 """
 
 

@@ -1,4 +1,4 @@
-"""L-GRR: one of k categories, from a permanent answer that every report randomizes again."""
+"""L-GRR: one of k categories; every report randomizes a permanent answer again."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ class MemoizedRandomizedResponse(MemoizedOracle, ItemOracle):
 
     T reports of one value cost ln((p1 x^T + 1 - p1) / (q1 x^T + 1 - q1)), with p1 = P / 2^32,
     q1 = o / 2^32 and x = P' / o'. That may be *more* than T times epsilon where there are many
-    items and epsilon is far below epsilon_permanent. Such parameters are refused, since a budget
-    adds up epsilons; two reports decide it, as the cost of T reports over T rises at most once and
-    then falls.
+    items and epsilon is far below epsilon_permanent. Such parameters are refused, because a budget
+    adds up epsilons. To check two reports is enough: the cost per report as a function of T rises
+    at most once and then falls.
 
     Attributes:
         size: number of items k, in [2, 1024].
@@ -121,14 +121,16 @@ class MemoizedRandomizedResponse(MemoizedOracle, ItemOracle):
         return MUTUALLY_EXCLUSIVE
 
     def odds(self, reports: int) -> Fraction:
-        """E to the privacy loss of so many reports of one value: exact, and attained.
+        """E to the privacy loss of several reports of one value: exact, and attained.
 
         Args:
             reports: T, at least 1.
         """
-        told, lied = self.own**reports, self.other**reports
+        kept, replaced = self.own**reports, self.other**reports
         own, other = self.permanent_own, self.permanent_other
-        return Fraction(own * told + (SCALE - own) * lied, other * told + (SCALE - other) * lied)
+        return Fraction(
+            own * kept + (SCALE - own) * replaced, other * kept + (SCALE - other) * replaced
+        )
 
     def _false(self) -> int:
         """The weight of one false item in a report, over 2^64."""

@@ -99,7 +99,7 @@ class MemoizedUnaryEncoding(MemoizedOracle, BitsOracle):
         return independent_pairs(self.permanent_support())
 
     def odds(self, reports: int) -> Fraction:
-        """E to the privacy loss of so many reports of one value: exact, and attained.
+        """E to the privacy loss of several reports of one value: exact, and attained.
 
         Two values differ in two bits; the worst reports have a 1 for the one and a 0 for the other
         every time.

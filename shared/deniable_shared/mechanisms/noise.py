@@ -31,7 +31,7 @@ MAX_STEPS: Final = 4_096
 MAX_SCALE: Final = 256
 MAX_VARIANCE: Final = 1 << 21
 LAPLACE_REACH: Final = 24
-"""Reports end so many scales beyond the range; 4e-11 of them would have gone further."""
+"""Outcomes end this many scales beyond the range; the noise of 4e-11 of reports is larger."""
 
 GAUSSIAN_REACH: Final = 10
 """The same in standard deviations: 2e-23."""
@@ -235,7 +235,7 @@ class DiscreteGaussian(AdditiveNoise):
         return self.delta_at_distance(self.steps)
 
     def delta_at_distance(self, apart: int) -> float:
-        """Delta for two values so many steps apart, rounded up.
+        """Delta for two values a given number of steps apart, rounded up.
 
         Args:
             apart: in [1, steps].

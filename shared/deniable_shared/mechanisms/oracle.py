@@ -146,10 +146,10 @@ class MemoizedOracle(Oracle):
 
     @abstractmethod
     def odds(self, reports: int) -> Fraction:
-        """E to the privacy loss of so many reports of one value: exact, and attained.
+        """E to the privacy loss of several reports of one value: exact, and attained.
 
         Args:
-            reports: T, at least 1.
+            reports: how many reports, T; at least 1.
         """
 
     @property
@@ -168,10 +168,10 @@ class IndexOracle(Oracle):
 
     @abstractmethod
     def outcome_bounds(self) -> Bounds:
-        """How probable outcomes are at least and at most, whatever item a device holds.
+        """The lowest and the highest probability of each outcome over all items of a device.
 
-        Honest reports in which an outcome comes more rarely, or more often, are so unlikely that
-        they are taken for forged. So no mechanism inherits another one's bounds by accident.
+        Reports in which an outcome is more rare or more frequent than this are called forged. So
+        there is no default: with another mechanism's bounds, honest reports would be called forged.
         """
 
     @property

@@ -130,9 +130,9 @@ class ProjectiveGeometryResponse(IndexOracle, FreshOracle):
         return (1 - inside) / self.outside, inside / self.hyperplane
 
     def pair_support(self) -> PairSupport:
-        """Averages over all items: it depends on which points lie on a line.
+        """Averages over all pairs of items: the probabilities depend on which points lie on a line.
 
-        Two hyperplanes meet in a space that lies in a third one if the three points are on a line.
+        The intersection of two hyperplanes lies in a third if their three points are on a line.
         """
         inside = self.inside / SCALE / self.hyperplane
         outside = (1 - self.inside / SCALE) / self.outside

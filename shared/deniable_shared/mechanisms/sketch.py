@@ -123,7 +123,7 @@ class Sketch(SupportMechanism):
         return sketches(Fraction(self.epsilon), self.epsilon_permanent, devices)
 
     @property
-    def title(self) -> str:  # type: ignore[override]  # it depends on what is inside
+    def title(self) -> str:  # type: ignore[override]  # depends on the inner oracle
         """What is sketched, and over what."""
         return f"count-mean sketch over {self.inner.title}"
 
@@ -256,7 +256,7 @@ def _memoized_inner(request: MechanismRequest, name: str | None, buckets: int | 
 
 
 def row_cells(inner: Oracle) -> int:
-    """How many counters a row has, up to a few: one per outcome, or one per bucket.
+    """How many counters a row has, to within one: one per outcome, or one per bucket.
 
     Args:
         inner: the oracle over the buckets.
