@@ -18,11 +18,12 @@ if TYPE_CHECKING:
 def normalized_categories(
     values: Sequence[str], *named: str | None
 ) -> tuple[tuple[str, ...], tuple[str | None, ...]]:
-    """The values of a registry file in their NFC form, and the categories that have a role.
+    """The categories of a metric in NFC, and those of them that have a role.
 
     Args:
         values: the categories that are listed.
-        named: such as the catch-all; where one is not among the values, it is appended to them.
+        named: categories with a role, such as the catch-all; any that is not among the values is
+            appended to them.
     """
     normalized = tuple(map(hashing.normalize, values))
     roles = tuple(None if role is None else hashing.normalize(role) for role in named)
