@@ -6,6 +6,7 @@ import sys
 from fractions import Fraction
 from importlib import import_module
 
+import msgspec
 import pytest
 from click.testing import CliRunner
 
@@ -13,6 +14,7 @@ import deniable
 from deniable.randomizers import randomizer_for
 from deniable.randomizers.base import RANDOMIZERS
 from deniable.testing import InMemoryTransport
+from deniable_aggregator.answers.estimates import Shares
 from deniable_aggregator.charts.estimates import save, shares_chart
 from deniable_aggregator.dates import format_day
 from deniable_aggregator.tallies import tally_for
@@ -125,22 +127,22 @@ def test_a_device_records_it_and_explains_what_it_said(tmp_path):
 
 def test_shares_sums_and_changes_are_estimated(service):
     days = {"before": format_day(TODAY - 1), "after": format_day(TODAY)}
-    wanted = {"sum": ["light", "dark"]}
+    wanted = {"combined": ["light", "dark"]}
     answer = service.ask("/v1/metrics/theme/estimate", method="POST", json=wanted).get_json()
     light, dark = answer["estimates"]
     assert light["share"] == pytest.approx(0.5, abs=0.05)
     assert light["low"] < 0.5 < light["high"]
-    assert 0 < light["poisoning_radius"] < 0.1
-    assert answer["sum"]["covariance"] == "exact"
-    assert answer["sum"]["low"] < 1 < answer["sum"]["high"]
+    assert 0 < light["shift_if_fake"] < 0.1
+    assert answer["combined"]["covariance"] == "exact"
+    assert answer["combined"]["low"] < 1 < answer["combined"]["high"]
     change = service.ask("/v1/metrics/theme/change", query_string=days).get_json()
     assert {row["change"] > 0 for row in change["changes"] if row["changed"]} == {True, False}
     assert dark["detected"]
 
 
 def test_it_is_drawn(service, tmp_path):
-    chart = shares_chart(service.ask("/v1/metrics/theme/estimate").get_json())
-    save(chart, tmp_path / "shares.json")
+    answer = service.ask("/v1/metrics/theme/estimate").get_json()
+    save(shares_chart(msgspec.convert(answer, Shares)), tmp_path / "shares.json")
     assert "copied Hadamard response" in (tmp_path / "shares.json").read_text(encoding="utf-8")
 
 
