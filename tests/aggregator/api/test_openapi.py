@@ -53,6 +53,18 @@ def test_an_operation_names_problems_that_exist_and_says_so_for_each(app, method
         assert CODES[code][1] in said["description"]
 
 
+def test_every_field_of_an_answer_and_every_parameter_is_described(app):
+    described = document(app)
+    for name, schema in described["components"]["schemas"].items():
+        for field, said in schema["properties"].items():
+            fixed = len(said.get("enum", [])) == 1  # which kind of answer it is
+            assert "description" in said or "$ref" in said or fixed, f"{name}.{field}"
+    for path in described["paths"].values():
+        for operation in path.values():
+            for parameter in operation.get("parameters", []):
+                assert parameter["in"] == "path" or "description" in parameter, parameter["name"]
+
+
 def test_every_code_is_that_of_some_operation_or_of_none_at_all():
     said = {code for operation in OPERATIONS.values() for code in operation.codes()}
     # What is answered where there is no operation.
