@@ -168,10 +168,14 @@ def followed(
             key = (outcome, walk.denominator)
             sums[key] = sums.get(key, 0) + walk.numerator
         prefix = _next_prefix(walk)
-    exact: dict[Outcome, Fraction] = {}
+    # Over one denominator, as integers add up faster than fractions.
+    common = math.lcm(*{denominator for _, denominator in sums})
+    numerators: dict[Outcome, int] = {}
     for (outcome, denominator), numerator in sums.items():
-        exact[outcome] = exact.get(outcome, Fraction(0)) + Fraction(numerator, denominator)
-    assert sum(exact.values()) + lost == 1
+        share = numerator * (common // denominator)
+        numerators[outcome] = numerators.get(outcome, 0) + share
+    assert Fraction(sum(numerators.values()), common) + lost == 1
+    exact = {outcome: Fraction(share, common) for outcome, share in numerators.items()}
     return exact, lost
 
 
