@@ -91,12 +91,12 @@ def load(
     problems: list[str] = []
     values: dict[str, Any] = dict(DEFAULTS)
     origins = dict.fromkeys(DEFAULTS, DEFAULT)
-    for found, origin_of in (
+    for values_of_source, origin_of in (
         ({} if file is None else _from_file(file, problems), lambda _: str(file)),
         (_from_environment(environ, problems), variable_name),
         ({name: _parse_text(name, text) for name, text in options.items()}, option_name),
     ):
-        for name, value in found.items():
+        for name, value in values_of_source.items():
             values[name], origins[name] = value, origin_of(name)
     for name, constraint in invalid_settings(values):
         got = f"got {redacted(name, values[name])!r} ({origins[name]})"
@@ -162,17 +162,17 @@ def _from_file(file: Path, problems: list[str]) -> dict[str, Any]:
 
 
 def _from_environment(environ: Mapping[str, str], problems: list[str]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for full, text in sorted(environ.items()):
         name = full.removeprefix(PREFIX).lower()
         if not full.startswith(PREFIX) or not text or name in _RESERVED:
             continue
         if full == variable_name(name) and name in CONSTRAINTS:
-            found[name] = _parse_text(name, text)
+            values[name] = _parse_text(name, text)
         # Other programs may have variables that begin so: only likely misspellings are refused.
         elif suggestion := _suggestion(name, VARIABLE_SIMILARITY):
             problems.append(f"{full} is not the name of a setting{suggestion}")
-    return found
+    return values
 
 
 def _suggestion(name: str, cutoff: float) -> str:

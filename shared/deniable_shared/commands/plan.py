@@ -118,7 +118,7 @@ def run(options: argparse.Namespace) -> int:
     from_options = options.kind, options.values, options.ends, options.epsilon, options.every
     if options.file is None:
         registry = _registry_of_options(options)
-    elif any(each is not None for each in from_options):
+    elif any(option is not None for option in from_options):
         parser().error("FILE says type, values, range, epsilon and every itself")
     else:
         registry = load(options.file)
@@ -136,14 +136,14 @@ def run(options: argparse.Namespace) -> int:
     if options.picture is not None:
         _draw(plans, options.picture)
     if options.json:
-        print(json.dumps({"plans": [each.as_dict() for each in plans]}, indent=2))
+        print(json.dumps({"plans": [planned.as_dict() for planned in plans]}, indent=2))
     else:
-        for each in plans:
-            print(plan_text(each, named=options.file is not None))
+        for planned in plans:
+            print(plan_text(planned, named=options.file is not None))
             if len(plans) == 1:
-                print(f"\n{plan_plot(each)}")
+                print(f"\n{plan_plot(planned)}")
             print()
-    return 1 if any(each.refusal for each in plans) else 0
+    return 1 if any(planned.refusal for planned in plans) else 0
 
 
 def _draw(plans: Sequence[Plan], path: Path) -> None:

@@ -65,8 +65,9 @@ def _comparison(planned: Plan) -> str:
     if len(planned.candidates) == 1:
         return "no other mechanism can carry this metric"
     parts = [
-        f"{short_name(each.mechanism)} {each.excess:.2f} in {byte_count(each.mechanism)}"
-        for each in planned.candidates
+        f"{short_name(candidate.mechanism)} {candidate.excess:.2f} in "
+        f"{byte_count(candidate.mechanism)}"
+        for candidate in planned.candidates
     ]
     against = (
         "the least possible"
@@ -125,15 +126,16 @@ def _cost(planned: Plan) -> str:
 
 def plan_plot(planned: Plan) -> str:
     """The width of intervals over the number of devices, for the metric's mechanism and rivals."""
-    drawn = sorted(planned.candidates, key=lambda each: not each.chosen)[:_CURVES]
+    drawn = sorted(planned.candidates, key=lambda candidate: not candidate.chosen)[:_CURVES]
     picture = log_plot(
-        [each.half_width for each in drawn],
+        [candidate.half_width for candidate in drawn],
         *planned.devices_shown,
         x_label=_power_of_ten,
         y_label=lambda value: f"±{value:.4g}" if planned.is_mean else f"±{100 * value:g}%",
     )
     legend = ", ".join(
-        f"{mark} {short_name(each.mechanism)}" for mark, each in zip(MARKS, drawn, strict=False)
+        f"{mark} {short_name(candidate.mechanism)}"
+        for mark, candidate in zip(MARKS, drawn, strict=False)
     )
     of = "the mean" if planned.is_mean else HARDLY_ANYBODY
     caption = f"95% interval of {of}, over the number of devices: {legend}"
