@@ -1,4 +1,4 @@
-"""What a store holds, read past the program that is tested, with the database's own driver."""
+"""What a store holds, read with the database's own driver and not with the tested program."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ CELL_BYTES = 8
 
 
 class Place(NamedTuple):
-    """Where reports of one kind belong."""
+    """One cell of a tally: reports of one spec, day, key and item."""
 
     digest: bytes
     epoch: int
@@ -38,13 +38,13 @@ class Contents:
 
     Attributes:
         waiting: reports in the inbox.
-        aside: reports that were set aside.
+        aside: reports in rows that were set aside.
         counted: reports in tallies.
-        miscounted: parts of tallies whose number of reports is not that of their cells.
+        miscounted: how many parts of tallies have another number of reports than their cells.
         open_days: days with a key.
-        closed_days: days without.
-        remembered_days: days of which upload ids are remembered.
-        excluded: keys that are left out of answers.
+        closed_days: days without a key.
+        remembered_days: days with remembered upload ids.
+        excluded: keys whose reports are left out of estimates.
     """
 
     waiting: Counter[Place] = field(default_factory=Counter)

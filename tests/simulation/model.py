@@ -1,4 +1,4 @@
-"""What must be true, in plain Python: who sent what, what was answered, what is there."""
+"""The model: which uploads were sent and how they were answered, and so what a store must hold."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 
 STORED, DUPLICATE, CLOSED = "stored", "duplicate", "closed"
 UNHEARD = "unheard"
-"""Nobody was told what became of the upload, or that it cannot be known."""
+"""The sender got no answer, or one that leaves open whether the upload was stored."""
 
 
 class Violation(AssertionError):  # noqa: N818  not an error of the program's
-    """Something is not as it must be."""
+    """The program has broken a rule of the model."""
 
 
 @dataclass(eq=False)
@@ -26,13 +26,13 @@ class Sent:
     """One upload.
 
     Attributes:
-        number: its item in every one of its parts, which no other upload has.
-        upload: what is sent, again and again.
-        key: the id of the write key it comes with.
-        poison: it cannot be counted, and must be set aside.
-        stored: whether it is in the store, as far as is known.
-        acknowledged: whether its sender was told that it is.
-        lost_sight: all of its days are such that tallies may have been deleted in between.
+        number: the item that it reports in all its parts, and that no other upload reports.
+        upload: its content, the same at every attempt.
+        key: the id of the write key that it comes with.
+        poison: whether it cannot be counted and must be set aside.
+        stored: whether it is in the store, as far as the model knows.
+        acknowledged: whether its sender was told that it is stored.
+        lost_sight: whether tallies of all its days may have been deleted meanwhile.
     """
 
     number: int
@@ -47,7 +47,7 @@ class Sent:
         return [part.epoch for part in self.upload.parts]
 
     def places(self) -> Counter[Place]:
-        """Where its reports belong, and how many there are."""
+        """How many reports it has for each place."""
         found: Counter[Place] = Counter()
         for part in self.upload.parts:
             place = Place(part.digest, part.epoch, self.key, self.number)
@@ -57,15 +57,15 @@ class Sent:
 
 @dataclass
 class Model:
-    """The bookkeeping of everybody outside of the servers.
+    """What all senders and administrators together know.
 
     Attributes:
         sent: every upload that was ever made.
         closing_before: days before this one may be closed.
         forgotten_before: tallies of days before this one may have been deleted.
         closed_days: days that were seen to be closed.
-        answers: of the current step: what was said of each upload, by its number.
-        excluded: keys that are left out of answers.
+        answers: the answers of the current step, by number of the upload.
+        excluded: keys whose reports are left out of estimates.
     """
 
     sent: list[Sent] = field(default_factory=list)
@@ -76,16 +76,16 @@ class Model:
     excluded: set[str] = field(default_factory=set)
 
     def heard(self, sent: Sent, answer: str) -> None:
-        """Notes what was answered, or that nothing was."""
+        """Records an answer to an upload, or that there was none."""
         self.answers[sent.number].append(answer)
         if answer in (STORED, DUPLICATE):
             sent.acknowledged = True
 
     def compare(self, found: Contents) -> None:
-        """Compares what is there with what was sent and answered since the last time.
+        """Compares a store with what was sent and answered since the last call.
 
         Raises:
-            Violation: if anything is not as it must be.
+            Violation: if they contradict each other.
         """
         there = found.everything()
         for sent in self.sent:
@@ -105,7 +105,7 @@ class Model:
         self.answers.clear()
 
     def _compare(self, sent: Sent, there: Counter[Place]) -> None:
-        """Takes what belongs to an upload out of what is there."""
+        """Compares one upload, and removes its reports from `there`."""
         answers = Counter(self.answers.get(sent.number, []))
         times = set()
         for place, reports in sent.places().items():
@@ -151,7 +151,7 @@ class Model:
             _require(not closed, f"{_name(sent)} was accepted into closed days {sorted(closed)}")
 
     def expected_total(self, found: Contents, digest: bytes, cells: int) -> list[int]:
-        """What an answer about a metric is made of: all that was counted, less excluded keys'."""
+        """The tally that an estimate must be made of: counted reports, without excluded keys."""
         total = [0] * cells
         for place, times in found.counted.items():
             if place.digest == digest and place.key not in self.excluded:

@@ -1,4 +1,4 @@
-"""Defects put into the program on purpose, to see that the simulation finds them."""
+"""Deliberate defects of the program, each of which the simulation must find."""
 
 from __future__ import annotations
 
@@ -156,4 +156,4 @@ DEFECTS: dict[str, tuple[str, Callable[..., Any], int]] = {
         ("operations.clock.GuardedClock._ahead", any_clock_is_believed, 8),
     )
 }
-"""By name: what takes the place of what, and a seed that finds it."""
+"""By name: what the defect replaces, the defect, and a seed that finds it."""

@@ -1,4 +1,4 @@
-"""One server of the simulation: the real parts, without threads, HTTP and the passing of time."""
+"""One server of the simulation: the real parts, without threads, HTTP or a real clock."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ if TYPE_CHECKING:
 
 APPLICATION = "flightdeck"
 ITEMS = 200
-"""Every upload has an item of its own, so that a tally says which uploads are in it."""
+"""Every upload reports an item of its own, so that a tally shows which uploads are in it."""
 
 ACCEPT_DAYS = 3
 RETAIN_DAYS = 6
 FOLD_SECONDS = 3_600.0
 CONFIRM_DAYS = CONFIRM_SECONDS // SECONDS_PER_EPOCH
 MOST_SKEW = 3
-"""A clock that is further ahead is to be doubted; less far it may be, or not."""
+"""A clock that is further ahead must be doubted; one that is less far ahead may be."""
 REGISTRY = f"""
 registry = 1
 application = "{APPLICATION}"
@@ -68,7 +68,7 @@ _ANSWERS = {Outcome.STORED: STORED, Outcome.DUPLICATE: DUPLICATE}
 
 
 class _NoThread:
-    """Takes the place of the writer's thread, whose work is done when a step says so."""
+    """Replaces the writer's thread, whose work is done in a step of the run."""
 
     def __init__(self, **_: Any) -> None:
         pass
@@ -87,16 +87,16 @@ class Node:
     """A server.
 
     Args:
-        name: its own, also among earlier servers.
+        name: unique, also among earlier servers.
         target: its store.
-        day: what day it is for everybody.
+        day: returns the true day.
         skew: by how many days its clock is wrong at first.
-        model: is told what this server answers.
+        model: records what this server answers.
 
     Attributes:
-        dead: nothing that it does is heard any more.
+        dead: whether it was killed; nobody hears its answers then.
         failed: whether it answered that the store is unavailable.
-        databases: what it has opened.
+        databases: the databases that it has opened.
     """
 
     def __init__(
@@ -119,12 +119,12 @@ class Node:
         store = self.store = Store(self._target)
         catalogue = MetricCatalog(store, monotonic=lambda: 0.0)
         self.inbox_fold = InboxFold(store, catalogue)
-        self.checked = GuardedClock(
+        self.guarded_clock = GuardedClock(
             store, self.clock, monotonic=lambda: self._day() * float(SECONDS_PER_EPOCH)
         )
         self._unopposed = store.inbox.newest_day() is None
         self.maintenance = Maintenance(
-            store, accept_days=ACCEPT_DAYS, retain_days=RETAIN_DAYS, clock=self.checked
+            store, accept_days=ACCEPT_DAYS, retain_days=RETAIN_DAYS, clock=self.guarded_clock
         )
         self.writer = GroupCommitWriter(
             store,
@@ -132,14 +132,14 @@ class Node:
             queue_bytes=SETTINGS.queue_bytes,
             queue_seconds=SETTINGS.queue_seconds,
         )
-        self._ingest = UploadReceiver(
+        self._receiver = UploadReceiver(
             verifier=KeyVerifier(store, clock=self.clock),
             catalogue=catalogue,
             writer=self.writer,
             rate_limiter=RateLimiter("", "memory://"),
             settings=SETTINGS,
             clock=self.clock,
-            days_ahead=self.checked.days_ahead,
+            days_ahead=self.guarded_clock.days_ahead,
         )
 
     def today(self) -> int:
@@ -152,7 +152,7 @@ class Node:
             self.skew, self._since, self._unopposed = skew, self._day(), False
 
     def believable(self) -> int:
-        """The newest day that it may act by: not that of a clock which has just jumped far."""
+        """The day by which it may close days: not that of a clock that has just jumped far."""
         believed = self._unopposed or self._day() - self._since >= CONFIRM_DAYS
         if self.skew <= MOST_SKEW or believed:
             return self.today()
@@ -163,11 +163,11 @@ class Node:
         return (self.today() + 0.5) * SECONDS_PER_EPOCH
 
     def receive(self, sent: Sent) -> str:
-        """Checks an upload and puts it into the writer's queue; returns what became of it."""
+        """Checks an upload and adds it to the writer's queue; returns the outcome."""
         try:
-            upload = self._ingest.decode(wire.encode(sent.upload))
-            self._ingest.check(APPLICATION, upload)
-            self.writer.submit(PendingUpload(upload, sent.key, self._tell, sent))
+            upload = self._receiver.decode(wire.encode(sent.upload))
+            self._receiver.check(APPLICATION, upload)
+            self.writer.submit(PendingUpload(upload, sent.key, self._on_done, sent))
         except ProblemError as problem:
             if problem.code == "epoch_closed":
                 oldest_open = self.believable() - ACCEPT_DAYS
@@ -180,7 +180,7 @@ class Node:
         return "queued"
 
     def commit(self) -> None:
-        """Does what the writer's thread does once: a group becomes durable, and is answered."""
+        """Does one round of the writer's thread: commits a group and answers its uploads."""
         if not self._waiting:
             return
         writer, group = self.writer, self._waiting
@@ -195,7 +195,7 @@ class Node:
                     self._model.heard(sent, UNHEARD)
             self._told.clear()
 
-    def _tell(self, pendings: Sequence[PendingUpload]) -> None:
+    def _on_done(self, pendings: Sequence[PendingUpload]) -> None:
         if self.dead:
             return
         for pending in pendings:
@@ -204,7 +204,7 @@ class Node:
 
     def _answer(self, pending: PendingUpload) -> str:
         try:
-            return _ANSWERS[self._ingest.outcome_or_problem(pending.outcome)]
+            return _ANSWERS[self._receiver.outcome_or_problem(pending.outcome)]
         except ProblemError as problem:
             if problem.code == "epoch_closed":
                 return CLOSED
@@ -212,11 +212,11 @@ class Node:
             return UNHEARD
 
     def fold(self) -> None:
-        """Counts all that waits."""
+        """Counts all rows that wait."""
         self.inbox_fold.fold(seconds=FOLD_SECONDS)
 
-    def tend(self) -> None:
-        """Does what a store needs now and then."""
+    def maintain(self) -> None:
+        """Runs the maintenance of the store."""
         oldest_open = self.believable() - ACCEPT_DAYS
         self._model.closing_before = max(self._model.closing_before, oldest_open)
         forgotten = min(self.believable() - RETAIN_DAYS, oldest_open)
@@ -224,12 +224,12 @@ class Node:
         self.maintenance.run()
 
     def die(self) -> None:
-        """Ends it now, without any goodbye."""
+        """Kills the server: it closes nothing."""
         self.dead = True
         for database in self.databases:
             database.abandon()
 
     def close(self) -> None:
-        """Ends it; what is in its queue is lost."""
+        """Ends the server; queued uploads are lost."""
         self.writer.close()
         self.store.close()

@@ -1,4 +1,4 @@
-"""Where simulated servers keep their store, and what can happen to it there."""
+"""Stores of simulated servers, in files or in PostgreSQL, and how power or the database fails."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Files:
     """
 
     shares_rows = False
-    """Whether others may work while a transaction is open that took rows of the inbox."""
+    """Whether other servers may act while a transaction has claimed rows of the inbox."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -40,14 +40,14 @@ class Files:
         return self._folder / f"export{next(self._numbers)}.db"
 
     def named(self, target: Path, _: str) -> Path:
-        """The place as one server knows it."""
+        """The name of the store for one server."""
         return target
 
     def disconnect(self, _: str) -> None:
-        """What the system does with a dead process's connections: they end with the process."""
+        """Ends the connections of a dead server. Those to a file end with the process."""
 
     def lose_power(self, target: Path) -> Path:
-        """Every process ends now. Returns where the store is, as it was at this moment."""
+        """Ends every process now; returns the store as the disk has it at this moment."""
         copied = self.fresh()
         for ending in ("", "-wal"):
             if Path(f"{target}{ending}").exists():
@@ -55,7 +55,7 @@ class Files:
         return copied
 
     def restart_database(self) -> bool:
-        """Ends the database and starts it again; False if there is none beside its users."""
+        """Restarts the database; returns False if there is no process of its own."""
         return False
 
     def contents(self, target: Path) -> Contents | None:

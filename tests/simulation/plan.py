@@ -1,4 +1,4 @@
-"""What happens in one run: drawn from a seed, step by step, so that steps can be left out."""
+"""The steps of one run, drawn from a seed. Any of them can be left out."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ KINDS = {
     "resend": 14,
     "commit": 26,
     "fold": 13,
-    "tend": 9,
+    "maintain": 9,
     "clock": 6,
     "exclude": 3,
     "poison": 2,
@@ -30,22 +30,22 @@ FAULTS = {
     "switch": 7,
     "database": 2,
 }
-"""What goes wrong within a step: one server dies, all of them do; the store says that it failed,
-before or after the fact; another server gets its turn; the database ends and comes back."""
+"""How often each kind of fault is drawn: one server dies; all of them do; the store reports a
+failure; another server acts in between; the database restarts."""
 
-FAULTY = {"commit": 0.4, "fold": 0.6, "tend": 0.6, "exclude": 0.4, "move": 0.7}
-"""The share of steps of a kind in which something goes wrong."""
+FAULTY = {"commit": 0.4, "fold": 0.6, "maintain": 0.6, "exclude": 0.4, "move": 0.7}
+"""The share of steps of a kind that have a fault."""
 
-LATENESS = {"commit": 3, "fold": 6, "tend": 12, "exclude": 3, "move": 20}
-"""After how many points something goes wrong, on average; in half of the cases after 3."""
+LATENESS = {"commit": 3, "fold": 6, "maintain": 12, "exclude": 3, "move": 20}
+"""After how many points a fault strikes, on average; in half of the cases the average is 3."""
 
 
 class Fault(NamedTuple):
-    """Something that goes wrong.
+    """A fault.
 
     Attributes:
         kind: one of `FAULTS`.
-        after: so many points of the step are passed before.
+        after: how many points of the step come before it.
     """
 
     kind: str
@@ -57,8 +57,8 @@ class Step(NamedTuple):
 
     Attributes:
         kind: one of `KINDS`.
-        seed: of everything that is drawn within the step, so that no step depends on others'.
-        fault: what goes wrong, or None.
+        seed: for all draws within the step, so that no step depends on another one.
+        fault: its fault, or None.
     """
 
     kind: str

@@ -1,4 +1,4 @@
-"""A run: servers, clocks and a store, moved by the steps of a plan, and checked after each."""
+"""A run: servers, clocks and a store, changed by the steps of a plan and checked after each."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ FAR = 400
 """So many days ahead is a clock that was set quite wrong."""
 KEYS = ("build", "relay")
 DAYS = (*range(-ACCEPT_DAYS - 1, 2), -1, 0, 0, 0, 0)
-"""Of which days reports are, from today's point of view: today's mostly, so that they meet."""
+"""Days of reports, relative to today: mostly today, so that several uploads share a day."""
 
 FORGETTING = Tallies.delete_before.__kwdefaults__
 POISON = 256 - ITEMS
@@ -64,7 +64,7 @@ SMALL = {
     "store.tables.inbox.FORGET_ROWS": 2,
     "store.tables.tallies.MERGED_PARTS": 3,
 }
-"""Everything that goes in steps goes in many of them."""
+"""Smaller limits, so that work that is done in steps takes many steps."""
 
 
 class World:
@@ -76,8 +76,8 @@ class World:
         say: called with what happens, in words.
 
     Attributes:
-        model: what must be true.
-        struck: how often something went wrong at each point, by kind and name of the point.
+        model: what the store must hold.
+        struck: how often each fault struck, by its kind and the point.
     """
 
     def __init__(
@@ -139,7 +139,7 @@ class World:
         self._compare()
 
     def finish(self) -> None:
-        """Lets every device try again, everything be counted and all days pass, and compares.
+        """Has every device try again, counts everything, lets all days pass, and compares.
 
         Raises:
             Violation: if anything is not as it must be.
@@ -159,9 +159,9 @@ class World:
         self._question(node, random.Random(0))
         self._restart_all()
         (node,) = self._nodes
-        node.tend()
+        node.maintain()
         self._day += CONFIRM_DAYS  # a clock that was in doubt is believed
-        node.tend()
+        node.maintain()
         found = self._compare()
         everything = found.counted + found.aside
         kept_since = node.today() - max(RETAIN_DAYS, ACCEPT_DAYS)
@@ -198,8 +198,8 @@ class World:
     def _fold(self, node: Node, _: random.Random) -> None:
         node.fold()
 
-    def _tend(self, node: Node, _: random.Random) -> None:
-        node.tend()
+    def _maintain(self, node: Node, _: random.Random) -> None:
+        node.maintain()
 
     def _clock(self, node: Node, drawn: random.Random) -> None:
         if drawn.random() < 0.5:
@@ -207,19 +207,19 @@ class World:
         else:
             node.set_clock(drawn.choice((-4, -2, -1, 0, 0, 1, MOST_SKEW, FAR)))
         for each in self._nodes:
-            each.checked.day()  # as every server does every few seconds
+            each.guarded_clock.day()  # as every server does every few seconds
         days = {each.name: each.today() - FIRST_DAY for each in self._nodes}
         self._say(f"  days are {days}")
 
     def _exclude(self, node: Node, drawn: random.Random) -> None:
-        """An administrator leaves out a key, or takes it back, and puts back what was set aside."""
+        """An administrator excludes a key or includes it again, and retries rows set aside."""
         key = drawn.choice(KEYS)
-        custodian = KeyAdministrator(node.store, actor=COMMAND_LINE, today=node.today())
+        administrator = KeyAdministrator(node.store, actor=COMMAND_LINE, today=node.today())
         excluded = key in self.model.excluded
-        (custodian.include if excluded else custodian.exclude)(key)
+        (administrator.include if excluded else administrator.exclude)(key)
         self.model.excluded ^= {key}
-        for pile in node.store.set_aside.groups():
-            node.store.set_aside.retry(pile.digest, day=node.today(), actor=COMMAND_LINE)
+        for group in node.store.set_aside.groups():
+            node.store.set_aside.retry(group.digest, day=node.today(), actor=COMMAND_LINE)
 
     def _poison(self, node: Node, drawn: random.Random) -> None:
         number = sum(sent.poison for sent in self.model.sent)
@@ -229,7 +229,7 @@ class World:
             if drawn.random() < 0.3:
                 part = sent.upload.parts[0]._replace(digest=drawn.randbytes(wire.DIGEST_BYTES))
                 sent.upload = sent.upload._replace(parts=(part,))
-            # Past all checks, as damage or a defect would do it.
+            # Without the checks of ingest, as damage or a defect would store it.
             (outcome,) = node.store.inbox.append([sent.upload], [sent.key])
             self.model.sent.append(sent)
             self.model.heard(sent, outcome.name.lower())
@@ -253,7 +253,7 @@ class World:
             self._restart_all()
 
     def _move(self, node: Node, _: random.Random) -> None:
-        """Servers end in an orderly way, and the store moves."""
+        """All servers end in an orderly way, and an administrator moves the store."""
         self._actor = None
         for each in self._nodes:
             each.commit()
@@ -297,7 +297,7 @@ class World:
         self._reached_points = 0
 
     def _reached(self, node: Node, point: str, free: bool) -> None:
-        """Every point of every server's transactions."""
+        """Called at every named point of every server's transactions; a fault may strike here."""
         if node.dead:
             raise Crash
         self._reached_points += 1
@@ -335,10 +335,10 @@ class World:
         """Another server gets its turn, or another thread of the same."""
         others = [each for each in self._nodes if each is not node]
         choices = [(self._commit, each) for each in others]
-        choices += [(work, each) for work in (self._fold, self._tend) for each in others]
-        if self._doing == "tend":
-            choices += [(self._tend, each) for each in others] * 3
-        if self._doing in ("fold", "tend") and node in self._nodes:
+        choices += [(work, each) for work in (self._fold, self._maintain) for each in others]
+        if self._doing == "maintain":
+            choices += [(self._maintain, each) for each in others] * 3
+        if self._doing in ("fold", "maintain") and node in self._nodes:
             choices.append((self._commit, node))
         if not choices:
             return
@@ -355,7 +355,7 @@ class World:
         target = self._places.named(self._target, name)
         node = self._opening = Node(name, target, lambda: self._day, skew, self.model)
         node.start()
-        # Done once by every server, and of no interest here.
+        # Every server does this once; not part of the run.
         node.maintenance._record_retention()
         self._nodes.append(node)
 
