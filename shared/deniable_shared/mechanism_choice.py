@@ -20,7 +20,7 @@ from deniable_shared.mechanisms import (
     Oracle,
     Sketch,
 )
-from deniable_shared.mechanisms.grr import MAX_SIZE
+from deniable_shared.mechanisms.oracles.grr import MAX_SIZE
 from deniable_shared.mechanisms.sketch import MAX_CELLS, MIN_ROWS, row_cells, rows_for
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Any, Final
 
 from deniable_shared.errors import ParameterError
-from deniable_shared.mechanisms.numeric import RESOLUTION
+from deniable_shared.mechanisms.numbers.numeric import RESOLUTION
 
 Range = tuple[Fraction, Fraction]
 

@@ -18,7 +18,7 @@ from deniable_shared.mechanisms import (
     OneBitMean,
     Piecewise,
 )
-from deniable_shared.mechanisms.numeric import RESOLUTION
+from deniable_shared.mechanisms.numbers.numeric import RESOLUTION
 from tests.privacy.conformance import MechanismConformance, secret_of, seeded
 from tests.privacy.specs import number
 from tests.privacy.walk import distribution

@@ -12,7 +12,7 @@ from deniable_shared import hashing
 from deniable_shared.errors import ParameterError
 from deniable_shared.exact_bounds import SCALE
 from deniable_shared.mechanisms import OptimizedLocalHashing
-from deniable_shared.mechanisms.olh import item_word
+from deniable_shared.mechanisms.oracles.olh import item_word
 from tests.privacy.conformance import MechanismConformance, secret_of, seeded
 from tests.privacy.seeds import FewSeeds
 from tests.privacy.specs import category

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from deniable_shared import numbers, registry
 from deniable_shared.errors import DomainError, ParameterError, RegistryError
 from deniable_shared.mechanisms import DiscreteGaussian, OneBitMean
-from deniable_shared.mechanisms.numeric import RESOLUTION
+from deniable_shared.mechanisms.numbers.numeric import RESOLUTION
 from deniable_shared.spec import Spec
 
 FILE = """\

@@ -14,7 +14,7 @@ from deniable_shared.errors import ParameterError
 from deniable_shared.exact_bounds import SCALE
 from deniable_shared.mechanism_choice import total_variance
 from deniable_shared.mechanisms import ProjectiveGeometryResponse
-from deniable_shared.mechanisms.pgr import MAX_POINTS, is_prime, points
+from deniable_shared.mechanisms.oracles.pgr import MAX_POINTS, is_prime, points
 
 GOOD = {"size": 100, "q": 5, "t": 4, "inside": SCALE // 2}
 

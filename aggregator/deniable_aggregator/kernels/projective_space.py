@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from deniable_shared.mechanisms.pgr import is_prime, points
+from deniable_shared.mechanisms.oracles.pgr import is_prime, points
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

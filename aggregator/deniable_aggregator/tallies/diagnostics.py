@@ -18,7 +18,7 @@ import numpy as np
 from deniable_aggregator.statistics.bit_tests import ones_distribution
 from deniable_aggregator.statistics.checks import Check, not_counted, pairs_check
 from deniable_aggregator.statistics.tail_bounds import most_extreme_count
-from deniable_shared.mechanisms.olh import SEED_BYTES
+from deniable_shared.mechanisms.oracles.olh import SEED_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

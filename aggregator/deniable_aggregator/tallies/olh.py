@@ -14,7 +14,7 @@ from deniable_aggregator.tallies.diagnostics import SEED_BINS, SeedHistogram
 from deniable_aggregator.tallies.oracle import OracleTally
 from deniable_shared import hashing
 from deniable_shared.errors import WireError
-from deniable_shared.mechanisms.olh import SEED_BYTES, OptimizedLocalHashing, item_word
+from deniable_shared.mechanisms.oracles.olh import SEED_BYTES, OptimizedLocalHashing, item_word
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

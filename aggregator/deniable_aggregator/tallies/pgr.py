@@ -13,7 +13,7 @@ from deniable_aggregator.kernels.projective_space import singer_cycle
 from deniable_aggregator.tallies.base import tallies
 from deniable_aggregator.tallies.oracle import IndexTally
 from deniable_shared.mechanisms import ProjectiveGeometryResponse
-from deniable_shared.mechanisms.pgr import MAX_SIZE
+from deniable_shared.mechanisms.oracles.pgr import MAX_SIZE
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -24,9 +24,9 @@ from deniable_shared.mechanisms.oracle import set_bits
 if TYPE_CHECKING:
     from deniable._disclosure.explain import Sentence
     from deniable_shared.mechanisms import GroupedBins
-    from deniable_shared.mechanisms.duchi import BitMean
-    from deniable_shared.mechanisms.noise import AdditiveNoise
-    from deniable_shared.mechanisms.window import WindowMechanism
+    from deniable_shared.mechanisms.numbers.duchi import BitMean
+    from deniable_shared.mechanisms.numbers.noise import AdditiveNoise
+    from deniable_shared.mechanisms.numbers.window import WindowMechanism
     from deniable_shared.spec import Spec
 
 

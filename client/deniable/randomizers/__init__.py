@@ -7,24 +7,26 @@ is registered by importing its file here.
 
 from deniable.randomizers import (  # noqa: F401  each registers its randomizers
     dbitflip,
-    grr,
-    ht,
     ldbitflip,
     lduchi,
-    lgrr,
-    losue,
     numbers,
-    olh,
     pairs,
-    pgr,
     rappor,
-    rhr,
-    rr,
     sketch,
     smp,
+)
+from deniable.randomizers.base import RandomSources, make_randomizer, randomizer_for
+from deniable.randomizers.oracles import (  # noqa: F401
+    grr,
+    ht,
+    lgrr,
+    losue,
+    olh,
+    pgr,
+    rhr,
+    rr,
     ss,
     unary,
 )
-from deniable.randomizers.base import RandomSources, make_randomizer, randomizer_for
 
 __all__ = ["RandomSources", "make_randomizer", "randomizer_for"]

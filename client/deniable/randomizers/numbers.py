@@ -17,13 +17,13 @@ from deniable_shared.mechanisms import (
     Piecewise,
     SquareWave,
 )
-from deniable_shared.mechanisms.numeric import RESOLUTION, RESOLUTION_BITS
+from deniable_shared.mechanisms.numbers.numeric import RESOLUTION, RESOLUTION_BITS
 
 if TYPE_CHECKING:
     from deniable._randomness import Randomness
     from deniable.randomizers.base import RandomSources
-    from deniable_shared.mechanisms.noise import AdditiveNoise
-    from deniable_shared.mechanisms.window import WindowMechanism
+    from deniable_shared.mechanisms.numbers.noise import AdditiveNoise
+    from deniable_shared.mechanisms.numbers.window import WindowMechanism
 
 
 @randomizes(OneBitMean)

@@ -19,18 +19,14 @@ from deniable_shared.mechanisms.base import (
     PairSupport,
     Support,
 )
-from deniable_shared.mechanisms.dbitflip import DBitFlip, GroupedBins
-from deniable_shared.mechanisms.duchi import OneBitMean
-from deniable_shared.mechanisms.grr import GeneralizedRandomizedResponse
-from deniable_shared.mechanisms.ht import HadamardResponse
-from deniable_shared.mechanisms.hybrid import Hybrid
-from deniable_shared.mechanisms.ldbitflip import MemoizedDBitFlip
-from deniable_shared.mechanisms.lduchi import MemoizedOneBitMean
-from deniable_shared.mechanisms.lgrr import MemoizedRandomizedResponse
-from deniable_shared.mechanisms.losue import MemoizedUnaryEncoding
-from deniable_shared.mechanisms.noise import DiscreteGaussian, DiscreteLaplace
-from deniable_shared.mechanisms.numeric import NumericMechanism
-from deniable_shared.mechanisms.olh import OptimizedLocalHashing
+from deniable_shared.mechanisms.numbers.dbitflip import DBitFlip, GroupedBins
+from deniable_shared.mechanisms.numbers.duchi import OneBitMean
+from deniable_shared.mechanisms.numbers.hybrid import Hybrid
+from deniable_shared.mechanisms.numbers.ldbitflip import MemoizedDBitFlip
+from deniable_shared.mechanisms.numbers.lduchi import MemoizedOneBitMean
+from deniable_shared.mechanisms.numbers.noise import DiscreteGaussian, DiscreteLaplace
+from deniable_shared.mechanisms.numbers.numeric import NumericMechanism
+from deniable_shared.mechanisms.numbers.window import Piecewise, SquareWave
 from deniable_shared.mechanisms.oracle import (
     DecodedReport,
     FreshOracle,
@@ -38,17 +34,21 @@ from deniable_shared.mechanisms.oracle import (
     MemoizedOracle,
     Oracle,
 )
+from deniable_shared.mechanisms.oracles.grr import GeneralizedRandomizedResponse
+from deniable_shared.mechanisms.oracles.ht import HadamardResponse
+from deniable_shared.mechanisms.oracles.lgrr import MemoizedRandomizedResponse
+from deniable_shared.mechanisms.oracles.losue import MemoizedUnaryEncoding
+from deniable_shared.mechanisms.oracles.olh import OptimizedLocalHashing
+from deniable_shared.mechanisms.oracles.pgr import ProjectiveGeometryResponse
+from deniable_shared.mechanisms.oracles.rhr import RecursiveHadamardResponse
+from deniable_shared.mechanisms.oracles.rr import RandomizedResponse
+from deniable_shared.mechanisms.oracles.ss import SubsetSelection
+from deniable_shared.mechanisms.oracles.unary import OptimizedUnaryEncoding, SymmetricUnaryEncoding
 from deniable_shared.mechanisms.pairs import SampledCoefficients
-from deniable_shared.mechanisms.pgr import ProjectiveGeometryResponse
 from deniable_shared.mechanisms.rappor import Rappor
 from deniable_shared.mechanisms.request import MechanismRequest
-from deniable_shared.mechanisms.rhr import RecursiveHadamardResponse
-from deniable_shared.mechanisms.rr import RandomizedResponse
 from deniable_shared.mechanisms.sketch import Sketch
 from deniable_shared.mechanisms.smp import SampledAttribute
-from deniable_shared.mechanisms.ss import SubsetSelection
-from deniable_shared.mechanisms.unary import OptimizedUnaryEncoding, SymmetricUnaryEncoding
-from deniable_shared.mechanisms.window import Piecewise, SquareWave
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

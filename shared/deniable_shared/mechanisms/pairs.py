@@ -10,7 +10,7 @@ from deniable_shared.attributes import MAX_ATTRIBUTES, MIN_ATTRIBUTES
 from deniable_shared.errors import ParameterError
 from deniable_shared.frozen import frozen
 from deniable_shared.mechanisms.base import Mechanism, require_integer
-from deniable_shared.mechanisms.rr import RandomizedResponse
+from deniable_shared.mechanisms.oracles.rr import RandomizedResponse
 from deniable_shared.mechanisms.smp import SampledAttribute
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ from deniable_shared.errors import ParameterError
 from deniable_shared.exact_bounds import SCALE, ceil_divide, exp_lower, log_upper
 from deniable_shared.frozen import frozen
 from deniable_shared.mechanisms.base import Support, SupportMechanism, require_integer
+from deniable_shared.mechanisms.oracles.unary import SymmetricUnaryEncoding
 from deniable_shared.mechanisms.sketch import sketches
-from deniable_shared.mechanisms.unary import SymmetricUnaryEncoding
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

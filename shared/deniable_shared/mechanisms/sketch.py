@@ -16,9 +16,9 @@ from deniable_shared.mechanisms.base import (
     SupportMechanism,
     require_integer,
 )
-from deniable_shared.mechanisms.ht import HadamardResponse
-from deniable_shared.mechanisms.losue import MemoizedUnaryEncoding
 from deniable_shared.mechanisms.oracle import FreshOracle, IndexOracle, MemoizedOracle, Oracle
+from deniable_shared.mechanisms.oracles.ht import HadamardResponse
+from deniable_shared.mechanisms.oracles.losue import MemoizedUnaryEncoding
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

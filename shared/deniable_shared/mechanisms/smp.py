@@ -10,7 +10,7 @@ from deniable_shared.errors import ParameterError
 from deniable_shared.frozen import frozen
 from deniable_shared.mechanisms.base import Mechanism
 from deniable_shared.mechanisms.oracle import FreshOracle, Oracle
-from deniable_shared.mechanisms.rr import RandomizedResponse
+from deniable_shared.mechanisms.oracles.rr import RandomizedResponse
 
 if TYPE_CHECKING:
     from deniable_shared.mechanisms.request import MechanismRequest

@@ -33,8 +33,8 @@ from deniable_shared.mechanisms import (
     Sketch,
     SquareWave,
 )
-from deniable_shared.mechanisms.grr import GeneralizedRandomizedResponse
-from deniable_shared.mechanisms.unary import OptimizedUnaryEncoding
+from deniable_shared.mechanisms.oracles.grr import GeneralizedRandomizedResponse
+from deniable_shared.mechanisms.oracles.unary import OptimizedUnaryEncoding
 from tests.aggregator.answered import answer as answer_of
 from tests.aggregator.answered import as_json
 from tests.aggregator.simulated import items, spec_of

@@ -36,9 +36,9 @@ from deniable_shared.mechanisms import (
     SquareWave,
     Support,
 )
-from deniable_shared.mechanisms.grr import GeneralizedRandomizedResponse
-from deniable_shared.mechanisms.rr import RandomizedResponse
-from deniable_shared.mechanisms.unary import OptimizedUnaryEncoding
+from deniable_shared.mechanisms.oracles.grr import GeneralizedRandomizedResponse
+from deniable_shared.mechanisms.oracles.rr import RandomizedResponse
+from deniable_shared.mechanisms.oracles.unary import OptimizedUnaryEncoding
 from tests.aggregator.fakes import bits_of_oue, honest_payload, padded_fakes
 from tests.aggregator.simulated import items, spec_of
 from tests.privacy.specs import attribute, category, histogram, number, record, sketch, string

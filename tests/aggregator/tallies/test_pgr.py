@@ -11,7 +11,7 @@ from scipy import fft
 from deniable_aggregator.kernels.projective_space import singer_cycle
 from deniable_aggregator.tallies import oracle_tally_for
 from deniable_shared.mechanisms import ProjectiveGeometryResponse
-from deniable_shared.mechanisms.pgr import points
+from deniable_shared.mechanisms.oracles.pgr import points
 
 SPACES = [
     *((2, t) for t in range(2, 11)),

@@ -14,8 +14,8 @@ from deniable_shared.mechanisms.base import (
     Support,
     require_integer,
 )
-from deniable_shared.mechanisms.grr import MAX_SIZE, GeneralizedRandomizedResponse
 from deniable_shared.mechanisms.oracle import ItemOracle, MemoizedOracle
+from deniable_shared.mechanisms.oracles.grr import MAX_SIZE, GeneralizedRandomizedResponse
 
 
 @frozen

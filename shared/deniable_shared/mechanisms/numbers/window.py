@@ -10,7 +10,11 @@ from deniable_shared.errors import ParameterError
 from deniable_shared.exact_bounds import SCALE, exp_lower, log_upper
 from deniable_shared.frozen import frozen
 from deniable_shared.mechanisms.base import require_integer
-from deniable_shared.mechanisms.numeric import FreshMean, NumericMechanism, rounding_variance
+from deniable_shared.mechanisms.numbers.numeric import (
+    FreshMean,
+    NumericMechanism,
+    rounding_variance,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

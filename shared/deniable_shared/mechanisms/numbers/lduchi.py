@@ -10,9 +10,9 @@ from deniable_shared.errors import ParameterError
 from deniable_shared.exact_bounds import SCALE, float_upper, log_upper
 from deniable_shared.frozen import frozen
 from deniable_shared.mechanisms.base import require_integer
-from deniable_shared.mechanisms.duchi import BitMean, OneBitMean
-from deniable_shared.mechanisms.flips import composed_flip, weights_for
-from deniable_shared.mechanisms.numeric import RESOLUTION
+from deniable_shared.mechanisms.numbers.duchi import BitMean, OneBitMean
+from deniable_shared.mechanisms.numbers.flips import composed_flip, weights_for
+from deniable_shared.mechanisms.numbers.numeric import RESOLUTION
 
 if TYPE_CHECKING:
     from deniable_shared.mechanisms.request import MechanismRequest

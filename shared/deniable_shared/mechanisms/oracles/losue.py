@@ -10,7 +10,7 @@ from deniable_shared.exact_bounds import SCALE, ceil_divide, exp_lower, log_uppe
 from deniable_shared.frozen import frozen
 from deniable_shared.mechanisms.base import PairSupport, Support, independent_pairs, require_integer
 from deniable_shared.mechanisms.oracle import BitsOracle, MemoizedOracle
-from deniable_shared.mechanisms.unary import MAX_SIZE
+from deniable_shared.mechanisms.oracles.unary import MAX_SIZE
 
 HALF: Final = SCALE // 2
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, cast
 
 from deniable.randomizers.base import randomizes
 from deniable_shared.mechanisms import ProjectiveGeometryResponse
-from deniable_shared.mechanisms.pgr import points
+from deniable_shared.mechanisms.oracles.pgr import points
 
 if TYPE_CHECKING:
     from deniable.randomizers.base import RandomSources

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, ClassVar, Final, Self
 from deniable_shared.exact_bounds import SCALE, float_upper, log_upper
 from deniable_shared.frozen import frozen
 from deniable_shared.mechanisms.base import Support, require_integer
-from deniable_shared.mechanisms.dbitflip import MAX_SIZE, GroupedBins
-from deniable_shared.mechanisms.flips import composed_flip, weights_for
+from deniable_shared.mechanisms.numbers.dbitflip import MAX_SIZE, GroupedBins
+from deniable_shared.mechanisms.numbers.flips import composed_flip, weights_for
 
 if TYPE_CHECKING:
     from deniable_shared.mechanisms.request import MechanismRequest

@@ -9,9 +9,9 @@ from deniable_shared.errors import ParameterError
 from deniable_shared.exact_bounds import SCALE, exp_lower
 from deniable_shared.frozen import frozen
 from deniable_shared.mechanisms.base import require_integer
-from deniable_shared.mechanisms.duchi import OneBitMean
-from deniable_shared.mechanisms.numeric import FreshMean
-from deniable_shared.mechanisms.window import Piecewise
+from deniable_shared.mechanisms.numbers.duchi import OneBitMean
+from deniable_shared.mechanisms.numbers.numeric import FreshMean
+from deniable_shared.mechanisms.numbers.window import Piecewise
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

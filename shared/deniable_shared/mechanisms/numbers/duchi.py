@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar, Self
 from deniable_shared.exact_bounds import SCALE, ceil_divide, exp_lower, log_upper
 from deniable_shared.frozen import frozen
 from deniable_shared.mechanisms.base import require_integer
-from deniable_shared.mechanisms.numeric import RESOLUTION, FreshMean, NumericMechanism
+from deniable_shared.mechanisms.numbers.numeric import RESOLUTION, FreshMean, NumericMechanism
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

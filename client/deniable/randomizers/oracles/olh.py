@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, cast
 from deniable.randomizers.base import randomizes
 from deniable_shared import hashing
 from deniable_shared.mechanisms import OptimizedLocalHashing
-from deniable_shared.mechanisms.olh import SEED_BYTES, item_word
+from deniable_shared.mechanisms.oracles.olh import SEED_BYTES, item_word
 
 if TYPE_CHECKING:
     from deniable.randomizers.base import RandomSources

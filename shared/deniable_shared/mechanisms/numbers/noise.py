@@ -12,7 +12,7 @@ from deniable_shared.errors import ParameterError
 from deniable_shared.exact_bounds import float_upper
 from deniable_shared.frozen import frozen
 from deniable_shared.mechanisms.base import require_integer
-from deniable_shared.mechanisms.numeric import (
+from deniable_shared.mechanisms.numbers.numeric import (
     MAX_OUTCOMES,
     FreshMean,
     NumericMechanism,

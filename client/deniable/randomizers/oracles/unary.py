@@ -9,7 +9,7 @@ from deniable_shared.mechanisms import OptimizedUnaryEncoding, SymmetricUnaryEnc
 
 if TYPE_CHECKING:
     from deniable.randomizers.base import RandomSources
-    from deniable_shared.mechanisms.unary import UnaryEncoding
+    from deniable_shared.mechanisms.oracles.unary import UnaryEncoding
 
 
 @randomizes(OptimizedUnaryEncoding, SymmetricUnaryEncoding)

@@ -1,0 +1,1 @@
+"""Randomizers of mechanisms over a known list of items, one file each."""

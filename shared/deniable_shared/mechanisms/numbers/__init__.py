@@ -1,0 +1,1 @@
+"""Mechanisms over numbers of a range: means and histograms, one file each."""

@@ -1,0 +1,1 @@
+"""Mechanisms over a known list of items, one file each."""
