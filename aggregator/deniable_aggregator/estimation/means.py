@@ -16,7 +16,6 @@ from deniable_aggregator.estimation.results import FAKES, metric_versions
 from deniable_aggregator.statistics.intervals import DEFAULT_LEVEL, z_for_level
 from deniable_aggregator.statistics.repeated_reports import repeats_of, shared_pairs_across_specs
 from deniable_aggregator.tallies import nonempty, tally_for
-from deniable_shared.mechanisms import MemoizedOneBitMean, OneBitMean
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,6 +29,7 @@ if TYPE_CHECKING:
     from deniable_aggregator.statistics.repeated_reports import PeriodsBySpec
     from deniable_aggregator.tallies import Reported
     from deniable_aggregator.tallies.numeric import Mean, NumberTally
+    from deniable_shared.mechanisms import NumericMechanism
     from deniable_shared.numbers import Range
     from deniable_shared.spec import Spec
 
@@ -234,9 +234,9 @@ def _spread_of(_: Spec, found: Mean) -> float:
 
 def _shared(spec: Spec, found: Mean) -> float:
     """The largest variance that all reports of a device can have in common."""
-    if isinstance(spec.mechanism, MemoizedOneBitMean):
-        return OneBitMean(flip=spec.mechanism.permanent).variance(_inside(found), 1)
-    return _spread(found)
+    mechanism = cast("NumericMechanism", spec.mechanism)
+    permanent = mechanism.permanent_variance(_inside(found))
+    return _spread(found) if permanent is None else permanent
 
 
 def _spread(found: Mean) -> float:

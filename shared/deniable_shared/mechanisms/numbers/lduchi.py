@@ -98,6 +98,10 @@ class MemoizedOneBitMean(BitMean):
         """
         return OneBitMean(flip=self.permanent).weight(point * RESOLUTION // self.steps)
 
+    def permanent_variance(self, share: float) -> float:
+        """That of the permanent bit."""
+        return OneBitMean(flip=self.permanent).variance(share, 1)
+
     @property
     def lie(self) -> Fraction:
         """The probability of one flip out of two."""

@@ -55,6 +55,14 @@ class NumericMechanism(Mechanism):
             reports: how many devices reported; at least 1.
         """
 
+    def permanent_variance(self, share: float) -> float | None:  # noqa: ARG002
+        """The part of one report's variance that all reports of a device share; None without any.
+
+        Args:
+            share: where the values of all devices stand in the range, in [0, 1].
+        """
+        return None
+
     @property
     def report_bytes(self) -> int:
         """1 or 2: as few as hold every outcome."""
