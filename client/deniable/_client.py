@@ -11,7 +11,6 @@ from deniable._lifecycle import ClientParts, close
 from deniable._randomness import Randomness
 from deniable._status import NANO, FlushResult, Outcome, Status
 from deniable._storage.device import STORAGE_ERRORS, DeviceStorage
-from deniable._upload.uploader import Uploader
 from deniable_shared.errors import RecordError
 from deniable_shared.periods import epoch_at
 
@@ -87,6 +86,7 @@ class Client:
         )
         from deniable._recording.recorder import Recorder
         from deniable._remote.configuration import RemoteSettings
+        from deniable._upload.uploader import Uploader
 
         check_options(
             upload_delay_seconds=upload_delay_seconds,

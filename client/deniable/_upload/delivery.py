@@ -11,12 +11,10 @@ import contextlib
 import os
 import threading
 import time
-
-TYPE_CHECKING = False
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Final
 
     from deniable._event_log import EventLog
     from deniable._remote.configuration import RemoteSettings

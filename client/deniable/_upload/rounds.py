@@ -10,17 +10,15 @@ never runs for long would otherwise send it too late or never.
 from __future__ import annotations
 
 import time
+from typing import TYPE_CHECKING, Final
 
 from deniable._storage.spool import MAX_AGE_DAYS
 from deniable._upload.delivery import CLAIM_SECONDS, is_claimed_elsewhere, random_fraction
 from deniable._upload.workers import run_parallel
 from deniable_shared.periods import SECONDS_PER_EPOCH, epoch_at
 
-TYPE_CHECKING = False
-
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from typing import Final
 
     from deniable._storage.device import DeviceStorage
     from deniable._storage.stored_report import StoredReport

@@ -9,17 +9,15 @@ from __future__ import annotations
 import math
 import threading
 import time
+from typing import TYPE_CHECKING, Final
 
 from deniable._status import FlushResult
 from deniable._storage.device import STORAGE_ERRORS
 from deniable._upload.delivery import ReportSender
 from deniable._upload.rounds import UploadRounds
 
-TYPE_CHECKING = False
-
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Final
 
     from deniable._event_log import EventLog
     from deniable._remote.configuration import RemoteSettings

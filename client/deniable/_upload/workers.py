@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import threading
 from itertools import chain, islice
-
-TYPE_CHECKING = False
+from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from typing import TypeVar
 
     _T = TypeVar("_T")
 
