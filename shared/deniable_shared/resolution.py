@@ -99,7 +99,15 @@ def resolve(
     elif kind == "category" and size < 2:
         raise ParameterError("values", "at least 2 categories, with other", size)
     request = MechanismRequest(
-        name, options, size, attributes, epsilon, epsilon_permanent, delta, devices
+        name,
+        options,
+        size,
+        attributes,
+        epsilon,
+        epsilon_permanent,
+        delta,
+        devices,
+        mechanism_choice,
     )
     mechanism: Mechanism
     if name != AUTO:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from deniable_shared.mechanisms.oracle import Oracle
-    from deniable_shared.mechanisms.request import MechanismRequest
+    from deniable_shared.mechanisms.request import MechanismChoice, MechanismRequest
 
 MAX_EPSILON: Final = 8
 """The ceiling of one report's epsilon, in nats: even odds become at most 0.9997."""
@@ -138,19 +138,21 @@ class Mechanism(ABC):
             ParameterError: naming the field that has to change.
         """
 
-    def at_epsilon(self, epsilon: Fraction) -> Mechanism | None:  # noqa: ARG002
+    def at_epsilon(self, epsilon: Fraction, choice: MechanismChoice) -> Mechanism | None:  # noqa: ARG002
         """The mechanism that would be used at another epsilon; None if epsilon does not decide it.
 
         Args:
             epsilon: privacy loss of one report, in nats.
+            choice: chooses among mechanisms, where the registry did not.
         """
         return None
 
-    def alternatives(self, devices: int) -> Iterable[Mechanism]:  # noqa: ARG002
+    def alternatives(self, devices: int, choice: MechanismChoice) -> Iterable[Mechanism]:  # noqa: ARG002
         """Mechanisms that could carry the same metric at the same epsilons, for comparison.
 
         Args:
             devices: how many devices are expected.
+            choice: knows all oracles.
         """
         return ()
 

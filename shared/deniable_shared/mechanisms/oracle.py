@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from deniable_shared.mechanisms.base import Mechanism
-    from deniable_shared.mechanisms.request import MechanismRequest
+    from deniable_shared.mechanisms.request import MechanismChoice, MechanismRequest
 
     Bounds = tuple[float | Sequence[float], float | Sequence[float]]
     """The lowest and the highest probability: of every outcome alike, or one for each."""
@@ -92,17 +92,13 @@ class FreshOracle(Oracle):
         """Has no options."""
         return cls.for_epsilon(request.size, request.epsilon)
 
-    def at_epsilon(self, epsilon: Fraction) -> Mechanism:
+    def at_epsilon(self, epsilon: Fraction, choice: MechanismChoice) -> Mechanism:
         """The oracle that would be chosen there, which may be another one."""
-        from deniable_shared import mechanism_choice  # it chooses among all, this one included
+        return choice.oracle_for(self.size, epsilon)
 
-        return mechanism_choice.oracle_for(self.size, epsilon)
-
-    def alternatives(self, devices: int) -> Iterable[Oracle]:  # noqa: ARG002
+    def alternatives(self, devices: int, choice: MechanismChoice) -> Iterable[Oracle]:  # noqa: ARG002
         """All oracles that can carry so many items."""
-        from deniable_shared import mechanism_choice
-
-        return mechanism_choice.comparable_oracles(self.size, Fraction(self.epsilon))
+        return choice.comparable_oracles(self.size, Fraction(self.epsilon))
 
 
 class MemoizedOracle(Oracle):
@@ -130,14 +126,10 @@ class MemoizedOracle(Oracle):
         """Has no options."""
         return cls.for_epsilons(request.size, request.epsilon, request.permanent)
 
-    def alternatives(self, devices: int) -> Iterable[Oracle]:  # noqa: ARG002
+    def alternatives(self, devices: int, choice: MechanismChoice) -> Iterable[Oracle]:  # noqa: ARG002
         """All oracles that memoise and can carry so many items."""
-        from deniable_shared import mechanism_choice
-
         permanent = Fraction(self.epsilon_permanent)
-        return mechanism_choice.memoized_candidate_oracles(
-            self.size, Fraction(self.epsilon), permanent
-        )
+        return choice.memoized_candidate_oracles(self.size, Fraction(self.epsilon), permanent)
 
     @property
     @abstractmethod

@@ -16,7 +16,7 @@ from deniable_shared.mechanisms.smp import SampledAttribute
 if TYPE_CHECKING:
     from fractions import Fraction
 
-    from deniable_shared.mechanisms.request import MechanismRequest
+    from deniable_shared.mechanisms.request import MechanismChoice, MechanismRequest
 
 
 @frozen
@@ -64,11 +64,11 @@ class SampledCoefficients(Mechanism):
                 raise ParameterError(field, "boolean for pairs", attribute.values)
         return cls.for_epsilon(len(request.attributes), request.epsilon)
 
-    def at_epsilon(self, epsilon: Fraction) -> Self:
+    def at_epsilon(self, epsilon: Fraction, choice: MechanismChoice) -> Self:  # noqa: ARG002
         """The same flags."""
         return self.for_epsilon(self.attributes, epsilon)
 
-    def alternatives(self, devices: int) -> tuple[Mechanism, ...]:  # noqa: ARG002
+    def alternatives(self, devices: int, choice: MechanismChoice) -> tuple[Mechanism, ...]:  # noqa: ARG002
         """One sampled attribute, which tells nothing of pairs."""
         return (SampledAttribute(inner=self.oracles),)
 

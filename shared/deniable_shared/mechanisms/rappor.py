@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from deniable_shared.mechanisms.base import Mechanism
-    from deniable_shared.mechanisms.request import MechanismRequest
+    from deniable_shared.mechanisms.request import MechanismChoice, MechanismRequest
 
 MAX_BITS: Final = 4_096
 MAX_HASHES: Final = 8
@@ -148,9 +148,9 @@ class Rappor(SupportMechanism):
                 raise ParameterError(name, constraint, float(limit))
         return mechanism
 
-    def alternatives(self, devices: int) -> Iterable[Mechanism]:
+    def alternatives(self, devices: int, choice: MechanismChoice) -> Iterable[Mechanism]:
         """Sketches that memoise."""
-        return sketches(Fraction(self.epsilon), self.epsilon_permanent, devices)
+        return sketches(Fraction(self.epsilon), self.epsilon_permanent, devices, choice)
 
     @property
     def report_bytes(self) -> int:

@@ -1,8 +1,8 @@
-"""What a registry file says of one metric, as a mechanism reads it."""
+"""What a mechanism is given: a metric's fields of a registry file, and the choice among all."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from deniable_shared.frozen import frozen
 
@@ -12,6 +12,44 @@ if TYPE_CHECKING:
 
     from deniable_shared.attributes import Attribute
     from deniable_shared.fields import TableReader
+    from deniable_shared.mechanisms.oracle import Oracle
+    from deniable_shared.mechanisms.sketch import Sketch
+
+
+class MechanismChoice(Protocol):
+    """What the module `mechanism_choice` offers to mechanisms.
+
+    It chooses among all of them and so imports them: they are given it, and do not import it.
+    """
+
+    @property
+    def BUCKETS(self) -> int:  # noqa: N802  a constant of the module
+        """Buckets in a row of a sketch, unless a registry or an oracle wants others."""
+
+    def oracle_for(self, size: int, epsilon: Fraction) -> Oracle:
+        """The oracle that is chosen for so many items."""
+
+    def comparable_oracles(self, size: int, epsilon: Fraction) -> list[Oracle]:
+        """All oracles that can carry so many items."""
+
+    def memoized_candidate_oracles(
+        self, size: int, epsilon: Fraction, epsilon_permanent: Fraction
+    ) -> list[Oracle]:
+        """All oracles that memoise and can carry so many items."""
+
+    def sketch_for(self, epsilon: Fraction, devices: int, buckets: int | None = None) -> Sketch:
+        """The sketch that is chosen for strings."""
+
+    def comparable_inner_oracles(self, epsilon: Fraction) -> list[Oracle]:
+        """All oracles that can stand inside a sketch."""
+
+    def memoized_inner_candidates(
+        self, epsilon: Fraction, epsilon_permanent: Fraction
+    ) -> list[Oracle]:
+        """All oracles that memoise and can stand inside a sketch."""
+
+    def local_hashing_buckets(self, epsilon: Fraction) -> int:
+        """The buckets of a row in local hashing."""
 
 
 @frozen
@@ -29,6 +67,7 @@ class MechanismRequest:
         delta: the declared probability that a report reveals more; None unless the mechanism
             takes one.
         devices: how many devices are expected.
+        choice: chooses where the registry leaves a mechanism open.
     """
 
     name: str
@@ -39,6 +78,7 @@ class MechanismRequest:
     epsilon_permanent: Fraction | None
     delta: Fraction | None
     devices: int
+    choice: MechanismChoice
 
     @property
     def permanent(self) -> Fraction:

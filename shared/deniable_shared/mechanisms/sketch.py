@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from deniable_shared.mechanisms.base import Mechanism
-    from deniable_shared.mechanisms.request import MechanismRequest
+    from deniable_shared.mechanisms.request import MechanismChoice, MechanismRequest
 
 ORACLE_OF_NAME: Final[Mapping[str, str]] = {"cms": "sue", "hcms": "ht", "loloha": "lgrr"}
 """Names that a registry may use for a sketch, and the oracle that each has inside."""
@@ -112,15 +112,13 @@ class Sketch(SupportMechanism):
             raise ParameterError("sketch buckets", error.constraint, error.value) from error
         return cls(rows=rows or rows_for(oracle, request.devices), inner=oracle)
 
-    def at_epsilon(self, epsilon: Fraction) -> Sketch | None:
+    def at_epsilon(self, epsilon: Fraction, choice: MechanismChoice) -> Sketch | None:
         """The sketch that would be chosen there."""
-        from deniable_shared import mechanism_choice  # it chooses among all mechanisms
+        return None if self.epsilon_permanent else choice.sketch_for(epsilon, 1)
 
-        return None if self.epsilon_permanent else mechanism_choice.sketch_for(epsilon, 1)
-
-    def alternatives(self, devices: int) -> Iterable[Mechanism]:
+    def alternatives(self, devices: int, choice: MechanismChoice) -> Iterable[Mechanism]:
         """Sketches over all pure oracles."""
-        return sketches(Fraction(self.epsilon), self.epsilon_permanent, devices)
+        return sketches(Fraction(self.epsilon), self.epsilon_permanent, devices, choice)
 
     @property
     def title(self) -> str:  # type: ignore[override]  # depends on the inner oracle
@@ -199,20 +197,21 @@ class Sketch(SupportMechanism):
         return second_moment / (self.rows * (self.buckets - 1))
 
 
-def sketches(epsilon: Fraction, permanent: float | None, devices: int) -> list[Sketch]:
+def sketches(
+    epsilon: Fraction, permanent: float | None, devices: int, choice: MechanismChoice
+) -> list[Sketch]:
     """One sketch over each oracle that can stand inside, without options of a registry.
 
     Args:
         epsilon: privacy loss of one report, in nats.
         permanent: privacy loss of all reports of one value, in nats; None without memoising.
         devices: how many are expected; decides the rows.
+        choice: knows all oracles.
     """
-    from deniable_shared import mechanism_choice
-
     inners = (
-        mechanism_choice.comparable_inner_oracles(epsilon)
+        choice.comparable_inner_oracles(epsilon)
         if permanent is None
-        else mechanism_choice.memoized_inner_candidates(epsilon, Fraction(permanent))
+        else choice.memoized_inner_candidates(epsilon, Fraction(permanent))
     )
     return [Sketch(rows=rows_for(inner, devices), inner=inner) for inner in inners]
 
@@ -228,15 +227,13 @@ def _inner_names(*, memoized: bool) -> list[str]:
 
 
 def _fresh_inner(request: MechanismRequest, name: str | None, buckets: int | None) -> Oracle:
-    from deniable_shared import mechanism_choice
-
     if name is None:
-        return mechanism_choice.sketch_for(request.epsilon, request.devices, buckets).inner
+        return request.choice.sketch_for(request.epsilon, request.devices, buckets).inner
     if name == HadamardResponse.name and buckets is not None and buckets & (buckets - 1):
         # Any number would do, but the next power of two costs the same and has fewer collisions.
         raise ParameterError("sketch buckets", "a power of two over ht", buckets)
     kind = cast("type[FreshOracle]", MECHANISMS[name])
-    return kind.for_epsilon(buckets or mechanism_choice.BUCKETS, request.epsilon)
+    return kind.for_epsilon(buckets or request.choice.BUCKETS, request.epsilon)
 
 
 def _memoized_inner(request: MechanismRequest, name: str | None, buckets: int | None) -> Oracle:
@@ -245,14 +242,10 @@ def _memoized_inner(request: MechanismRequest, name: str | None, buckets: int | 
     At equal epsilons RAPPOR has at least twice its variance (with two hashes; with one, more too),
     collisions aside, and decodes a limited list of candidates only.
     """
-    from deniable_shared import mechanism_choice
-
     if request.name == LOLOHA and buckets is None:
-        buckets = mechanism_choice.local_hashing_buckets(request.epsilon)
+        buckets = request.choice.local_hashing_buckets(request.epsilon)
     kind = cast("type[MemoizedOracle]", MECHANISMS[name or MemoizedUnaryEncoding.name])
-    return kind.for_epsilons(
-        buckets or mechanism_choice.BUCKETS, request.epsilon, request.permanent
-    )
+    return kind.for_epsilons(buckets or request.choice.BUCKETS, request.epsilon, request.permanent)
 
 
 def row_cells(inner: Oracle) -> int:

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, ClassVar, Self, cast
 from deniable_shared.attributes import MAX_ATTRIBUTES, MIN_ATTRIBUTES
 from deniable_shared.errors import ParameterError
 from deniable_shared.frozen import frozen
-from deniable_shared.mechanisms.base import Mechanism
+from deniable_shared.mechanisms.base import MECHANISMS, Mechanism
 from deniable_shared.mechanisms.oracle import FreshOracle, Oracle
 from deniable_shared.mechanisms.oracles.rr import RandomizedResponse
 
 if TYPE_CHECKING:
-    from deniable_shared.mechanisms.request import MechanismRequest
+    from deniable_shared.mechanisms.pairs import SampledCoefficients
+    from deniable_shared.mechanisms.request import MechanismChoice, MechanismRequest
 
 
 @frozen
@@ -54,28 +55,25 @@ class SampledAttribute(Mechanism):
     @classmethod
     def from_options(cls, request: MechanismRequest) -> Self:
         """Has no options; each attribute gets the oracle that would be chosen for it alone."""
-        from deniable_shared import mechanism_choice  # it chooses among all mechanisms
-
         oracles = (
             RandomizedResponse.for_epsilon(2, request.epsilon)
             if attribute.type == "boolean"
-            else mechanism_choice.oracle_for(attribute.size, request.epsilon)
+            else request.choice.oracle_for(attribute.size, request.epsilon)
             for attribute in request.attributes
         )
         return cls(inner=tuple(oracles))
 
-    def at_epsilon(self, epsilon: Fraction) -> SampledAttribute:
+    def at_epsilon(self, epsilon: Fraction, choice: MechanismChoice) -> SampledAttribute:
         """What would be chosen there for each attribute."""
-        oracles = (cast("Oracle", oracle.at_epsilon(epsilon)) for oracle in self.inner)
+        oracles = (cast("Oracle", oracle.at_epsilon(epsilon, choice)) for oracle in self.inner)
         return SampledAttribute(inner=tuple(oracles))
 
-    def alternatives(self, devices: int) -> tuple[Mechanism, ...]:  # noqa: ARG002
+    def alternatives(self, devices: int, choice: MechanismChoice) -> tuple[Mechanism, ...]:  # noqa: ARG002
         """Sampled coefficients, if all attributes are flags; they tell pairs as well."""
-        from deniable_shared.mechanisms.pairs import SampledCoefficients
-
         if not all(isinstance(oracle, RandomizedResponse) for oracle in self.inner):
             return ()
-        return (SampledCoefficients.for_epsilon(len(self.inner), Fraction(self.epsilon)),)
+        pairs = cast("type[SampledCoefficients]", MECHANISMS["pairs"])  # it imports this file
+        return (pairs.for_epsilon(len(self.inner), Fraction(self.epsilon)),)
 
     @property
     def oracles(self) -> tuple[Oracle, ...]:

@@ -70,7 +70,7 @@ def rank_candidates(spec: Spec, devices: int) -> tuple[Candidate, ...]:
         devices: how many report; decides the rows of sketches.
     """
     mechanism, unit = spec.mechanism, mean_unit(spec)
-    others = () if spec.type == "boolean" else mechanism.alternatives(devices)
+    others = () if spec.type == "boolean" else mechanism.alternatives(devices, mechanism_choice)
     every: tuple[Mechanism, ...] = (mechanism, *_other_kinds(mechanism, others))
     errors = list(map(worst_variance, every))
     if isinstance(mechanism, Oracle) and spec.type == "category":

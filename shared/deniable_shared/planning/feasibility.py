@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final
 
+from deniable_shared import mechanism_choice
 from deniable_shared.disclosure_figures import Z, devices_to_detect
 from deniable_shared.mechanisms import MAX_EPSILON, Mechanism, NumericMechanism
 from deniable_shared.planning.candidates import worst_variance
@@ -72,7 +73,7 @@ def _enough_epsilon(mechanism: Mechanism, devices: int) -> float | None:
     low, high = math.floor(mechanism.epsilon * _EPSILON_STEPS), MAX_EPSILON * _EPSILON_STEPS
 
     def enough(steps: int) -> bool:
-        other = mechanism.at_epsilon(Fraction(steps, _EPSILON_STEPS))
+        other = mechanism.at_epsilon(Fraction(steps, _EPSILON_STEPS), mechanism_choice)
         return other is not None and _enough_devices(other) <= devices
 
     if not enough(high):

@@ -11,7 +11,7 @@ from deniable_shared.frozen import frozen
 from deniable_shared.mechanisms.base import Support, SupportMechanism, require_integer
 
 if TYPE_CHECKING:
-    from deniable_shared.mechanisms.request import MechanismRequest
+    from deniable_shared.mechanisms.request import MechanismChoice, MechanismRequest
 
 MAX_SIZE: Final = 1_024
 DEFAULT_BUCKETS: Final = 16
@@ -116,7 +116,7 @@ class DBitFlip(GroupedBins):
         buckets = request.options.integer("buckets", 1, request.size, default=None)
         return cls.for_epsilon(request.size, request.epsilon, buckets)
 
-    def at_epsilon(self, epsilon: Fraction) -> Self:
+    def at_epsilon(self, epsilon: Fraction, choice: MechanismChoice) -> Self:  # noqa: ARG002
         """The same bins."""
         return self.for_epsilon(self.size, epsilon, self.buckets)
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from deniable_shared.mechanisms.base import Mechanism
     from deniable_shared.mechanisms.oracle import Bounds
-    from deniable_shared.mechanisms.request import MechanismRequest
+    from deniable_shared.mechanisms.request import MechanismChoice, MechanismRequest
 
 MAX_STEPS: Final = 4_096
 MAX_SCALE: Final = 256
@@ -215,7 +215,7 @@ class DiscreteGaussian(AdditiveNoise):
         assert request.delta is not None
         return cls.for_epsilon(request.epsilon, request.delta)
 
-    def alternatives(self, devices: int) -> Iterable[Mechanism]:  # noqa: ARG002
+    def alternatives(self, devices: int, choice: MechanismChoice) -> Iterable[Mechanism]:  # noqa: ARG002
         """What estimates a mean without a delta."""
         return fresh_means(Fraction(self.epsilon))
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from deniable_shared.mechanisms.oracle import Bounds
-    from deniable_shared.mechanisms.request import MechanismRequest
+    from deniable_shared.mechanisms.request import MechanismChoice, MechanismRequest
 
 RESOLUTION_BITS: Final = 20
 RESOLUTION: Final = 1 << RESOLUTION_BITS
@@ -84,11 +84,11 @@ class FreshMean(NumericMechanism):
         """Has no options."""
         return cls.for_epsilon(request.epsilon)
 
-    def at_epsilon(self, epsilon: Fraction) -> Self:
+    def at_epsilon(self, epsilon: Fraction, choice: MechanismChoice) -> Self:  # noqa: ARG002
         """The same mechanism."""
         return self.for_epsilon(epsilon)
 
-    def alternatives(self, devices: int) -> Iterable[Mechanism]:  # noqa: ARG002
+    def alternatives(self, devices: int, choice: MechanismChoice) -> Iterable[Mechanism]:  # noqa: ARG002
         """All mechanisms of this kind."""
         return fresh_means(Fraction(self.epsilon))
 

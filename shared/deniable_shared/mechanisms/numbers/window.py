@@ -19,7 +19,7 @@ from deniable_shared.mechanisms.numbers.numeric import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from deniable_shared.mechanisms.request import MechanismRequest
+    from deniable_shared.mechanisms.request import MechanismChoice, MechanismRequest
 
 MAX_SIZE: Final = 1_025
 MAX_WINDOW: Final = 1_025
@@ -164,7 +164,7 @@ class SquareWave(WindowMechanism):
         """Has no options."""
         return cls.for_epsilon(request.size, request.epsilon)
 
-    def at_epsilon(self, epsilon: Fraction) -> Self:
+    def at_epsilon(self, epsilon: Fraction, choice: MechanismChoice) -> Self:  # noqa: ARG002
         """The same over as many bins."""
         return self.for_epsilon(self.size, epsilon)
 

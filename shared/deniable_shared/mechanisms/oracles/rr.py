@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import ClassVar, Self
+from typing import TYPE_CHECKING, ClassVar, Self
 
 from deniable_shared.exact_bounds import SCALE, ceil_divide, exp_lower, log_upper
 from deniable_shared.frozen import frozen
 from deniable_shared.mechanisms.base import Support, require_integer
 from deniable_shared.mechanisms.oracle import FreshOracle, ItemOracle
+
+if TYPE_CHECKING:
+    from deniable_shared.mechanisms.request import MechanismChoice
 
 
 @frozen
@@ -37,11 +40,11 @@ class RandomizedResponse(ItemOracle, FreshOracle):
         require_integer("rr size", size, 2, 2)
         return cls(flip=ceil_divide(SCALE, 1 + exp_lower(epsilon)))
 
-    def at_epsilon(self, epsilon: Fraction) -> Self:
+    def at_epsilon(self, epsilon: Fraction, choice: MechanismChoice) -> Self:  # noqa: ARG002
         """The same: nothing else carries a flag."""
         return self.for_epsilon(2, epsilon)
 
-    def alternatives(self, devices: int) -> tuple[()]:  # noqa: ARG002
+    def alternatives(self, devices: int, choice: MechanismChoice) -> tuple[()]:  # noqa: ARG002
         """None."""
         return ()
 
