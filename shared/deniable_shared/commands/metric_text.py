@@ -6,13 +6,6 @@ import math
 from typing import TYPE_CHECKING, Final
 
 from deniable_shared.commands.text import byte_count, labelled_lines, metric_kind, rounded
-from deniable_shared.disclosure_figures import (
-    Z,
-    bits_revealed,
-    devices_for_width,
-    devices_to_detect,
-    posterior_from_even_odds,
-)
 from deniable_shared.mechanisms import (
     GroupedBins,
     NumericMechanism,
@@ -22,6 +15,13 @@ from deniable_shared.mechanisms import (
 )
 from deniable_shared.mechanisms.sketch import FAMILY_TO_NOISE
 from deniable_shared.planning.candidates import EXTREME_PLACES, collision_variance
+from deniable_shared.planning.disclosure_figures import (
+    Z,
+    bits_revealed,
+    devices_for_width,
+    devices_to_detect,
+    posterior_from_even_odds,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any, Final
 from deniable_shared.commands.metric_text import DETECTED_SHARE, devices_for_mean, metric_text
 from deniable_shared.commands.parser import Parser
 from deniable_shared.commands.text import wrapped
-from deniable_shared.disclosure_figures import (
+from deniable_shared.mechanisms import NumericMechanism
+from deniable_shared.planning.budget import days_until_lifetime_is_spent, epsilon_of_busiest_day
+from deniable_shared.planning.disclosure_figures import (
     bits_revealed,
     devices_to_detect,
     posterior_from_even_odds,
 )
-from deniable_shared.mechanisms import NumericMechanism
-from deniable_shared.planning.budget import days_until_lifetime_is_spent, epsilon_of_busiest_day
 from deniable_shared.registry import load
 
 if TYPE_CHECKING:

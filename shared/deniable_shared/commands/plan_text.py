@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Final
 
 from deniable_shared.commands.text import byte_count, labelled_lines, metric_kind, rounded
 from deniable_shared.commands.text_plot import MARKS, WIDTH, log_plot
-from deniable_shared.disclosure_figures import posterior_from_even_odds
 from deniable_shared.planning.candidates import short_name
+from deniable_shared.planning.disclosure_figures import posterior_from_even_odds
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from deniable_shared import mechanism_choice
-from deniable_shared.disclosure_figures import Z
 from deniable_shared.mechanisms import (
     Mechanism,
     NumericMechanism,
@@ -16,6 +15,7 @@ from deniable_shared.mechanisms import (
     Sketch,
 )
 from deniable_shared.mechanisms.sketch import ASSUMED_SECOND_MOMENT
+from deniable_shared.planning.disclosure_figures import Z
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

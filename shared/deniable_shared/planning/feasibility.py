@@ -8,9 +8,9 @@ from fractions import Fraction
 from typing import Final
 
 from deniable_shared import mechanism_choice
-from deniable_shared.disclosure_figures import Z, devices_to_detect
 from deniable_shared.mechanisms import MAX_EPSILON, Mechanism, NumericMechanism
 from deniable_shared.planning.candidates import worst_variance
+from deniable_shared.planning.disclosure_figures import Z, devices_to_detect
 
 HOPELESS_SHARE: Final = 0.1
 """A metric is refused if it could not even detect a value that this share of devices has."""

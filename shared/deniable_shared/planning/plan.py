@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Final
 
-from deniable_shared.disclosure_figures import Z, detectable_share
 from deniable_shared.mechanisms import NumericMechanism
 from deniable_shared.planning.candidates import EXTREME_PLACES, mean_unit, rank_candidates
+from deniable_shared.planning.disclosure_figures import Z, detectable_share
 from deniable_shared.planning.feasibility import refuse_if_hopeless
 from deniable_shared.planning.result import Collection, Plan
 from deniable_shared.spec import TYPES_WITH_RANGE

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from deniable_shared.disclosure_figures import LEVEL, posterior_from_even_odds
 from deniable_shared.mechanisms.sketch import FAMILY_TO_NOISE
 from deniable_shared.planning.candidates import short_name
+from deniable_shared.planning.disclosure_figures import LEVEL, posterior_from_even_odds
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

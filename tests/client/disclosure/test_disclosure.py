@@ -18,7 +18,7 @@ import deniable
 from deniable._disclosure import disclosure, read_only
 from deniable._disclosure.summary import format_percent
 from deniable.testing import RecordingClient
-from deniable_shared.disclosure_figures import posterior_from_even_odds
+from deniable_shared.planning.disclosure_figures import posterior_from_even_odds
 from tests.client.used_device import TODAY, record, used
 
 __all__ = ["used"]

@@ -9,8 +9,8 @@ from fractions import Fraction
 import pytest
 from click.testing import CliRunner
 
-from deniable_shared.disclosure_figures import devices_to_detect
 from deniable_shared.mechanisms import mechanism_from_description
+from deniable_shared.planning.disclosure_figures import devices_to_detect
 from tests.command_line import deniable
 
 REGISTRY = """

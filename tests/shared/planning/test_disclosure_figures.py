@@ -6,16 +6,16 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from deniable_shared.disclosure_figures import (
-    bits_revealed,
-    detectable_share,
-    devices_to_detect,
-    posterior_from_even_odds,
-)
 from deniable_shared.mechanisms import (
     GeneralizedRandomizedResponse,
     OptimizedUnaryEncoding,
     RandomizedResponse,
+)
+from deniable_shared.planning.disclosure_figures import (
+    bits_revealed,
+    detectable_share,
+    devices_to_detect,
+    posterior_from_even_odds,
 )
 
 
