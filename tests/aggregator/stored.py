@@ -48,8 +48,8 @@ def add_key(store: Store, key_id: str) -> None:
     store.keys.add(key, AuditRecord(TODAY, COMMAND_LINE, AuditAction.KEY_CREATE, {"key": key_id}))
 
 
-def custodian(store: Store, day: int = TODAY) -> KeyAdministrator:
-    """Somebody at the command line."""
+def key_administrator(store: Store, day: int = TODAY) -> KeyAdministrator:
+    """Administers keys as somebody at the command line does."""
     return KeyAdministrator(store, actor=COMMAND_LINE, today=day)
 
 

@@ -24,7 +24,7 @@ from deniable_aggregator.store import Outcome, StoreUnavailableError
 from deniable_aggregator.store.maintenance.transfer import copy_store
 from tests.aggregator.api.test_remote_configuration import document, put
 from tests.aggregator.service import APPLICATION, REGISTRY, SPECS, TODAY, Clock, bearer, problem
-from tests.aggregator.stored import append, custodian, decoded, execute, register, rows
+from tests.aggregator.stored import append, decoded, execute, key_administrator, register, rows
 
 ENTRIES = 5
 
@@ -156,8 +156,8 @@ def test_an_act_that_cannot_be_recorded_is_not_done(target):
         execute(store, "ALTER TABLE audit RENAME TO elsewhere")
         for act in (
             lambda: create_key(store, scope="write", application="a", label="", today=TODAY),
-            lambda: custodian(store).rotate(key.split("_")[2]),
-            lambda: custodian(store).revoke(key.split("_")[2]),
+            lambda: key_administrator(store).rotate(key.split("_")[2]),
+            lambda: key_administrator(store).revoke(key.split("_")[2]),
             lambda: register(store),
         ):
             with pytest.raises(StoreUnavailableError, match="audit"):
@@ -232,11 +232,11 @@ def test_a_change_of_retention_is_recorded_once(target):
     with contextlib.closing(Store(target)) as store:
         for accept_days, retain_days in ((3, None), (3, None), (3, 90), (3, None)):
             clock = GuardedClock(store, Clock())
-            tending = Maintenance(
+            maintaining = Maintenance(
                 store, accept_days=accept_days, retain_days=retain_days, clock=clock
             )
-            tending.run()
-            tending.run()
+            maintaining.run()
+            maintaining.run()
         assert acts(store, "retention.set") == [
             (SERVER, {"accept_days": 3, "retain_days": days}) for days in (None, 90, None)
         ]
@@ -249,11 +249,11 @@ def test_days_are_closed_whatever_somebody_put_into_the_log(target):
         execute(store, "UPDATE audit SET details = 'no JSON'")
         upload = decoded()
         append(store, [upload])
-        tending = Maintenance(
+        maintaining = Maintenance(
             store, accept_days=3, clock=GuardedClock(store, clock, monotonic=clock)
         )
         clock.epoch += 4
-        tending.run()
+        maintaining.run()
         assert append(store, [upload]) == [Outcome.CLOSED]
         assert [entry.act for entry in store.audit.entries()] == ["retention.set"] * 2
 
@@ -261,17 +261,17 @@ def test_days_are_closed_whatever_somebody_put_into_the_log(target):
 def test_a_server_writes_down_which_keys_were_used(service):
     service.ask("/v1/status")
     clock = GuardedClock(service.store, service.clock)
-    tending = Maintenance(
+    maintaining = Maintenance(
         service.store, accept_days=14, clock=clock, verifier=service.running.key_verifier
     )
-    tending.run()
+    maintaining.run()
     used = {key.id: key.last_used for key in service.store.keys.all()}
     assert used[id_of(service.read)] == TODAY
     assert used[id_of(service.write)] is None
 
 
 def test_who_acts_is_a_key_the_command_line_or_the_server(service):
-    custodian(service.store).exclude(id_of(service.write))
+    key_administrator(service.store).exclude(id_of(service.write))
     actors = {entry.actor for entry in service.store.audit.entries()}
     assert actors == {id_of(service.admin), COMMAND_LINE}
 

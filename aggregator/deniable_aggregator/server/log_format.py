@@ -41,11 +41,11 @@ def logging_config(format_: str, level: str) -> dict[str, Any]:
         "version": 1,
         "disable_existing_loggers": False,
         "formatters": {"lines": {"()": TextFormatter if format_ == "text" else JsonFormatter}},
-        "filters": {"storms": {"()": RepeatFilter}},
+        "filters": {"repeats": {"()": RepeatFilter}},
         "handlers": {
             "lines": {
                 "class": "logging.StreamHandler",
-                "filters": ["storms"],
+                "filters": ["repeats"],
                 "formatter": "lines",
                 "stream": "ext://sys.stderr",
             }

@@ -9,7 +9,7 @@ import pytest
 from deniable_aggregator.api.admin_routes import MAX_REQUEST_BYTES
 from deniable_aggregator.dates import format_day
 from tests.aggregator.service import TODAY, bearer, problem, upload
-from tests.aggregator.stored import custodian
+from tests.aggregator.stored import key_administrator
 
 UNKNOWN = "0" * 12
 
@@ -247,5 +247,5 @@ def test_an_administrator_who_revokes_their_own_key_is_out(service):
 def test_reports_of_a_key_that_is_revoked_stay_counted(service):
     made = created(service)
     service.send(upload(b"\x01" * 3), key=made["token"])
-    custodian(service.store).revoke(made["key"]["id"])
+    key_administrator(service.store).revoke(made["key"]["id"])
     assert estimate(service).get_json()["reports"] == 3

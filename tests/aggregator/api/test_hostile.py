@@ -23,10 +23,10 @@ from tests.aggregator.service import REGISTRY, TODAY, bearer, upload
 from tests.aggregator.stored import (
     THEME,
     append,
-    custodian,
     decoded,
     execute,
     fold,
+    key_administrator,
     register,
 )
 
@@ -112,7 +112,7 @@ def test_a_flood_of_a_known_keys_id_or_of_ended_tokens_is_refused_without_asking
     verifier = KeyVerifier(store, monotonic=lambda: 0.0)
     token = create_key(store, scope="write", application="flightdeck", label="", today=TODAY)
     key_id = token.split("_")[2]
-    custodian(store).revoke(key_id)
+    key_administrator(store).revoke(key_id)
     assert verifier.verify(token) is None
     store.close()
     assert verifier.verify(token) is None
@@ -215,7 +215,7 @@ def test_every_answer_says_how_many_reports_an_exclusion_leaves_out(service):
         service.send(upload(b"\x01" * 5, epoch=TODAY + offset))
         service.send(upload(b"\x02" * 3, epoch=TODAY + offset), key=poisoned)
     service.counts()
-    custodian(service.store).exclude(poisoned.split("_")[2])
+    key_administrator(service.store).exclude(poisoned.split("_")[2])
     listed = {each["name"]: each for each in service.ask("/v1/metrics").get_json()["metrics"]}
     assert (listed["theme"]["reports"], listed["theme"]["excluded_reports"]) == (10, 6)
     assert listed["late"]["excluded_reports"] == 0

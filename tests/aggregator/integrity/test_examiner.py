@@ -23,7 +23,7 @@ from deniable_shared import registry, wire
 from tests.aggregator.cli.test_cli import Quiet
 from tests.aggregator.fakes import bits_of_oue, padded_fakes
 from tests.aggregator.service import TODAY, Service, bearer, problem
-from tests.aggregator.stored import custodian
+from tests.aggregator.stored import key_administrator
 from tests.command_line import deniable
 
 REGISTRY = """
@@ -100,7 +100,7 @@ def test_a_poisoned_key_is_seen_excluded_and_included_again(fleet):
     # 3% of fakes move it by three times what 1% would.
     assert row["share"] - truth < 4 * row["shift_if_fake"]
 
-    custodian(service.store).exclude(poisoned)
+    key_administrator(service.store).exclude(poisoned)
     after = service.ask(f"{PATH}/estimate").get_json()
     assert (after["reports"], after["excluded_reports"]) == (20_000, 10_000)
     assert after["health"] == {"verdict": "ok", "warning": None, "days_left_out": 0}
@@ -108,7 +108,7 @@ def test_a_poisoned_key_is_seen_excluded_and_included_again(fleet):
     clean = service.ask(f"{PATH}/health").get_json()
     assert (clean["verdict"], clean["excluded_reports"]) == ("ok", 10_000)
 
-    custodian(service.store).include(poisoned)
+    key_administrator(service.store).include(poisoned)
     assert service.ask(f"{PATH}/estimate").data == before.data
 
 

@@ -44,7 +44,7 @@ def counted(store, epoch=TODAY):
 def test_any_partition_into_uploads_groups_and_folds_gives_the_same_tally(
     fresh_target, reports, data
 ):
-    with opened(fresh_target()) as (store, folder):
+    with opened(fresh_target()) as (store, inbox_fold):
         rest = list(reports)
         while rest:
             group = []
@@ -55,18 +55,18 @@ def test_any_partition_into_uploads_groups_and_folds_gives_the_same_tally(
                     rest = rest[size:]
             store.inbox.append(group, [KEY] * len(group))
             if data.draw(st.booleans(), label="fold"):
-                folder.fold(seconds=60)
-        folder.fold(seconds=60)
+                inbox_fold.fold(seconds=60)
+        inbox_fold.fold(seconds=60)
         expected = Counter(reports)
         assert counted(store) == [expected[item] for item in range(3)]
 
 
 def test_a_fold_empties_the_inbox_and_a_second_one_changes_nothing(target):
-    with opened(target) as (store, folder):
+    with opened(target) as (store, inbox_fold):
         for epoch in (TODAY, TODAY - 1):
             send(store, b"\x00\x01", epoch)
         for _ in range(2):
-            folder.fold(seconds=60)
+            inbox_fold.fold(seconds=60)
             assert counted(store) == counted(store, TODAY - 1) == [1, 1, 0]
             assert store.inbox.backlog([THEME]) == []
 
@@ -74,27 +74,27 @@ def test_a_fold_empties_the_inbox_and_a_second_one_changes_nothing(target):
 def test_a_backlog_of_many_batches_is_counted_whole(target, monkeypatch):
     monkeypatch.setattr(fold, "BATCH_BYTES", 64)
     monkeypatch.setattr(fold, "BATCH_ROWS", 7)
-    with opened(target) as (store, folder):
+    with opened(target) as (store, inbox_fold):
         for size in range(1, 40):
             send(store, b"\x02" * size)
         with store.inbox.claim(max_bytes=64, max_rows=7) as batch:
             assert len(batch.rows) <= 7
-        folder.fold(seconds=60)
+        inbox_fold.fold(seconds=60)
         assert counted(store) == [0, 0, sum(range(1, 40))]
 
 
 def test_rows_that_two_processes_want_to_count_are_counted_once(target):
-    with opened(target) as (store, folder), opened(target) as (other_store, other_folder):
+    with opened(target) as (store, inbox_fold), opened(target) as (other_store, other_fold):
         send(store, b"\x01")
         send(store, b"\x01")
         with store.inbox.claim(max_bytes=100, max_rows=1) as batch:
-            other_folder.fold(seconds=60)
+            other_fold.fold(seconds=60)
             # Either the row was locked, and is this one's to count, or it is gone.
             mine = TallyTotal(1, np.array([0, 1, 0]))
             was_mine = batch.move_to_tally(TallyKey(THEME, TODAY, KEY), mine, batch.rows)
         assert counted(store) == [0, 2, 0]
         assert was_mine == store._database.locks_rows
-        folder.fold(seconds=60)
+        inbox_fold.fold(seconds=60)
         assert counted(store) == counted(other_store) == [0, 2, 0]
 
 
@@ -126,7 +126,7 @@ def test_a_metric_that_another_server_registered_a_moment_ago_is_counted(target)
 
 
 def test_a_fold_that_fails_loses_nothing(target, monkeypatch):
-    with opened(target) as (store, folder):
+    with opened(target) as (store, inbox_fold):
         send(store, b"\x00\x01\x02")
         with monkeypatch.context() as patch:
             patch.setattr(
@@ -134,9 +134,9 @@ def test_a_fold_that_fails_loses_nothing(target, monkeypatch):
                 lambda *_: (_ for _ in ()).throw(StoreUnavailableError("full")),
             )
             with pytest.raises(StoreUnavailableError):
-                folder.fold(seconds=60)
+                inbox_fold.fold(seconds=60)
         assert counted(store) == [0, 0, 0]
-        folder.fold(seconds=60)
+        inbox_fold.fold(seconds=60)
         assert counted(store) == [1, 1, 1]
 
 

@@ -61,11 +61,11 @@ def test_its_rows_stay_for_the_server_that_can_count_them(service, monkeypatch):
 
 def test_a_metric_that_is_registered_by_a_later_server_while_this_one_counts_is_left(target):
     with contextlib.closing(Store(target)) as store:
-        folder = InboxFold(store, MetricCatalog(store, monotonic=lambda: 0.0))
+        inbox_fold = InboxFold(store, MetricCatalog(store, monotonic=lambda: 0.0))
         register(store)
         replace_spec(store, LATE, "{}")
         append(store, [decoded(b"\x01", metric="late"), decoded(b"\x02")])
-        folder.fold(seconds=60)
+        inbox_fold.fold(seconds=60)
         assert counted(store) == [0, 0, 1]
         assert store.tallies.reports([THEME]) == {THEME: 1}
         assert rows(store, "SELECT count(*) FROM inbox") == [(1,)]

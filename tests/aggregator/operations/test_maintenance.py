@@ -38,12 +38,12 @@ def parts(store):
 def test_a_day_is_closed_when_it_is_too_old_and_stays_closed(store, clock):
     upload = decoded(b"\x01")
     append(store, [upload])
-    tending = maintenance(store, clock)
+    maintaining = maintenance(store, clock)
     clock.epoch = TODAY + ACCEPT_DAYS
-    tending.run()
+    maintaining.run()
     assert append(store, [upload]) == [Outcome.DUPLICATE]
     clock.epoch += 1
-    tending.run()
+    maintaining.run()
     assert rows(store, "SELECT count(*) FROM seen") == [(0,)]
     clock.epoch = TODAY
     maintenance(store, clock).run()
@@ -52,7 +52,7 @@ def test_a_day_is_closed_when_it_is_too_old_and_stays_closed(store, clock):
 
 def test_a_closing_that_failed_is_done_again(store, clock, monkeypatch):
     append(store, [decoded(b"\x01")])
-    tending = maintenance(store, clock)
+    maintaining = maintenance(store, clock)
     clock.epoch += ACCEPT_DAYS + 1
 
     def fail():
@@ -61,24 +61,24 @@ def test_a_closing_that_failed_is_done_again(store, clock, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(store._database, "purge", fail)
         with pytest.raises(StoreUnavailableError):
-            tending.run()
+            maintaining.run()
     called = []
     monkeypatch.setattr(store._database, "purge", lambda: called.append(True))
-    tending.run()
-    tending.run()
+    maintaining.run()
+    maintaining.run()
     assert called == [True]
 
 
 def test_parts_of_open_days_are_put_together_when_there_are_many(store, clock):
-    tending = maintenance(store, clock)
+    maintaining = maintenance(store, clock)
     for _ in range(OPEN_PARTS - 1):
         append(store, [decoded(b"\x01")])
         fold(store)
-    tending.run()
+    maintaining.run()
     assert parts(store) == OPEN_PARTS - 1
     append(store, [decoded(b"\x01")])
     fold(store)
-    tending.run()
+    maintaining.run()
     assert parts(store) == 1
     assert counted(store) == [0, OPEN_PARTS, 0]
 
@@ -87,9 +87,9 @@ def test_a_closed_day_is_one_part(store, clock):
     for _ in range(3):
         append(store, [decoded(b"\x02")])
         fold(store)
-    tending = maintenance(store, clock)
+    maintaining = maintenance(store, clock)
     clock.epoch += ACCEPT_DAYS + 1
-    tending.run()
+    maintaining.run()
     assert parts(store) == 1
     assert counted(store) == [0, 0, 3]
 
@@ -109,11 +109,11 @@ def test_upkeep_stops_when_it_is_told_to(store, clock):
     for _ in range(3):
         append(store, [decoded(b"\x02")])
         fold(store)
-    tending = maintenance(store, clock, retain_days=0)
+    maintaining = maintenance(store, clock, retain_days=0)
     clock.epoch += ACCEPT_DAYS + 1
-    tending.run(stopped=lambda: True)
+    maintaining.run(stopped=lambda: True)
     assert parts(store) == 3
-    tending.run()
+    maintaining.run()
     assert parts(store) == 0
 
 
@@ -121,7 +121,7 @@ def test_what_fails_keeps_no_other_duty_from_being_done(store, clock, monkeypatc
     for _ in range(3):
         append(store, [decoded(b"\x02"), decoded(b"\x02", epoch=TODAY - 1)])
         fold(store)
-    tending = maintenance(store, clock, retain_days=ACCEPT_DAYS + 1)
+    maintaining = maintenance(store, clock, retain_days=ACCEPT_DAYS + 1)
     clock.epoch += ACCEPT_DAYS + 1
 
     def fail(*_):
@@ -130,10 +130,10 @@ def test_what_fails_keeps_no_other_duty_from_being_done(store, clock, monkeypatc
     with monkeypatch.context() as patch:
         patch.setattr(store.inbox, "close_epochs", fail)
         with pytest.raises(StoreUnavailableError):
-            tending.run()
+            maintaining.run()
     assert parts(store) == 1
     assert store.tallies.reports([THEME]) == {THEME: 3}
-    assert (tending.failures["close"], tending.failures["compact"]) == (1, 0)
+    assert (maintaining.failures["close"], maintaining.failures["compact"]) == (1, 0)
     assert "closing days failed and will be tried again: somebody reads" in caplog.text
-    tending.run()
+    maintaining.run()
     assert append(store, [decoded()]) == [Outcome.CLOSED]

@@ -22,7 +22,7 @@ from deniable_aggregator.security.key_verifier import KeyVerifier
 from deniable_aggregator.security.keys import MAX_DAYS
 from deniable_shared.errors import ParameterError
 from tests.aggregator.service import TODAY, Clock
-from tests.aggregator.stored import custodian
+from tests.aggregator.stored import key_administrator
 
 OTHER = "0" * 12
 
@@ -35,7 +35,7 @@ def store(target):
 
 def create(store, scope="write", **fields):
     fields = {"application": "flightdeck", "label": "phones", **fields}
-    return custodian(store).create(scope=scope, **fields)
+    return key_administrator(store).create(scope=scope, **fields)
 
 
 def entries(store):
@@ -47,7 +47,7 @@ def entries(store):
 
 def test_both_keys_are_valid_while_they_overlap(store):
     old = create(store)
-    rotated = custodian(store).rotate(old.key.id, overlap_days=30)
+    rotated = key_administrator(store).rotate(old.key.id, overlap_days=30)
     new = rotated.issued
     assert new.token != old.token
     assert new.key[2:6] == old.key[2:6]
@@ -64,24 +64,24 @@ def test_both_keys_are_valid_while_they_overlap(store):
 
 def test_rotating_never_lengthens_the_life_of_the_old_key(store):
     old = create(store, expires=TODAY + 5)
-    rotated = custodian(store).rotate(old.key.id, overlap_days=30, expires=TODAY + 90)
+    rotated = key_administrator(store).rotate(old.key.id, overlap_days=30, expires=TODAY + 90)
     assert (rotated.old.expires, rotated.issued.key.expires) == (TODAY + 5, TODAY + 90)
 
 
 def test_the_successor_of_a_key_with_an_end_has_one_that_somebody_chose(store):
     old = create(store, expires=TODAY + 5)
     with pytest.raises(ParameterError, match=r"^expires must be given"):
-        custodian(store).rotate(old.key.id)
+        key_administrator(store).rotate(old.key.id)
     assert store.keys.all() == [old.key]
 
 
 def test_a_key_that_is_not_valid_is_not_rotated(store):
     revoked, expired = create(store), create(store, expires=TODAY)
-    custodian(store).revoke(revoked.key.id)
+    key_administrator(store).revoke(revoked.key.id)
     before = entries(store)
     for key, today in ((revoked.key, TODAY), (expired.key, TODAY + 1)):
         with pytest.raises(KeyStateError, match="no longer valid"):
-            custodian(store, today).rotate(key.id)
+            key_administrator(store, today).rotate(key.id)
     assert len(store.keys.all()) == 2
     assert entries(store) == before
 
@@ -90,7 +90,7 @@ def test_a_key_that_is_not_valid_is_not_rotated(store):
 def test_an_overlap_is_within_a_year(store, days):
     old = create(store)
     with pytest.raises(ParameterError, match=r"^overlap_days must be"):
-        custodian(store).rotate(old.key.id, overlap_days=days)
+        key_administrator(store).rotate(old.key.id, overlap_days=days)
 
 
 @pytest.mark.parametrize("expires", [TODAY - 1, TODAY + MAX_DAYS + 1])
@@ -102,7 +102,7 @@ def test_no_key_ends_before_it_begins_or_after_a_century(store, expires):
 
 def test_what_is_done_already_is_refused_and_not_recorded(store):
     key = create(store).key
-    acts = custodian(store)
+    acts = key_administrator(store)
     with pytest.raises(KeyStateError, match="not excluded"):
         acts.include(key.id)
     acts.exclude(key.id)
@@ -121,13 +121,13 @@ def test_what_is_done_already_is_refused_and_not_recorded(store):
 def test_only_keys_that_bring_reports_are_excluded(store, scope):
     key = create(store, scope).key
     with pytest.raises(KeyStateError, match="only write keys bring reports"):
-        custodian(store).exclude(key.id)
+        key_administrator(store).exclude(key.id)
 
 
 @pytest.mark.parametrize("act", ["rotate", "revoke", "exclude", "include"])
 def test_an_unknown_key_is_told(store, act):
     with pytest.raises(NoSuchKeyError, match=OTHER):
-        getattr(custodian(store), act)(OTHER)
+        getattr(key_administrator(store), act)(OTHER)
     assert entries(store) == []
 
 
@@ -181,10 +181,10 @@ def test_every_act_is_recorded_with_its_day_and_who_did_it(store):
 
 def test_neither_token_nor_hash_nor_label_is_told_again(store):
     old = create(store, label="whose phone")
-    new = custodian(store).rotate(old.key.id).issued
-    custodian(store).revoke(new.key.id)
+    new = key_administrator(store).rotate(old.key.id).issued
+    key_administrator(store).revoke(new.key.id)
     told = repr(list(store.audit.entries())) + repr(
-        [replace(public_key(key, TODAY), label="") for key in custodian(store).all()]
+        [replace(public_key(key, TODAY), label="") for key in key_administrator(store).all()]
     )
     for issued in (old, new):
         secret, hash_ = issued.token[-43:], issued.key.hash
@@ -195,7 +195,7 @@ def test_neither_token_nor_hash_nor_label_is_told_again(store):
 def test_a_description_says_whether_a_key_is_valid_on_that_day(store):
     key = create(store, expires=TODAY + 1).key
     assert [public_key(key, TODAY + days).valid for days in (0, 1, 2)] == [True, True, False]
-    revoked = custodian(store).revoke(key.id)
+    revoked = key_administrator(store).revoke(key.id)
     assert msgspec.to_builtins(public_key(revoked, TODAY)) == {
         "id": key.id,
         "application": "flightdeck",
@@ -218,7 +218,7 @@ def test_two_who_act_at_once_keep_one_chain(target):
 
         def work(store):
             for _ in range(each):
-                custodian(store).rotate(create(store).key.id)
+                key_administrator(store).rotate(create(store).key.id)
 
         with ThreadPoolExecutor(count) as pool:
             list(pool.map(work, stores))
@@ -237,7 +237,7 @@ def test_of_two_who_revoke_one_key_one_is_refused(target):
             refused = 0
             for key_id in keys:
                 try:
-                    custodian(store).revoke(key_id)
+                    key_administrator(store).revoke(key_id)
                 except KeyStateError:
                     refused += 1
             return refused

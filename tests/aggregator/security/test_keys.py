@@ -11,7 +11,7 @@ from deniable_aggregator.security.keys import ExpiredKeyError, create_key
 from deniable_aggregator.store import StoreUnavailableError
 from deniable_shared.errors import ParameterError
 from tests.aggregator.service import TODAY, Clock, problem, upload
-from tests.aggregator.stored import custodian, execute, rows
+from tests.aggregator.stored import execute, key_administrator, rows
 
 
 @pytest.fixture
@@ -80,7 +80,7 @@ def test_a_revoked_key_is_refused_within_seconds_even_where_it_was_remembered(st
     verifier = KeyVerifier(store, monotonic=monotonic)
     token = make(store)
     key = verifier.verify(token)
-    custodian(store).revoke(key.id)
+    key_administrator(store).revoke(key.id)
     assert verifier.verify(token) == key
     monotonic.forget()
     assert verifier.verify(token) is None
@@ -91,12 +91,12 @@ def test_a_revoked_key_is_refused_within_seconds_even_where_it_was_remembered(st
 def test_a_revoked_key_cannot_send(service):
     token = service.key("write")
     for key in service.store.keys.all():
-        custodian(service.store).revoke(key.id)
+        key_administrator(service.store).revoke(key.id)
     problem(service.send(upload(b"\x01"), key=token), 401, "unknown_key")
 
 
 def test_a_key_is_valid_to_the_end_of_its_last_day(store, clock):
-    issued = custodian(store).create(scope="read", application="a", expires=TODAY + 1)
+    issued = key_administrator(store).create(scope="read", application="a", expires=TODAY + 1)
     monotonic = Monotonic()
     verifier = KeyVerifier(store, monotonic=monotonic, clock=clock)
     for clock.epoch in (TODAY, TODAY + 1):
@@ -108,21 +108,21 @@ def test_a_key_is_valid_to_the_end_of_its_last_day(store, clock):
 
 
 def test_only_who_has_the_token_learns_that_a_key_has_expired(store, clock):
-    issued = custodian(store).create(scope="read", application="a", expires=TODAY)
+    issued = key_administrator(store).create(scope="read", application="a", expires=TODAY)
     verifier = KeyVerifier(store, clock=clock)
     clock.epoch = TODAY + 1
     assert verifier.verify(issued.token[:-1] + ("A" if issued.token[-1] != "A" else "B")) is None
 
 
 def test_a_key_that_is_revoked_and_has_expired_is_unknown(store, clock):
-    issued = custodian(store).create(scope="read", application="a", expires=TODAY)
-    custodian(store).revoke(issued.key.id)
+    issued = key_administrator(store).create(scope="read", application="a", expires=TODAY)
+    key_administrator(store).revoke(issued.key.id)
     clock.epoch = TODAY + 1
     assert KeyVerifier(store, clock=clock).verify(issued.token) is None
 
 
 def test_an_expired_key_is_told_to_its_holder(service):
-    acts = custodian(service.store)
+    acts = key_administrator(service.store)
     used, unused = (
         acts.create(scope="write", application="flightdeck", expires=TODAY) for _ in range(2)
     )

@@ -100,11 +100,11 @@ def test_less_important_lines_are_left_out(configured, level, printed):
 
 def test_a_storm_of_one_warning_is_one_line_an_interval_with_their_number():
     now = [0.0]
-    storms = RepeatFilter(lambda: now[0])
+    repeats = RepeatFilter(lambda: now[0])
 
     def printed(**options):
         each = record(**options)
-        return TextFormatter().format(each) if storms.filter(each) else None
+        return TextFormatter().format(each) if repeats.filter(each) else None
 
     assert printed(args=(1,)) == "deniable: error: 1 rows"
     for number in range(2, 1_000):
@@ -118,22 +118,22 @@ def test_a_storm_of_one_warning_is_one_line_an_interval_with_their_number():
 
 
 def test_failures_of_two_kinds_at_one_place_are_both_told():
-    storms = RepeatFilter(lambda: 0.0)
+    repeats = RepeatFilter(lambda: 0.0)
     for kind in ("MemoryError", "ValueError"):
-        assert storms.filter(record(message="counting failed: %s", args=(kind,)))
-        assert not storms.filter(record(message="counting failed: %s", args=(kind,)))
+        assert repeats.filter(record(message="decoding failed: %s", args=(kind,)))
+        assert not repeats.filter(record(message="decoding failed: %s", args=(kind,)))
 
 
 def test_what_is_no_warning_is_never_left_out():
-    storms = RepeatFilter(lambda: 0.0)
-    assert all(storms.filter(record(level=logging.INFO)) for _ in range(3))
+    repeats = RepeatFilter(lambda: 0.0)
+    assert all(repeats.filter(record(level=logging.INFO)) for _ in range(3))
 
 
 def test_what_a_library_makes_up_takes_no_memory():
-    storms = RepeatFilter(lambda: 0.0)
+    repeats = RepeatFilter(lambda: 0.0)
     for number in range(100):
-        storms.filter(record("library", message=f"request {number}", args=(str(number),)))
-    assert len(storms._said) == 1
+        repeats.filter(record("library", message=f"request {number}", args=(str(number),)))
+    assert len(repeats._said) == 1
 
 
 def test_a_server_prints_a_storm_as_one_line(configured):

@@ -103,8 +103,8 @@ def test_what_still_cannot_be_counted_is_set_aside_again(store):
     assert store.set_aside.retry(THEME, **NOBODY) == 4
     fold(store)
     assert counted(store) == [0, 2, 1]
-    (pile,) = store.set_aside.groups()
-    assert pile.rows == 1
+    (group,) = store.set_aside.groups()
+    assert group.rows == 1
 
 
 def test_only_what_is_named_is_deleted_and_for_good(store, at):

@@ -26,10 +26,10 @@ from tests.aggregator.stored import (
     add_key,
     append,
     counted,
-    custodian,
     decoded,
     execute,
     fold,
+    key_administrator,
     register,
     rows,
     waiting,
@@ -156,7 +156,7 @@ def test_an_excluded_key_is_left_out_until_it_is_included(target):
             append(store, [decoded(b"\x00")], name)
         append(store, [decoded(b"\x01")], "")  # as of an earlier version
         fold(store)
-        custodian(store).exclude("poisoned")
+        key_administrator(store).exclude("poisoned")
         append(store, [decoded(b"\x00")], "poisoned")
         fold(store)
         assert counted(store) == [1, 1, 0]
@@ -164,7 +164,7 @@ def test_an_excluded_key_is_left_out_until_it_is_included(target):
         assert {each.key for each in store.tallies.slices(THEME, CELLS, 0, TODAY)} == {"", "good"}
         assert store.tallies.excluded_reports([THEME], TODAY, TODAY) == 2
         assert store.tallies.excluded_reports([THEME], 0, TODAY - 1) == 0
-        custodian(store).include("poisoned")
+        key_administrator(store).include("poisoned")
         assert counted(store) == [3, 1, 0]
         assert store.tallies.excluded_reports([THEME], 0, TODAY) == 0
 
