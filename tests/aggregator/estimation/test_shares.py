@@ -40,9 +40,7 @@ def test_intervals_have_the_level_they_state():
     truth = np.array([0.6, 0.3, 0.1])
     covered = []
     for repetition in range(800):
-        result = estimate_shares(
-            [counted(grr("2"), values, f"r{repetition}")], None, EstimateOptions(level=0.8)
-        )
+        result = estimate_shares([counted(grr("2"), values, f"r{repetition}")], level=0.8)
         covered.append((result.low <= truth) & (truth <= result.high))
     assert 0.77 < np.mean(covered) < 0.83
 
