@@ -28,6 +28,7 @@ Verdict = Literal["ok", "suspicious", "unknown"]
 POSTPROCESS_LABELS: Final = {"norm-sub": "adjusted to add up to 100%"}
 """What post-processing is called where people read it, if not by its name."""
 
+KEY_ACTIONS: Final[tuple[str, ...]] = get_args(KeyAction)
 SCOPES: Final[tuple[str, ...]] = get_args(Scope)
 MARGINS: Final[tuple[str, ...]] = get_args(Margin)
 INTERVAL_KINDS: Final[tuple[str, ...]] = get_args(IntervalKind)

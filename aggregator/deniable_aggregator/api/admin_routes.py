@@ -19,6 +19,7 @@ from deniable_aggregator.answers.administration import (
     RegisteredMetric,
     RotateKey,
 )
+from deniable_aggregator.answers.words import KEY_ACTIONS
 from deniable_aggregator.api.parameters import read_body
 from deniable_aggregator.dates import epoch_of
 from deniable_aggregator.http.authorization import require_admin
@@ -46,7 +47,6 @@ if TYPE_CHECKING:
 
 MAX_REGISTRY_BYTES: Final = 1 << 20
 MAX_REQUEST_BYTES: Final = 16 << 10
-ACTIONS: Final = ("revoke", "exclude", "include")
 
 Body = TypeVar("Body", bound=Struct)
 
@@ -180,7 +180,7 @@ def blueprint(
     routes.add_url_rule("/v1/keys", view_func=administration.keys)
     routes.add_url_rule("/v1/keys", view_func=administration.create, **post)
     routes.add_url_rule("/v1/keys/<key_id>/rotate", view_func=administration.rotate, **post)
-    path = f"/v1/keys/<key_id>/<any({', '.join(ACTIONS)}):action>"
+    path = f"/v1/keys/<key_id>/<any({', '.join(KEY_ACTIONS)}):action>"
     routes.add_url_rule(path, view_func=administration.change_key, **post)
     return routes
 
