@@ -11,7 +11,7 @@ import json
 from fractions import Fraction
 from pathlib import Path
 
-from deniable_shared.resolution import resolve
+from deniable_shared.registry.resolution import resolve
 
 FILE = Path(__file__).parent / "choices.json"
 

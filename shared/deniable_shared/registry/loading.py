@@ -27,12 +27,8 @@ from deniable_shared.mechanisms import (
     REPEAT,
 )
 from deniable_shared.periods import EVERY
-from deniable_shared.registry_parsing import (
-    normalized_categories,
-    parse_attributes,
-    parse_segments,
-)
-from deniable_shared.resolution import resolve
+from deniable_shared.registry.parsing import normalized_categories, parse_attributes, parse_segments
+from deniable_shared.registry.resolution import resolve
 from deniable_shared.spec import TYPES, TYPES_WITH_RANGE, Spec
 
 if TYPE_CHECKING:

@@ -435,7 +435,7 @@ def test_a_file_that_cannot_be_read_is_a_registry_error_with_its_path(tmp_path: 
 
 
 def test_the_demos_registry_is_valid():
-    found = registry.load(Path(__file__).parents[2] / "demo" / "metrics.toml")
+    found = registry.load(Path(__file__).parents[3] / "demo" / "metrics.toml")
     assert {metric.spec.type for metric in found.metrics.values()} == {
         "boolean",
         "category",

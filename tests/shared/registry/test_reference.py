@@ -14,7 +14,7 @@ from deniable_shared.errors import RegistryError
 from deniable_shared.mechanisms import MECHANISMS
 from deniable_shared.spec import TYPES
 
-TEXT = (Path(__file__).parents[2] / "docs/reference/metrics-toml.md").read_text(encoding="utf-8")
+TEXT = (Path(__file__).parents[3] / "docs/reference/metrics-toml.md").read_text(encoding="utf-8")
 FILE = (
     'registry = 1\napplication = "flightdeck"\n'
     'remote = { key = "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=" }\n'
