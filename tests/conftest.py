@@ -19,7 +19,11 @@ if TYPE_CHECKING:
 
 # The same examples everywhere, and no clock: a slow machine is not a failure.
 settings.register_profile(
-    "deniable", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
+    "deniable",
+    max_examples=40,
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("deniable")
 

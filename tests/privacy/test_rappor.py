@@ -105,6 +105,7 @@ class TestRappor(MechanismConformance):
         return [(4).to_bytes(2, "big") + bytes(4), b"\xff" * 6]
 
 
+@pytest.mark.statistics
 def test_all_reports_of_one_value_stay_below_the_permanent_epsilon():
     spec = rappor("1", "2")
     declared, exact = Fraction(2), spec.mechanism.epsilon_permanent

@@ -101,6 +101,7 @@ def assert_all_is_well(client, clock, directory):
     clock.forward(days=1)
 
 
+@pytest.mark.statistics
 @pytest.mark.parametrize(
     ("metric", "prepare"),
     [
