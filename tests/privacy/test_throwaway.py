@@ -163,6 +163,7 @@ def test_its_honest_reports_are_not_called_forged(service, copied, monkeypatch):
 def test_what_is_not_registered_is_refused_and_taken_for_nothing_else(copied, monkeypatch):
     monkeypatch.delitem(RANDOMIZERS, copied)
     monkeypatch.delitem(TALLIES, copied)
+    tally_for.cache_clear()
     spec = registry.parse(REGISTRY).metrics["theme"].spec
     with pytest.raises(ParameterError, match="registered randomizer, got 'copied'"):
         randomizer_for(spec, seeded("none"))

@@ -5,7 +5,8 @@ A tally is registered by importing its file here.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from functools import lru_cache
+from typing import TYPE_CHECKING, Final
 
 from deniable_aggregator.statistics.support_counts import ItemShares, SupportCounts
 from deniable_aggregator.tallies import (  # noqa: F401  each registers its tallies
@@ -43,8 +44,13 @@ if TYPE_CHECKING:
     """A spec, its counts, and how many reports are in them."""
 
 
+REMEMBERED_TALLIES: Final = 1_024
+"""As many specs keep their tallies, with what these worked out once."""
+
+
+@lru_cache(maxsize=REMEMBERED_TALLIES)
 def tally_for(spec: Spec) -> Tally:
-    """What counts the reports of a spec, of whatever type.
+    """What counts the reports of a spec, of whatever type: the same object for ingest and answers.
 
     Raises:
         ParameterError: if no tally is registered for its mechanism.
