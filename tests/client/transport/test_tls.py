@@ -17,6 +17,8 @@ import trustme
 from deniable import HttpTransport, ParameterError
 from tests.client.socket_servers import reset, serving
 
+pytestmark = pytest.mark.service  # TLS servers
+
 PROXY_VARIABLES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "REQUEST_METHOD")
 
 

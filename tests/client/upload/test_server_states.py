@@ -13,6 +13,8 @@ from deniable._upload import delivery
 from tests.client.socket_servers import serving, unused_port
 from tests.waiting import wait_until
 
+pytestmark = pytest.mark.service  # servers that wait
+
 # Promised are the timeout of a flush, and one second for an exit. Who waits for the server instead
 # waits for as long as an exchange may take; the margin is for machines with other work to do.
 EXCHANGE_SECONDS = 120.0
@@ -147,7 +149,6 @@ os.write(1, b"end of main")
 """
 
 
-@pytest.mark.service
 @pytest.mark.parametrize("state", ["down", *STATES])
 @pytest.mark.parametrize("last", ["flush", "record"])
 def test_a_process_exits_at_once_and_loses_nothing(
