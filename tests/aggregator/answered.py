@@ -11,7 +11,7 @@ from deniable_aggregator.answers.common import Head, IntegritySummary
 from deniable_aggregator.answers.trends import HealthOfPeriods
 
 HEALTH = IntegritySummary("ok", None, 0)
-HEAD = Head("flightdeck", None, None, 0, 0, HEALTH)
+HEAD = Head("flightdeck", [], None, None, 0, 0, HEALTH)
 BOTH_HEALTHY = HealthOfPeriods(HEALTH, HEALTH)
 
 

@@ -3,11 +3,39 @@
 from __future__ import annotations
 
 from datetime import date
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from msgspec import UNSET, Struct, UnsetType
+from msgspec.structs import replace
 
 from deniable_aggregator.answers.words import Count, FalseFinds, IntervalKind, Verdict, VersionId
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+
+class Notice(Struct, frozen=True):
+    """What a reader must know before the numbers of an answer.
+
+    Attributes:
+        code: a short word for programs, such as "suspicious_reports".
+        severity: a warning where the numbers may mislead, else a note.
+        message: what it is, and what to do, in one or two sentences.
+    """
+
+    code: str
+    severity: Literal["warning", "note"]
+    message: str
+
+
+def ordered_notices(*groups: Iterable[Notice]) -> list[Notice]:
+    """All notices, each once, warnings before notes.
+
+    Args:
+        groups: some notices each, in the order in which they are read.
+    """
+    each_once = dict.fromkeys(notice for group in groups for notice in group)
+    return sorted(each_once, key=lambda notice: notice.severity != "warning")
 
 
 class IntegritySummary(Struct):
@@ -29,6 +57,7 @@ class Head(Struct):
 
     Attributes:
         application: whose metric it is.
+        notices: what to know before the numbers, warnings first.
         since: the first day, as it was asked for.
         until: the last day.
         pending_reports: reports of the metric that wait to be counted.
@@ -37,11 +66,20 @@ class Head(Struct):
     """
 
     application: str
+    notices: list[Notice]
     since: date | None
     until: date | None
     pending_reports: Count
     excluded_reports: Count
     health: IntegritySummary
+
+    def with_notices(self, notices: Iterable[Notice]) -> Head:
+        """The same with more notices, those of an estimate.
+
+        Args:
+            notices: they come after those that are there, but warnings before notes.
+        """
+        return replace(self, notices=ordered_notices(self.notices, notices))
 
 
 class MetricVersion(Struct, kw_only=True):

@@ -14,6 +14,7 @@ from deniable_aggregator.answers.common import (
     IntegritySummary,
     IntervalNote,
     MetricVersion,
+    Notice,
     Number,
     Quantile,
 )
@@ -180,6 +181,7 @@ class Change(Struct, kw_only=True):
 
     Attributes:
         application: whose metric it is.
+        notices: what to know before the numbers, warnings first.
         metric: its name.
         kind: what is compared.
         before: the first period.
@@ -200,6 +202,7 @@ class Change(Struct, kw_only=True):
     """
 
     application: str
+    notices: list[Notice]
     metric: str
     kind: Literal["shares", "mean"]
     before: ComparedPeriod

@@ -151,6 +151,7 @@ class QueryService:
             raise estimate_refused(error) from None
         head = Head(
             application=application,
+            notices=[],
             since=query.since,
             until=query.until,
             pending_reports=self.pending(entries),
@@ -196,6 +197,7 @@ class QueryService:
             raise estimate_refused(error) from None
         head = Head(
             application=application,
+            notices=[],
             since=days.since,
             until=days.until,
             pending_reports=self.pending(entries),

@@ -6,6 +6,7 @@ is drawn without a browser.
 
 from __future__ import annotations
 
+import textwrap
 from typing import TYPE_CHECKING, Final, Literal, cast
 
 import altair as alt
@@ -16,10 +17,10 @@ from deniable_aggregator.answers.words import POSTPROCESS_LABELS
 from deniable_shared.errors import ParameterError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from deniable_aggregator.answers.common import MetricVersion
+    from deniable_aggregator.answers.common import MetricVersion, Notice
     from deniable_aggregator.answers.estimates import Distribution, Shares
     from deniable_aggregator.answers.words import Margin
 
@@ -28,6 +29,7 @@ ROW_HEIGHT: Final = 18
 SUFFIXES: Final = (".html", ".json", ".png", ".svg")
 PNG_SCALE: Final = 2.0
 HISTOGRAM_HEIGHT: Final = 220
+PIXELS_OF_A_LETTER: Final = 6
 MEDIAN: Final = 0.5
 
 DEVICES: Final[Mapping[Margin, str]] = {
@@ -138,8 +140,21 @@ def _whose(answer: Shares | SegmentShares) -> str:
     return whose
 
 
-def _subtitle(answer: Shares | SegmentShares | Distribution) -> str:
-    return f"{answer.reports:,} reports, {mechanisms_of(answer.versions)}"
+def _subtitle(answer: Shares | SegmentShares | Distribution) -> list[str]:
+    counted = f"{answer.reports:,} reports, {mechanisms_of(answer.versions)}"
+    return [*warning_lines(answer.notices, WIDTH), counted]
+
+
+def warning_lines(notices: Iterable[Notice], width: int) -> Iterator[str]:
+    """The warnings of an answer, in lines that fit above a picture.
+
+    Args:
+        notices: those of the answer; notes are left out.
+        width: of the picture, in pixels.
+    """
+    for notice in notices:
+        if notice.severity == "warning":
+            yield from textwrap.wrap(f"Warning: {notice.message}", width // PIXELS_OF_A_LETTER)
 
 
 def mechanisms_of(versions: Sequence[MetricVersion]) -> str:

@@ -7,7 +7,13 @@ from typing import TYPE_CHECKING, Any, Final
 import altair as alt
 from msgspec import UNSET, to_builtins
 
-from deniable_aggregator.charts.estimates import DEVICES, ROW_HEIGHT, WIDTH, mechanisms_of
+from deniable_aggregator.charts.estimates import (
+    DEVICES,
+    ROW_HEIGHT,
+    WIDTH,
+    mechanisms_of,
+    warning_lines,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -208,5 +214,6 @@ def _days(period: ComparedPeriod) -> str:
 def _title(answer: Series | Change, lines: Sequence[str | None]) -> alt.TitleParams:
     interval = answer.interval
     covers = f"{interval.level:.0%} intervals {_KINDS[interval.kind or 'one']}"
-    subtitle = [line for line in (*lines, covers) if line is not None]
+    warnings = warning_lines(answer.notices, WIDTH)
+    subtitle = [*warnings, *(line for line in (*lines, covers) if line is not None)]
     return alt.TitleParams(answer.metric, subtitle=subtitle, anchor="start")

@@ -19,6 +19,7 @@ from deniable_aggregator.cli.render.output import (
     import_charts,
     literal_console,
     picture_option,
+    print_notices,
     print_table,
     repeated,
     shift_if_fake,
@@ -99,6 +100,7 @@ def change(
         click.echo(answered.content)
         return
     answer = answered.decode(Change)
+    print_notices(answer.notices)
     console = literal_console()
     print_table(change_table(answer, console.width))
     for line in change_notes(answer):

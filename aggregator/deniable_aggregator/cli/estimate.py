@@ -18,6 +18,7 @@ from deniable_aggregator.cli.render.output import (
     json_option,
     literal_console,
     picture_option,
+    print_notices,
     print_table,
     uncounted,
     warnings,
@@ -156,6 +157,7 @@ def estimate(
         click.echo(answered.content)
         return
     answer: Estimate = answered.decode(Estimate)
+    print_notices(answer.notices)
     console = literal_console()
     if isinstance(answer, Mean):
         console.print(number_line(answer))

@@ -18,6 +18,7 @@ from deniable_aggregator.cli.render.output import (
     import_charts,
     literal_console,
     picture_option,
+    print_notices,
     print_table,
     repeated,
     shift_if_fake,
@@ -100,6 +101,7 @@ def series(
         click.echo(answered.content)
         return
     answer = answered.decode(Series)
+    print_notices(answer.notices)
     console = literal_console()
     print_table(series_table(answer, console.width))
     for line in series_notes(answer):

@@ -21,6 +21,7 @@ from deniable_aggregator.tallies import nonempty
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from deniable_aggregator.answers.common import Notice
     from deniable_aggregator.answers.trends import CombinedDifference
     from deniable_aggregator.answers.words import FalseFinds, Margin
     from deniable_aggregator.estimation.inputs import CollectedTallies
@@ -81,6 +82,7 @@ class Comparison:
         margin: what errors allow for.
         only_one: items that only one of the periods knows, and that are not compared.
         combined: the change of the share of some items together, or None.
+        notices: what a reader must know before these numbers.
     """
 
     items: tuple[str, ...]
@@ -89,6 +91,7 @@ class Comparison:
     margin: Margin
     only_one: OnlyInOnePeriod = NOTHING_LEFT_OUT
     combined: CombinedDifference | None = None
+    notices: tuple[Notice, ...] = ()
 
 
 def adjust_p_values(p_values: NDArray[np.float64], false_finds: FalseFinds) -> NDArray[np.float64]:

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from deniable_aggregator.answers.common import Head
+    from deniable_aggregator.answers.common import Head, Notice
     from deniable_aggregator.answers.words import Margin, Reconstruction
     from deniable_aggregator.dates import DayRange
     from deniable_aggregator.statistics.repeated_reports import PeriodsBySpec
@@ -84,6 +84,7 @@ class DistributionEstimate:
         left_out: reports of specs with other bins or another mechanism, which cannot be combined.
         specs: for each spec that contributed, the spec and its number of reports.
         influence: how far 1% of fake reports could move each of these.
+        notices: what a reader must know before these numbers.
     """
 
     metric: str
@@ -97,6 +98,7 @@ class DistributionEstimate:
     left_out: int
     specs: tuple[tuple[Spec, int], ...]
     influence: DistributionInfluence
+    notices: tuple[Notice, ...] = ()
 
     kind: ClassVar[Literal["distribution"]] = "distribution"
     margin: ClassVar[Margin] = "noise-and-sampling"
@@ -110,7 +112,7 @@ class DistributionEstimate:
         """
         edges, moved = self.edges.tolist(), self.influence.bins.tolist()
         return Distribution(
-            *astuple(head),
+            *astuple(head.with_notices(self.notices)),
             metric=self.metric,
             reports=self.reports,
             margin=self.margin,

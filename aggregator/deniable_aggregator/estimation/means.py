@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from deniable_aggregator.answers.common import Head
+    from deniable_aggregator.answers.common import Head, Notice
     from deniable_aggregator.answers.words import Margin
     from deniable_aggregator.dates import DayRange
     from deniable_aggregator.statistics.repeated_reports import PeriodsBySpec
@@ -48,6 +48,7 @@ class MeanEstimate:
         reports: how many reports were counted.
         specs: for each spec that contributed, the spec and its number of reports.
         influence: how far 1% of fake reports could move the mean.
+        notices: what a reader must know before these numbers.
     """
 
     metric: str
@@ -59,6 +60,7 @@ class MeanEstimate:
     reports: int
     specs: tuple[tuple[Spec, int], ...]
     influence: float
+    notices: tuple[Notice, ...] = ()
 
     kind: ClassVar[Literal["mean"]] = "mean"
     margin: ClassVar[Margin] = "noise-and-sampling"
@@ -74,7 +76,7 @@ class MeanEstimate:
             head: where it comes from.
         """
         return MeanAnswer(
-            *astuple(head),
+            *astuple(head.with_notices(self.notices)),
             metric=self.metric,
             reports=self.reports,
             margin=self.margin,

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from deniable_aggregator.answers.common import Head
+    from deniable_aggregator.answers.common import Head, Notice
     from deniable_aggregator.answers.estimates import CombinedShare, SegmentSize
     from deniable_aggregator.answers.words import FalseFinds, IntervalKind, Margin, Postprocess
     from deniable_aggregator.dates import DayRange
@@ -100,6 +100,7 @@ class ShareEstimate:
         processed: post-processed shares beside the raw ones, or None.
         combined: the share of a set of items, or None.
         segments: how large the segments are, where the metric has any.
+        notices: what a reader must know before these numbers.
     """
 
     metric: str
@@ -121,6 +122,7 @@ class ShareEstimate:
     processed: PostprocessedShares | None = None
     combined: SubsetShare | None = None
     segments: tuple[SegmentSize, ...] = ()
+    notices: tuple[Notice, ...] = ()
 
     kind: ClassVar[Literal["shares"]] = "shares"
 
@@ -142,7 +144,7 @@ class ShareEstimate:
             "are alike"
         )
         return Shares(
-            *astuple(head),
+            *astuple(head.with_notices(self.notices)),
             metric=self.metric,
             reports=self.reports,
             margin=self.margin,

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from deniable_aggregator.answers.common import Head
+    from deniable_aggregator.answers.common import Head, Notice
     from deniable_aggregator.answers.questions import EstimateOptions
     from deniable_aggregator.answers.words import FalseFinds, IntervalKind, Margin
     from deniable_aggregator.estimation.combination import SpecEstimate
@@ -78,6 +78,7 @@ class SegmentEstimate:
         reports: how many reports were counted, of all segments.
         left_out: reports of specs that do not have the segment.
         specs: for each spec that contributed, the spec and its number of reports.
+        notices: what a reader must know before these numbers.
     """
 
     metric: str
@@ -98,6 +99,7 @@ class SegmentEstimate:
     reports: int
     left_out: int
     specs: tuple[tuple[Spec, int], ...]
+    notices: tuple[Notice, ...] = ()
 
     def answer(self, head: Head) -> SegmentShares:
         """The estimate as an answer.
@@ -108,7 +110,7 @@ class SegmentEstimate:
         inside = f"{DEVICES[self.margin]} and are in segment {self.name}={self.segment}"
         covers = "all intervals at once cover" if self.interval == "all" else "each interval covers"
         return SegmentShares(
-            *astuple(head),
+            *astuple(head.with_notices(self.notices)),
             metric=self.metric,
             reports=self.reports,
             margin=self.margin,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from msgspec import UNSET
 
-from deniable_aggregator.answers.common import DetectionNote, IntervalNote
+from deniable_aggregator.answers.common import DetectionNote, IntervalNote, ordered_notices
 from deniable_aggregator.answers.trends import Change as ChangeAnswer
 from deniable_aggregator.answers.trends import ComparedPeriod, Difference, NotCompared
 from deniable_aggregator.estimation.comparison import ALPHA, Differences, adjust_p_values
@@ -20,10 +20,11 @@ from deniable_aggregator.tallies import nonempty
 from deniable_shared.errors import ParameterError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
+    from deniable_aggregator.answers.common import Notice
     from deniable_aggregator.answers.trends import HealthOfPeriods
     from deniable_aggregator.answers.words import FalseFinds, IntervalKind, Margin
     from deniable_aggregator.dates import DayRange
@@ -85,6 +86,7 @@ class Change:
         *,
         pending_reports: int,
         health: HealthOfPeriods,
+        notices: Sequence[Notice] = (),
     ) -> ChangeAnswer:
         """The change as an answer.
 
@@ -93,11 +95,13 @@ class Change:
             days: those of the first and of the second period.
             pending_reports: how many reports of the metric wait to be counted.
             health: whether the reports look like those of devices.
+            notices: what to know before the numbers, beside what the comparison has to say.
         """
         comparison = self.comparison
         shares = comparison.kind == "shares"
         return ChangeAnswer(
             application=application,
+            notices=ordered_notices(notices, comparison.notices),
             metric=self.before.specs[0].name,
             kind=comparison.kind,
             before=_compared_period(days[0], self.before),

@@ -25,7 +25,7 @@ from deniable_shared.errors import ParameterError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from deniable_aggregator.answers.common import Head
+    from deniable_aggregator.answers.common import Head, Notice
     from deniable_aggregator.answers.questions import SeriesQuery
     from deniable_aggregator.answers.words import IntervalKind, PeriodLength
     from deniable_aggregator.estimation.distributions import DistributionEstimate
@@ -79,7 +79,7 @@ class Series:
             for spec, reports in () if result is None else result.specs:
                 specs[spec] += reports
         return SeriesAnswer(
-            *astuple(head),
+            *astuple(head.with_notices(self._notices())),
             metric=self.metric,
             kind=first.kind,
             by=self.by,
@@ -97,6 +97,22 @@ class Series:
                 for days, result in self.points
             ],
         )
+
+    def _notices(self) -> Iterator[Notice]:
+        """Those of the periods: what several have to say is said once, for the first of them."""
+        by_code: dict[str, list[tuple[DayRange, Notice]]] = {}
+        for days, result in self.points:
+            for notice in () if result is None else result.notices:
+                by_code.setdefault(notice.code, []).append((days, notice))
+        for said in by_code.values():
+            days, notice = said[0]
+            more = f" and in {len(said) - 1} more" if said[1:] else ""
+            where = f"In the {self.by} of {days.since}{more}: "
+            yield (
+                notice
+                if len(said) == len(self.points)
+                else replace(notice, message=where + notice.message)
+            )
 
     def _meaning(self) -> str:
         if self.interval == "all":

@@ -19,7 +19,13 @@ if TYPE_CHECKING:
 
     from rich.table import Column
 
-    from deniable_aggregator.answers.common import FakesNote, Head, IntegritySummary, MetricVersion
+    from deniable_aggregator.answers.common import (
+        FakesNote,
+        Head,
+        IntegritySummary,
+        MetricVersion,
+        Notice,
+    )
     from deniable_aggregator.answers.trends import Change
 
 UNBROKEN: Final = 10_000
@@ -100,6 +106,17 @@ def import_charts(module: str = "estimates") -> Any:
         raise click.ClickException(
             "pictures need an extra: pip install 'deniable[charts]'"
         ) from error
+
+
+def print_notices(notices: Iterable[Notice]) -> None:
+    """Prints what to know before the numbers of an answer, a line each.
+
+    Args:
+        notices: in the order in which they are read.
+    """
+    console = literal_console()
+    for notice in notices:
+        console.print(f"{notice.severity.capitalize()}: {notice.message}")
 
 
 def uncounted(answer: Head | Change) -> Iterator[str]:
