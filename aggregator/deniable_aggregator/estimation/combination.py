@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from deniable_aggregator.statistics import binomial
-from deniable_aggregator.statistics.intervals import score_limits, z_for_alpha
+from deniable_aggregator.statistics.intervals import z_for_alpha
+from deniable_aggregator.statistics.item_shares import Allowance, IntervalBounds
 from deniable_aggregator.statistics.repeated_reports import (
     RepeatedReports,
     shared_pairs_across_specs,
@@ -24,9 +24,6 @@ if TYPE_CHECKING:
     from deniable_aggregator.statistics.repeated_reports import Periods
     from deniable_aggregator.tallies import ItemShares
     from deniable_shared.spec import Spec
-
-LEAST_VARIANCE: Final = 1e-30
-"""Of rounding errors: a share of a whole domain has no noise, and its variance would be 0."""
 
 
 class SpecEstimate(NamedTuple):
@@ -49,20 +46,6 @@ class SpecEstimate(NamedTuple):
     shares: ItemShares
     repeats: RepeatedReports = RepeatedReports()
     periods: Periods | None = None
-
-
-class IntervalBounds(NamedTuple):
-    """The ends of intervals.
-
-    Attributes:
-        low: float64, (items,), at most the estimate.
-        high: float64, (items,), at least the estimate.
-        exact: bool, (items,): whether it is, or contains, an exact binomial interval.
-    """
-
-    low: NDArray[np.float64]
-    high: NDArray[np.float64]
-    exact: NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -102,15 +85,10 @@ class CombinedShares:
         held = np.clip(share, 0.0, 1.0)
         variance = np.zeros(self.share.size)
         for part, weights in zip(self.parts, self.weights, strict=True):
-            mine, shares, counted = part.known, part.shares, part.shares.support_counts
-            if counted is not None and not counted.sampled:
-                noise = (
-                    counted.support.variance(held[mine], counted.reports) + counted.family_variance
-                )
-                shares = shares._replace(variance=noise)
-            variance[mine] += weights[mine] ** 2 * variance_of(
-                part, shares, held[mine], self.margin
-            )
+            mine = part.known
+            own = part.shares.variance_at(held[mine])
+            own = own + allowance_of(part, self.margin).variance(held[mine])
+            variance[mine] += weights[mine] ** 2 * own
         return variance + self.shared_variance
 
     def limits(self, chosen: NDArray[np.int64], alpha: float) -> IntervalBounds:
@@ -135,10 +113,10 @@ class CombinedShares:
                 continue
             shares = part.shares.take(places[chosen[mine]])
             here = chosen[mine]
-            below, above, exactly = _distances(part, shares, self.share[here], self.margin, alpha)
-            down[mine] += (weights[here] * below) ** 2
-            up[mine] += (weights[here] * above) ** 2
-            is_exact[mine] |= exactly
+            own = shares.limits(self.share[here], alpha, allowance_of(part, self.margin))
+            down[mine] += (weights[here] * (shares.share - own.low)) ** 2
+            up[mine] += (weights[here] * (own.high - shares.share)) ** 2
+            is_exact[mine] |= own.exact
         share = self.share[chosen]
         return IntervalBounds(share - np.sqrt(down), share + np.sqrt(up), is_exact)
 
@@ -165,7 +143,7 @@ def combine(parts: Sequence[SpecEstimate], size: int, margin: Margin) -> Combine
     """
     precision = np.zeros((len(parts), size))
     for row, part in zip(precision, parts, strict=True):
-        row[part.known] = 1 / _null_variance(part)
+        row[part.known] = 1 / part.shares.null_variance_with(part.repeats)
     total = precision.sum(axis=0)
     known = total > 0
     weights = np.divide(precision, total, out=np.full_like(precision, np.nan), where=known)
@@ -177,12 +155,8 @@ def combine(parts: Sequence[SpecEstimate], size: int, margin: Margin) -> Combine
         mine = part.known
         own = variance_of(part, part.shares, share[mine], margin)
         variance[mine] += row[mine] ** 2 * own
-        counted = part.shares.support_counts
-        if counted is None:
-            score = part.shares.share / np.sqrt(_null_variance(part))
-        else:
-            score = binomial.null_scores(counted, part.repeats.noise(0.0))
-        scores[mine] += np.sqrt(row[mine]) * score  # Stouffer: the squares of the roots add to 1
+        # Stouffer: the squares of the roots add to 1.
+        scores[mine] += np.sqrt(row[mine]) * part.shares.scores(part.repeats)
     between = np.zeros(size)
     if margin == "noise-and-sampling":
         held = np.clip(share, 0.0, 1.0)
@@ -190,11 +164,6 @@ def combine(parts: Sequence[SpecEstimate], size: int, margin: Margin) -> Combine
     null_variance = np.divide(1, total, out=np.full(size, np.nan), where=known)
     variance += between
     return CombinedShares(parts, margin, share, variance, null_variance, scores, weights, between)
-
-
-def _null_variance(part: SpecEstimate) -> NDArray[np.float64]:
-    null = part.shares.null_variance + part.repeats.noise(0.0)
-    return np.asarray(np.maximum(null, LEAST_VARIANCE))
 
 
 def shared_sampling_factor(
@@ -234,40 +203,15 @@ def variance_of(
         share: float64, (items,): the true shares, or the best estimates of them.
         margin: what the variance allows for; with sampling, the devices are a sample too.
     """
-    held, population = np.clip(share, 0.0, 1.0), margin == "noise-and-sampling"
-    added = part.repeats.variance(held, population=population)
-    if population:
-        added = added + held * (1 - held) / part.reports
-    return np.asarray(shares.variance + added)
-
-
-def _distances(
-    part: SpecEstimate, shares: ItemShares, share: NDArray[np.float64], margin: Margin, alpha: float
-) -> tuple[NDArray[np.float64], NDArray[np.float64], bool]:
-    """How far a spec's own interval reaches below and above its estimate; whether it is exact."""
-    z, counted = z_for_alpha(alpha), shares.support_counts
-    # Where only a random part of the devices answered, that part is a sample of all devices.
-    sampled = margin == "noise-and-sampling" or (counted is not None and counted.sampled)
-    if counted is None or (counted.sampled and not binomial.is_small_count(counted, alpha)):
-        width = z * np.sqrt(variance_of(part, shares, share, margin))
-        return width, width, False
-    if not binomial.is_small_count(counted, alpha):
-        low, high = score_limits(
-            shares.share,
-            counted.reports,
-            counted.support,
-            z=z,
-            family=counted.family_variance,
-            population=sampled,
-            repeats=part.repeats,
-        )
-        below, above = shares.share - low, high - shares.share
-        return np.maximum(below, 0.0), np.maximum(above, 0.0), False
-    limits = binomial.clopper_pearson_limits if sampled else binomial.finite_population_limits
-    low, high = limits(counted, alpha)
     held = np.clip(share, 0.0, 1.0)
-    repeated = part.repeats.variance(held, population=margin == "noise-and-sampling")
-    added = z**2 * (counted.family_variance + repeated)
-    below = np.sqrt(np.maximum(shares.share - low, 0.0) ** 2 + added)
-    above = np.sqrt(np.maximum(high - shares.share, 0.0) ** 2 + added)
-    return below, above, not np.any(repeated)
+    return np.asarray(shares.variance + allowance_of(part, margin).variance(held))
+
+
+def allowance_of(part: SpecEstimate, margin: Margin) -> Allowance:
+    """What one spec's errors allow for beside noise.
+
+    Args:
+        part: its estimates.
+        margin: with sampling, the devices are a sample too.
+    """
+    return Allowance(part.reports, part.repeats, margin == "noise-and-sampling")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -98,7 +98,7 @@ def estimate_subset_share(
             chosen = np.array([place[position] for position in positions], np.int64)
             total, note = merge_items(part, chosen)
             influence = influence_on_subset(part, chosen)
-            sums.append(total._replace(shares=total.shares._replace(influence=influence)))
+            sums.append(total._replace(shares=replace(total.shares, influence=influence)))
             notes.append(note)
     if not sums:
         raise ParameterError("combined", "values that one version has together", list(items))
@@ -183,7 +183,7 @@ def _with_repeats(total: SpecEstimate, repeats: RepeatedReports, size: int) -> S
             (total.shares.variance, held),
         )
     )
-    shares = total.shares._replace(variance=variance, null_variance=null_variance)
+    shares = replace(total.shares, variance=variance, null_variance=null_variance)
     return total._replace(shares=shares, repeats=repeats._replace(permanent=None))
 
 

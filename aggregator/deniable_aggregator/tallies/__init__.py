@@ -8,7 +8,8 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
-from deniable_aggregator.statistics.support_counts import ItemShares, SupportCounts
+from deniable_aggregator.statistics.item_shares import ItemShares
+from deniable_aggregator.statistics.support_counts import SupportCounts
 from deniable_aggregator.tallies import (  # noqa: F401  each registers its tallies
     bits,
     dbitflip,

@@ -9,7 +9,7 @@ import numpy as np
 
 from deniable_aggregator.statistics.checks import bounds_check, evenness_check, not_counted
 from deniable_aggregator.statistics.influence import support_influence
-from deniable_aggregator.statistics.support_counts import ItemShares
+from deniable_aggregator.statistics.item_shares import ItemShares
 from deniable_aggregator.tallies.base import Tally, chunks, tallies
 from deniable_aggregator.tallies.diagnostics import (
     GROUP_BYTES,

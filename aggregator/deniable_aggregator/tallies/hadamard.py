@@ -9,7 +9,7 @@ import numpy as np
 from deniable_aggregator.kernels.walsh_hadamard import walsh_hadamard
 from deniable_aggregator.statistics.checks import evenness_check
 from deniable_aggregator.statistics.influence import influence
-from deniable_aggregator.statistics.support_counts import ItemShares
+from deniable_aggregator.statistics.item_shares import ItemShares
 from deniable_aggregator.tallies.base import tallies
 from deniable_aggregator.tallies.oracle import IndexTally
 from deniable_shared.exact_bounds import SCALE

@@ -11,7 +11,8 @@ import numpy as np
 from deniable_aggregator.kernels.bit_sums import bit_sums
 from deniable_aggregator.statistics.checks import bounds_check
 from deniable_aggregator.statistics.influence import support_influence
-from deniable_aggregator.statistics.support_counts import ItemShares, SupportCounts
+from deniable_aggregator.statistics.item_shares import ItemShares
+from deniable_aggregator.statistics.support_counts import SupportCounts
 from deniable_aggregator.tallies.base import tallies
 from deniable_shared.errors import WireError
 from deniable_shared.mechanisms import (

@@ -9,7 +9,7 @@ import numpy as np
 
 from deniable_aggregator.statistics.checks import bounds_check, evenness_check
 from deniable_aggregator.statistics.influence import allocated_influence
-from deniable_aggregator.statistics.support_counts import ItemShares
+from deniable_aggregator.statistics.item_shares import ItemShares
 from deniable_aggregator.tallies.base import ShareTally, tallies
 from deniable_aggregator.tallies.numeric import OutcomeTally
 from deniable_shared.errors import ParameterError

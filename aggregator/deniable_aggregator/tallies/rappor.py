@@ -11,7 +11,7 @@ from scipy import linalg, sparse
 from deniable_aggregator.kernels import hashing
 from deniable_aggregator.statistics.checks import bounds_check, evenness_check
 from deniable_aggregator.statistics.influence import influence
-from deniable_aggregator.statistics.support_counts import ItemShares
+from deniable_aggregator.statistics.item_shares import ItemShares
 from deniable_aggregator.tallies.base import tallies
 from deniable_aggregator.tallies.diagnostics import GROUP_BYTES, OnesHistogram
 from deniable_aggregator.tallies.grouped import GroupedTally

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, cast
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from deniable_aggregator.statistics.checks import Check
-    from deniable_aggregator.statistics.support_counts import ItemShares
+    from deniable_aggregator.statistics.item_shares import ItemShares
     from deniable_aggregator.tallies.diagnostics import OnesHistogram
     from deniable_shared.spec import Spec
 
@@ -75,7 +76,8 @@ class SketchTally(GroupedTally):
             if found.support_counts is None
             else found.support_counts._replace(family_variance=family)
         )
-        return found._replace(
+        return replace(
+            found,
             variance=found.variance + family,
             null_variance=found.null_variance + family,
             support_counts=counted,

@@ -10,7 +10,7 @@ import numpy as np
 
 from deniable_aggregator.statistics.checks import evenness_check
 from deniable_aggregator.statistics.influence import concentrate
-from deniable_aggregator.statistics.support_counts import ItemShares
+from deniable_aggregator.statistics.item_shares import ItemShares
 from deniable_aggregator.tallies.base import ShareTally, chunks, oracle_tally_for, tallies
 from deniable_aggregator.tallies.diagnostics import PerAttributeDiagnostics
 from deniable_shared.attributes import single_items
