@@ -26,6 +26,7 @@ epsilon_lifetime = 400.0
 [metrics.theme]
 type = "category"
 values = ["light", "dark", "system"]
+complete = true
 epsilon = 0.05
 [metrics.word]
 type = "string"

@@ -45,6 +45,7 @@ epsilon_lifetime = 40.0
 [metrics.theme]
 type = "category"
 values = ["light", "dark", "system"]
+complete = true
 epsilon = 1.0
 mechanism = { name = "grr" }
 """

@@ -22,6 +22,7 @@ epsilon_lifetime = 40.0
 [metrics.theme]
 type = "category"
 values = ["light", "dark"]
+complete = true
 epsilon = 1.0
 """
 

@@ -168,18 +168,17 @@ class TableReader:
     def domains(self, pattern: str) -> Iterator[tuple[str, TableReader | None]]:
         """Every entry as a domain, with its name, which must match a pattern.
 
-        None stands for ``"boolean"``; a list of values is read as a table that has only them.
+        None stands for ``"boolean"``.
         """
-        wanted = 'a list of values, "boolean", or a table such as { values = [...], other = "..." }'
+        wanted = '"boolean", or a table such as { values = [...], other = "..." }'
         for name in list(self._data):
             value = self._data.pop(name)
-            table = {"values": value} if isinstance(value, list) else value
             if re.fullmatch(pattern, name) is None:
                 self.add_problem(name, f"a name matching {pattern}", name)
-            elif value != "boolean" and not isinstance(table, dict):
+            elif value != "boolean" and not isinstance(value, dict):
                 self.add_problem(name, wanted, value)
             else:
-                fields = TableReader(table, f"{self._where}{name}.", self._problems)
+                fields = TableReader(value, f"{self._where}{name}.", self._problems)
                 yield name, None if value == "boolean" else fields
 
     def mechanism(self) -> tuple[str, TableReader] | None:

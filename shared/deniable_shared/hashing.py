@@ -24,17 +24,19 @@ GOLDEN_GAMMA: Final = 0x9E3779B97F4A7C15
 MIX_1: Final = 0xFF51AFD7ED558CCD
 MIX_2: Final = 0xC4CEB9FE1A85EC53
 
+MAX_STRING_BYTES: Final = 4_096
+
 _LONGEST_DECOMPOSITION: Final = 4
 """At most this many characters compose to one: guaranteed by Unicode (annex 15)."""
 
 
 def canonical(text: str) -> bytes:
-    """The UTF-8 bytes of the NFC-normalised text: the form in which strings are hashed.
+    """The form in which strings are hashed: UTF-8 of the NFC form, at most `MAX_STRING_BYTES`.
 
-    Raises:
-        UnicodeEncodeError: if the text holds lone surrogates.
+    Every text has one: of a longer text the beginning counts, and lone surrogates count as "?". A
+    device that kept silent about such texts would tell, without noise, that it holds one.
     """
-    return normalize(text).encode()
+    return normalize(text[:MAX_STRING_BYTES]).encode(errors="replace")[:MAX_STRING_BYTES]
 
 
 def normalize(text: str) -> str:

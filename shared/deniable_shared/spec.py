@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from contextlib import suppress
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, Literal, cast, get_args
 
@@ -32,8 +31,6 @@ MetricType = Literal["attributes", "boolean", "category", "distribution", "numbe
 
 TYPES: Final[tuple[str, ...]] = get_args(MetricType)
 TYPES_WITH_RANGE: Final = ("number", "distribution")
-
-MAX_STRING_BYTES: Final = 4_096
 
 
 @frozen
@@ -260,7 +257,7 @@ class Spec:
             if index is None:
                 raise DomainError(f"{self.name} has no catch-all for values outside its domain")
             return index
-        return self._canonical_string(value)
+        return hashing.canonical(value)
 
     def _pair(self, segments: Segments, value: object, segment: object) -> int:
         number = segments.of.index(value)
@@ -306,17 +303,6 @@ class Spec:
         if self.type == "distribution":
             return numbers.bin_index(number, ends, self._bins)
         return numbers.nearest_place(number, ends)
-
-    def _canonical_string(self, value: str) -> bytes:
-        encoded = None
-        if len(value) <= MAX_STRING_BYTES:
-            # Raising inside the handler would chain an error that holds the value.
-            with suppress(UnicodeEncodeError):
-                encoded = hashing.canonical(value)
-        if encoded is None or len(encoded) > MAX_STRING_BYTES:
-            limit = f"at most {MAX_STRING_BYTES} bytes in UTF-8, without lone surrogates"
-            raise DomainError(f"{self.name} takes strings of {limit}")
-        return encoded
 
     @cached_property
     def _bins(self) -> int:

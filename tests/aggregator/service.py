@@ -33,6 +33,7 @@ description = "Which colour theme is active"
 owners = ["ui@example.org"]
 expires = 2027-12-31
 values = ["light", "dark", "system"]
+complete = true
 epsilon = 1.0
 [metrics.late]
 type = "boolean"

@@ -21,6 +21,7 @@ epsilon_lifetime = 400.0
 [metrics.theme]
 type = "category"
 values = ["light", "dark", "system"]
+complete = true
 epsilon = 0.01
 [metrics.late]
 type = "boolean"

@@ -37,6 +37,7 @@ epsilon_lifetime = 40.0
 [metrics.theme]
 type = "category"
 values = ["light", "dark", "system"]
+complete = true
 epsilon = 1.0
 [metrics.late]
 type = "boolean"

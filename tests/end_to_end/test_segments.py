@@ -17,12 +17,13 @@ epsilon_lifetime = 400
 [metrics.theme]
 type = "category"
 values = ["light", "dark"]
+complete = true
 epsilon = 8
 segment = { name = "channel", values = ["stable", "beta"], other = "another" }
 [metrics.late]
 type = "boolean"
 epsilon = 8
-segment = { name = "channel", values = ["stable", "beta"] }
+segment = { name = "channel", values = ["stable", "beta"], complete = true }
 """
 
 

@@ -36,6 +36,7 @@ epsilon_lifetime = 40
 [metrics.theme]
 type = "category"
 values = ["light", "dark", "system", "sepia", "night"]
+complete = true
 epsilon = 1.5
 mechanism = "copied"
 """

@@ -16,7 +16,7 @@ THEME = 'type = "category"\nvalues = ["light", "dark"]\nepsilon = 1\n'
 @pytest.mark.parametrize(
     ("fields", "values", "other", "absent"),
     [
-        ("", ("light", "dark"), None, None),
+        ("complete = true", ("light", "dark"), None, None),
         ('absent = "none"', ("light", "dark", "none"), None, "none"),
         ('absent = "dark"', ("light", "dark"), None, "dark"),
         (
@@ -43,6 +43,6 @@ def test_only_a_category_can_count_absence():
 
 
 def test_absence_outside_the_values_is_refused_in_a_spec():
-    spec = spec_of(THEME)
+    spec = spec_of(THEME + "complete = true")
     with pytest.raises(ParameterError, match="absent must be one of the values, got 'none'"):
         replace(spec, absent="none")

@@ -236,15 +236,19 @@ def test_a_permanent_row_leaves_a_device_in_a_crowd():
     ("fields", "name"),
     [
         ('type = "boolean"\nepsilon = 1\nepsilon_permanent = 2', "lgrr"),
-        ('type = "category"\nvalues = ["a", "b", "c"]\nepsilon = 1\nepsilon_permanent = 2', "lgrr"),
+        (
+            'type = "category"\nvalues = ["a", "b", "c"]\ncomplete = true\n'
+            "epsilon = 1\nepsilon_permanent = 2",
+            "lgrr",
+        ),
         (
             f'type = "category"\nvalues = {[*map(str, range(14))]}\n'
-            "epsilon = 1\nepsilon_permanent = 2",
+            "complete = true\nepsilon = 1\nepsilon_permanent = 2",
             "losue",
         ),
         (
             # L-GRR would have less noise, but two reports would cost more than twice one.
-            'type = "category"\nvalues = ["a", "b", "c", "d"]\n'
+            'type = "category"\nvalues = ["a", "b", "c", "d"]\ncomplete = true\n'
             "epsilon = 0.5\nepsilon_permanent = 8",
             "losue",
         ),
@@ -288,16 +292,18 @@ def test_strings_go_into_a_sketch_over_losue_which_has_less_noise_than_rappor(ep
             "repeat must be left out: nothing memoises attributes, got 'memoize'",
         ),
         (
-            'type = "category"\nvalues = ["a", "b"]\nepsilon = 1\nepsilon_permanent = 2\n'
+            'type = "category"\nvalues = ["a", "b"]\ncomplete = true\n'
+            "epsilon = 1\nepsilon_permanent = 2\n"
             'mechanism = "grr"',
             "repeat must be \"fresh\", or left out, for grr, got 'memoize'",
         ),
         (
-            'type = "category"\nvalues = ["a", "b"]\nepsilon = 2\nepsilon_permanent = 2',
+            'type = "category"\nvalues = ["a", "b"]\ncomplete = true\n'
+            "epsilon = 2\nepsilon_permanent = 2",
             "epsilon must be below epsilon_permanent, got 2.0",
         ),
         (
-            'type = "category"\nvalues = ["a", "b"]\nepsilon = 1',
+            'type = "category"\nvalues = ["a", "b"]\ncomplete = true\nepsilon = 1',
             'epsilon_permanent must be a number with repeat = "memoize", got nothing',
         ),
         (

@@ -17,8 +17,8 @@ epsilon_lifetime = 400
 [metrics.theme]
 epsilon = 1
 """
-THEME = 'type = "category"\nvalues = ["light", "dark"]\n'
-CHANNEL = 'segment = { name = "channel", values = ["stable", "beta"] }\n'
+THEME = 'type = "category"\nvalues = ["light", "dark"]\ncomplete = true\n'
+CHANNEL = 'segment = { name = "channel", values = ["stable", "beta"], complete = true }\n'
 OPEN = 'segment = { name = "channel", values = ["stable", "beta"], other = "another" }\n'
 
 
@@ -36,7 +36,10 @@ def test_the_domain_is_all_pairs_and_the_planner_chooses_for_their_number():
         "theme=dark & channel=beta",
     )
     assert spec.mechanism.size == 4
-    assert spec.mechanism == theme('type = "category"\nvalues = ["a", "b", "c", "d"]').mechanism
+    assert (
+        spec.mechanism
+        == theme('type = "category"\nvalues = ["a", "b", "c", "d"]\ncomplete = true').mechanism
+    )
 
 
 def test_a_flag_may_have_segments_too():
@@ -59,7 +62,7 @@ def test_a_flag_may_have_segments_too():
     ],
 )
 def test_what_is_outside_counts_as_the_catch_all_of_its_own_side(value, segment, item):
-    spec = theme(THEME + 'other = "misc"\n' + OPEN)
+    spec = theme(THEME.replace("complete = true", 'other = "misc"') + OPEN)
     if item is None:
         with pytest.raises(DomainError, match="channel is missing or outside its domain"):
             spec.encode(value, segment)
@@ -97,10 +100,22 @@ def test_absence_is_reported_for_the_catch_all_segment():
     ("text", "complaint"),
     [
         (THEME + "segment = 3", "segment must be a table"),
-        (THEME + 'segment = { name = "theme", values = ["a", "b"] }', "another than the metric's"),
-        (THEME + 'segment = { name = "C", values = ["a", "b"] }', "segment.name must be"),
-        (THEME + 'segment = { name = "c", values = ["a"] }', "at least 2 different categories"),
-        (THEME + 'segment = { name = "c", values = [] }', "at least 2 different categories"),
+        (
+            THEME + 'segment = { name = "theme", values = ["a", "b"], complete = true }',
+            "another than the metric's",
+        ),
+        (
+            THEME + 'segment = { name = "C", values = ["a", "b"], complete = true }',
+            "segment.name must be",
+        ),
+        (
+            THEME + 'segment = { name = "c", values = ["a"], complete = true }',
+            "at least 2 different categories",
+        ),
+        (
+            THEME + 'segment = { name = "c", values = [], complete = true }',
+            "at least 2 different categories",
+        ),
         (THEME + 'segment = { name = "c", values = ["a", "b"], no = 1 }', "no such field"),
         ('type = "string"\n' + CHANNEL, "segment must be left out"),
         ('type = "number"\nrange = [0, 1]\n' + CHANNEL, "segment must be left out"),

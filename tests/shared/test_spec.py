@@ -9,8 +9,9 @@ import pytest
 
 from deniable_shared import registry
 from deniable_shared.errors import DomainError, ParameterError
+from deniable_shared.hashing import MAX_STRING_BYTES
 from deniable_shared.mechanisms import GeneralizedRandomizedResponse, Sketch, SymmetricUnaryEncoding
-from deniable_shared.spec import MAX_STRING_BYTES, Spec
+from deniable_shared.spec import Spec
 
 TEXT = """\
 registry = 1
@@ -36,6 +37,7 @@ expires = 2027-12-31
 [metrics.plan]
 type = "category"
 values = ["free", "paid"]
+complete = true
 epsilon = 1.0
 
 [metrics.emoji]
@@ -54,7 +56,7 @@ mechanism = { name = "rappor", bits = 64 }
 type = "attributes"
 epsilon = 1.5
 [metrics.flight.attributes]
-carrier = ["AA", "DL"]
+carrier = { values = ["AA", "DL"], complete = true }
 gate = { values = ["A1", "B2"], other = "elsewhere" }
 delayed = "boolean"
 
@@ -92,10 +94,15 @@ def digests(text: str = TEXT) -> dict[str, bytes]:
         ('["light", "dark"]', '["light", "dark", "system"]', {"theme"}),
         ('["light", "dark"]', '["light", "darker"]', {"theme"}),
         ('other = "rest"', 'other = "others"', {"theme"}),
-        ('other = "rest"\n', "", {"theme"}),
+        ('other = "rest"\n', "complete = true\n", {"theme"}),
         ('["free", "paid"]', '["free", "paid"]\nabsent = "none"', {"plan"}),
         ('["free", "paid"]', '["free", "paid"]\nabsent = "free"', {"plan"}),
-        ('["free", "paid"]', '["free", "paid"]\nother = "paid"', {"plan"}),
+        ('["free", "paid"]\ncomplete = true', '["free", "paid"]\nother = "paid"', {"plan"}),
+        (
+            '["free", "paid"]\ncomplete = true',
+            '["free", "paid", "none"]\nabsent = "none"',
+            {"plan"},
+        ),
         ("epsilon = 2.0", "epsilon = 2.001", {"emoji"}),
         ("epsilon = 2.0", 'epsilon = 2.0\nevery = "week"', {"emoji"}),
         ("epsilon = 2.0", 'epsilon = 2.0\nmechanism = { name = "cms", rows = 65 }', {"emoji"}),
@@ -105,10 +112,10 @@ def digests(text: str = TEXT) -> dict[str, bytes]:
         ("bits = 64", "bits = 64, hashes = 1", {"word"}),
         ("bits = 64", "bits = 64, cohorts = 32", {"word"}),
         ("epsilon_permanent = 3.0", "epsilon_permanent = 3.5", {"word"}),
-        ('carrier = ["AA"', 'carriers = ["AA"', {"flight"}),
+        ("carrier =", "carriers =", {"flight"}),
         ('["AA", "DL"]', '["DL", "AA"]', {"flight"}),
         ('["A1", "B2"], other = "elsewhere"', '["A1", "B2"], other = "other"', {"flight"}),
-        ('["A1", "B2"], other = "elsewhere"', '["A1", "B2", "elsewhere"]', {"flight"}),
+        ('["A1", "B2"], other = "elsewhere"', '["A1", "B2"], complete = true', {"flight"}),
         ("epsilon = 1.5", "epsilon = 1.501", {"flight"}),
         ('delayed = "boolean"', 'delayed = "boolean"\nfull = "boolean"', {"flight"}),
         ('dark = "boolean"', 'darker = "boolean"', {"flags"}),
@@ -252,9 +259,6 @@ def test_values_become_places_in_the_domain():
         ("plan", True),
         ("emoji", 7),
         ("emoji", SECRET.encode()),
-        ("emoji", SECRET + "\ud800"),
-        ("emoji", SECRET * 200),
-        ("word", "é" * (MAX_STRING_BYTES // 2 + 1)),
         ("flight", SECRET),
         ("flight", None),
         ("flight", {}),
@@ -272,14 +276,15 @@ def test_a_value_outside_the_domain_is_refused_without_being_repeated(metric, va
         specs()[metric].encode(value)
     assert metric in str(caught.value)
     assert SECRET not in str(caught.value)
-    assert "é" not in str(caught.value)
     assert caught.value.__context__ is None
 
 
-def test_the_longest_string_is_counted_in_bytes():
+def test_every_string_is_reported_and_of_a_long_one_the_beginning():
     emoji = specs()["emoji"]
-    assert len(emoji.encode("é" * (MAX_STRING_BYTES // 2))) == MAX_STRING_BYTES
-    assert len(emoji.encode("x" * MAX_STRING_BYTES)) == MAX_STRING_BYTES
+    assert emoji.encode("é" * (MAX_STRING_BYTES // 2)) == "é".encode() * (MAX_STRING_BYTES // 2)
+    assert emoji.encode("é" * MAX_STRING_BYTES) == emoji.encode("é" * (MAX_STRING_BYTES // 2))
+    assert emoji.encode("x" * 10**7) == b"x" * MAX_STRING_BYTES
+    assert emoji.encode("a\ud800b") == b"a?b"
 
 
 def test_a_category_is_recognised_however_its_letters_are_composed():
@@ -292,6 +297,7 @@ epsilon_lifetime = 1
 [metrics.drink]
 type = "category"
 values = ["cafe\\u0301", "tea"]
+complete = true
 epsilon = 1
 """
     spec = registry.parse(text).metrics["drink"].spec
@@ -312,8 +318,7 @@ def test_a_value_of_any_length_is_told_from_the_domain_without_normalising_it(mo
     assert specs()["theme"].encode(endless) == 2
     with pytest.raises(DomainError):
         specs()["plan"].encode(endless)
-    with pytest.raises(DomainError):
-        specs()["emoji"].encode(endless)
+    specs()["emoji"].encode(endless)
     with pytest.raises(DomainError):
         specs()["flight"].encode({"carrier": endless, "gate": endless, "delayed": True})
-    assert max(lengths) < 100
+    assert max(lengths) == MAX_STRING_BYTES

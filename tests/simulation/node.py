@@ -52,11 +52,13 @@ epsilon_lifetime = 40.0
 [metrics.one]
 type = "category"
 values = [{", ".join(f'"i{item}"' for item in range(ITEMS))}]
+complete = true
 epsilon = 1.0
 mechanism = {{ name = "grr" }}
 [metrics.two]
 type = "category"
 values = [{", ".join(f'"j{item}"' for item in range(ITEMS))}]
+complete = true
 epsilon = 1.0
 mechanism = {{ name = "grr" }}
 """

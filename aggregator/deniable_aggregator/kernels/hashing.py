@@ -23,7 +23,7 @@ def words(items: Sequence[str], salt: int) -> NDArray[np.uint64]:
     """The 64-bit words of strings; one MurmurHash3 call each, everything after it is vectorised.
 
     Args:
-        items: strings without lone surrogates.
+        items: any strings.
         salt: the metric's 32-bit seed.
 
     Returns:

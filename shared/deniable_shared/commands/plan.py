@@ -175,6 +175,7 @@ def _metric_lines(options: argparse.Namespace) -> list[str]:
     lines = [f'type = "{kind}"', f"epsilon = {options.epsilon!r}"]
     if values is not None:
         lines.append(f"values = {json.dumps([f'value {index}' for index in range(values)])}")
+        lines.append("complete = true")
     if ends is not None:
         lines.append(f"range = [{ends[0]!r}, {ends[1]!r}]")
     return lines

@@ -27,7 +27,12 @@ from deniable_shared.mechanisms import (
     REPEAT,
 )
 from deniable_shared.periods import EVERY
-from deniable_shared.registry.parsing import normalized_categories, parse_attributes, parse_segments
+from deniable_shared.registry.parsing import (
+    normalized_categories,
+    parse_attributes,
+    parse_segments,
+    parse_values,
+)
 from deniable_shared.registry.resolution import resolve
 from deniable_shared.spec import TYPES, TYPES_WITH_RANGE, Spec
 
@@ -193,11 +198,10 @@ def _metric(application: str, name: str, table: TableReader, budget: Budget) -> 
     other: str | None = None
     absent: str | None = None
     if kind == "category":
-        values, (other, absent) = normalized_categories(
-            table.texts("values") or (),
-            table.text("other", default=None),
-            table.text("absent", default=None),
-        )
+        absent = table.text("absent", default=None)
+        # A device that reports once does not report absence.
+        values, other = parse_values(table, absent=None if every == "once" else absent)
+        values, (other, absent) = normalized_categories(values, other, absent)
     parted = parse_segments(table, kind, name, values, other)
     ends = table.range("range") if kind in TYPES_WITH_RANGE else None
     bins = 0

@@ -33,12 +33,38 @@ def normalized_categories(
     return normalized, roles
 
 
+def parse_values(
+    table: TableReader, *, absent: str | None = None
+) -> tuple[tuple[str, ...], str | None]:
+    """A list of values, and the one that all others count as.
+
+    A value outside of the list must not be passed over in silence: whoever knows that a device
+    takes part would learn from its silence, without any noise, that it holds such a value. So the
+    table has to name a category that takes it, or say that the list is complete.
+
+    Args:
+        table: its fields ``values``, ``other`` and ``complete``.
+        absent: the category that is reported where no listed value was; None if there is none.
+
+    Returns:
+        The values as they are listed, and ``other`` or None.
+    """
+    values, other = table.texts("values"), table.text("other", default="")
+    complete = table.read("complete", "true", lambda value: value is True, default=None)
+    if other and complete:
+        table.add_problem("complete", "left out: other takes all other values", complete)
+    unstated = other == "" and absent is None and not complete
+    if values is not None and unstated:
+        table.add_problem("other", "given, or complete = true if there are no other values", None)
+    return values or (), other or None
+
+
 def parse_attributes(table: TableReader) -> tuple[Attribute, ...] | None:
     """The attributes of a metric, from its table in a registry file.
 
     Args:
-        table: ``carrier = ["AA", "DL"]``, ``late = "boolean"``, or
-            ``carrier = { values = ["AA", "DL"], other = "another" }``.
+        table: ``late = "boolean"``, ``carrier = { values = ["AA", "DL"], other = "another" }``, or
+            ``gate = { values = ["A", "B"], complete = true }``.
 
     Returns:
         None if there were problems; they are noted.
@@ -49,11 +75,11 @@ def parse_attributes(table: TableReader) -> tuple[Attribute, ...] | None:
         if domain is None:
             found.append(Attribute(name, "boolean"))
             continue
-        values, other = domain.texts("values"), domain.text("other", default=None)
+        values, other = parse_values(domain)
         domain.report_unknown()
         if not domain.failed:
             try:
-                listed, (catch_all,) = normalized_categories(values or (), other)
+                listed, (catch_all,) = normalized_categories(values, other)
                 found.append(Attribute(name, "category", listed, catch_all))
             except ParameterError as error:
                 domain.add_problem("values", error.constraint, error.value)
@@ -67,8 +93,8 @@ def parse_segments(
     """The segments of a metric, from its table in a registry file; None if there are none.
 
     Args:
-        metric: its field ``segment`` is ``{ name = "channel", values = ["stable", "beta"] }``, with
-            ``other`` or without.
+        metric: its field ``segment`` is a table, such as
+            ``{ name = "channel", values = ["stable", "beta"], other = "another" }``.
         kind: the metric's type.
         name: the metric's name.
         values: its own values.
@@ -79,11 +105,11 @@ def parse_segments(
     table = metric.optional_table("segment")
     if table is None:
         return None
-    called, listed = table.text("name", NAME), table.texts("values")
-    catch_all = table.text("other", default=None)
+    called = table.text("name", NAME)
+    listed, catch_all = parse_values(table)
     table.report_unknown()
     metric.failed |= table.failed
-    if table.failed or called is None or listed is None:
+    if table.failed or called is None:
         return None
     segments, (catch_all,) = normalized_categories(listed, catch_all)
     try:

@@ -399,7 +399,9 @@ def test_a_metric_of_another_type_is_answered_over_the_days_of_one_type(service)
 
 def test_a_category_that_once_was_a_string_needs_no_candidates(service):
     text = REGISTRY.partition("[metrics.emoji]")[0]
-    text += '[metrics.emoji]\ntype = "category"\nvalues = ["x", "y"]\nepsilon = 2.0\n'
+    text += (
+        '[metrics.emoji]\ntype = "category"\nvalues = ["x", "y"]\ncomplete = true\nepsilon = 2.0\n'
+    )
     assert service.register(text).status_code == 200
     emoji = registry.parse(text).metrics["emoji"].spec
     part = wire.Part(emoji.digest, TODAY, b"\x01" * 20)

@@ -247,7 +247,7 @@ def test_both_answers_of_a_flag_have_series_as_they_have_estimates(service):
 
 def test_single_attributes_have_series():
     metric = 'type = "attributes"\nepsilon = 2\n[metrics.m.attributes]\nlate = "boolean"\n'
-    metric += 'size = ["s", "m", "l"]\n'
+    metric += 'size = { values = ["s", "m", "l"], complete = true }\n'
     spec = one_metric.spec_of(metric)
     randomizer, values = randomizer_for(spec, Randomness()), {"late": True, "size": "m"}
     payload = b"".join(randomizer.report(spec.encode(values), bytes(32)) for _ in range(200))

@@ -15,7 +15,7 @@ from tests.one_metric import MEMOIZED, spec_of
 from tests.privacy.conformance import secret_of, seeded
 from tests.privacy.walk import distribution
 
-SIX = 'type = "category"\nvalues = ["i0", "i1", "i2", "i3", "i4", "i5"]\n'
+SIX = 'type = "category"\nvalues = ["i0", "i1", "i2", "i3", "i4", "i5"]\ncomplete = true\n'
 METRICS = {
     "lgrr": SIX + "epsilon = 2\nepsilon_permanent = 4",
     "losue": SIX + 'epsilon = 2\nepsilon_permanent = 4\nmechanism = "losue"',

@@ -33,12 +33,13 @@ epsilon_lifetime = 400
 [metrics.theme]
 type = "category"
 values = ["light", "dark"]
+complete = true
 epsilon = 3
-segment = { name = "channel", values = ["stable", "beta", "nightly"] }
+segment = { name = "channel", values = ["stable", "beta", "nightly"], complete = true }
 [metrics.late]
 type = "boolean"
 epsilon = 2
-segment = { name = "channel", values = ["stable", "beta"] }
+segment = { name = "channel", values = ["stable", "beta"], complete = true }
 """
 
 

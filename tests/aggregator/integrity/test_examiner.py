@@ -35,11 +35,13 @@ epsilon_lifetime = 40.0
 [metrics.screen]
 type = "category"
 values = ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l", "m", "n", "o", "p"]
+complete = true
 epsilon = 1.0
 mechanism = { name = "oue" }
 [metrics.mode]
 type = "category"
 values = ["one", "two", "three"]
+complete = true
 epsilon = 1.0
 mechanism = { name = "grr" }
 """

@@ -39,7 +39,8 @@ HELD = (90, 45, 15, 0)
 ITEMS = [f"i{index}" for index in range(len(HELD))]
 TRUTH = np.array(HELD) / sum(HELD)
 FOUR = (
-    'type = "category"\nvalues = ["i0", "i1", "i2", "i3"]\nepsilon = 3\nepsilon_permanent = 3.5\n'
+    'type = "category"\nvalues = ["i0", "i1", "i2", "i3"]\ncomplete = true\n'
+    "epsilon = 3\nepsilon_permanent = 3.5\n"
 )
 STRINGS = 'type = "string"\nepsilon = 3\nepsilon_permanent = 3.5\n'
 METRICS = {

@@ -32,6 +32,7 @@ repeat = "memoize"
 [metrics.theme]
 type = "category"
 values = ["light", "dark"]
+complete = true
 epsilon = 1.0
 """
 

@@ -60,8 +60,6 @@ def test_every_type_can_be_recorded(make_client, clock):
         ("theme", True, "outside_domain"),
         ("late", "yes", "outside_domain"),
         ("late", 1, "outside_domain"),
-        ("emoji", "x" * 5_000, "outside_domain"),
-        ("emoji", "\ud800", "outside_domain"),
         ("emoji", None, "outside_domain"),
         ("flight", "AA", "outside_domain"),
         ("flight", {"carrier": "AA"}, "outside_domain"),

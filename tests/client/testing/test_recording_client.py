@@ -320,8 +320,9 @@ def test_a_segment_is_kept_with_its_value(clock):
     segmented = parse(
         'registry = 1\napplication = "flightdeck"\n'
         "[budget]\nepsilon_per_day = 4\nepsilon_lifetime = 40\n"
-        '[metrics.theme]\ntype = "category"\nvalues = ["light", "dark"]\nepsilon = 1\n'
-        'segment = { name = "channel", values = ["stable", "beta"] }\n'
+        '[metrics.theme]\ntype = "category"\nvalues = ["light", "dark"]\ncomplete = true\n'
+        "epsilon = 1\n"
+        'segment = { name = "channel", values = ["stable", "beta"], complete = true }\n'
     )
     with RecordingClient(segmented, clock=clock, strict=False) as recorder:
         assert recorder.record("theme", "dark", segment="nightly") is Outcome.OUTSIDE_DOMAIN

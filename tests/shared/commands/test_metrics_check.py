@@ -29,6 +29,7 @@ mechanism = { name = "rappor", bits = 128, hashes = 2, cohorts = 64, f = 0.5, p 
 type = "category"
 every = "once"
 values = ["light", "dark", "system"]
+complete = true
 epsilon = 0.5
 """
 
@@ -166,8 +167,9 @@ def test_a_missing_file_is_one_line(tmp_path):
 def test_segments_are_shown_to_the_reviewer(tmp_path):
     text = (
         'registry = 1\napplication = "a"\n[budget]\nepsilon_per_day = 4\nepsilon_lifetime = 40\n'
-        '[metrics.theme]\ntype = "category"\nvalues = ["light", "dark"]\nepsilon = 1\n'
-        'segment = { name = "channel", values = ["stable", "beta"] }\n'
+        '[metrics.theme]\ntype = "category"\nvalues = ["light", "dark"]\ncomplete = true\n'
+        "epsilon = 1\n"
+        'segment = { name = "channel", values = ["stable", "beta"], complete = true }\n'
     )
     shown = run(tmp_path, text).output
     assert "channel: stable, beta" in shown

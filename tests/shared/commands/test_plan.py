@@ -22,6 +22,7 @@ epsilon_lifetime = 40.0
 [metrics.theme]
 type = "category"
 values = ["light", "dark", "system"]
+complete = true
 epsilon = 1.0
 expected_devices = 20_000
 [metrics.word]
@@ -165,7 +166,7 @@ def test_memoised_metrics_are_compared_with_memoised_ones_and_stop_spending(tmp_
         + memoized
         + '[metrics.city]\ntype = "string"\nmechanism = "loloha"\n'
         + memoized
-        + '[metrics.theme]\ntype = "category"\nvalues = ["a", "b", "c"]\n'
+        + '[metrics.theme]\ntype = "category"\nvalues = ["a", "b", "c"]\ncomplete = true\n'
         + memoized
     )
     late, city, theme = json.loads(run(file, "--json").output)["plans"]

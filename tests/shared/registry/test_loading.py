@@ -57,7 +57,7 @@ RECORD = """\
 type = "attributes"
 epsilon = 1
 [metrics.m.attributes]
-carrier = ["AA", "DL"]
+carrier = { values = ["AA", "DL"], complete = true }
 late = "boolean"
 """
 
@@ -93,7 +93,9 @@ def test_a_good_file_is_resolved_to_specs_in_its_order():
 
 
 def test_the_attributes_of_a_record_are_read_in_their_order():
-    text = RECORD.replace('["AA", "DL"]', '{ values = ["AA", "cafe\u0301"], other = "another" }')
+    text = RECORD.replace(
+        '["AA", "DL"], complete = true', '["AA", "cafe\u0301"], other = "another"'
+    )
     carrier, late = registry.parse(with_metric(text)).metrics["m"].spec.attributes
     assert carrier == Attribute("carrier", "category", ("AA", "caf\u00e9", "another"), "another")
     assert late == Attribute("late", "boolean")
@@ -177,19 +179,19 @@ def test_a_catch_all_that_is_already_listed_is_not_added_again():
             "values must be a list of at most 1024 different, non-empty strings, got nothing",
         ),
         (
-            'type = "category"\nepsilon = 1\nvalues = ["a", "a"]',
+            'type = "category"\nepsilon = 1\nvalues = ["a", "a"]\ncomplete = true',
             "values must be a list of at most 1024 different, non-empty strings, got ['a', 'a']",
         ),
         (
-            'type = "category"\nepsilon = 1\nvalues = ["a", ""]',
+            'type = "category"\nepsilon = 1\nvalues = ["a", ""]\ncomplete = true',
             "values must be a list of at most 1024 different, non-empty strings, got ['a', '']",
         ),
         (
-            'type = "category"\nepsilon = 1\nvalues = ["a", 1]',
+            'type = "category"\nepsilon = 1\nvalues = ["a", 1]\ncomplete = true',
             "values must be a list of at most 1024 different, non-empty strings, got ['a', 1]",
         ),
         (
-            'type = "category"\nepsilon = 1\nvalues = ["a"]',
+            'type = "category"\nepsilon = 1\nvalues = ["a"]\ncomplete = true',
             "values must be at least 2 categories, with other, got 1",
         ),
         (
@@ -198,12 +200,12 @@ def test_a_catch_all_that_is_already_listed_is_not_added_again():
         ),
         (
             RECORD.replace('late = "boolean"', 'late = "bool"'),
-            'attributes.late must be a list of values, "boolean", or a table such as '
+            'attributes.late must be "boolean", or a table such as '
             "{ values = [...], other = \"...\" }, got 'bool'",
         ),
         (
             RECORD.replace('late = "boolean"', "late = 3"),
-            'attributes.late must be a list of values, "boolean", or a table such as '
+            'attributes.late must be "boolean", or a table such as '
             '{ values = [...], other = "..." }, got 3',
         ),
         (
@@ -217,7 +219,7 @@ def test_a_catch_all_that_is_already_listed_is_not_added_again():
             "strings, got ['AA', 3]",
         ),
         (
-            RECORD.replace('["AA", "DL"]', '{ values = ["AA"], rest = "x" }'),
+            RECORD.replace("complete = true", 'other = "x", rest = "x"'),
             "attributes.carrier.rest must be left out: no such field, got 'x'",
         ),
         (
@@ -243,7 +245,7 @@ def test_a_catch_all_that_is_already_listed_is_not_added_again():
         (
             RECORD.replace('"attributes"', '"boolean"'),
             "attributes must be left out: no such field, "
-            "got {'carrier': ['AA', 'DL'], 'late': 'boolean'}",
+            "got {'carrier': {'values': ['AA', 'DL'], 'complete': True}, 'late': 'boolean'}",
         ),
     ],
 )
@@ -337,6 +339,7 @@ type = "boolean"
 [metrics.three]
 type = "category"
 values = ["only"]
+complete = true
 epsilon = 1.0
 
 [metrics.four]
@@ -462,6 +465,7 @@ THEME = """
 [metrics.theme]
 type = "category"
 values = ["light", "dark"]
+complete = true
 epsilon = 1
 """
 

@@ -20,11 +20,14 @@ FILE = (
     'remote = { key = "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=" }\n'
     "[budget]\nepsilon_per_day = 4\nepsilon_lifetime = 40\n[metrics.m]\n"
 )
-SEGMENT = 'segment = { name = "channel", values = ["stable", "beta"] }\n'
+SEGMENT = 'segment = { name = "channel", values = ["stable", "beta"], complete = true }\n'
 OWN_FIELDS = {
-    "attributes": 'attributes = { late = "boolean", airport = { values = ["JFK", "LGA"] } }\n',
+    "attributes": (
+        'attributes = { late = "boolean", '
+        'airport = { values = ["JFK", "LGA"], complete = true } }\n'
+    ),
     "boolean": "",
-    "category": 'values = ["light", "dark", "system"]\n',
+    "category": 'values = ["light", "dark", "system"]\ncomplete = true\n',
     "distribution": "range = [0, 1]\n",
     "number": "range = [0, 1]\n",
     "string": "",

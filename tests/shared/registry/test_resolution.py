@@ -18,7 +18,10 @@ def mechanism(fields: str):
 
 def test_without_a_mechanism_the_type_decides():
     assert mechanism('type = "boolean"\nepsilon = 1').name == "rr"
-    assert mechanism('type = "category"\nvalues = ["a", "b"]\nepsilon = 1').name == "grr"
+    assert (
+        mechanism('type = "category"\nvalues = ["a", "b"]\ncomplete = true\nepsilon = 1').name
+        == "grr"
+    )
     assert mechanism('type = "string"\nepsilon = 1').name == "sketch"
 
 
@@ -38,7 +41,12 @@ def test_apples_sketch_is_the_one_over_symmetric_unary_encoding():
 
 @pytest.mark.parametrize("epsilon", ["0.01", "0.1", "1", "1.0", "2.5", "8"])
 @pytest.mark.parametrize(
-    "fields", ['type = "boolean"', 'type = "category"\nvalues = ["a", "b", "c"]', 'type = "string"']
+    "fields",
+    [
+        'type = "boolean"',
+        'type = "category"\nvalues = ["a", "b", "c"]\ncomplete = true',
+        'type = "string"',
+    ],
 )
 def test_the_declared_epsilon_is_never_exceeded_and_hardly_missed(fields, epsilon):
     exact = mechanism(f"{fields}\nepsilon = {epsilon}").epsilon
