@@ -71,6 +71,8 @@ class ItemShares:
         covariance: float64, (items, items), where it is known only as a matrix.
         influence: float64, (items,): how far forged reports could move each estimate; see
             `deniable_aggregator.statistics.influence`.
+        law_scores: float64, (items,): z-scores of the test that nobody holds the item, where the
+            tally itself gives their law; repeated reports are in it.
     """
 
     share: NDArray[np.float64]
@@ -79,6 +81,7 @@ class ItemShares:
     support_counts: SupportCounts | None = None
     covariance: NDArray[np.float64] | None = None
     influence: NDArray[np.float64] | None = None
+    law_scores: NDArray[np.float64] | None = None
 
     def take(self, chosen: NDArray[np.int64]) -> ItemShares:
         """The estimates of some of the items, in the given order."""
@@ -93,6 +96,7 @@ class ItemShares:
             ),
             covariance=None if covariance is None else covariance[np.ix_(chosen, chosen)],
             influence=None if self.influence is None else self.influence[chosen],
+            law_scores=None if self.law_scores is None else self.law_scores[chosen],
         )
 
     def null_variance_with(self, repeats: RepeatedReports) -> NDArray[np.float64]:
@@ -120,6 +124,8 @@ class ItemShares:
         Returns:
             float64, (items,).
         """
+        if self.law_scores is not None:
+            return self.law_scores
         if self.support_counts is None:
             return np.asarray(self.share / np.sqrt(self.null_variance_with(repeats)))
         return binomial.null_scores(self.support_counts, repeats.noise(0.0))
