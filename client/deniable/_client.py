@@ -45,9 +45,9 @@ class Client:
             recorded.
         consent: whether the user has agreed. Without it nothing is randomized, stored or sent.
         transport: carries the uploads instead of HTTP; then endpoint and key are left out.
-        upload_delay_seconds: every report waits a random time, uniform between 0 and this, or its
-            metric's period if that is shorter, so that the time of an upload does not reveal when
-            the value was recorded; 0 or more.
+        upload_delay_seconds: every report waits a random time, uniform between 0 and this, so that
+            the time of an upload does not reveal when the value was recorded; 0 or more. A shorter
+            period of the metric is the limit instead, and for memoised metrics an hour.
         background: whether a thread uploads by itself; otherwise only `flush` uploads.
         strict: whether `record` raises if the programmer made a mistake; for development.
         clock: seconds since 1970-01-01; for tests.

@@ -52,7 +52,7 @@ class Dropped(StrEnum):
     """A power failure or an old copy of the ledger undid the debit that had paid for the report."""
     SPOOL_FULL = "spool_full"
     SPOOL_CORRUPT = "spool_corrupt"
-    """Counts damaged spools that were set aside; how many reports they held is not known."""
+    """Counts damaged spools that were replaced; how many reports they held is not known."""
     CONSENT_WITHDRAWN = "consent_withdrawn"
     FORGOTTEN = "forgotten"
     """Deleted by `Client.forget`."""

@@ -74,6 +74,12 @@ class Clock:
         self.now += days * DAY
 
 
+def pending_reports(client):
+    """The stored reports of a client, as they are now."""
+    device = client._storage
+    return device.run_locked(lambda: device.spool.reports(device.spool.numbers()))
+
+
 @pytest.fixture(autouse=True)
 def _tracking_allowed(monkeypatch):
     """Removes DO_NOT_TRACK, which the environment of these tests may set."""

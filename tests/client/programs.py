@@ -32,9 +32,9 @@ epsilon = 0.01
 HEAD = """
 import json, os, sys, threading, time
 import deniable
-from deniable._storage import device
-from deniable._upload import rounds, uploader
-rounds.MAX_AGE_DAYS = 10**9  # these clocks run through years
+from deniable._storage import device, spool
+from deniable._upload import uploader
+spool.MAX_AGE_DAYS = 10**9  # these clocks run through years
 device._LOCK_WAIT_SECONDS, uploader._COUNT_SECONDS = 60.0, 30.0  # the machine may be busy
 deniable.Client.flush.__kwdefaults__["timeout_seconds"] = 60.0
 registry, directory, endpoint = sys.argv[1:4]

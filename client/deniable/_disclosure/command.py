@@ -44,6 +44,10 @@ How to read it:
   waiting   still on this device; it will be sent at a random time
   sent      the application's server has it
 
+  Some answers are drawn once and used again as long as nothing changes. Once
+  such an answer is sent it is not kept; what it can have revealed stands in its
+  place. While it waits, whoever has this directory can work out the truth.
+
   The bars show how much of its budget of privacy the device has spent, in the
   unit that the experts call epsilon. When a day's budget is used up, the device
   says nothing on that day that would cost more; when that of its life is used

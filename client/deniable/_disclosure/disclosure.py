@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from deniable._disclosure import summary
-from deniable._disclosure.explain import explain
+from deniable._disclosure.explain import explain, explain_not_kept
 from deniable._disclosure.read_only import fetch_rows, hold_lock
 from deniable_shared.periods import epoch_at
 from deniable_shared.spec import Spec
@@ -56,9 +56,10 @@ class DisclosedReport:
     Attributes:
         metric: the metric it belongs to; empty if unknown.
         day: the UTC day that it is counted for.
-        sentence: what it says, and how likely the device was to say so.
+        sentence: what it says, and how likely the device was to say so; of a memoised report that
+            was delivered, which is not kept, what it can have revealed.
         pending: True while it waits on this device; False once the aggregator has it.
-        likelihoods: the probabilities as data; empty if unknown.
+        likelihoods: the probabilities as data; empty if unknown, or if the report is not kept.
         epsilon: its privacy loss, in nats; None if unknown.
     """
 
@@ -76,7 +77,7 @@ class Disclosure:
 
     Attributes:
         application: the application that asked; empty if unknown.
-        said: pending reports, and delivered ones of the last 30 days (2,000 at most), the latest
+        reports: pending reports, and delivered ones of the last 30 days (2,000 at most), the latest
             day first.
         epsilon_today: nats spent in this UTC day; None if that cannot be read.
         epsilon_lifetime: nats ever spent by this device; None if that cannot be read.
@@ -218,6 +219,9 @@ def _explain_row(
 ) -> DisclosedReport:
     number = epoch if isinstance(epoch, int) and 0 <= epoch <= _LAST_EPOCH else 0
     day, waits = _DAY_ZERO + timedelta(days=number), bool(pending)
+    if known is not None and report is None and known.spec.mechanism.epsilon_permanent is not None:
+        sentence = explain_not_kept(known.spec.mechanism)
+        return DisclosedReport(known.spec.name, day, sentence, waits, (), known.epsilon)
     if known is None or not isinstance(report, bytes):
         return DisclosedReport("", day, _UNKNOWN_REPORT, waits, (), None)
     try:

@@ -12,8 +12,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from deniable._disclosure.phrases import Likelihood, in_decimals, join_names, likelihood_clause
+from deniable._disclosure.summary import NEARLY_SURE, format_percent
 from deniable_shared.errors import ParameterError
 from deniable_shared.mechanisms import Oracle
+from deniable_shared.planning.disclosure_figures import posterior_from_even_odds
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -72,6 +74,24 @@ def explain(spec: Spec, report: bytes) -> Explanation:
         raise ValueError(f"a report must be {width} bytes long, got {len(report)}")
     sentence, likelihoods = explanation_for(spec.mechanism)(spec, report)
     return Explanation(sentence[0].upper() + sentence[1:] + ".", likelihoods)
+
+
+def explain_not_kept(mechanism: Mechanism) -> str:
+    """What a memoised report that was delivered can have revealed; the report itself is not kept.
+
+    Args:
+        mechanism: one that memoises.
+    """
+    one = posterior_from_even_odds(mechanism.epsilon)
+    every = posterior_from_even_odds(mechanism.epsilon_permanent or mechanism.epsilon)
+    all_together = f"at most {format_percent(every)}" if every <= NEARLY_SURE else "nearly certain"
+    return (
+        "Gave an answer that is used again as long as nothing changes, and so is not kept here "
+        "once it is sent: beside this device's secret it could be recognised. Somebody who thinks "
+        f"two possibilities equally likely can be at most {format_percent(one)} sure of either by "
+        f"it alone, and {all_together} by all answers given while nothing changes. It cost at most "
+        f"epsilon {mechanism.epsilon:.2f}."
+    )
 
 
 def explanation_for(mechanism: Mechanism) -> Explain:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 from deniable._status import Outcome
 from deniable._storage.ledger import SecretReplacedError
-from deniable._storage.spool import MAX_AGE_DAYS
 from deniable_shared.periods import epoch_at, period
 
 if TYPE_CHECKING:
@@ -114,7 +113,7 @@ class AbsenceReporter:
         day, since = plan.period_end(number, last)
         if period(every, day) < number:
             return False  # the metric had expired before that period
-        if day < epoch - MAX_AGE_DAYS:
+        if day < epoch - plan.max_age_days:
             return False  # so long ago that a value would not be sent either
         absent = plan.spec.encode(plan.spec.absent)
         outcome, _ = self._writer.write(plan, absent, number, epoch, day, since)

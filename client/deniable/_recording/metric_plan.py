@@ -7,12 +7,17 @@ import math
 from typing import TYPE_CHECKING, Final
 
 from deniable._storage.cost import charge_for
+from deniable._storage.spool import MAX_AGE_DAYS, MAX_MEMOIZED_AGE_DAYS
 from deniable.randomizers import randomizer_for
 from deniable_shared.periods import SECONDS_PER_EPOCH, period
 
 if TYPE_CHECKING:
     from deniable._randomness import Randomness
     from deniable_shared.registry import Metric
+
+MAX_MEMOIZED_DELAY_SECONDS: Final = 3_600
+"""A memoised report waits no longer than this, because whoever gets the device's directory while it
+waits can read the value in it. Overdue reports are spread over an hour, too."""
 
 _UNIX_DAY_ZERO: Final = 719_163  # date(1970, 1, 1).toordinal()
 _PERIOD_DAYS: Final = {"day": 1, "week": 7, "month": 28}
@@ -32,7 +37,10 @@ class MetricPlan:
         charge: what a report costs.
         randomizer: makes reports of values.
         description: spec and limits as JSON, with which reports are explained without a registry.
-        delay_seconds: the longest random delay of a report; at most a period of the metric.
+        memoized: whether the mechanism memoises its answers.
+        max_age_days: how old a report may become before it is dropped.
+        delay_seconds: the longest random delay of a report; at most a period of the metric, and
+            `MAX_MEMOIZED_DELAY_SECONDS` if its mechanism memoises.
         reports_absence: whether a period without a value is reported as well.
         last_epoch: the last day on which the metric reports.
         reported: the latest period known to be reported.
@@ -44,6 +52,8 @@ class MetricPlan:
         "description",
         "last_epoch",
         "last_reported",
+        "max_age_days",
+        "memoized",
         "randomizer",
         "reports_absence",
         "spec",
@@ -62,6 +72,11 @@ class MetricPlan:
         self.description = json.dumps({"spec": metric.spec.canonical(), "limits": limits})
         days = _PERIOD_DAYS.get(metric.spec.every, math.inf)
         self.delay_seconds = min(delay_seconds, days * SECONDS_PER_EPOCH)
+        self.memoized = metric.spec.mechanism.epsilon_permanent is not None
+        self.max_age_days = MAX_AGE_DAYS
+        if self.memoized:
+            self.delay_seconds = min(self.delay_seconds, MAX_MEMOIZED_DELAY_SECONDS)
+            self.max_age_days = MAX_MEMOIZED_AGE_DAYS
         self.reports_absence = metric.spec.absent is not None and metric.spec.every != "once"
         expires = metric.expires
         self.last_epoch = math.inf if expires is None else expires.toordinal() - _UNIX_DAY_ZERO

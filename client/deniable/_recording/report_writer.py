@@ -99,5 +99,6 @@ class ReportWriter:
                 storage.ledger.lifetime,
                 due,
                 plan.description,
+                memoized=plan.memoized,
             )
         return outcome, due

@@ -82,6 +82,14 @@ class DeviceFiles:
             self._events.problem("storage_unavailable", describe_error(error))
             raise
 
+    def empty_logs(self) -> None:
+        """Removes deleted reports, and the order of recording, from the logs of both files.
+
+        The files must be open.
+        """
+        self.ledger.empty_log()  # first: a report should not be on the disk before its debit is
+        self.spool.empty_log()
+
     def wipe(self) -> int:
         """Deletes every report and replaces the secret; the spent budget stays spent.
 

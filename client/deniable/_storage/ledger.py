@@ -236,6 +236,10 @@ class Ledger:
         _, latest, today, self.lifetime = self._read_account()
         return (0 if epoch > latest else today), self.lifetime
 
+    def empty_log(self) -> None:
+        """Moves the log into the file: its old pages tell the order of all recent debits."""
+        sqlite.empty_log(self._connection)
+
     def close(self) -> None:
         """Closes the file."""
         self._connection.close()

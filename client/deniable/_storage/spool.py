@@ -1,7 +1,8 @@
 """The spool: randomized reports that wait on this device to be uploaded.
 
 Reports that the aggregator has taken are remembered for a while, so that the user can be shown what
-this device has said; of them only spec, day and payload are kept, not the upload's id or any time.
+this device has said: spec, day and payload, not the upload's id or any time. Of memoised reports
+the payload is not kept, for whoever has the device's secret could recognise the value in it.
 """
 
 from __future__ import annotations
@@ -26,12 +27,19 @@ MAX_AGE_DAYS: Final = 30
 """Older reports are dropped if sending them has been tried, for the aggregator has long closed
 their day. Delivered reports are remembered as long."""
 
+MAX_MEMOIZED_AGE_DAYS: Final = 14
+"""Older memoised reports are dropped even if sending them was never tried: whoever gets the
+device's directory can read the value in them, and the aggregator has usually closed their day."""
+
 _ADD: Final = """
 INSERT INTO report (upload_id, digest, epoch, payload, spent, due, tries, claimant)
 SELECT ?, digest, ?, ?, ?, ?, 0, 0 FROM spec WHERE digest = ?
 """
 """Adds nothing if the spec's description is missing: another process may have cleared the file."""
 
+_DROP_MEMOIZED: Final = """
+DELETE FROM report WHERE epoch < ? AND digest IN (SELECT digest FROM spec WHERE memoized)
+"""
 _DROP_OLDEST: Final = """
 DELETE FROM report WHERE number IN (SELECT number FROM report ORDER BY number LIMIT ?)
 """
@@ -63,6 +71,8 @@ class Spool(SpoolQueue):
         spent: int,
         due: float,
         description: str,
+        *,
+        memoized: bool,
     ) -> None:
         """Stores a report; if the spool is full, the oldest reports are dropped and counted.
 
@@ -75,16 +85,17 @@ class Spool(SpoolQueue):
             due: see there.
             description: what `disclosure` needs to explain reports of this spec; kept once for each
                 spec, and written again by the first report that this object adds.
+            memoized: whether the spec's mechanism memoises its answers; kept once for each spec.
         """
         row = (upload_id, epoch, payload, spent, due, digest)
         try:
-            number = self._insert(row, description)
+            number = self._insert(row, description, memoized=memoized)
         except (sqlite3.Error, UnicodeDecodeError) as error:
             if sqlite.is_damage(error):
                 self._replace_damaged_file()
             elif not (sqlite.is_full(error) and self._make_room()):
                 raise
-            number = self._insert(row, description)
+            number = self._insert(row, description, memoized=memoized)
         # Other processes add reports too, and numbers start again once the spool was empty. So
         # count as soon as the number says that there could be too many.
         if not self._counted_from <= number < self._count_at:
@@ -94,20 +105,24 @@ class Spool(SpoolQueue):
         """How many reports are stored."""
         return self._integer(_COUNT)
 
-    def drop_older(self, epoch: int, absence_digests: Iterable[bytes]) -> None:
-        """Drops and counts pending reports of days before `epoch`, and forgets delivered ones.
+    def drop_old(self, today: int, absence_digests: Iterable[bytes]) -> None:
+        """Drops and counts pending reports that are too old, and forgets delivered ones.
 
         A report that was never tried is kept, for the clock may be wrong: the aggregator decides.
+        Memoised reports are dropped nevertheless, see `MAX_MEMOIZED_AGE_DAYS`.
 
         Args:
-            epoch: the first day that is kept, in days since 1970-01-01.
+            today: in days since 1970-01-01.
             absence_digests: digests of metrics that report absence. Their reports are dropped even
                 if they were never tried, because absence on such days is no longer reported, so a
                 report would reveal that there was a value.
         """
+        epoch = today - MAX_AGE_DAYS
         query = "DELETE FROM report WHERE epoch < ? AND (tries > 0 OR digest = ?)"
         rows = [(epoch, digest) for digest in (b"", *absence_digests)]
         count = self._repairing(lambda: self._connection.executemany(query, rows).rowcount)
+        row = (today - MAX_MEMOIZED_AGE_DAYS,)
+        count += self._repairing(lambda: self._connection.execute(_DROP_MEMOIZED, row).rowcount)
         forget = "DELETE FROM sent WHERE epoch < ?"
         self._repairing(lambda: self._connection.execute(forget, (epoch,)))
         self._events.count_dropped(Dropped.TOO_OLD, count)
@@ -126,7 +141,7 @@ class Spool(SpoolQueue):
         self._events.count_dropped(Dropped.DEBIT_LOST, count)
 
     def delete_everything(self, reason: Dropped = Dropped.CONSENT_WITHDRAWN) -> int:
-        """Deletes everything: pending and delivered reports, descriptions, and a file set aside.
+        """Deletes everything: pending and delivered reports, and descriptions.
 
         Args:
             reason: what the pending reports are counted as.
@@ -138,7 +153,7 @@ class Spool(SpoolQueue):
         self._events.count_dropped(reason, count)
         return count
 
-    def _insert(self, row: tuple[object, ...], description: str) -> int:
+    def _insert(self, row: tuple[object, ...], description: str, *, memoized: bool) -> int:
         digest = row[-1]
         assert isinstance(digest, bytes)
         execute = self._insert_cursor.execute
@@ -146,19 +161,16 @@ class Spool(SpoolQueue):
             added = execute(_ADD, row)
             if added.rowcount:
                 return added.lastrowid or 0
-        execute("REPLACE INTO spec VALUES (?, ?)", (digest, description))
+        execute("REPLACE INTO spec VALUES (?, ?, ?)", (digest, description, memoized))
         self._described.add(digest)
         return execute(_ADD, row).lastrowid or 0
 
     def _wipe(self) -> int:
         execute = self._connection.execute
-        execute("PRAGMA secure_delete = ON")
         count = execute("DELETE FROM report").rowcount
         execute("DELETE FROM sent")
         execute("DELETE FROM spec")
-        execute("PRAGMA secure_delete = OFF")
         execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
-        self._set_aside_path.unlink(missing_ok=True)
         return count
 
     def _keep_newest(self, number: int) -> None:

@@ -1,4 +1,4 @@
-"""The file of the spool: opened, checked, and set aside if it is damaged."""
+"""The file of the spool: opened, checked, and replaced if it is damaged."""
 
 from __future__ import annotations
 
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 VERSION: Final = 1
 MAX_BYTES: Final = 16 << 20
 _LOG_SUFFIXES: Final = ("-wal", "-shm")
-_SET_ASIDE_SUFFIX: Final = ".corrupt"
 SCHEMA: Final = """
 CREATE TABLE report (
     number INTEGER PRIMARY KEY,
@@ -38,9 +37,13 @@ CREATE TABLE sent (
     number INTEGER PRIMARY KEY,
     digest BLOB NOT NULL,
     epoch INTEGER NOT NULL,
-    payload BLOB NOT NULL
+    payload BLOB
 );
-CREATE TABLE spec (digest BLOB NOT NULL UNIQUE, description TEXT NOT NULL);
+CREATE TABLE spec (
+    digest BLOB NOT NULL UNIQUE,
+    description TEXT NOT NULL,
+    memoized INTEGER NOT NULL
+);
 CREATE TABLE uploaded (spent INTEGER NOT NULL);
 INSERT INTO uploaded VALUES (0)
 """
@@ -49,8 +52,10 @@ INSERT INTO uploaded VALUES (0)
 class SpoolFile:
     """A file of reports that replaces itself if it is damaged. Its owner holds a lock.
 
-    A file that is damaged, or of another version, is renamed to ``<name>.corrupt`` and counted, and
-    an empty one takes its place.
+    A file that is damaged, or of another version, is deleted and counted, and an empty one takes
+    its place. A copy would keep reports for ever beside the secret that explains them.
+
+    Deleted rows are overwritten in the file; `sqlite.empty_log` removes them from the log.
 
     Args:
         path: of the file; it is created if it does not exist.
@@ -63,15 +68,18 @@ class SpoolFile:
 
     def __init__(self, path: Path, events: EventLog) -> None:
         self._path = path
-        self._set_aside_path = path.with_name(path.name + _SET_ASIDE_SUFFIX)
         self._events = events
         try:
             self._open_connection()
         except (sqlite3.Error, UnicodeDecodeError) as error:
             if not sqlite.is_damage(error):
                 raise
-            self._set_aside()
+            self._delete_damaged_file()
             self._open_connection()
+
+    def empty_log(self) -> None:
+        """Moves the log into the file: its old pages hold reports that were deleted since."""
+        sqlite.empty_log(self._connection)
 
     def close(self) -> None:
         """Closes the file."""
@@ -87,7 +95,7 @@ class SpoolFile:
 
     def _replace_damaged_file(self) -> None:
         self._connection.close()
-        self._set_aside()
+        self._delete_damaged_file()
         self._open_connection()
 
     def _open(self) -> sqlite3.Connection:
@@ -101,6 +109,7 @@ class SpoolFile:
             if not sqlite.is_sound(connection):
                 raise sqlite.damage_error("the structure of the spool is damaged")
             sqlite.use_write_ahead_log(connection)
+            connection.execute("PRAGMA secure_delete = ON")
             connection.execute(f"PRAGMA max_page_count = {MAX_BYTES // sqlite.PAGE_BYTES}")
         except BaseException:
             connection.close()
@@ -140,18 +149,16 @@ class SpoolFile:
         self._replace_damaged_file()
         return operation()
 
-    def _set_aside(self) -> None:
-        for suffix in _LOG_SUFFIXES:
-            self._path.with_name(self._path.name + suffix).unlink(missing_ok=True)
-        self._path.replace(self._set_aside_path)
+    def _delete_damaged_file(self) -> None:
+        delete_files(self._path)
         self._events.count_dropped(Dropped.SPOOL_CORRUPT)
         self._events.problem(
-            "spool_corrupt", "the spool was damaged, or of another version, and was set aside"
+            "spool_corrupt", "the spool was damaged, or of another version, and was replaced"
         )
 
 
 def delete_files(path: Path) -> None:
-    """Deletes a spool that cannot be opened, its logs, and a spool that was set aside earlier.
+    """Deletes a spool that cannot be opened, and its logs.
 
     Args:
         path: of the spool's file, which need not exist.
@@ -159,5 +166,5 @@ def delete_files(path: Path) -> None:
     Raises:
         OSError: if a file cannot be deleted.
     """
-    for suffix in ("", *_LOG_SUFFIXES, _SET_ASIDE_SUFFIX):
+    for suffix in ("", *_LOG_SUFFIXES):
         path.with_name(path.name + suffix).unlink(missing_ok=True)

@@ -12,12 +12,19 @@ from deniable._storage.stored_report import RESCHEDULED, StoredReport, report_fr
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
     from typing import Final
 
 MAX_SENT: Final = 2_000
 """At most this many delivered reports are remembered: the latest ones."""
 
+_KEEP_SENT: Final = """
+INSERT INTO sent (digest, epoch, payload)
+SELECT digest, ?, CASE WHEN memoized THEN NULL ELSE ? END FROM spec WHERE digest = ?
+"""
+"""Nothing is kept if it is not known whether the spec's mechanism memoises."""
+
+_PRUNE_SENT: Final = "DELETE FROM sent WHERE number <= (SELECT max(number) FROM sent) - ?"
 _OVERDUE: Final = """
 SELECT number FROM report WHERE due <= ? AND (? OR claimant != ? AND epoch > ?) OR due > ?
 """
@@ -26,17 +33,31 @@ SELECT number FROM report WHERE due <= ? AND (? OR claimant != ? AND epoch > ?) 
 class SpoolQueue(SpoolFile):
     """What the uploader needs of the spool; see `SpoolFile` for its arguments and errors."""
 
-    def due_reports(self, now: float, horizon: float, limit: int) -> list[StoredReport]:
-        """Reports that are due, the longest overdue first.
+    def numbers(self) -> list[int]:
+        """The numbers of all reports."""
+        return self._select_numbers("SELECT number FROM report", ())
+
+    def due_numbers(self, now: float, horizon: float) -> list[int]:
+        """The numbers of the reports that are due.
 
         Args:
             now: in seconds since 1970-01-01.
             horizon: reports due later than this count as due now, because a clock that was ahead
                 wrote their times.
-            limit: how many at most.
         """
-        query = "SELECT * FROM report WHERE due <= ? OR due > ? ORDER BY due LIMIT ?"
-        return self._select(query, (now, horizon, limit))
+        query = "SELECT number FROM report WHERE due <= ? OR due > ?"
+        return self._select_numbers(query, (now, horizon))
+
+    def reports(self, numbers: Iterable[int]) -> list[StoredReport]:
+        """The reports with these numbers, in this order; without those deleted meanwhile."""
+        query = "SELECT * FROM report WHERE number = ?"
+
+        def read() -> list[StoredReport]:
+            execute = self._connection.execute
+            rows = [row for number in numbers for row in execute(query, (number,))]
+            return [report_from_row(columns) for columns in rows]
+
+        return self._repairing(read)
 
     def reschedule_overdue(
         self,
@@ -52,7 +73,7 @@ class SpoolQueue(SpoolFile):
 
         Args:
             report: the one that is sent now.
-            now: see `due_reports`, as is the next one.
+            now: see `due_numbers`, as is the next one.
             horizon: see there.
             time: returns a new time for a report.
             late: reports of this day, in days since 1970-01-01, and of earlier days keep their
@@ -60,9 +81,9 @@ class SpoolQueue(SpoolFile):
             again: whether these, too, are given a new time.
         """
         row = (now, again, RESCHEDULED, late, horizon)
-        numbers = self._repairing(lambda: self._connection.execute(_OVERDUE, row).fetchall())
+        numbers = self._select_numbers(_OVERDUE, row)
         query = "UPDATE report SET due = ?, claimant = ? WHERE number = ?"
-        rows = [(time(), RESCHEDULED, number) for (number,) in numbers if number != report.number]
+        rows = [(time(), RESCHEDULED, number) for number in numbers if number != report.number]
 
         def write() -> None:
             with self._connection:  # one commit: thousands would keep other processes waiting
@@ -71,15 +92,6 @@ class SpoolQueue(SpoolFile):
 
         if rows:
             self._repairing(write)
-
-    def reports_between(self, after: int, last: int, limit: int) -> list[StoredReport]:
-        """Reports with numbers in (after, last], in the order in which they were recorded."""
-        query = "SELECT * FROM report WHERE number > ? AND number <= ? ORDER BY number LIMIT ?"
-        return self._select(query, (after, last, limit))
-
-    def last_number(self) -> int:
-        """The number of the newest report, 0 if there is none."""
-        return self._integer("SELECT ifnull(max(number), 0) FROM report")
 
     def next_due_time(self) -> float | None:
         """When the next report is due, or None if there is none."""
@@ -113,23 +125,22 @@ class SpoolQueue(SpoolFile):
     def move_to_sent(self, report: StoredReport) -> bool:
         """Moves a report that the aggregator has taken to the remembered ones.
 
+        Of a memoised report it is remembered that there was one, but not its payload.
+
         Returns:
             False if it was no longer there.
         """
-        keep = "INSERT INTO sent (digest, epoch, payload) VALUES (?, ?, ?)"
-        row = (report.digest, report.epoch, report.payload)
+        row = (report.epoch, report.payload, report.digest)
         # Delete first: a failure in between forgets the report, but never sends it twice.
         if not self.delete_refused(report):
             return False
         try:
-            number = self._repairing(lambda: self._connection.execute(keep, row).lastrowid or 0)
+            self._repairing(lambda: self._connection.execute(_KEEP_SENT, row))
         except sqlite3.Error as error:
             if not sqlite.is_full(error):
                 raise
             return True  # the room is for reports that wait to be sent
-        if number > MAX_SENT:
-            prune = "DELETE FROM sent WHERE number <= ?"
-            self._repairing(lambda: self._connection.execute(prune, (number - MAX_SENT,)))
+        self._repairing(lambda: self._connection.execute(_PRUNE_SENT, (MAX_SENT,)))
         return True
 
     def delete_refused(self, report: StoredReport) -> bool:
@@ -140,8 +151,7 @@ class SpoolQueue(SpoolFile):
         row = (report.number, report.upload_id)
         return self._repairing(lambda: self._connection.execute(query, row).rowcount == 1)
 
-    def _select(self, query: str, row: tuple[float, ...]) -> list[StoredReport]:
-        def read() -> list[StoredReport]:
-            return [report_from_row(columns) for columns in self._connection.execute(query, row)]
-
-        return self._repairing(read)
+    def _select_numbers(self, query: str, row: tuple[float, ...]) -> list[int]:
+        return self._repairing(
+            lambda: [number for (number,) in self._connection.execute(query, row)]
+        )

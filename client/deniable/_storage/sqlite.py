@@ -141,6 +141,15 @@ def sync_log(path: Path) -> None:
             os.close(descriptor)
 
 
+def empty_log(connection: sqlite3.Connection) -> None:
+    """Moves the log into the file, so that no earlier state of the file can be read in the log.
+
+    Waits for the disk. An error is ignored: the next call does what is left to do.
+    """
+    with contextlib.suppress(sqlite3.Error):
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+
+
 def refuse_statements(connection: sqlite3.Connection) -> None:
     """Makes SQLite refuse every further statement, without touching the file or its locks."""
     connection.set_authorizer(lambda *_: sqlite3.SQLITE_DENY)

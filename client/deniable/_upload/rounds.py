@@ -5,24 +5,29 @@ while the aggregator could not be reached, would be sent together, and so reveal
 one device. Of these only one is sent, and each of the others gets another random time. A report
 that has missed that time as well, or is late, is sent when the next process starts: a program that
 never runs for long would otherwise send it too late or never.
+
+Reports that leave together leave in random order. In the order of recording, the place of a metric
+that counts absence would tell whether there was a value: absence is recorded a day later.
 """
 
 from __future__ import annotations
 
+import os
 import time
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeVar
 
-from deniable._storage.spool import MAX_AGE_DAYS
 from deniable._upload.delivery import CLAIM_SECONDS, is_claimed_elsewhere, random_fraction
 from deniable._upload.workers import run_parallel
 from deniable_shared.periods import SECONDS_PER_EPOCH, epoch_at
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from deniable._storage.device import DeviceStorage
     from deniable._storage.stored_report import StoredReport
     from deniable._upload.delivery import ReportSender
+
+_T = TypeVar("_T")
 
 MAX_WAIT_SECONDS: Final = 3_600.0
 """The thread looks at the clock at least this often, because somebody may set the clock."""
@@ -35,6 +40,8 @@ LATE_DAYS: Final = 7
 after 14 days, unless it is configured otherwise."""
 
 _BATCH: Final = 32
+_KEY_BYTES: Final = 16
+"""Of a random number whose ties and remainders have a probability below 2^-100."""
 
 
 class UploadRounds:
@@ -89,19 +96,23 @@ class UploadRounds:
                 return
 
     def send_all(self, wanted: Callable[[], bool], enough: Callable[[], bool]) -> None:
-        """Sends every stored report once, several at a time if the transport allows it.
+        """Sends every stored report once in random order, several at a time if that is allowed.
 
         Args:
             wanted: see `send_due`.
             enough: see there.
         """
         today = epoch_at(self._clock())
-        last = self._storage.run_locked(self._last_number, today)
+        numbers = in_random_order(self._storage.run_locked(self._all_numbers, today))
         run_parallel(
-            self._reports_to_flush(enough, today, last),
+            self._reports_to_flush(enough, today, numbers),
             lambda report: self._sender.send(report, wanted),
             self._sender.parallel_uploads,
         )
+
+    def erase_sent(self) -> None:
+        """Removes what was sent, refused or dropped from where deleting leaves traces."""
+        self._storage.run_locked(lambda: self._storage.empty_logs())
 
     def next_wait(self) -> float | None:
         """In how many seconds to look again, or None if there is nothing to wait for."""
@@ -120,7 +131,7 @@ class UploadRounds:
         return min(max(wait, self._sender.silent_until - time.monotonic(), 0.0), longest)
 
     def next_due_report(self, now: float, again: bool) -> StoredReport | None:
-        """The report to send now, if any; the other overdue ones get another time.
+        """A random one of the reports that are due, if any; the others get another time.
 
         To be called by `DeviceStorage.run_locked`.
 
@@ -129,9 +140,10 @@ class UploadRounds:
             again: False for the first report of this process, see `Spool.reschedule_overdue`.
         """
         spool = self._storage.spool
-        spool.drop_older(epoch_at(now) - MAX_AGE_DAYS, self._absence_digests)
+        spool.drop_old(epoch_at(now), self._absence_digests)
         horizon = now + self._horizon_seconds
-        reports = spool.due_reports(now, horizon, 1)
+        numbers = spool.due_numbers(now, horizon)
+        reports = spool.reports([draw_one(numbers)]) if numbers else []
         if reports and self._spread_seconds > 0:
 
             def later() -> float:
@@ -142,14 +154,11 @@ class UploadRounds:
         return reports[0] if reports else None
 
     def _reports_to_flush(
-        self, enough: Callable[[], bool], today: int, last: int
+        self, enough: Callable[[], bool], today: int, numbers: Sequence[int]
     ) -> Iterator[StoredReport]:
-        after = 0
-        while True:
-            reports = self._storage.run_locked(self._reports_between, after, last)
-            if not reports:
-                return
-            for report in reports:
+        for start in range(0, len(numbers), _BATCH):
+            batch = numbers[start : start + _BATCH]
+            for report in self._storage.run_locked(self._reports, batch):
                 if enough():
                     return
                 if report.epoch > today:
@@ -158,12 +167,21 @@ class UploadRounds:
                     continue  # absence is reported when the day is over, so a value must wait, too
                 if not is_claimed_elsewhere(report, self._clock()):
                     yield report
-            after = reports[-1].number
 
-    def _last_number(self, today: int) -> int:
+    def _all_numbers(self, today: int) -> list[int]:
         spool = self._storage.spool
-        spool.drop_older(today - MAX_AGE_DAYS, self._absence_digests)
-        return spool.last_number()
+        spool.drop_old(today, self._absence_digests)
+        return spool.numbers()
 
-    def _reports_between(self, after: int, last: int) -> list[StoredReport]:
-        return self._storage.spool.reports_between(after, last, _BATCH)
+    def _reports(self, numbers: Iterable[int]) -> list[StoredReport]:
+        return self._storage.spool.reports(numbers)
+
+
+def in_random_order(items: Iterable[_T]) -> list[_T]:
+    """The items in an order from the operating system's randomness; all are equally likely."""
+    return sorted(items, key=lambda _: os.urandom(_KEY_BYTES))
+
+
+def draw_one(items: Sequence[_T]) -> _T:
+    """One of the items, by the operating system's randomness; all are equally likely."""
+    return items[int.from_bytes(os.urandom(_KEY_BYTES), "big") % len(items)]

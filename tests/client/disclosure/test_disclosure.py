@@ -115,6 +115,33 @@ def test_a_memoised_answer_says_that_a_change_may_show(make_client):
     assert "that something has changed may show" in client.disclosure().sentence
 
 
+def test_of_a_memoised_answer_that_was_sent_only_what_it_can_reveal_is_shown(
+    make_client, collector, directory
+):
+    """Epsilon 1 makes even odds 73.1%, the permanent epsilon of 2 makes them 88.1%."""
+    client = make_client(endpoint=collector.endpoint, key="k")
+    record(client, "city", "theme")
+    (city, _) = client.disclosure().reports
+    assert (city.metric, city.pending) == ("city", True)
+    assert len(city.likelihoods) == 2
+    assert client.flush().sent == 2
+    city, theme = client.disclosure().reports
+    assert (city.metric, city.day, city.pending, city.epsilon) == (
+        "city",
+        TODAY,
+        False,
+        pytest.approx(1.0, abs=1e-6),
+    )
+    assert city.likelihoods == ()
+    assert "at most 74% sure of either by it alone" in city.sentence
+    assert "at most 89% by all answers given while nothing changes" in city.sentence
+    assert city.sentence.endswith("It cost at most epsilon 1.00.")
+    assert theme.likelihoods  # noise that is drawn anew for each report is shown as it was sent
+    with closing(sqlite3.connect(directory / "spool.sqlite")) as spool:
+        rows = spool.execute("SELECT payload FROM sent ORDER BY payload IS NULL").fetchall()
+    assert [payload is None for (payload,) in rows] == [False, True]
+
+
 def test_the_bound_of_all_answers_is_not_stated_for_things_that_have_changed(make_client, clock):
     """What was charged bounds histories that change at the same times, and no others."""
     client = make_client(clock=clock)

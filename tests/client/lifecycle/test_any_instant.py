@@ -20,6 +20,7 @@ import pytest
 
 from deniable import Outcome
 from tests.client import interrupting
+from tests.client.conftest import pending_reports
 from tests.client.interrupting import interrupt_at
 from tests.client.programs import PLENTY, stored
 from tests.client.transports import Accepting
@@ -151,7 +152,7 @@ def test_reporting_an_absence_can_be_interrupted_at_any_instant(make_client, clo
         absence.report_due()
         if not more:
             break
-    reports = client._storage.run_locked(lambda: client._storage.spool.reports_between(0, 999, 999))
+    reports = pending_reports(client)
     days = [report.epoch for report in reports]
     assert len(set(days)) == len(days)
     # An interruption between the two leaves a debit without a report: never the reverse.

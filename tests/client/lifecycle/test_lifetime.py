@@ -132,18 +132,6 @@ def test_opting_out_wipes_reports_and_secret_and_keeps_what_was_spent(
     assert spent(client) == pytest.approx(2 * total(lifelong), abs=1e-6)
 
 
-def test_opting_out_leaves_nothing_of_a_spool_that_was_set_aside(make_client, clock, directory):
-    client = make_client(clock=clock)
-    client.record("theme", "dark")
-    client.close()
-    (directory / "spool.sqlite").write_bytes(b"rubbish" * 1_000)
-    client = make_client(clock=clock)
-    client.record("late", value=True)
-    assert (directory / "spool.sqlite.corrupt").exists()
-    client.consent = False
-    assert not (directory / "spool.sqlite.corrupt").exists()
-
-
 def test_opting_out_without_having_agreed_wipes_the_device_too(make_client, directory):
     first = make_client()
     first.record("theme", "dark")
@@ -325,18 +313,6 @@ def test_forgetting_deletes_and_counts_pending_reports(make_client, clock, colle
     assert status.epsilon_left_today == left
     assert client.record("late", value=True) is Outcome.ALREADY_REPORTED
     assert client.forget() == 0
-
-
-def test_forgetting_deletes_a_spool_that_was_set_aside(make_client, directory):
-    client = make_client()
-    client.record("theme", "dark")
-    client.close()
-    (directory / "spool.sqlite").write_bytes(b"damaged" * 1_000)
-    client = make_client()
-    client.record("late", value=True)
-    assert (directory / "spool.sqlite.corrupt").exists()
-    assert client.forget() == 1
-    assert not (directory / "spool.sqlite.corrupt").exists()
 
 
 def test_forgetting_needs_neither_consent_nor_a_directory(make_client, directory):

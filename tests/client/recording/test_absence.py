@@ -7,7 +7,7 @@ import pytest
 from deniable import FlushResult, Outcome
 from deniable_shared import wire
 from deniable_shared.registry import parse
-from tests.client.conftest import DAY, NOON
+from tests.client.conftest import DAY, NOON, pending_reports
 from tests.client.transports import Accepting
 from tests.waiting import wait_until
 
@@ -39,13 +39,9 @@ def attentive(make_client, clock):
     return make
 
 
-def stored(client):
-    return client._storage.run_locked(lambda: client._storage.spool.reports_between(0, 99, 99))
-
-
 def test_the_day_on_which_a_device_first_takes_part_costs_nothing(attentive):
     client = attentive()
-    assert stored(client) == []
+    assert pending_reports(client) == []
     assert client.status().epsilon_left_lifetime == 40.0
 
 
@@ -53,11 +49,11 @@ def test_a_day_without_a_value_is_reported_once_on_the_next_day(attentive, clock
     attentive().close()
     clock.forward(days=1)
     client = attentive()
-    assert [report.epoch for report in stored(client)] == [TODAY]
+    assert [report.epoch for report in pending_reports(client)] == [TODAY]
     assert client.status().epsilon_left_lifetime == pytest.approx(39.0, abs=1e-6)
     client.flush()
     client.close()
-    assert len(stored(attentive())) == 1
+    assert len(pending_reports(attentive())) == 1
 
 
 def test_a_day_with_a_value_is_not_reported_again(attentive, clock):
@@ -65,15 +61,15 @@ def test_a_day_with_a_value_is_not_reported_again(attentive, clock):
     assert client.record("theme", "dark") is Outcome.RECORDED
     clock.forward(days=1)
     assert client.record("theme", "dark") is Outcome.RECORDED
-    assert [report.epoch for report in stored(client)] == [TODAY, TODAY + 1]
+    assert [report.epoch for report in pending_reports(client)] == [TODAY, TODAY + 1]
 
 
 def test_after_days_switched_off_the_last_day_at_work_is_reported(attentive, clock):
     attentive()
     clock.forward(days=7)
-    assert [report.epoch for report in stored(attentive())] == [TODAY]
+    assert [report.epoch for report in pending_reports(attentive())] == [TODAY]
     clock.forward(days=2)
-    assert [report.epoch for report in stored(attentive())] == [TODAY, TODAY + 7]
+    assert [report.epoch for report in pending_reports(attentive())] == [TODAY, TODAY + 7]
 
 
 @pytest.mark.parametrize("every", ["day", "week", "month"])
@@ -102,7 +98,7 @@ def test_a_day_that_is_too_long_ago_to_be_sent_costs_nothing(attentive, clock):
     attentive()
     clock.forward(days=31)
     client = attentive()
-    assert stored(client) == []
+    assert pending_reports(client) == []
     assert client.status().epsilon_left_lifetime == 40.0
 
 
@@ -113,14 +109,14 @@ def test_a_clock_that_was_ahead_ends_nothing_once_it_is_right(attentive, clock):
     clock.forward(days=-(10**9))
     attentive().close()
     clock.forward(days=1)
-    assert [report.epoch for report in stored(attentive())] == [TODAY]
+    assert [report.epoch for report in pending_reports(attentive())] == [TODAY]
 
 
 def test_any_record_of_a_new_day_reports_the_absence_of_the_day_before(attentive, clock):
     client = attentive()
     clock.forward(days=1)
     client.record("late", value=True)
-    assert [report.epoch for report in stored(client)] == [TODAY, TODAY + 1]
+    assert [report.epoch for report in pending_reports(client)] == [TODAY, TODAY + 1]
 
 
 def test_a_flush_reports_absence_and_sends_it(attentive, clock):
@@ -188,7 +184,7 @@ def test_day_and_time_do_not_tell_a_value_from_its_absence(attentive, clock):
     absent = attentive(directory=other)
     midnight = (TODAY + 1) * DAY
     for client in (present, absent):
-        (report,) = stored(client)
+        (report,) = pending_reports(client)
         assert report.epoch == TODAY
         assert midnight <= report.due <= midnight + DELAY
 
@@ -201,7 +197,7 @@ def test_a_week_reports_under_its_last_day_whatever_was_recorded_when(attentive,
     assert client.record("theme", "dark") is Outcome.RECORDED
     # The aggregator refuses days in the future.
     assert client.flush() == FlushResult(sent=0, pending=1, dropped=0)
-    assert stored(client)[0].epoch == sunday
+    assert pending_reports(client)[0].epoch == sunday
     for _ in range(2):
         clock.forward(days=7)
         assert client.flush() == FlushResult(sent=1, pending=0, dropped=0)
@@ -213,10 +209,10 @@ def test_a_month_without_a_value_is_reported(attentive, clock):
     client = attentive(monthly)
     clock.forward(days=30)
     client.flush()
-    assert stored(client) == []
+    assert pending_reports(client) == []
     clock.forward(days=1)
     client.flush()
-    assert [report.epoch for report in stored(client)] == [20_454 + 30]
+    assert [report.epoch for report in pending_reports(client)] == [20_454 + 30]
 
 
 def test_absence_is_charged_like_a_value_and_refused_beyond_the_budget(attentive, clock):
@@ -225,7 +221,7 @@ def test_absence_is_charged_like_a_value_and_refused_beyond_the_budget(attentive
     for _ in range(5):
         clock.forward(days=1)
         client.flush()
-    assert len(stored(client)) == 2
+    assert len(pending_reports(client)) == 2
     assert client.status().epsilon_left_lifetime == pytest.approx(0.5, abs=1e-6)
 
 
@@ -248,7 +244,7 @@ def test_a_value_that_was_refused_is_none_and_its_day_is_reported_as_any_other(
             assert client.record("theme", value) is Outcome(outcome)
         clock.forward(days=1)
         client.flush()
-        lives.append([(report.epoch, report.digest) for report in stored(client)])
+        lives.append([(report.epoch, report.digest) for report in pending_reports(client)])
         left = client.status().epsilon_left_lifetime
         assert left == pytest.approx(38.0, abs=1e-6)
         clock.forward(days=-1)
@@ -263,7 +259,7 @@ def test_a_value_after_a_refused_one_is_reported(attentive, clock):
     assert client.record("theme", "dark") is Outcome.RECORDED
     clock.forward(days=1)
     client.flush()
-    assert [report.epoch for report in stored(client)] == [TODAY]
+    assert [report.epoch for report in pending_reports(client)] == [TODAY]
 
 
 def test_a_hundred_metrics_take_part_in_one_transaction(attentive):
@@ -285,7 +281,7 @@ def test_a_metric_that_has_expired_reports_absence_no_more(attentive, clock):
     for _ in range(4):
         clock.forward(days=1)
         client.flush()
-    assert {report.epoch for report in stored(client)} <= {TODAY}
+    assert {report.epoch for report in pending_reports(client)} <= {TODAY}
 
 
 def test_nothing_is_reported_for_days_without_consent(attentive, clock):
@@ -293,10 +289,10 @@ def test_nothing_is_reported_for_days_without_consent(attentive, clock):
     client.consent = False
     clock.forward(days=2)
     client.consent = True
-    assert stored(client) == []
+    assert pending_reports(client) == []
     clock.forward(days=1)
     client.flush()
-    assert [report.epoch for report in stored(client)] == [TODAY + 2]
+    assert [report.epoch for report in pending_reports(client)] == [TODAY + 2]
 
 
 def test_without_consent_nothing_is_created(attentive, directory):
@@ -309,7 +305,7 @@ def test_two_processes_report_an_absence_once(attentive, clock):
     clock.forward(days=1)
     one.flush()
     two.flush()
-    assert len(stored(one)) == 1
+    assert len(pending_reports(one)) == 1
 
 
 def test_opting_out_in_another_process_ends_the_enrolment_here(attentive, clock):
@@ -317,7 +313,7 @@ def test_opting_out_in_another_process_ends_the_enrolment_here(attentive, clock)
     clock.forward(days=1)
     two.consent = False
     assert one.record("late", value=True) is Outcome.RECORDED
-    assert [report.epoch for report in stored(one)] == [TODAY + 1]
+    assert [report.epoch for report in pending_reports(one)] == [TODAY + 1]
     assert one.status().dropped == {}
 
 

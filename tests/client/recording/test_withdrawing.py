@@ -112,7 +112,6 @@ def test_a_spool_that_cannot_be_opened_is_deleted(make_client, reported, monkeyp
         error.sqlite_errorcode = sqlite3.SQLITE_IOERR
         raise error
 
-    (reported / "spool.sqlite.corrupt").write_bytes(b"an earlier one")
     monkeypatch.setattr(spool.Spool, "_open_connection", refuse)
     client = make_client()
     if withdraw:

@@ -17,7 +17,7 @@ from deniable import Outcome, Response
 from deniable._remote.configuration import FILE, MAX_SLOWED_SECONDS
 from deniable_shared import registry as registries
 from deniable_shared.remote import seal
-from tests.client.conftest import REGISTRY
+from tests.client.conftest import REGISTRY, pending_reports
 from tests.client.signing import TEXT, sealed, signed
 
 BYSTANDER = '[metrics.bystander]\ntype = "boolean"\nepsilon = 0.1\n'
@@ -315,7 +315,7 @@ def test_a_slowed_report_waits_longer(make, remote_client, clock):
     for name in ("theme", "late", "emoji"):
         value = {"theme": "dark", "late": True, "emoji": "x"}[name]
         assert client.record(name, value) is Outcome.RECORDED
-    reports = client._storage.run_locked(lambda: client._storage.spool.reports_between(0, 99, 99))
+    reports = pending_reports(client)
     waits = [report.due - clock() for report in reports]
     # Uniform up to a week: the probability that all three are below an hour is 2e-7.
     assert max(waits) > 3_600.0

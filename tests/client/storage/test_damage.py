@@ -192,7 +192,7 @@ def test_a_ledger_with_impossible_content_fails_closed(begin, whole, tmp_path, c
         "UPDATE report SET due = x'00', epoch = 'y'",
     ],
 )
-def test_a_spool_with_impossible_content_is_set_aside(begin, whole, tmp_path, change):
+def test_a_spool_with_impossible_content_is_replaced(begin, whole, tmp_path, change):
     with begin(changed(whole, tmp_path, "spool.sqlite", change)) as client:
         assert client.record("city", "x") is Outcome.RECORDED
         for _ in range(2):
@@ -202,7 +202,7 @@ def test_a_spool_with_impossible_content_is_set_aside(begin, whole, tmp_path, ch
         assert deleted(client)
 
 
-def test_one_bad_byte_in_the_schema_sets_a_spool_aside(begin, whole, tmp_path):
+def test_a_spool_with_one_bad_byte_in_the_schema_is_replaced(begin, whole, tmp_path):
     """SQLite's message about it is not valid UTF-8; the same through `disclosure`."""
     directory = tmp_path / "device"
     shutil.copytree(whole, directory)

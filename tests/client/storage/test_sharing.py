@@ -15,7 +15,7 @@ from deniable._event_log import EventLog
 from deniable._storage.device import DeviceStorage
 from deniable._storage.ledger import Ledger
 from deniable._upload import delivery
-from tests.client.conftest import NOON
+from tests.client.conftest import NOON, pending_reports
 
 
 @pytest.fixture
@@ -70,7 +70,7 @@ def test_a_report_that_could_not_be_sent_is_no_longer_claimed(make_client, colle
     client = make_client(endpoint=collector.endpoint)
     client.record("theme", "dark")
     client.flush()
-    (report,) = client._storage.run_locked(lambda: client._storage.spool.reports_between(0, 99, 99))
+    (report,) = pending_reports(client)
     assert (report.tries, report.claimant) == (1, 0)
 
 
@@ -113,7 +113,7 @@ def test_closing_ends_even_if_another_process_keeps_the_lock(device, directory):
 
 def test_a_fork_does_not_wait_for_the_log_to_be_copied(device, directory):
     row = (b"i" * 16, b"d" * 32, 20_800, b"noise", 0, 0.0, "{}")
-    device.run_locked(lambda: device.spool.add(*row))
+    device.run_locked(lambda: device.spool.add(*row, memoized=False))
     device.before_fork()
     device.after_fork_in_parent()
     files = ("ledger.sqlite", "spool.sqlite")

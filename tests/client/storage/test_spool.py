@@ -8,7 +8,7 @@ import pytest
 from deniable._event_log import EventLog
 from deniable._storage import spool as spool_module
 from deniable._storage import spool_file, spool_queue, sqlite
-from deniable._storage.spool import Spool
+from deniable._storage.spool import MAX_AGE_DAYS, Spool
 from deniable_shared import wire
 
 ID, DIGEST = b"i" * 16, b"d" * 32
@@ -27,8 +27,8 @@ def spool(tmp_path, journal):
     opened.close()
 
 
-def add(spool, due=10.0, payload=b"p", epoch=100, upload_id=ID, spent=1):
-    spool.add(upload_id, DIGEST, epoch, payload, spent, due, DESCRIPTION)
+def add(spool, due=10.0, payload=b"p", epoch=100, upload_id=ID, spent=1, memoized=False):
+    spool.add(upload_id, DIGEST, epoch, payload, spent, due, DESCRIPTION, memoized=memoized)
 
 
 def remembered(spool):
@@ -40,7 +40,7 @@ def described(spool):
 
 
 def everything(spool):
-    return spool.reports_between(0, spool.last_number(), 1_000_000)
+    return spool.reports(spool.numbers())
 
 
 def test_a_report_comes_back_as_it_was_stored(spool):
@@ -52,16 +52,17 @@ def test_a_report_comes_back_as_it_was_stored(spool):
     )
 
 
-def test_reports_are_due_at_their_time_the_most_overdue_first(spool):
+def test_reports_are_due_at_their_time(spool):
     for due in (30.0, 10.0, 20.0):
         add(spool, due)
-    assert [report.due for report in spool.due_reports(25.0, 1_000.0, 10)] == [10.0, 20.0]
+    due = spool.reports(spool.due_numbers(25.0, 1_000.0))
+    assert sorted(report.due for report in due) == [10.0, 20.0]
     assert spool.next_due_time() == 10.0
 
 
 def test_a_due_time_from_a_clock_that_was_ahead_counts_as_due(spool):
     add(spool, 5_000.0)
-    assert len(spool.due_reports(25.0, 1_000.0, 10)) == 1
+    assert len(spool.due_numbers(25.0, 1_000.0)) == 1
 
 
 def test_a_report_is_claimed_by_one_only(spool):
@@ -69,7 +70,7 @@ def test_a_report_is_claimed_by_one_only(spool):
     (report,) = everything(spool)
     assert spool.claim(report, 99.0)
     assert not spool.claim(report, 99.0)
-    assert spool.due_reports(50.0, 1_000.0, 10) == []
+    assert spool.due_numbers(50.0, 1_000.0) == []
 
 
 def test_a_claim_keeps_the_bytes(spool):
@@ -128,11 +129,11 @@ def test_not_one_report_in_a_hundred_waits_for_the_disk(spool, tmp_path):
 def test_reports_of_old_days_are_dropped_and_counted(spool, journal):
     add(spool, epoch=60)
     add(spool, epoch=100)
-    spool.drop_older(70, ())
+    spool.drop_old(70 + MAX_AGE_DAYS, ())
     assert len(everything(spool)) == 2  # neither was tried
     for report in everything(spool):
         spool.claim(report, 99.0)
-    spool.drop_older(70, ())
+    spool.drop_old(70 + MAX_AGE_DAYS, ())
     assert [report.epoch for report in everything(spool)] == [100]
     assert journal.dropped() == {"too_old": 1}
 
@@ -140,7 +141,7 @@ def test_reports_of_old_days_are_dropped_and_counted(spool, journal):
 def test_reports_of_metrics_that_report_absence_are_dropped_untried(spool, journal):
     add(spool, epoch=60)
     add(spool, epoch=100)
-    spool.drop_older(70, [b"another", DIGEST])
+    spool.drop_old(70 + MAX_AGE_DAYS, [b"another", DIGEST])
     assert [report.epoch for report in everything(spool)] == [100]
     assert journal.dropped() == {"too_old": 1}
 
@@ -185,7 +186,7 @@ def test_delivered_reports_of_old_days_are_forgotten(spool, journal):
         add(spool, epoch=epoch)
         (report,) = everything(spool)
         spool.move_to_sent(report)
-    spool.drop_older(70, ())
+    spool.drop_old(70 + MAX_AGE_DAYS, ())
     assert [epoch for _, epoch, _ in remembered(spool)] == [100]
     assert journal.dropped() == {}
 
@@ -199,7 +200,7 @@ def test_each_spec_is_described_once(spool):
 def test_a_spec_is_described_anew_by_the_next_that_opens_the_file(spool, tmp_path, journal):
     add(spool)
     later = Spool(tmp_path / "spool.sqlite", journal)
-    later.add(ID, DIGEST, 100, b"p", 2, 10.0, "with another budget")
+    later.add(ID, DIGEST, 100, b"p", 2, 10.0, "with another budget", memoized=False)
     later.close()
     assert described(spool) == [(DIGEST, "with another budget")]
 
@@ -246,18 +247,19 @@ def test_delivered_reports_make_room_before_pending_ones_do(tmp_path, journal, m
 @pytest.mark.parametrize(
     "damage", [b"not a database at all" * 100, b"SQLite format 3\0" + b"\xff" * 4000]
 )
-def test_a_damaged_file_is_set_aside_and_a_fresh_one_begins(tmp_path, journal, damage):
+def test_a_damaged_file_is_replaced_by_a_fresh_one(tmp_path, journal, damage):
     path = tmp_path / "spool.sqlite"
     path.write_bytes(damage)
     spool = Spool(path, journal)
     add(spool)
     assert spool.count() == 1
     spool.close()
-    assert (tmp_path / "spool.sqlite.corrupt").read_bytes() == damage
+    assert [each.name for each in tmp_path.iterdir()] == ["spool.sqlite"]
+    assert damage[:20] not in path.read_bytes()
     assert journal.dropped() == {"spool_corrupt": 1}
 
 
-def test_a_file_that_is_damaged_while_open_is_set_aside(tmp_path, journal):
+def test_a_file_that_is_damaged_while_open_is_replaced(tmp_path, journal):
     spool = Spool(tmp_path / "spool.sqlite", journal)
     for _ in range(200):
         add(spool, payload=os.urandom(100))
@@ -273,7 +275,7 @@ def test_a_file_that_is_damaged_while_open_is_set_aside(tmp_path, journal):
     spool.close()
 
 
-def test_a_file_of_a_later_version_is_set_aside(tmp_path, journal):
+def test_a_file_of_a_later_version_is_replaced(tmp_path, journal):
     with sqlite3.connect(tmp_path / "spool.sqlite") as connection:
         connection.execute("PRAGMA user_version = 99")
     connection.close()

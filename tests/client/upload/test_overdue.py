@@ -6,7 +6,7 @@ import pytest
 
 from deniable import Response
 from deniable._upload import delivery
-from tests.client.conftest import DAY
+from tests.client.conftest import DAY, pending_reports
 from tests.waiting import wait_until
 
 HOUR = 3_600
@@ -56,13 +56,9 @@ def off(begin, clock):
     clock.forward(days=2)
 
 
-def waiting(client):
-    return client._storage.run_locked(lambda: client._storage.spool.reports_between(0, 99, 99))
-
-
 def waits(client, clock):
     """In how many seconds each pending report is due."""
-    return sorted(report.due - clock.now for report in waiting(client))
+    return sorted(report.due - clock.now for report in pending_reports(client))
 
 
 @pytest.mark.usefixtures("off")
@@ -102,10 +98,10 @@ def test_another_process_does_not_send_rescheduled_reports_early(begin, transpor
 @pytest.mark.usefixtures("off")
 def test_a_new_time_does_not_change_the_bytes_of_a_report(begin, transport):
     with begin(background=False) as client:
-        bodies = {report.encode_upload() for report in waiting(client)}
+        bodies = {report.encode_upload() for report in pending_reports(client)}
     with begin() as client:
         wait_until(lambda: client.status().sent == 1)
-        assert {report.encode_upload() for report in waiting(client)} | set(
+        assert {report.encode_upload() for report in pending_reports(client)} | set(
             transport.bodies
         ) == bodies
 

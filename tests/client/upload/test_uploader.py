@@ -10,7 +10,7 @@ from deniable._storage import device, sqlite
 from deniable._upload import delivery
 from deniable_shared import wire
 from tests.client.collector import collecting
-from tests.client.conftest import DAY
+from tests.client.conftest import DAY, pending_reports
 from tests.client.socket_servers import unused_port
 from tests.client.transports import Accepting
 from tests.waiting import wait_until
@@ -46,7 +46,7 @@ def test_a_report_waits_for_its_random_time(make_client, collector, clock):
     client = make_client(endpoint=collector.endpoint, clock=clock, upload_delay_seconds=20 * DAY)
     for name, value in (("theme", "dark"), ("late", True), ("emoji", "x"), ("city", "y")):
         client.record(name, value)
-    reports = client._storage.run_locked(lambda: client._storage.spool.reports_between(0, 99, 99))
+    reports = pending_reports(client)
     dues = [report.due - clock.now for report in reports]
     assert all(0 <= due <= 20 * DAY for due in dues)
     assert len(set(dues)) == 4
