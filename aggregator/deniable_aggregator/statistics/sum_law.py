@@ -70,7 +70,8 @@ class SumLaw:
         Returns:
             float64, (items,), in [-5, 37].
         """
-        return np.interp(sums, self._sums, self._scores)
+        found: NDArray[np.float64] = np.interp(sums, self._sums, self._scores)
+        return found
 
 
 def _saddlepoint(
