@@ -49,9 +49,11 @@ class Segments:
 
     def items_of(self, segment: str) -> tuple[str, ...]:
         """The pairs of one segment, in the order of the metric's values."""
-        return tuple(
-            f"{self.of.name}={value} & {self.by.name}={segment}" for value in self.of.domain
-        )
+        return tuple(self.item(value, segment) for value in self.of.domain)
+
+    def item(self, value: str, segment: str) -> str:
+        """One pair: ``theme=dark & channel=beta``."""
+        return f"{self.of.name}={value} & {self.by.name}={segment}"
 
     def index(self, value: int, segment: object) -> int | None:
         """The number of a pair; None if the segment is outside its domain, without a catch-all.

@@ -1,13 +1,14 @@
-"""Several specs of one metric, estimated each by itself and combined by inverse variance."""
+"""Several versions of one metric, estimated each by itself and averaged over all reports."""
 
 from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
+from deniable_aggregator.statistics.influence import FORGED_SHARE, concentrate
 from deniable_aggregator.statistics.intervals import z_for_alpha
 from deniable_aggregator.statistics.item_shares import Allowance, IntervalBounds
 from deniable_aggregator.statistics.repeated_reports import (
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
     from deniable_aggregator.tallies import ItemShares
     from deniable_shared.spec import Spec
 
+NOWHERE: Final = np.zeros(0, np.int64)
+"""No positions."""
+
 
 class SpecEstimate(NamedTuple):
     """The estimates of one spec; of a record that samples attributes, those of one attribute.
@@ -37,6 +41,11 @@ class SpecEstimate(NamedTuple):
         shares: estimates of these items, assuming that every report is of another device.
         repeats: extra variance because one device may have sent several reports.
         periods: how many reports there are of each period, if there are several.
+        impossible: int64: the positions of items that no report of the spec can be about.
+        hidden: int64: the positions of items that the spec does not tell apart from others.
+        inside: int64, (hidden,): for each of them the position of the item that holds it.
+        least: int64, (hidden,): the position of what is known to be of it all the same; empty
+            where that is nothing.
     """
 
     spec: Spec
@@ -46,25 +55,29 @@ class SpecEstimate(NamedTuple):
     shares: ItemShares
     repeats: RepeatedReports = RepeatedReports()
     periods: Periods | None = None
+    impossible: NDArray[np.int64] = NOWHERE
+    hidden: NDArray[np.int64] = NOWHERE
+    inside: NDArray[np.int64] = NOWHERE
+    least: NDArray[np.int64] = NOWHERE
 
 
 @dataclass(frozen=True)
 class CombinedShares:
-    """Estimates of a list of items, each from all specs whose domain has it.
+    """Estimates of a list of items, each over the reports of all versions that know it.
 
-    A spec's weight for an item is the inverse of the variance that its estimate would have if
-    nobody held the item. This does not depend on the data, so the combination is exactly unbiased;
-    weights by the variance at the estimates would favour those that happened to come out low.
+    A version's weight for an item is its part of these reports, so the estimate is the average over
+    them, whatever the devices of each version hold (a stratified estimate, Cochran 1977, ch. 5). A
+    version none of whose reports can be about the item counts with 0, and without an error.
 
     Attributes:
         share: float64, (items,).
         variance: float64, (items,).
         null_variance: float64, (items,), if nobody held the item.
         scores: float64, (items,): of the test that nobody holds it, as z-scores.
-        weights: float64, (parts, items): each spec's weight; an item's sum to 1, or are NaN if no
-            spec knows it.
-        shared_variance: float64, (items,): variance because the same devices may have used several
-            specs, one after the other.
+        weights: float64, (parts, items): the weight of each estimate; 0 where there is none.
+        reports: int64, (items,): over how many reports an item is known; 0 if no version knows it.
+        between: float64, (items,): variance because versions differ and the devices are a sample,
+            and because one device may have used several versions, one after the other.
     """
 
     parts: Sequence[SpecEstimate]
@@ -74,27 +87,32 @@ class CombinedShares:
     null_variance: NDArray[np.float64]
     scores: NDArray[np.float64]
     weights: NDArray[np.float64]
-    shared_variance: NDArray[np.float64]
+    reports: NDArray[np.int64]
+    between: NDArray[np.float64]
+
+    @property
+    def total(self) -> int:
+        """How many reports all versions have."""
+        return sum({part.spec: part.reports for part in self.parts}.values())
 
     def variance_at(self, share: NDArray[np.float64]) -> NDArray[np.float64]:
         """The variance of the estimates if these were the true shares.
 
         Args:
-            share: float64, (items,).
+            share: float64, (items,): all versions are assumed to be off by the same.
         """
-        held = np.clip(share, 0.0, 1.0)
-        variance = np.zeros(self.share.size)
+        moved, variance = share - self.share, self.between.copy()
         for part, weights in zip(self.parts, self.weights, strict=True):
             mine = part.known
-            own = part.shares.variance_at(held[mine])
-            own = own + allowance_of(part, self.margin).variance(held[mine])
+            held = np.clip(part.shares.share + moved[mine], 0.0, 1.0)
+            own = part.shares.variance_at(held) + allowance_of(part, self.margin).variance(held)
             variance[mine] += weights[mine] ** 2 * own
-        return variance + self.shared_variance
+        return variance
 
     def limits(self, chosen: NDArray[np.int64], alpha: float) -> IntervalBounds:
         """Intervals for some of the items.
 
-        Where there are several errors (of several specs, or of noise and of a hash family), the
+        Where there are several errors (of several versions, or of noise and of a hash family), the
         distances from the estimate to the end of each one's interval are combined like
         independent errors: the root of the sum of squares (Zou and Donner 2008).
 
@@ -102,7 +120,7 @@ class CombinedShares:
             chosen: int64, (items,): their positions.
             alpha: the probability that a single one may miss, in (0, 1).
         """
-        down = z_for_alpha(alpha) ** 2 * self.shared_variance[chosen]
+        down = z_for_alpha(alpha) ** 2 * self.between[chosen]
         up = down.copy()
         is_exact = np.zeros(chosen.size, bool)
         for part, weights in zip(self.parts, self.weights, strict=True):
@@ -113,83 +131,153 @@ class CombinedShares:
                 continue
             shares = part.shares.take(places[chosen[mine]])
             here = chosen[mine]
-            own = shares.limits(self.share[here], alpha, allowance_of(part, self.margin))
+            own = shares.limits(shares.share, alpha, allowance_of(part, self.margin))
             down[mine] += (weights[here] * (shares.share - own.low)) ** 2
             up[mine] += (weights[here] * (own.high - shares.share)) ** 2
             is_exact[mine] |= own.exact
         share = self.share[chosen]
         return IntervalBounds(share - np.sqrt(down), share + np.sqrt(up), is_exact)
 
+    def possible(self, chosen: NDArray[np.int64], alpha: float) -> IntervalBounds:
+        """Between which shares of all reports some of the items can lie, known or not.
+
+        From none of the reports that may be about an item to all of them: at least those where it
+        is known to be, at most also all that are counted as the `other` of a version that does not
+        list it, and all of a version that says nothing about it. Each end has its error.
+
+        Args:
+            chosen: int64, (items,): their positions.
+            alpha: the probability that the range may miss, in (0, 1).
+        """
+        total, z = self.total, z_for_alpha(alpha)
+        known, own = self.reports[chosen] / total, self.limits(chosen, alpha)
+        told, least = known.copy(), known * self.share[chosen]
+        # Of a sample, also how many of its devices know the item is chance.
+        chance = z**2 * known * (1 - known) / total * (self.margin == "noise-and-sampling")
+        down = (known * (self.share[chosen] - own.low)) ** 2 + chance
+        most, up = least.copy(), (known * (own.high - self.share[chosen])) ** 2 + chance
+        for part in self.parts:
+            weight = part.reports / total
+            for ends, share, error, side in (
+                (part.inside, most, up, 1),
+                (part.least, least, down, -1),
+            ):
+                mine, there = self._holders(part.hidden, ends, chosen)
+                limits = self.limits(there, alpha)
+                share[mine] += weight * self.share[there]
+                reach = limits.high if side > 0 else limits.low
+                error[mine] += (weight * (reach - self.share[there])) ** 2
+                if side > 0:
+                    told[mine] += weight
+        low, high = least - np.sqrt(down), most + np.sqrt(up) + (1 - told)
+        return IntervalBounds(
+            np.clip(low, 0.0, 1.0), np.clip(high, 0.0, 1.0), np.zeros(chosen.size, bool)
+        )
+
+    def _holders(
+        self, hidden: NDArray[np.int64], holders: NDArray[np.int64], chosen: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Which of the chosen items are held by an estimated one, and by which."""
+        of = np.full(self.share.size, -1)
+        of[hidden[: holders.size]] = holders
+        mine = np.flatnonzero(of[chosen] >= 0)
+        mine = mine[self.reports[of[chosen[mine]]] > 0]
+        return mine, of[chosen[mine]]
+
     def influence(self, chosen: NDArray[np.int64]) -> NDArray[np.float64]:
-        """How far fake reports, 1% of those of every spec, could move some of the items.
+        """How far fake reports, 1% of all, could move some of the items: at most.
+
+        All fakes claim to be of the version in which one report moves the average most.
 
         Args:
             chosen: int64, (items,): their positions.
         """
         moved = np.zeros(self.share.size)
-        for part, weights in zip(self.parts, self.weights, strict=True):
+        for part in self.parts:
+            mine = part.known
             if part.shares.influence is not None:
-                moved[part.known] += weights[part.known] * part.shares.influence
-        return moved[chosen]
+                apart = np.abs(part.shares.share - self.share[mine])
+                moved[mine] = np.maximum(moved[mine], part.shares.influence + FORGED_SHARE * apart)
+        return np.asarray(concentrate(moved, self.reports, self.total)[chosen])
 
 
 def combine(parts: Sequence[SpecEstimate], size: int, margin: Margin) -> CombinedShares:
-    """Combines the estimates of several specs.
+    """Combines the estimates of several versions.
 
     Args:
         parts: the estimates.
         size: how many items there are.
         margin: what variances allow for.
     """
-    precision = np.zeros((len(parts), size))
-    for row, part in zip(precision, parts, strict=True):
-        row[part.known] = 1 / part.shares.null_variance_with(part.repeats)
-    total = precision.sum(axis=0)
-    known = total > 0
-    weights = np.divide(precision, total, out=np.full_like(precision, np.nan), where=known)
-    share = np.zeros(size)
+    reports = np.zeros(size, np.int64)
+    for part in parts:
+        reports[part.known] += part.reports
+        reports[part.impossible] += part.reports
+    weights, share = np.zeros((len(parts), size)), np.zeros(size)
     for row, part in zip(weights, parts, strict=True):
+        row[part.known] = part.reports / reports[part.known]
         share[part.known] += row[part.known] * part.shares.share
-    variance, scores = np.zeros(size), np.zeros(size)
+    variance, null_variance, scores = np.zeros(size), np.zeros(size), np.zeros(size)
     for row, part in zip(weights, parts, strict=True):
-        mine = part.known
-        own = variance_of(part, part.shares, share[mine], margin)
-        variance[mine] += row[mine] ** 2 * own
-        # Stouffer: the squares of the roots add to 1.
-        scores[mine] += np.sqrt(row[mine]) * part.shares.scores(part.repeats)
+        mine, shares = part.known, part.shares
+        variance[mine] += row[mine] ** 2 * variance_of(part, shares, shares.share, margin)
+        own = row[mine] ** 2 * shares.null_variance_with(part.repeats)
+        null_variance[mine] += own
+        # Stouffer: weighted like the estimates, so that what is detected is also large.
+        scores[mine] += np.sqrt(own) * shares.scores(part.repeats)
+    scores = np.divide(
+        scores, np.sqrt(null_variance), out=np.full(size, -np.inf), where=null_variance > 0
+    )
     between = np.zeros(size)
     if margin == "noise-and-sampling":
-        held = np.clip(share, 0.0, 1.0)
-        between = shared_sampling_factor(parts, np.nan_to_num(weights)) * held * (1 - held)
-    null_variance = np.divide(1, total, out=np.full(size, np.nan), where=known)
+        between = _variance_between(parts, weights, reports, share)
     variance += between
-    return CombinedShares(parts, margin, share, variance, null_variance, scores, weights, between)
+    return CombinedShares(
+        parts, margin, share, variance, null_variance, scores, weights, reports, between
+    )
 
 
-def shared_sampling_factor(
-    parts: Sequence[SpecEstimate], weights: NDArray[np.float64]
+def _variance_between(
+    parts: Sequence[SpecEstimate],
+    weights: NDArray[np.float64],
+    reports: NDArray[np.int64],
+    share: NDArray[np.float64],
 ) -> NDArray[np.float64]:
-    """How much devices that used several specs, one after the other, add to the variance.
+    """What sampling devices adds to the sampling within each version; see `CombinedShares.between`.
 
-    Their permanent noise differs between specs, but their values may be the same.
-
-    Args:
-        parts: the estimates.
-        weights: float64, (parts, items): each one's weight.
-
-    Returns:
-        float64, (items,): to be multiplied by f (1 - f), where f is the share.
+    An estimate is the average over all reports, so its error is that of their deviations from the
+    share: each one's variance in a version is f_s (1 - f_s) + (f_s - f)^2, of which a version's own
+    variance has the first term.
     """
-    factor = np.zeros(weights.shape[1])
+    total = np.zeros(share.size)
+    deviations = []
+    for row, part in zip(weights, parts, strict=True):
+        apart, spread, weight = np.zeros(share.size), np.zeros(share.size), row.copy()
+        weight[part.impossible] = part.reports / reports[part.impossible]
+        apart[part.impossible] = share[part.impossible]
+        held = part.shares.share
+        apart[part.known] = held - share[part.known]
+        spread[part.known] = np.clip(held, 0.0, 1.0) * (1 - np.clip(held, 0.0, 1.0))
+        total += weight**2 * (1 / part.reports + part.repeats.extra) * apart**2
+        deviations.append(weight * np.sqrt(spread + apart**2))
     for one, other in itertools.combinations(range(len(parts)), 2):
-        first, second = parts[one], parts[other]
-        if first.spec == second.spec or first.periods is None or second.periods is None:
-            continue
-        pairs = shared_pairs_across_specs(first.periods, second.periods) / (
-            first.reports * second.reports
+        total += (
+            2
+            * shared_pairs_fraction(parts[one], parts[other])
+            * (deviations[one] * deviations[other])
         )
-        factor += 2 * pairs * weights[one] * weights[other]
-    return factor
+    return total
+
+
+def shared_pairs_fraction(one: SpecEstimate, other: SpecEstimate) -> float:
+    """Which part of all pairs of reports of two versions may be of one device, at most.
+
+    Their permanent noise differs between versions, but their values may be the same.
+    """
+    if one.spec == other.spec or one.periods is None or other.periods is None:
+        return 0.0
+    pairs = shared_pairs_across_specs(one.periods, other.periods)
+    return pairs / (one.reports * other.reports)
 
 
 def variance_of(

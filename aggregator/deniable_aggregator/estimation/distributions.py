@@ -18,7 +18,7 @@ from deniable_aggregator.estimation.influence_of_histograms import (
     dbitflip_influence,
     square_wave_influence,
 )
-from deniable_aggregator.estimation.means import MeanPart, mean_variance, mean_weight
+from deniable_aggregator.estimation.means import MeanPart, mean_influence, mean_variance
 from deniable_aggregator.estimation.results import FAKES, metric_versions
 from deniable_aggregator.statistics.consistency import norm_sub
 from deniable_aggregator.statistics.intervals import DEFAULT_LEVEL, z_for_level
@@ -291,7 +291,7 @@ def _from_square_wave(
     ends_of_shares = np.quantile(replicates, tails, axis=0).T
     shares = zip(histogram[0].tolist(), ends_of_shares.tolist(), strict=True)
     means = [cast("NumberTally", tally_for(spec)).mean(counts) for spec, counts, _ in counted]
-    weights = np.array([mean_weight(spec, reports) for spec, _, reports in counted])
+    weights = np.array([reports for _, _, reports in counted], np.float64)
     weights /= weights.sum()
     parts = [
         MeanPart(spec, reports, weight, mean)
@@ -308,7 +308,7 @@ def _from_square_wave(
         mechanisms,
         [counts for _, counts, _ in counted],
         method=method,
-        mean=float(weights @ [mean.influence for mean in means]),
+        mean=mean_influence(parts),
         quantiles=QUANTILES,
     )
     return _Found(

@@ -16,15 +16,13 @@ from deniable_aggregator.estimation.comparison import (
 )
 from deniable_aggregator.estimation.comparison_of_shares import compare_shares, compare_subset
 from deniable_aggregator.estimation.distributions import estimate_distribution
+from deniable_aggregator.estimation.domains import FLAG, default_items, items_between
 from deniable_aggregator.estimation.inputs import NO_LISTS
 from deniable_aggregator.estimation.means import estimate_mean
 from deniable_aggregator.estimation.segments import estimate_segment_sizes, estimate_within_segment
 from deniable_aggregator.estimation.shares import (
-    FLAG,
     combine_specs,
-    default_items,
     estimate_shares,
-    items_between,
 )
 from deniable_aggregator.statistics.intervals import alpha_per_interval
 from deniable_shared.errors import ParameterError

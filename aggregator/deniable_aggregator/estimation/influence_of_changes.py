@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 
 from deniable_aggregator.answers.common import FakesNote
-from deniable_aggregator.statistics.influence import FORGED_SHARE
+from deniable_aggregator.statistics.influence import FORGED_SHARE, concentrate
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -50,7 +50,9 @@ def influence_on_changes(before: SignedInfluence, after: SignedInfluence) -> NDA
 
 
 def signed_influence(combined: CombinedShares, chosen: NDArray[np.int64]) -> SignedInfluence:
-    """How far fakes, 1% of the reports of every spec, could move shares to either side.
+    """How far fakes, 1% of all reports, could move shares to either side: at most.
+
+    All of them claim to be of the version in which one report moves the average most.
 
     `influence` of an estimate is the move to the farther side. If estimates count supporting
     reports, a report contributes between -q/(p - q) and (1 - q)/(p - q), and the move to the
@@ -61,7 +63,7 @@ def signed_influence(combined: CombinedShares, chosen: NDArray[np.int64]) -> Sig
         chosen: int64, (items,): the positions of some of the items.
     """
     up, down = np.zeros(combined.share.size), np.zeros(combined.share.size)
-    for part, weights in zip(combined.parts, combined.weights, strict=True):
+    for part in combined.parts:
         share, counted, mine = part.shares.share, part.shares.support_counts, part.known
         radius: Any = part.shares.influence
         above = below = np.ones(share.size)
@@ -69,7 +71,9 @@ def signed_influence(combined: CombinedShares, chosen: NDArray[np.int64]) -> Sig
             gap = counted.support.p - counted.support.q
             above = np.maximum((1 - counted.support.q) / gap - share, 0.0)
             below = np.maximum(share + counted.support.q / gap, 0.0)
-        farther = radius * weights[mine] / np.maximum(above, below)
-        up[mine] += farther * above
-        down[mine] += farther * below
-    return SignedInfluence(up[chosen], down[chosen])
+        farther = radius / np.maximum(above, below)
+        apart = FORGED_SHARE * (share - combined.share[mine])
+        up[mine] = np.maximum(up[mine], farther * above + apart)
+        down[mine] = np.maximum(down[mine], farther * below - apart)
+    about = combined.reports, combined.total
+    return SignedInfluence(concentrate(up, *about)[chosen], concentrate(down, *about)[chosen])

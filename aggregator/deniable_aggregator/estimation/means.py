@@ -13,6 +13,7 @@ from deniable_aggregator.answers.common import IntervalNote, Number
 from deniable_aggregator.answers.estimates import Mean as MeanAnswer
 from deniable_aggregator.answers.trends import Period
 from deniable_aggregator.estimation.results import FAKES, metric_versions
+from deniable_aggregator.statistics.influence import FORGED_SHARE
 from deniable_aggregator.statistics.intervals import DEFAULT_LEVEL, z_for_level
 from deniable_aggregator.statistics.repeated_reports import repeats_of, shared_pairs_across_specs
 from deniable_aggregator.tallies import nonempty, tally_for
@@ -120,8 +121,8 @@ def estimate_mean(
 ) -> MeanEstimate:
     """Estimates the mean of a ``number`` from its tallies.
 
-    Tallies of different specs are never added: each gives a mean by itself, and these are combined
-    by the inverse of the variance that values in the middle of the range would have.
+    Tallies of different specs are never added: each gives a mean by itself, and these are averaged
+    over all reports: a spec's weight is its part of them, whatever its devices hold.
 
     Args:
         tallies: one entry per spec: the spec, and its counts as int64, (cells,).
@@ -135,7 +136,7 @@ def estimate_mean(
     half_width = z_for_level(level)
     counted = nonempty(tallies)
     parts = mean_parts(counted)
-    mean = sum(part.offset + part.weight * part.found.mean for part in parts)
+    mean = sum(part.mean for part in parts)
     error = math.sqrt(mean_variance(parts, periods or {}))
     return MeanEstimate(
         metric=counted[0][0].name,
@@ -146,7 +147,7 @@ def estimate_mean(
         level=level,
         reports=sum(reports for _, _, reports in counted),
         specs=tuple((spec, reports) for spec, _, reports in counted),
-        influence=sum(part.weight * part.found.influence for part in parts),
+        influence=mean_influence(parts),
     )
 
 
@@ -167,6 +168,11 @@ class MeanPart(NamedTuple):
     found: Mean
     offset: float = 0.0
 
+    @property
+    def mean(self) -> float:
+        """What it adds to the result."""
+        return self.offset + self.weight * self.found.mean
+
 
 def mean_parts(counted: Sequence[Reported]) -> list[MeanPart]:
     """The part of each spec of a ``number`` in the mean over all specs.
@@ -174,11 +180,11 @@ def mean_parts(counted: Sequence[Reported]) -> list[MeanPart]:
     Args:
         counted: the specs with reports.
     """
-    weights = [mean_weight(spec, reports) for spec, _, reports in counted]
+    total = sum(reports for _, _, reports in counted)
     parts = []
-    for weight, (spec, counts, reports) in zip(weights, counted, strict=True):
+    for spec, counts, reports in counted:
         low, high = (float(end) for end in cast("Range", spec.range))
-        found, share = cast("NumberTally", tally_for(spec)).mean(counts), weight / sum(weights)
+        found, share = cast("NumberTally", tally_for(spec)).mean(counts), reports / total
         parts.append(MeanPart(spec, reports, share * (high - low), found, share * low))
     return parts
 
@@ -188,22 +194,28 @@ def mean_variance(parts: Sequence[MeanPart], periods: PeriodsBySpec) -> float:
 
     The reports of a device share its permanent bit, if the mechanism has one, and its value. The
     variance of the values is not known; for values in [0, 1] with mean m it is at most m (1 - m).
+    Where the specs' means differ, the devices of each being a sample adds to it.
 
     Args:
         parts: what is averaged.
         periods: how many reports there are of each period, by the specs' digests.
     """
-    total = 0.0
+    reports = sum(part.reports for part in parts)
+    mean = sum(part.mean for part in parts)
+    total, deviations = 0.0, []
     for part in parts:
         repeats = repeats_of(part.spec, part.reports, periods.get(part.spec.digest))
         shared = repeats.extra * _shared(part.spec, part.found)
+        apart = part.mean - part.reports / reports * mean
         total += part.weight**2 * (part.found.variance + shared)
-    for one, other in itertools.combinations(parts, 2):
-        first, second = (periods.get(part.spec.digest) for part in (one, other))
+        total += apart**2 * (1 / part.reports + repeats.extra)
+        deviations.append(math.sqrt(part.weight**2 * _spread(part.found) + apart**2))
+    for one, other in itertools.combinations(range(len(parts)), 2):
+        first, second = (periods.get(parts[at].spec.digest) for at in (one, other))
         if first is not None and second is not None:
-            pairs = shared_pairs_across_specs(first, second) / (one.reports * other.reports)
-            spread = math.sqrt(_spread(one.found) * _spread(other.found))
-            total += 2 * one.weight * other.weight * pairs * spread
+            pairs = shared_pairs_across_specs(first, second)
+            pairs /= parts[one].reports * parts[other].reports
+            total += 2 * pairs * deviations[one] * deviations[other]
     return total
 
 
@@ -249,14 +261,18 @@ def _inside(found: Mean) -> float:
     return min(max(found.mean, 0.0), 1.0)
 
 
-def mean_weight(spec: Spec, reports: int) -> float:
-    """The inverse variance of a spec's mean if all values were in the middle of the range.
+def mean_influence(parts: Sequence[MeanPart]) -> float:
+    """How far fake reports, 1% of all, could move an average of means: at most.
 
-    It does not depend on the reports, so an average with these weights stays unbiased.
+    All fakes claim to be of the spec in which one report moves the average most.
 
     Args:
-        spec: with a numeric mechanism.
-        reports: how many there are.
+        parts: what is averaged.
     """
-    low, high = cast("Range", spec.range)
-    return 1 / (spec.mechanism.variance(0.5, reports) * float(high - low) ** 2)
+    reports, mean = sum(part.reports for part in parts), sum(part.mean for part in parts)
+
+    def moved(part: MeanPart) -> float:
+        width, own = part.weight * reports / part.reports, part.mean * reports / part.reports
+        return width * part.found.influence + FORGED_SHARE * abs(own - mean)
+
+    return max(map(moved, parts))

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+import numpy as np
+
 from deniable_aggregator.statistics.consistency import base_cut, ibu, norm_sub, power
 from deniable_shared.errors import ParameterError
 from deniable_shared.mechanisms import ItemOracle
@@ -16,7 +18,6 @@ from deniable_shared.mechanisms import ItemOracle
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    import numpy as np
     from numpy.typing import NDArray
 
     from deniable_aggregator.answers.words import Postprocess
@@ -43,41 +44,62 @@ QUASI_LIKELIHOOD: Final = (
 )
 
 
-def process(method: Postprocess, combined: CombinedShares) -> NDArray[np.float64]:
+def process(
+    method: Postprocess, combined: CombinedShares, size: int, rest: float | None = None
+) -> NDArray[np.float64]:
     """Post-processes the raw shares of all items that were estimated.
 
-    A whole known domain is made to sum to 1. A list of candidates keeps the sum that its raw
-    estimates have, between 0 and 1: what is not listed takes the rest.
+    A whole known domain is made to sum to 1, together with the rest if there is any. A list of
+    candidates keeps the sum that its raw estimates have, between 0 and 1: what is not listed takes
+    the rest.
 
     Args:
         method: not "none".
         combined: the raw estimates.
+        size: how many items there are.
+        rest: of a known domain, the share of all items together that are not known over all
+            reports; None if it is not known either.
 
     Returns:
-        float64, (items,).
+        float64, (items + 1,), the rest last; NaN for items that are not known over all reports.
 
     Raises:
         ParameterError: if the method does not fit the metric.
     """
-    parts, share = combined.parts, combined.share
-    spec = parts[0].spec
+    share, scores = combined.share[:size], combined.scores[:size]
+    spec = combined.parts[0].spec
+    adjusted = np.full(size + 1, np.nan)
     if method == "base-cut":
-        return base_cut(share, combined.scores)
+        adjusted[:size] = base_cut(share, scores)
+        return adjusted
     if spec.type == "attributes":
         raise ParameterError("postprocess", "none or base-cut for attributes", method)
-    whole = spec.type != "string" and all(part.known.size == share.size for part in parts)
-    total = 1.0 if whole else min(max(float(share.sum()), 0.0), 1.0)
+    common = np.flatnonzero(combined.reports[:size] == combined.total)
+    raw, known = share[common], spec.type != "string"
+    if known and common.size < size:
+        if rest is None or not common.size:
+            return adjusted
+        raw = np.append(raw, rest)
+    total = 1.0 if known else min(max(float(raw.sum()), 0.0), 1.0)
     if method == "norm-sub":
-        return norm_sub(share, total)
-    if method == "power":
-        reports = sum(part.reports for part in parts)
-        return power(share, combined.null_variance, reports, total)
-    counted = parts[0].shares.support_counts
-    if len(parts) > 1 or not whole or counted is None:
-        raise ParameterError(
-            "postprocess", "norm-sub, base-cut or power: ibu needs the counts of one domain", method
+        found = norm_sub(raw, total)
+    elif method == "power":
+        remaining = raw[common.size :].clip(0.0, total)
+        found = power(
+            raw[: common.size],
+            combined.null_variance[common],
+            combined.total,
+            total - float(remaining.sum()),
         )
-    return ibu(counted.supporting, counted.support)
+        found = np.append(found, remaining)
+    else:
+        counted = combined.parts[0].shares.support_counts
+        if len(combined.parts) > 1 or not known or counted is None:
+            fitting = "norm-sub, base-cut or power: ibu needs the counts of one domain"
+            raise ParameterError("postprocess", fitting, method)
+        found = ibu(counted.supporting, counted.support)
+    adjusted[common], adjusted[size] = found[: common.size], found[common.size :].sum()
+    return adjusted
 
 
 def meaning(method: Postprocess, combined: CombinedShares) -> str:

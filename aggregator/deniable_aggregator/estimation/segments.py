@@ -11,7 +11,7 @@ from msgspec.structs import astuple
 
 from deniable_aggregator.answers.common import DetectionNote, IntervalNote
 from deniable_aggregator.answers.estimates import SegmentShares, SegmentSize, Share
-from deniable_aggregator.estimation.combination import shared_sampling_factor, variance_of
+from deniable_aggregator.estimation.combination import shared_pairs_fraction, variance_of
 from deniable_aggregator.estimation.influence_of_subsets import influence_on_ratios
 from deniable_aggregator.estimation.results import (
     DETECTION_ALPHA,
@@ -285,17 +285,15 @@ def _ratios(
     None if the segment's share is within z standard errors of 0: then Fieller's interval is
     unbounded. This can be so although the share's own interval, exact or by scores, excludes 0.
 
-    A spec has the same weight for a value as for the segment: the inverse variance that this would
-    have if nobody were in it.
+    A spec has the same weight for a value as for the segment: its part of the reports.
     """
     orders = [np.argsort(part.known) for part in parts]
     places = [
         order[np.searchsorted(part.known, wanted, sorter=order)]
         for part, order in zip(parts, orders, strict=True)
     ]
-    totals = [merge_items(part, mine)[0] for part, mine in zip(parts, places, strict=True)]
-    precision = np.array([1 / float(total.shares.null_variance[0]) for total in totals])
-    weights = precision / precision.sum()
+    weights = np.array([part.reports for part in parts], np.float64)
+    weights /= weights.sum()
     top = np.zeros(wanted.size)
     for weight, part, mine in zip(weights, parts, places, strict=True):
         top += weight * part.shares.share[mine]
@@ -304,7 +302,10 @@ def _ratios(
     for weight, part, mine in zip(weights, parts, places, strict=True):
         moments += weight**2 * _moments(part, mine, top, margin)
     if margin == "noise-and-sampling":
-        common = float(shared_sampling_factor(parts, weights[:, None])[0])
+        common = sum(
+            2 * weights[one] * weights[other] * shared_pairs_fraction(parts[one], parts[other])
+            for one, other in itertools.combinations(range(len(parts)), 2)
+        )
         held, inside = np.clip(top, 0.0, 1.0), min(max(bottom, 0.0), 1.0)
         moments += common * np.array(
             [held * (1 - held), np.full_like(held, inside * (1 - inside)), held * (1 - inside)]

@@ -8,7 +8,13 @@ import numpy as np
 
 from deniable_aggregator.answers.questions import EstimateOptions
 from deniable_aggregator.estimation import postprocess as processing
-from deniable_aggregator.estimation.combination import CombinedShares, SpecEstimate, combine
+from deniable_aggregator.estimation.combination import (
+    NOWHERE,
+    CombinedShares,
+    SpecEstimate,
+    combine,
+)
+from deniable_aggregator.estimation.domains import FLAG, default_items, views_of
 from deniable_aggregator.estimation.results import (
     DETECTION_ALPHA,
     PostprocessedShares,
@@ -31,34 +37,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from deniable_aggregator.answers.words import Margin, Postprocess
+    from deniable_aggregator.estimation.domains import Domain, View
     from deniable_aggregator.statistics.repeated_reports import Periods, PeriodsBySpec
     from deniable_shared.spec import Spec
-
-FLAG = ("false", "true")
-"""The two items of a flag; only "true" is shown, unless the question lists others."""
-
-
-def default_items(specs: Sequence[Spec]) -> tuple[str, ...] | None:
-    """All items of a known domain, or None for strings: the question must list candidates."""
-    if any(spec.type == "string" for spec in specs):
-        return None
-    return tuple(dict.fromkeys(item for spec in specs for item in spec.items))
-
-
-def items_between(specs: Sequence[Spec], first: str, last: str) -> tuple[str, ...]:
-    """The items of a category from one to another, in the order of the registry.
-
-    Raises:
-        ParameterError: if they are not items of it, in this order.
-    """
-    items = (default_items(specs) or ()) if specs[0].type == "category" else ()
-    if first in items and last in items:
-        found = items[items.index(first) : items.index(last) + 1]
-        if found:
-            return found
-    raise ParameterError(
-        "range", f"two values of the category {specs[0].name} in their order", [first, last]
-    )
 
 
 def estimate_shares(
@@ -73,7 +54,7 @@ def estimate_shares(
     """Estimates the shares of items from the tallies of one metric.
 
     Tallies of different specs are never added: each is debiased by itself, and an item's estimates
-    are combined by inverse variance, over the specs whose domain has it.
+    are averaged over the reports of the specs that know it, see `CombinedShares`.
 
     Args:
         tallies: one entry per spec: the spec, and its counts as int64, (cells,).
@@ -105,12 +86,12 @@ class ItemEstimates(NamedTuple):
     """Estimates of items, before a selection of them becomes an answer.
 
     Attributes:
-        domain: all that was estimated.
-        combined: the estimates of it.
+        domain: what there is to estimate.
+        combined: the estimates of it; behind its end, of items that hold several of its values.
         wanted: int64, (asked,): the positions of the items that were asked for.
     """
 
-    domain: tuple[str, ...]
+    domain: Domain
     combined: CombinedShares
     wanted: NDArray[np.int64]
 
@@ -122,28 +103,38 @@ def combine_specs(
     *,
     add: Sequence[str] | None = None,
     periods: PeriodsBySpec | None = None,
+    also: Sequence[Spec] = (),
 ) -> ItemEstimates:
-    """Estimates items from all specs of a metric; arguments as of `estimate_shares`.
+    """Estimates items from all specs of a metric.
+
+    Args:
+        tallies: as of `estimate_shares`.
+        items: likewise.
+        margin: what errors allow for.
+        add: as of `estimate_shares`.
+        periods: likewise.
+        also: specs whose values are in the domain, too, with or without reports among these: a
+            value then means the same wherever the same specs are given.
 
     Raises:
         ParameterError: as `estimate_shares` does.
     """
     counted = nonempty(tallies)
-    specs = [spec for spec, _, _ in counted]
-    asked = _requested_items(specs, items, add)
-    domain = _domain(specs, asked, add)
-    alone = domain is asked and add is None  # a million candidates need no dictionary
-    position = {} if alone else {item: index for index, item in enumerate(domain)}
+    versions = list(dict.fromkeys([*(spec for spec, _, _ in counted), *also]))
+    asked = _requested_items(versions, items, add)
+    domain = _domain(versions, asked, add)
+    views, size = views_of(versions, domain)
     parts = [
         part
-        for each in counted
-        for part in _parts(*each, domain, position, (periods or {}).get(each[0].digest))
+        for each, view in zip(counted, views, strict=False)
+        for part in _parts(*each, view, (periods or {}).get(each[0].digest))
     ]
-    combined = combine(parts, len(domain), margin)
+    combined = combine(parts, size, margin)
     wanted = np.arange(len(domain))
-    if not alone:
+    if domain is not asked:  # a million candidates need no dictionary
+        position = {item: index for index, item in enumerate(domain)}
         wanted = np.fromiter((position[item] for item in asked), np.int64, len(asked))
-    wanted = _informed(specs[0], combined, asked, wanted, named=items is not None)
+    wanted = _informed(versions[0], combined, asked, wanted, named=items is not None)
     return ItemEstimates(domain, combined, wanted)
 
 
@@ -168,9 +159,7 @@ def _check_sum(specs: Sequence[Spec], add: Sequence[str] | None) -> None:
         )
 
 
-def _domain(
-    specs: Sequence[Spec], asked: tuple[str, ...], add: Sequence[str] | None
-) -> tuple[str, ...]:
+def _domain(specs: Sequence[Spec], asked: Domain, add: Sequence[str] | None) -> Domain:
     """The items to estimate: a known domain as a whole, or the listed strings."""
     known = default_items(specs)
     if known is not None and specs[0].type == "boolean":
@@ -189,29 +178,26 @@ def _parts(
     spec: Spec,
     counts: NDArray[np.int64],
     reports: int,
-    domain: Sequence[str],
-    position: dict[str, int],
+    view: View,
     periods: Periods | None,
 ) -> Iterator[SpecEstimate]:
-    own = FLAG if spec.type == "boolean" else default_items([spec])
-    if own is None:
-        known = np.arange(len(domain))
-    else:
-        known = np.array([position[item] for item in own], np.int64)
-    items = domain if own is None else own
     tally = share_tally_for(spec)
     repeats = repeats_of(spec, reports, periods)
+    places = [np.arange(view.known.size)]
     if isinstance(tally, RapporTally):
-        found = [(known, tally.shares(counts, items, repeats.extra * reports))]
+        found = [tally.shares(counts, view.items, repeats.extra * reports)]
     elif isinstance(tally, SampledAttributeTally):
-        found = [
-            (known[places], tally.shares(counts, [items[place] for place in places.tolist()]))
-            for places in tally.attributes(items)
-        ]
+        places = tally.attributes(view.items)
+        found = [tally.shares(counts, [view.items[at] for at in of.tolist()]) for of in places]
     else:
-        found = [(known, tally.shares(counts, items))]
-    for mine, shares in found:
-        yield _informative(SpecEstimate(spec, counts, reports, mine, shares, repeats, periods))
+        found = [tally.shares(counts, view.items)]
+    beside = view.impossible, view.hidden, view.inside
+    for of, shares in zip(places, found, strict=True):
+        known = view.known[of]
+        yield _informative(
+            SpecEstimate(spec, counts, reports, known, shares, repeats, periods, *beside)
+        )
+        beside = NOWHERE, NOWHERE, NOWHERE  # said once of a spec
 
 
 def _informative(part: SpecEstimate) -> SpecEstimate:
@@ -235,11 +221,11 @@ def _informed(
     Raises:
         ParameterError: if such an item was listed, or there is no other.
     """
-    blank = np.isnan(combined.null_variance[wanted])
+    blank = combined.reports[wanted] == 0
     if blank.any() and (named or blank.all()):
         nothing = f"values of {spec.name} that some report is about"
         raise ParameterError("candidates", nothing, asked[int(np.flatnonzero(blank)[0])])
-    return wanted[~blank]
+    return np.asarray(wanted[~blank])
 
 
 def _select(
@@ -299,7 +285,7 @@ def _processed(
     """Post-processes all estimates, and keeps those of the items that are shown."""
     if method == "none":
         return None
-    share = processing.process(method, combined)
+    share = processing.process(method, combined, len(domain))
     added = None
     if total is not None:
         members = set(total.items)

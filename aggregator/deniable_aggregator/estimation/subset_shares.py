@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from deniable_aggregator.answers.estimates import CombinedShare
-from deniable_aggregator.estimation.combination import CombinedShares, SpecEstimate, combine
+from deniable_aggregator.estimation.combination import NOWHERE, SpecEstimate, combine
 from deniable_aggregator.estimation.influence_of_subsets import influence_on_subset
 from deniable_aggregator.tallies import ItemShares, SupportCounts, oracle_tally_for
 from deniable_shared.errors import ParameterError
@@ -38,6 +38,8 @@ class SubsetShare:
         exact: whether the interval is an exact binomial one.
         covariance: what is known of how the items' estimates vary together.
         influence: how far 1% of fake reports could move the share.
+        reports: over how many reports it is known.
+        possible: between which ends the share of all reports can lie.
     """
 
     items: tuple[str, ...]
@@ -48,6 +50,8 @@ class SubsetShare:
     exact: bool
     covariance: str
     influence: float
+    reports: int
+    possible: tuple[float, float]
 
     def answer(self, devices: str, level: float) -> CombinedShare:
         """The share as a part of an answer.
@@ -79,7 +83,7 @@ def estimate_subset_share(
     margin: Margin,
     alpha: float,
 ) -> SubsetShare:
-    """Estimates the share of some items together, from every spec that has all of them.
+    """Estimates the share of some items together, over the reports of all specs that know it.
 
     Args:
         parts: the estimates of each spec.
@@ -89,21 +93,18 @@ def estimate_subset_share(
         alpha: the probability that the interval may miss, in (0, 1).
 
     Raises:
-        ParameterError: if no spec knows all of the items.
+        ParameterError: if no spec knows the share of the items together.
     """
-    sums, notes = [], []
+    notes: list[str] = []
+    sums, size = [], 1
     for part in parts:
-        place = {position: index for index, position in enumerate(part.known.tolist())}
-        if all(position in place for position in positions):
-            chosen = np.array([place[position] for position in positions], np.int64)
-            total, note = merge_items(part, chosen)
-            influence = influence_on_subset(part, chosen)
-            sums.append(total._replace(shares=replace(total.shares, influence=influence)))
-            notes.append(note)
-    if not sums:
+        sums += _merged(part, frozenset(positions), size, notes)
+        size += 2
+    found = combine(sums, size, margin)
+    if not found.reports[0]:
         raise ParameterError("combined", "values that one version has together", list(items))
-    found: CombinedShares = combine(sums, 1, margin)
-    limits = found.limits(np.zeros(1, np.int64), alpha)
+    whole = np.zeros(1, np.int64)
+    limits, possible = found.limits(whole, alpha), found.possible(whole, alpha)
     return SubsetShare(
         items=tuple(items),
         share=float(found.share[0]),
@@ -111,9 +112,52 @@ def estimate_subset_share(
         low=float(limits.low[0]),
         high=float(limits.high[0]),
         exact=bool(limits.exact[0]),
-        covariance="; ".join(dict.fromkeys(notes)),
-        influence=float(found.influence(np.zeros(1, np.int64))[0]),
+        covariance="; ".join(dict.fromkeys(notes)) or "there are none",
+        influence=float(found.influence(whole)[0]),
+        reports=int(found.reports[0]),
+        possible=(float(possible.low[0]), float(possible.high[0])),
     )
+
+
+def _merged(
+    part: SpecEstimate, positions: frozenset[int], free: int, notes: list[str]
+) -> list[SpecEstimate]:
+    """A spec's estimate of some items together, as item 0 of a domain.
+
+    Where one of the spec's items holds some of these but also others, only the least and the most
+    that they can be are known: these are items `free` and `free + 1`.
+    """
+    place = {position: at for at, position in enumerate(part.known.tolist())}
+    inside = dict(zip(part.hidden.tolist(), part.inside.tolist(), strict=True))
+    possible = positions - set(part.impossible.tolist())
+    holders = {inside[position] for position in possible if position in inside}
+    told = {position for position in possible if position in place}
+    if not (possible <= told | inside.keys() and holders <= place.keys()):
+        return [_nothing(part)]
+    cut = {holder for held, holder in inside.items() if held not in positions} & holders
+    least = told | (holders - cut)
+
+    def merged(items: set[int], position: int) -> list[SpecEstimate]:
+        if not items:
+            return []
+        chosen = np.array(sorted(place[item] for item in items), np.int64)
+        total, note = merge_items(part, chosen)
+        notes.append(note)
+        shares = replace(total.shares, influence=influence_on_subset(part, chosen))
+        return [_nothing(total)._replace(known=np.array([position]), shares=shares)]
+
+    if not cut:
+        return merged(least, 0) or [_nothing(part)._replace(impossible=np.zeros(1, np.int64))]
+    unsure = _nothing(part)._replace(hidden=np.zeros(1, np.int64), inside=np.array([free + 1]))
+    if least:
+        unsure = unsure._replace(least=np.array([free]))
+    return [unsure, *merged(least, free), *merged(least | cut, free + 1)]
+
+
+def _nothing(part: SpecEstimate) -> SpecEstimate:
+    """A spec's number of reports, and nothing else of it."""
+    nothing = part._replace(known=NOWHERE, shares=part.shares.take(NOWHERE))
+    return nothing._replace(impossible=NOWHERE, hidden=NOWHERE, inside=NOWHERE)
 
 
 def merge_items(part: SpecEstimate, chosen: NDArray[np.int64]) -> tuple[SpecEstimate, str]:

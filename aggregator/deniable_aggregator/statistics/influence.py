@@ -59,12 +59,12 @@ def support_influence(share: Any, support: Support, *, reports: int, about: Any 
     return influence(share, low, high, reports=reports, about=about)
 
 
-def concentrate(moved: Any, about: int, reports: int) -> Any:
+def concentrate(moved: Any, about: Any, reports: int) -> Any:
     """The influence on an estimate over some of the reports, if all forged ones are among these.
 
     Args:
         moved: the influence if 1% of these reports are forged.
-        about: how many reports the estimate is over.
+        about: how many reports the estimate is over; an int or int64 array.
         reports: how many reports were counted in all.
     """
     fakes = reports * FORGED_PER_REPORT

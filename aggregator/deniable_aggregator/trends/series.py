@@ -15,10 +15,10 @@ from deniable_aggregator.answers.questions import EstimateQuery, ValueLists
 from deniable_aggregator.answers.trends import Period
 from deniable_aggregator.answers.trends import Series as SeriesAnswer
 from deniable_aggregator.dates import DayRange
+from deniable_aggregator.estimation.domains import default_items
 from deniable_aggregator.estimation.estimator import ESTIMATORS, common_type
 from deniable_aggregator.estimation.inputs import NO_LISTS, EstimateRequest
 from deniable_aggregator.estimation.results import FAKES, ShareEstimate, metric_versions
-from deniable_aggregator.estimation.shares import default_items
 from deniable_aggregator.statistics.intervals import DEFAULT_LEVEL, alpha_per_interval
 from deniable_shared.errors import ParameterError
 

@@ -335,24 +335,22 @@ def test_no_single_outcome_moves_a_reconstructed_histogram_further():
     assert before.influence.bins == pytest.approx(bins, rel=0.2)
 
 
-def test_several_specs_are_poisoned_alike():
-    """1% of each spec's reports; the weights of the specs do not change."""
+def test_fakes_are_of_the_version_in_which_a_report_does_most():
+    """1% of all reports, of versions that hold the item equally often, so the bound is reached."""
     specs = [spec_of("grr", 12, 1), spec_of("oue", 12, 2)]
-    generator = np.random.default_rng(37)
-    tallies = [
-        (spec, tally_for(spec).count(b"".join(random_reports(spec, generator, HONEST))))
-        for spec in specs
-    ]
-    before = estimate_shares(tallies, [ITEM])
-    fakes = [bytes([1]), bytes([0x40, 0])]
-    after = estimate_shares(
-        [
-            (spec, counts + tally_for(spec).count(fake * FAKES))
-            for (spec, counts), fake in zip(tallies, fakes, strict=True)
-        ],
-        [ITEM],
-    )
-    assert before.influence[0] == pytest.approx(after.share[0] - before.share[0], rel=1e-9)
+    support = [spec.mechanism.support for spec in specs]
+    counts = [np.full(12, HONEST // 12), np.full(13, round(support[1].q * HONEST))]
+    counts[0][1] = round(support[0].q * HONEST)
+    counts[1][0] = HONEST
+    before = estimate_shares(list(zip(specs, counts, strict=True)), [ITEM])
+    moved = []
+    for at, fake in enumerate((bytes([1]), bytes([0x40, 0]))):
+        forged = [each.copy() for each in counts]
+        forged[at] += tally_for(specs[at]).count(fake * (2 * FAKES))
+        after = estimate_shares(list(zip(specs, forged, strict=True)), [ITEM])
+        moved.append(after.share[0] - before.share[0])
+    assert moved[0] > 2 * moved[1]
+    assert before.influence[0] == pytest.approx(moved[0], rel=0.01)
 
 
 @pytest.mark.parametrize("name", ["grr", "oue", "ss"])

@@ -45,28 +45,28 @@ def test_intervals_have_the_level_they_state():
     assert 0.77 < np.mean(covered) < 0.83
 
 
-def test_two_specs_are_combined_by_inverse_variance_and_never_added():
+def test_a_share_is_over_the_reports_of_all_versions_whatever_their_noise():
     specs = weak, strong = grr("0.5"), grr("3")
-    values = ["red"] * 3_000 + ["green"] * 1_000
-    tallies = [counted(weak, values), counted(strong, values)]
+    tallies = [counted(weak, ["red"] * 6_000), counted(strong, ["red", "green"] * 1_000)]
     alone = [estimate_shares([tally]) for tally in tallies]
     both = estimate_shares(tallies)
-    weights = np.array([1 / spec.mechanism.variance(0, 4_000) for spec in specs])
-    weights /= weights.sum()
+    weights = np.array([0.75, 0.25])
     assert np.allclose(both.share, weights @ [single.share for single in alone])
     errors = np.square([single.standard_error for single in alone])
     assert np.allclose(both.standard_error**2, weights**2 @ errors)
-    assert (both.standard_error < alone[1].standard_error).all()
+    assert (np.abs(both.share - [0.875, 0.125, 0]) < 4 * both.standard_error).all()
     assert both.reports == 8_000
-    assert [reports for _, reports in both.specs] == [4_000, 4_000]
+    assert both.specs == ((specs[0], 6_000), (specs[1], 2_000))
 
 
-def test_an_item_that_only_one_spec_knows_is_estimated_from_that_one():
+def test_a_value_that_an_older_version_could_not_hold_counts_as_zero_there():
     old, new = grr("2"), grr("2", "red green blue violet")
     tallies = [counted(old, ["red"] * 500), counted(new, ["violet"] * 500)]
-    both = estimate_shares(tallies)
+    both, late = estimate_shares(tallies), estimate_shares(tallies[1:])
     assert both.items == ("red", "green", "blue", "violet")
-    assert both.share[3] == estimate_shares(tallies[1:]).share[3]
+    assert both.share[3] == pytest.approx(late.share[3] / 2)
+    assert both.standard_error[3] == pytest.approx(late.standard_error[3] / 2)
+    assert both.share.sum() == pytest.approx(1)
 
 
 def test_raw_estimates_are_not_clipped():

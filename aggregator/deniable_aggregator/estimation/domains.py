@@ -1,0 +1,187 @@
+"""The values that an answer is about, and what each version of a metric can say of them.
+
+The domain of an answer has every value that some version lists. A version that lists fewer of them
+sees the domain more coarsely: a value that it does not list was counted as its `other` there, or,
+if it has none, was in no report at all.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
+
+import numpy as np
+
+from deniable_shared.errors import ParameterError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from deniable_shared.segments import Segments
+    from deniable_shared.spec import Spec
+
+    Domain = tuple[str, ...]
+    Pairs = Mapping[str, tuple[str, str, str]]
+
+FLAG: Final = ("false", "true")
+"""The two items of a flag; only "true" is shown, unless the question lists others."""
+
+NOTHING_KNOWN: Final = False
+"""In place of an item: reports of the version say nothing about the value."""
+
+Counted = str | Literal[False] | None
+"""The item that reports of a value are counted as: None if there can be none."""
+
+
+class View(NamedTuple):
+    """What one version can say of a domain.
+
+    Attributes:
+        items: the version's own items, in their order.
+        known: int64, (items,): where each stands in the domain. An item that holds several values
+            of it, as `other` does if it holds values that another version lists, stands behind
+            its end.
+        impossible: int64: the positions of values that no report of the version can be about.
+        hidden: int64: the positions of values that the version does not tell apart from others.
+        inside: int64, (hidden,): for each of them the position of the item that holds it.
+    """
+
+    items: Domain
+    known: NDArray[np.int64]
+    impossible: NDArray[np.int64]
+    hidden: NDArray[np.int64]
+    inside: NDArray[np.int64]
+
+
+def default_items(specs: Sequence[Spec]) -> Domain | None:
+    """All items of a known domain, or None for strings: the question must list candidates."""
+    if any(spec.type == "string" for spec in specs):
+        return None
+    return tuple(dict.fromkeys(item for spec in specs for item in spec.items))
+
+
+def items_between(specs: Sequence[Spec], first: str, last: str) -> Domain:
+    """The items of a category from one to another, in the order of the registry.
+
+    Raises:
+        ParameterError: if they are not items of it, in this order.
+    """
+    items = (default_items(specs) or ()) if specs[0].type == "category" else ()
+    if first in items and last in items:
+        found = items[items.index(first) : items.index(last) + 1]
+        if found:
+            return found
+    raise ParameterError(
+        "range", f"two values of the category {specs[0].name} in their order", [first, last]
+    )
+
+
+def views_of(specs: Sequence[Spec], domain: Domain) -> tuple[list[View], int]:
+    """What each version can say of a domain.
+
+    Args:
+        specs: the versions.
+        domain: strings that were listed, or every value that some version lists.
+
+    Returns:
+        The views, and how many positions they use: the domain's, then those of items that hold
+        several of its values.
+    """
+    views, size = [], len(domain)
+    place = {} if specs[0].type == "string" else {item: at for at, item in enumerate(domain)}
+    pairs = {
+        segments.item(value, segment): (segments.by.name, value, segment)
+        for segments in {spec.segments: None for spec in specs}
+        if segments is not None
+        for segment in segments.by.values
+        for value in segments.of.domain
+    }
+    for spec in specs:
+        if spec.type in ("boolean", "string"):
+            view = View(domain, np.arange(len(domain)), *(np.zeros(0, np.int64) for _ in range(3)))
+        else:
+            view = _view(spec.items, place, _counted_as(spec, pairs), size)
+            size = max(size, 1 + int(view.known.max()))
+        views.append(view)
+    return views, size
+
+
+def _view(
+    items: Domain, place: Mapping[str, int], counted_as: Callable[[str], Counted], size: int
+) -> View:
+    """A view, where items that hold several values get positions from `size` on."""
+    counted = {place[value]: counted_as(value) for value in place}
+    holds = Counter(counted.values())
+    shared = {item: size + number for number, item in enumerate(i for i in items if holds[i] > 1)}
+    hidden = {at: shared[item] for at, item in counted.items() if item in shared}
+    return View(
+        items,
+        np.array([shared.get(item, place[item]) for item in items], np.int64),
+        np.array([at for at, item in counted.items() if item is None], np.int64),
+        np.array(list(hidden), np.int64),
+        np.array(list(hidden.values()), np.int64),
+    )
+
+
+def _counted_as(spec: Spec, pairs: Pairs) -> Callable[[str], Counted]:
+    """As which of a version's items a value is counted.
+
+    Args:
+        spec: the version.
+        pairs: of every item that is a pair the name of the segments, the value and the segment.
+    """
+    if spec.type == "attributes":
+        return _of_attributes(spec)
+    if spec.segments is not None:
+        return _of_pairs(spec, spec.segments, pairs)
+    own = frozenset(spec.values)
+    outside = spec.other if spec.other is not None else _absent(spec)
+
+    def counted_as(value: str) -> Counted:
+        if value in own:
+            return value
+        return NOTHING_KNOWN if value in pairs else outside
+
+    return counted_as
+
+
+def _absent(spec: Spec) -> str | None:
+    """As what a period counts whose value was refused: nothing else was recorded in it."""
+    return spec.absent if spec.every != "once" else None
+
+
+def _of_attributes(spec: Spec) -> Callable[[str], Counted]:
+    own = frozenset(spec.items)
+    categories = {each.name: each for each in spec.attributes if each.type == "category"}
+
+    def counted_as(value: str) -> Counted:
+        if value in own:
+            return value
+        name, _, _ = value.partition("=")
+        if name not in categories or " & " in value:
+            return NOTHING_KNOWN
+        other = categories[name].other
+        return None if other is None else f"{name}={other}"
+
+    return counted_as
+
+
+def _of_pairs(spec: Spec, segments: Segments, pairs: Pairs) -> Callable[[str], Counted]:
+    of, by = segments.of, segments.by
+    absent = _absent(spec)
+
+    def counted_as(item: str) -> Counted:
+        name, value, segment = pairs.get(item, ("", "", ""))
+        if name != by.name:
+            return NOTHING_KNOWN
+        if value not in of.domain:
+            if of.other is None and absent is not None:
+                return segments.item(absent, str(by.other))
+            value = of.other or ""
+        if segment not in by.values:
+            segment = by.other or ""
+        return segments.item(value, segment) if value and segment else None
+
+    return counted_as
