@@ -181,8 +181,9 @@ def _sum(part: SpecEstimate, chosen: NDArray[np.int64]) -> tuple[ItemShares, str
     share = shares.share.sum(keepdims=True)
     held = np.clip(share, 0.0, 1.0)
     counted, pairs = shares.support_counts, mechanism.pair_support()
-    if shares.covariance is not None:
-        variance = shares.covariance.sum(keepdims=True).ravel()
+    known = shares.sum_variance()
+    if known is not None:
+        variance = np.array([known])
         return ItemShares(share, variance, variance), "those of the regression"
     if counted is None or pairs is None:
         return _bounded(share, shares)

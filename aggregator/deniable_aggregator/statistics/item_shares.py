@@ -68,7 +68,6 @@ class ItemShares:
         variance: float64, (items,): of the estimate, if the true share is the estimated one.
         null_variance: float64, (items,): of the estimate, if nobody holds the item.
         support_counts: the counts, if the estimates follow from them by the support lemma.
-        covariance: float64, (items, items), where it is known only as a matrix.
         influence: float64, (items,): how far forged reports could move each estimate; see
             `deniable_aggregator.statistics.influence`.
         law_scores: float64, (items,): z-scores of the test that nobody holds the item, where the
@@ -79,13 +78,12 @@ class ItemShares:
     variance: NDArray[np.float64]
     null_variance: NDArray[np.float64]
     support_counts: SupportCounts | None = None
-    covariance: NDArray[np.float64] | None = None
     influence: NDArray[np.float64] | None = None
     law_scores: NDArray[np.float64] | None = None
 
     def take(self, chosen: NDArray[np.int64]) -> ItemShares:
         """The estimates of some of the items, in the given order."""
-        counted, covariance = self.support_counts, self.covariance
+        counted = self.support_counts
         return replace(
             self,
             share=self.share[chosen],
@@ -94,7 +92,6 @@ class ItemShares:
             support_counts=(
                 None if counted is None else counted._replace(supporting=counted.supporting[chosen])
             ),
-            covariance=None if covariance is None else covariance[np.ix_(chosen, chosen)],
             influence=None if self.influence is None else self.influence[chosen],
             law_scores=None if self.law_scores is None else self.law_scores[chosen],
         )
@@ -114,6 +111,10 @@ class ItemShares:
             return self.variance
         noise = counted.support.variance(held, counted.reports)
         return np.asarray(noise + counted.family_variance)
+
+    def sum_variance(self) -> float | None:
+        """The variance of the sum of all estimates; None where it follows from the mechanism."""
+        return None
 
     def scores(self, repeats: RepeatedReports) -> NDArray[np.float64]:
         """How surprising each estimate would be if nobody held the item, as a z-score.

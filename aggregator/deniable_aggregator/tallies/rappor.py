@@ -1,17 +1,16 @@
-"""Counting RAPPOR's Bloom filters, and decoding a candidate list by regression."""
+"""Counting RAPPOR's Bloom filters, and reading a list of candidates from them by regression."""
 
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Final, cast
 
 import numpy as np
-from scipy import linalg, sparse
 
 from deniable_aggregator.kernels import hashing
+from deniable_aggregator.statistics.bloom_regression import Cells, regress
 from deniable_aggregator.statistics.checks import bounds_check, evenness_check
-from deniable_aggregator.statistics.influence import influence
-from deniable_aggregator.statistics.item_shares import ItemShares
+from deniable_aggregator.statistics.regression_shares import regression_shares
 from deniable_aggregator.tallies.base import tallies
 from deniable_aggregator.tallies.diagnostics import GROUP_BYTES, OnesHistogram
 from deniable_aggregator.tallies.grouped import GroupedTally
@@ -27,19 +26,19 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from deniable_aggregator.statistics.checks import Check
+    from deniable_aggregator.statistics.item_shares import ItemShares
     from deniable_shared.spec import Spec
 
-MAX_CANDIDATES = 4_096
-_CHUNK_CELLS = 1 << 22
+MAX_CANDIDATES: Final = 4_096
 
 
 @tallies(Rappor)
 class RapporTally(GroupedTally):
     """cohorts x (1 + bits) counters, read by weighted least squares with an intercept.
 
-    With t the debiased share of devices of a cohort that set a bit, the model is
-    t = (sum of the shares of the candidates that set it) + intercept. The intercept takes up the
-    values that are not on the list: without it every candidate would be biased upward.
+    With t the debiased share of devices of a cohort that set a bit, the model is t = (sum of the
+    shares of the candidates that set it) + intercept. The intercept takes up rare values that are
+    not on the list, and bits that a common one sets are left out: see `bloom_regression`.
     """
 
     def __init__(self, spec: Spec) -> None:
@@ -68,7 +67,7 @@ class RapporTally(GroupedTally):
     def shares(
         self, counts: NDArray[np.int64], items: Sequence[str], repeated: float = 0.0
     ) -> ItemShares:
-        """Regression of the debiased bits on the candidates' filters.
+        """Regression of the debiased bits on the filters of the candidates that somebody holds.
 
         Standard errors come from the exact variance of the bits at the fitted shares, widened
         where the residuals are larger than that: they carry collisions and unlisted values too.
@@ -88,63 +87,21 @@ class RapporTally(GroupedTally):
         limit = min(MAX_CANDIDATES, 2 * seen.size * self._bits // 3)
         if len(items) > limit:
             raise ParameterError("candidates", f"at most {limit} for this RAPPOR", len(items))
+        support, lie = self._mechanism.support, self._mechanism.flip / SCALE
         weights = np.repeat(reports[seen].astype(np.float64), self._bits)
-        support = self._mechanism.support
-        observed = support.share(ones[seen].ravel() / weights, 1)
-        design = self._design(items, seen)
-        weighted = design.multiply(weights[:, None]).tocsr()
-        inverse = linalg.pinvh((design.T @ weighted).toarray())
-        fitted_shares = inverse @ (weighted.T @ observed)
-        fitted = design @ fitted_shares
-        set_bits, lie = np.clip(fitted, 0.0, 1.0), self._mechanism.flip / SCALE
-        permanent = Support(1 - lie, lie).variance(set_bits, 1)
-        bit_variance = (support.variance(set_bits, 1) + repeated * permanent) / weights
-        freedom = weights.size - design.shape[1]
-        misfit = float(((observed - fitted) ** 2 / bit_variance).sum()) / max(freedom, 1)
-        spread = weighted.T @ weighted.multiply(bit_variance[:, None])
-        covariance = inverse @ np.asarray(spread.todense()) @ inverse
-        covariance = covariance[:-1, :-1] * max(1.0, misfit)
-        variance = np.diag(covariance)
-        share = fitted_shares[:-1]
-        moved = _influence(share, inverse[:-1], weighted, support, int(reports.sum()))
-        return ItemShares(share, variance, variance, covariance=covariance, influence=moved)
+        observed = np.asarray(support.share(ones[seen].ravel() / weights, 1))
+        cells = Cells(observed, weights, seen.size, support)
+        regression, scores = regress(cells, self._places(items, seen))
+        again = repeated * Support(1 - lie, lie).variance(0.0, 1)
+        return regression_shares(regression, scores, again)
 
-    def _design(self, items: Sequence[str], cohorts: NDArray[np.int64]) -> Any:
-        """Sparse float64, (cohorts x bits, items + 1): which items set which bit, and ones."""
+    def _places(self, items: Sequence[str], cohorts: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The bits that items set: int64, (items, cohorts x hashes), numbered over all cohorts."""
         words = hashing.words(items, self.spec.salt)
         hashes = self._mechanism.hashes
-        rows, columns = [], []
-        for position, cohort in enumerate(cohorts.tolist()):
-            for index in range(hashes):
-                bit = hashing.buckets(words, key(cohort * hashes + index), self._bits)
-                rows.append(position * self._bits + bit)
-                columns.append(np.arange(words.size))
-        height = cohorts.size * self._bits
-        where = (np.concatenate(rows), np.concatenate(columns))
-        filters = sparse.csr_array((np.ones(where[0].size), where), shape=(height, words.size))
-        filters.data[:] = 1.0  # two hash functions may set the same bit
-        return sparse.hstack([filters, np.ones((height, 1))], format="csr")
-
-
-def _influence(
-    share: NDArray[np.float64],
-    inverse: NDArray[np.float64],
-    weighted: Any,
-    support: Support,
-    reports: int,
-) -> NDArray[np.float64]:
-    """How far forged reports could move shares if they are spread over cohorts like honest ones.
-
-    Each bit counts with its weight in the regression, so the worst report of a cohort has the ones
-    where this is positive. (Fakes in few cohorts change the weights, and are seen as too many.)
-    """
-    ends = -support.q / (support.p - support.q), (1 - support.q) / (support.p - support.q)
-    low, high = np.empty_like(share), np.empty_like(share)
-    step = max(1, _CHUNK_CELLS // weighted.shape[0])
-    for start in range(0, share.size, step):
-        chunk = slice(start, start + step)
-        weights = (weighted @ inverse[chunk].T).T
-        above, below = weights.clip(min=0).sum(axis=1), weights.clip(max=0).sum(axis=1)
-        low[chunk] = above * ends[0] + below * ends[1]
-        high[chunk] = above * ends[1] + below * ends[0]
-    return np.asarray(influence(share, low, high, reports=reports))
+        places = [
+            position * self._bits + hashing.buckets(words, key(cohort * hashes + index), self._bits)
+            for position, cohort in enumerate(cohorts.tolist())
+            for index in range(hashes)
+        ]
+        return np.stack(places, axis=1)
