@@ -3,15 +3,30 @@
 from __future__ import annotations
 
 import json
+from datetime import date
 from typing import Any
 
 import msgspec
 
 from deniable_aggregator.answers.common import Head, IntegritySummary
+from deniable_aggregator.answers.days import Days
 from deniable_aggregator.answers.trends import HealthOfPeriods
 
-HEALTH = IntegritySummary("ok", None, 0)
-HEAD = Head("flightdeck", [], None, None, 0, 0, HEALTH)
+HEALTH = IntegritySummary("ok", [], [])
+DAYS = Days(
+    since=date(2026, 1, 1),
+    until=date(2026, 1, 31),
+    covered=31,
+    reported=31,
+    missing=[],
+    incomplete=[],
+    open_since=None,
+    releases=[],
+    suspicious=[],
+    not_checked=0,
+    keys_left_out=[],
+)
+HEAD = Head("flightdeck", [], DAYS, None, None, 0, 0, HEALTH)
 BOTH_HEALTHY = HealthOfPeriods(HEALTH, HEALTH)
 
 
@@ -22,7 +37,9 @@ def answer(result: Any) -> Any:
 
 def change_answer(change: Any, *days: Any) -> Any:
     """The struct that a change is answered with."""
-    return change.answer("flightdeck", days, pending_reports=0, health=BOTH_HEALTHY)
+    return change.answer(
+        "flightdeck", days, covered=(DAYS, DAYS), pending_reports=0, health=BOTH_HEALTHY
+    )
 
 
 def as_json(struct: Any) -> Any:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import replace
 
+from deniable_aggregator.answers.days import Days
 from deniable_aggregator.answers.words import Count, FalseFinds, IntervalKind, Verdict, VersionId
 
 if TYPE_CHECKING:
@@ -38,18 +39,30 @@ def ordered_notices(*groups: Iterable[Notice]) -> list[Notice]:
     return sorted(each_once, key=lambda notice: notice.severity != "warning")
 
 
+class NamedKey(Struct, frozen=True):
+    """A key, as people know it.
+
+    Attributes:
+        key: its id; empty for reports that were stored before reports were kept by key.
+        label: the note that whoever made the key gave it.
+    """
+
+    key: str
+    label: str
+
+
 class IntegritySummary(Struct):
     """Whether the reports behind an answer look like those of devices.
 
     Attributes:
         verdict: of all days that were checked.
-        warning: what to say beside the answer, or null.
-        days_left_out: how many earlier days were not checked.
+        suspicious_keys: keys whose reports fail a check.
+        uneven_keys: keys whose devices answer differently from those of the others.
     """
 
     verdict: Verdict
-    warning: str | None
-    days_left_out: Count
+    suspicious_keys: list[NamedKey]
+    uneven_keys: list[NamedKey]
 
 
 class Head(Struct):
@@ -58,6 +71,7 @@ class Head(Struct):
     Attributes:
         application: whose metric it is.
         notices: what to know before the numbers, warnings first.
+        days: the days that are covered.
         since: the first day, as it was asked for.
         until: the last day.
         pending_reports: reports of the metric that wait to be counted.
@@ -67,6 +81,7 @@ class Head(Struct):
 
     application: str
     notices: list[Notice]
+    days: Days
     since: date | None
     until: date | None
     pending_reports: Count

@@ -7,6 +7,8 @@ from typing import Literal
 
 from msgspec import Struct
 
+from deniable_aggregator.answers.common import Notice
+from deniable_aggregator.answers.days import Days
 from deniable_aggregator.answers.words import Count, Verdict, VersionId
 
 CheckName = Literal["bounds", "groups", "pairs", "seeds", "sizes", "sum"]
@@ -84,35 +86,69 @@ class Alarm(Struct):
     meaning: str
 
 
+class KeyContrast(Struct, kw_only=True):
+    """One key's devices against those of all other keys, on the same days.
+
+    Attributes:
+        key: its id.
+        label: the note that whoever made the key gave it.
+        version: the id of the version of the metric.
+        reports: how many reports of this version it brought.
+        share: which part of all reports these are.
+        verdict: uneven if it differs by more than platforms may.
+        kind: what is compared: the share of a value, the mean, or the distance of all shares.
+        value: where it differs most, if shares are compared.
+        own: the estimate of this key; null for a distance.
+        others: that of the others; null for a distance.
+        difference: how far they are apart; of a mean, as a part of the range.
+        least: the lower end of its interval, corrected for the number of comparisons.
+    """
+
+    key: str
+    label: str
+    version: VersionId
+    reports: Count
+    share: float
+    verdict: Literal["ok", "uneven"]
+    kind: Literal["share", "mean", "distance"]
+    value: str | None
+    own: float | None
+    others: float | None
+    difference: float
+    least: float
+
+
 class Health(Struct, kw_only=True):
     """Whether the reports of a metric look like those of devices, day by day and key by key.
 
     Attributes:
         application: whose metric it is.
+        notices: what to know before all else, warnings first.
         metric: its name.
+        days: the days that are covered.
         since: the first day, as it was asked for.
         until: the last day.
         pending_reports: reports of the metric that wait to be counted.
         excluded_reports: reports that are left out because their keys are excluded.
         verdict: of all checks.
-        warning: what to say beside an answer from these days, or null.
-        days_left_out: how many earlier days were not checked.
         checks_made: how many checks were made.
         alarm: when a check fails.
         invisible: what no check can see.
-        days: one entry per day and version.
+        key_contrasts: one entry per version and key with enough reports to matter.
+        by_day: one entry per day and version.
     """
 
     application: str
+    notices: list[Notice]
     metric: str
+    days: Days
     since: date | None
     until: date | None
     pending_reports: Count
     excluded_reports: Count
     verdict: Verdict
-    warning: str | None
-    days_left_out: Count
     checks_made: Count
     alarm: Alarm
     invisible: str
-    days: list[DayHealth]
+    key_contrasts: list[KeyContrast]
+    by_day: list[DayHealth]

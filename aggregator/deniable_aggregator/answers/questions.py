@@ -27,10 +27,13 @@ class DaysQuery(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     Attributes:
         since: the first day; left out for the first with reports.
         until: the last day, inclusive; left out for the last with reports.
+        without_key: a key whose reports are left out: its id, the first letters of its id, or its
+            label. May come several times.
     """
 
     since: date | None = None
     until: date | None = None
+    without_key: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         """Checks the days, see `check_days`."""
@@ -77,12 +80,15 @@ class EstimateQuery(EstimateOptions, frozen=True, kw_only=True, forbid_unknown_f
     Attributes:
         since: the first day; left out for the first with reports.
         until: the last day, inclusive; left out for the last with reports.
+        without_key: a key whose reports are left out: its id, the first letters of its id, or its
+            label. May come several times.
         reconstruction: how the histogram of a distribution is found.
         segment: shares among the devices of this segment only.
     """
 
     since: date | None = None
     until: date | None = None
+    without_key: tuple[str, ...] = ()
     reconstruction: Reconstruction = "em"
     segment: str | None = None
 
@@ -121,6 +127,8 @@ class ChangeQuery(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
         interval: what intervals cover; left out for "picked" with top, else "one".
         false_finds: how many false ones there may be among the clear changes.
         top: only so many values, those that changed most.
+        without_key: a key whose reports are left out: its id, the first letters of its id, or its
+            label. May come several times.
     """
 
     before: DayPair
@@ -130,6 +138,7 @@ class ChangeQuery(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     interval: IntervalKind | None = None
     false_finds: FalseFinds = "few"
     top: Top | None = None
+    without_key: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         """Checks the periods.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import date
 from typing import Literal
 
-from msgspec import UNSET, Struct, UnsetType
+from msgspec import UNSET, Struct, UnsetType, field
 
 from deniable_aggregator.answers.common import (
     DetectionNote,
@@ -18,6 +18,7 @@ from deniable_aggregator.answers.common import (
     Number,
     Quantile,
 )
+from deniable_aggregator.answers.days import Days, Mark
 from deniable_aggregator.answers.estimates import CombinedShare, Share
 from deniable_aggregator.answers.words import Count, Margin, PeriodLength
 
@@ -29,6 +30,7 @@ class Period(Struct, kw_only=True):
         since: the first day.
         until: the last day.
         reports: how many reports were counted.
+        marks: what is special about these days.
         combined: the share of some values together.
         estimates: the shares of values.
         mean: of a number or a distribution.
@@ -38,6 +40,7 @@ class Period(Struct, kw_only=True):
     since: date
     until: date
     reports: Count
+    marks: list[Mark] = field(default_factory=list)
     combined: CombinedShare | UnsetType = UNSET
     estimates: list[Share] | UnsetType = UNSET
     mean: Number | UnsetType = UNSET
@@ -81,12 +84,16 @@ class ComparedPeriod(Struct):
         since: the first day.
         until: the last day.
         reports: how many reports were counted.
+        marks: what is special about these days.
+        days: the days that are covered.
         versions: the versions of the metric whose reports were counted.
     """
 
     since: date
     until: date
     reports: Count
+    marks: list[Mark]
+    days: Days
     versions: list[MetricVersion]
 
 

@@ -23,7 +23,9 @@ Reconstruction = Literal["em", "ems"]
 PeriodLength = Literal["day", "week", "month"]
 Scope = Literal["write", "read", "admin"]
 KeyAction = Literal["revoke", "exclude", "include"]
-Verdict = Literal["ok", "suspicious", "unknown"]
+Verdict = Literal["ok", "uneven", "suspicious", "unknown"]
+"""Of reports: as devices send them; the same, but one key answers unlike the others; not as devices
+send them; or not checked."""
 
 POSTPROCESS_LABELS: Final = {"norm-sub": "adjusted to add up to 100%"}
 """What post-processing is called where people read it, if not by its name."""

@@ -3,68 +3,53 @@
 from __future__ import annotations
 
 import itertools
-import logging
 from typing import TYPE_CHECKING, Final
 
+from msgspec.structs import replace
+
 from deniable_aggregator.answers.administration import Metrics
-from deniable_aggregator.answers.common import Head
+from deniable_aggregator.answers.common import ordered_notices
 from deniable_aggregator.answers.estimates import RobustCheckNote, Shares
-from deniable_aggregator.answers.questions import ValueLists
+from deniable_aggregator.answers.integrity import Alarm, Health
 from deniable_aggregator.answers.service import Inbox, Status, UploadCounts
 from deniable_aggregator.answers.trends import HealthOfPeriods
 from deniable_aggregator.api.metric_list import list_metrics, pending_by_version
+from deniable_aggregator.api.metric_reader import MetricReader, require_values
 from deniable_aggregator.api.parameters import estimate_refused
-from deniable_aggregator.dates import FIRST_DAY, LAST_DAY, DayRange, day_of, epoch_of
+from deniable_aggregator.api.review import HEALTH_CELLS, Reviewer, pending_notices
+from deniable_aggregator.dates import FIRST_DAY, LAST_DAY, DayRange, day_of
 from deniable_aggregator.estimation.estimator import estimate
-from deniable_aggregator.estimation.inputs import (
-    ChangeRequest,
-    CollectedTallies,
-    EstimateRequest,
-    collect_tallies,
-)
-from deniable_aggregator.http.outdated import server_outdated
+from deniable_aggregator.estimation.inputs import ChangeRequest, EstimateRequest
 from deniable_aggregator.http.problems import ProblemError
 from deniable_aggregator.ingest.receiver import NO_APPLICATION
-from deniable_aggregator.integrity import report, slice_medians
-from deniable_aggregator.integrity.examiner import Examiner
+from deniable_aggregator.integrity import notices, report, slice_medians
+from deniable_aggregator.integrity.examiner import FAMILY_P
 from deniable_aggregator.statistics.intervals import DEFAULT_LEVEL
-from deniable_aggregator.store import StoreUnavailableError
 from deniable_aggregator.trends.change import change
 from deniable_aggregator.trends.series import MAX_PERIODS, calendar_periods, series
 from deniable_shared.errors import ParameterError
 from deniable_shared.periods import epoch_at
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
-    from deniable_aggregator.answers.common import IntegritySummary
+    from deniable_aggregator.answers.common import Notice
     from deniable_aggregator.answers.estimates import Estimate
-    from deniable_aggregator.answers.integrity import Health
     from deniable_aggregator.answers.questions import (
         ChangeQuery,
         DaysQuery,
         EstimateQuery,
         SeriesQuery,
+        ValueLists,
     )
     from deniable_aggregator.answers.trends import Change, Series
-    from deniable_aggregator.catalog import CatalogEntry, MetricCatalog
+    from deniable_aggregator.api.review import Review
+    from deniable_aggregator.catalog import MetricCatalog
     from deniable_aggregator.config.settings import Settings
+    from deniable_aggregator.estimation.metric_reports import MetricReports
     from deniable_aggregator.ingest.receiver import UploadReceiver
     from deniable_aggregator.operations.fold import InboxFold
     from deniable_aggregator.store import Store
-    from deniable_shared.spec import Spec
-
-log = logging.getLogger("deniable_aggregator")
-
-FOLD_SECONDS: Final = 5.0
-"""A question waits this long, at most, for pending reports to be counted."""
-
-SUMMARY_CELLS: Final = 1 << 22
-"""For the health beside an estimate, at most so many counters are read that were not read
-before."""
-
-HEALTH_CELLS: Final = 1 << 26
-"""The same for a question about health alone."""
 
 
 class QueryService:
@@ -91,11 +76,11 @@ class QueryService:
     ) -> None:
         self._store = store
         self._catalogue = catalogue
-        self._inbox_fold = inbox_fold
         self._ingest = ingest
         self._settings = settings
         self._clock = clock
-        self._examiner = Examiner(store)
+        self._reader = MetricReader(store, catalogue, inbox_fold)
+        self._reviewer = Reviewer(store, settings.accept_days, clock)
 
     def metrics(self, application: str) -> Metrics:
         """The registered metrics of an application, with what was counted of each."""
@@ -140,40 +125,32 @@ class QueryService:
         Raises:
             ProblemError: if it is unknown, has no reports or cannot be estimated.
         """
-        entries = self.entries_after_fold(application, name)
+        asked = self._reader.asked_metric(application, name, query.without_key)
         days = DayRange(query.since or FIRST_DAY, query.until or LAST_DAY)
-        tallies = self.collect(entries, days)
-        _require_values(tallies.specs or [entry.spec for entry in entries], lists)
-        self.require_reports(name, tallies)
+        reported = self._reader.read(asked, days)
+        tallies = self._reader.collect(reported, days)
+        require_values(tallies.specs, lists)
         try:
             found = estimate(tallies, EstimateRequest(query, lists))
         except ParameterError as error:
             raise estimate_refused(error) from None
-        head = Head(
-            application=application,
-            notices=[],
-            since=query.since,
-            until=query.until,
-            pending_reports=self.pending(entries),
-            excluded_reports=tallies.excluded,
-            health=self.integrity_summary(entries, days),
-        )
-        answer = found.answer(head)
+        review = self._reviewer.review(reported)
+        pending = self._reader.pending(asked)
+        answer = found.answer(review.head(application, query.since, query.until, pending))
         if isinstance(answer, Shares):
-            self._add_robust_checks(answer, entries, days)
+            self._add_robust_checks(answer, reported)
         return answer
 
-    def _add_robust_checks(
-        self, answer: Shares, entries: Sequence[CatalogEntry], days: DayRange
-    ) -> None:
-        since, until = epoch_of(days.since), epoch_of(days.until)
-        checks = slice_medians.robust_checks(
-            self._store, entries, since, until, answer.estimates, DEFAULT_LEVEL
-        )
+    def _add_robust_checks(self, answer: Shares, reported: MetricReports) -> None:
+        rows = answer.estimates
+        checks = slice_medians.robust_checks(self._store, reported, rows, DEFAULT_LEVEL)
         if checks is not None:
             answer.robust_check = RobustCheckNote(DEFAULT_LEVEL, slice_medians.MEANING)
-            for row, check in zip(answer.estimates, checks, strict=True):
+            for row, check in zip(rows, checks, strict=True):
                 row.robust_check = check
+            answer.notices = ordered_notices(
+                answer.notices, notices.of_robust_checks(answer.metric, rows)
+            )
 
     def series(self, application: str, name: str, query: SeriesQuery, lists: ValueLists) -> Series:
         """A metric over time: every period estimated by itself.
@@ -187,24 +164,20 @@ class QueryService:
         Raises:
             ProblemError: if it is unknown, has no reports or cannot be estimated.
         """
-        entries = self.entries_after_fold(application, name)
-        _require_values([entry.spec for entry in entries], lists)
-        periods = self._periods(entries, name, query)
-        days = DayRange(periods[0].since, periods[-1].until)
+        asked = self._reader.asked_metric(application, name, query.without_key)
+        require_values(asked.specs, lists)
+        days = DayRange(query.since or FIRST_DAY, query.until or LAST_DAY)
+        reported = self._reader.read(asked, days)
+        periods = _periods(reported, query)
         try:
-            found = series(lambda period: self.collect(entries, period), periods, query, lists)
+            found = series(
+                lambda period: self._reader.collect(reported, period), periods, query, lists
+            )
         except ParameterError as error:
             raise estimate_refused(error) from None
-        head = Head(
-            application=application,
-            notices=[],
-            since=days.since,
-            until=days.until,
-            pending_reports=self.pending(entries),
-            excluded_reports=self.excluded(entries, days),
-            health=self.integrity_summary(entries, days),
-        )
-        return found.answer(head)
+        review = self._reviewer.review(reported)
+        first, last = periods[0].since, periods[-1].until
+        return found.answer(review.head(application, first, last, self._reader.pending(asked)))
 
     def change(self, application: str, name: str, query: ChangeQuery, lists: ValueLists) -> Change:
         """What has changed between two periods.
@@ -218,21 +191,26 @@ class QueryService:
         Raises:
             ProblemError: if it is unknown, has no reports or cannot be compared.
         """
-        entries = self.entries_after_fold(application, name)
-        _require_values([entry.spec for entry in entries], lists)
+        asked = self._reader.asked_metric(application, name, query.without_key)
+        require_values(asked.specs, lists)
         days = query.periods()
-        before, after = (self.collect(entries, each) for each in days)
-        for tallies in (before, after):
-            self.require_reports(name, tallies)
+        both = [self._reader.read(asked, each) for each in days]
+        before, after = (self._reader.collect(*each) for each in zip(both, days, strict=True))
         try:
             found = change(before, after, ChangeRequest(query, lists))
         except ParameterError as error:
             raise estimate_refused(error) from None
+        first, second = (self._reviewer.review(each) for each in both)
+        pending = self._reader.pending(asked)
         return found.answer(
             application,
             days,
-            pending_reports=self.pending(entries),
-            health=HealthOfPeriods(*(self.integrity_summary(entries, each) for each in days)),
+            covered=(first.days, second.days),
+            pending_reports=pending,
+            health=HealthOfPeriods(first.summary, second.summary),
+            notices=ordered_notices(
+                _of_period("Before", first), _of_period("After", second), pending_notices(pending)
+            ),
         )
 
     def health(self, application: str, name: str, query: DaysQuery) -> Health:
@@ -246,112 +224,51 @@ class QueryService:
         Raises:
             ProblemError: if it is unknown or has no reports.
         """
-        entries = self.entries_after_fold(application, name)
+        asked = self._reader.asked_metric(application, name, query.without_key)
         days = DayRange(query.since or FIRST_DAY, query.until or LAST_DAY)
-        examination = self._examiner.examine(
-            entries, epoch_of(days.since), epoch_of(days.until), most_cells=HEALTH_CELLS
-        )
-        excluded = self.excluded(entries, days)
-        if not examination.days:
-            self.require_reports(name, CollectedTallies((), {}, excluded))
-        return report.health(
-            examination,
-            {key.id: key.label for key in self._store.keys.all()},
+        reported = self._reader.read(asked, days)
+        review = self._reviewer.review(reported, most_cells=HEALTH_CELLS)
+        pending, keys = self._reader.pending(asked), reported.keys
+        limit = review.examination.limit
+        return Health(
             application=application,
+            notices=ordered_notices(review.notices, pending_notices(pending)),
             metric=name,
-            query=query,
-            pending_reports=self.pending(entries),
-            excluded_reports=excluded,
+            days=review.days,
+            since=query.since,
+            until=query.until,
+            pending_reports=pending,
+            excluded_reports=reported.excluded,
+            verdict=review.summary.verdict,
+            checks_made=review.examination.checks_made,
+            alarm=Alarm(limit, _ALARM),
+            invisible=report.INVISIBLE,
+            key_contrasts=[report.contrast(each, keys) for each in review.contrasts],
+            by_day=report.by_day(review.examination, keys),
         )
 
-    def integrity_summary(
-        self, entries: Sequence[CatalogEntry], days: DayRange
-    ) -> IntegritySummary:
-        """The health of some days, as a part of an answer."""
-        since, until = epoch_of(days.since), epoch_of(days.until)
-        return report.summary(
-            self._examiner.examine(entries, since, until, most_cells=SUMMARY_CELLS)
-        )
 
-    def entries_after_fold(self, application: str, name: str) -> list[CatalogEntry]:
-        """The versions of a metric, after counting pending reports.
-
-        Raises:
-            ProblemError: if there is no such metric, or this server cannot read all versions.
-        """
-        entries = [e for e in self._catalogue.for_application(application) if e.spec.name == name]
-        for each in self._catalogue.unreadable().values():
-            # Without this version, an answer would be about some of the devices only.
-            if (each.application, each.name) == (application, name):
-                raise server_outdated(each)
-        if not entries:
-            raise ProblemError("unknown_metric", "GET /v1/metrics lists the metrics of this key.")
-        try:
-            self._inbox_fold.fold(seconds=FOLD_SECONDS)
-        except StoreUnavailableError as error:
-            # A full disk stops counting, not reading: the answer says what is pending.
-            log.error("pending reports could not be counted before an answer: %s", error)
-        return entries
-
-    def collect(self, entries: Sequence[CatalogEntry], days: DayRange) -> CollectedTallies:
-        """What was counted of a metric's versions over some days."""
-        return collect_tallies(self._store, entries, epoch_of(days.since), epoch_of(days.until))
-
-    def pending(self, entries: Sequence[CatalogEntry]) -> int:
-        """How many reports of a metric's versions wait to be counted."""
-        return sum(pending_by_version(self._store, entries).values())
-
-    def excluded(self, entries: Sequence[CatalogEntry], days: DayRange) -> int:
-        """How many reports of a metric's versions are left out: their keys are excluded."""
-        digests = [entry.spec.digest for entry in entries]
-        since, until = epoch_of(days.since), epoch_of(days.until)
-        return self._store.tallies.excluded_reports(digests, since, until)
-
-    def require_reports(self, name: str, tallies: CollectedTallies) -> None:
-        """Refuses to say anything about days without reports.
-
-        Raises:
-            ProblemError: saying whether excluding keys has left none.
-        """
-        if tallies.tallies:
-            return
-        detail = f"{name} has no reports in these days. Widen since and until, or wait for devices."
-        if tallies.excluded:
-            detail += f" {tallies.excluded:,} reports are left out: their keys are excluded."
-        raise ProblemError("no_reports", detail, excluded_reports=tallies.excluded)
-
-    def _periods(
-        self, entries: Sequence[CatalogEntry], name: str, query: SeriesQuery
-    ) -> list[DayRange]:
-        """The periods of a series; where an end is left out, up to the last day with reports."""
-        since, until = query.since, query.until
-        if since is None or until is None:
-            days = DayRange(since or FIRST_DAY, until or LAST_DAY)
-            first, last = epoch_of(days.since), epoch_of(days.until)
-            epochs = {
-                epoch
-                for entry in entries
-                for epoch in self._store.tallies.reports_by_day(entry.spec.digest, first, last)
-            }
-            if not epochs:
-                self.require_reports(name, self.collect(entries, days))
-            since, until = since or day_of(min(epochs)), until or day_of(max(epochs))
-        periods = itertools.islice(calendar_periods(query.by, since, until), MAX_PERIODS + 1)
-        found = list(periods)
-        if len(found) > MAX_PERIODS:
-            raise ProblemError(
-                "malformed_question",
-                f"A series has at most {MAX_PERIODS} periods: narrow since and until, or choose a "
-                "longer period with by.",
-            )
-        return found
+def _of_period(when: str, review: Review) -> list[Notice]:
+    """The notices about one of two periods, which say about which."""
+    return [replace(each, message=f"{when}: {each.message}") for each in review.notices]
 
 
-def _require_values(specs: Sequence[Spec], lists: ValueLists) -> None:
-    """Refuses a question about strings that does not say which."""
-    if lists == ValueLists() and any(spec.type == "string" for spec in specs):
+def _periods(reported: MetricReports, query: SeriesQuery) -> list[DayRange]:
+    """The periods of a series; where an end is left out, up to the last day with reports."""
+    since = query.since or day_of(reported.reported_days[0])
+    until = query.until or day_of(reported.reported_days[-1])
+    periods = list(itertools.islice(calendar_periods(query.by, since, until), MAX_PERIODS + 1))
+    if len(periods) > MAX_PERIODS:
         raise ProblemError(
-            "candidates_needed",
-            f"{specs[0].name} counts strings of an open domain: POST the same path with "
-            '{"candidates": ["...", ...]}, or use deniable estimate --candidates FILE.',
+            "malformed_question",
+            f"A series has at most {MAX_PERIODS} periods: narrow since and until, or choose a "
+            "longer period with by.",
         )
+    return periods
+
+
+_ALARM: Final = (
+    "a check fails if the probability of such counts in honest reports is below p_below: "
+    "4.2 standard deviations, or more where many checks are made, so that honest reports "
+    f"fail any of them with a probability of {FAMILY_P:g} at most"
+)

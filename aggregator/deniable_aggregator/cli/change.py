@@ -9,6 +9,7 @@ import click
 from msgspec import UNSET
 from rich.text import Text
 
+from deniable_aggregator.answers.days import days_in_words
 from deniable_aggregator.answers.trends import Change, CombinedDifference, Difference
 from deniable_aggregator.answers.words import FALSE_FINDS
 from deniable_aggregator.cli.render.output import (
@@ -19,15 +20,18 @@ from deniable_aggregator.cli.render.output import (
     import_charts,
     literal_console,
     picture_option,
-    print_notices,
+    print_head,
     print_table,
     repeated,
     shift_if_fake,
-    uncounted,
-    warnings,
 )
 from deniable_aggregator.cli.support.http_client import server_options
-from deniable_aggregator.cli.support.question_options import query, time_options, value_lists
+from deniable_aggregator.cli.support.question_options import (
+    query,
+    time_options,
+    value_lists,
+    without_key_option,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -58,6 +62,7 @@ ALIKE: Final = 0.995
 )
 @picture_option
 @partial(time_options, chosen="Only the N largest changes.")
+@without_key_option
 @server_options
 def change(
     metric: str,
@@ -71,6 +76,7 @@ def change(
     combined: tuple[str, ...],
     top: int | None,
     picture: Path | None,
+    without_key: tuple[str, ...],
     as_json: bool,
     server: str,
     token: str,
@@ -90,6 +96,7 @@ def change(
         "interval": interval,
         "false_finds": false_finds,
         "top": None if top is None else str(top),
+        "without_key": without_key,
     }
     path = f"/v1/metrics/{metric}/change"
     answered = query(server, token, path, parameters, value_lists(values, candidates, combined))
@@ -100,13 +107,12 @@ def change(
         click.echo(answered.content)
         return
     answer = answered.decode(Change)
-    print_notices(answer.notices)
+    periods = (("Before", answer.before), ("After", answer.after))
+    lines = (f"{when}: {days_in_words(period.days)}." for when, period in periods)
+    print_head(answer.notices, *lines)
     console = literal_console()
     print_table(change_table(answer, console.width))
     for line in change_notes(answer):
-        console.print(line)
-    health = answer.health
-    for line in (*uncounted(answer), *warnings(metric, health.before, health.after)):
         console.print(line)
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from deniable_aggregator.answers.days import days_in_words
 from deniable_aggregator.answers.estimates import Distribution, Estimate, Mean
 from deniable_aggregator.answers.words import FALSE_FINDS, POSTPROCESS, RECONSTRUCTIONS
 from deniable_aggregator.cli.render.number_tables import (
@@ -18,10 +19,8 @@ from deniable_aggregator.cli.render.output import (
     json_option,
     literal_console,
     picture_option,
-    print_notices,
+    print_head,
     print_table,
-    uncounted,
-    warnings,
 )
 from deniable_aggregator.cli.render.share_table import estimate_table, notes
 from deniable_aggregator.cli.support.http_client import server_options
@@ -33,6 +32,7 @@ from deniable_aggregator.cli.support.question_options import (
     margin_option,
     query,
     value_lists,
+    without_key_option,
 )
 
 if TYPE_CHECKING:
@@ -73,6 +73,7 @@ if TYPE_CHECKING:
 @click.option("--segment", help="Shares among the devices of this segment of the metric.")
 @picture_option
 @json_option
+@without_key_option
 @server_options
 def estimate(
     metric: str,
@@ -90,6 +91,7 @@ def estimate(
     reconstruction: str | None,
     segment: str | None,
     picture: Path | None,
+    without_key: tuple[str, ...],
     as_json: bool,
     server: str,
     token: str,
@@ -143,6 +145,7 @@ def estimate(
         "postprocess": postprocess,
         "reconstruction": reconstruction,
         "segment": segment,
+        "without_key": without_key,
     }
     answered = query(
         server,
@@ -157,7 +160,7 @@ def estimate(
         click.echo(answered.content)
         return
     answer: Estimate = answered.decode(Estimate)
-    print_notices(answer.notices)
+    print_head(answer.notices, f"Days: {days_in_words(answer.days)}.")
     console = literal_console()
     if isinstance(answer, Mean):
         console.print(number_line(answer))
@@ -168,7 +171,7 @@ def estimate(
     else:
         print_table(estimate_table(answer))
         lines = notes(answer)
-    for line in (*lines, *uncounted(answer), *warnings(metric, answer.health)):
+    for line in lines:
         console.print(line)
 
 

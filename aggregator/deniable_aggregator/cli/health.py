@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from deniable_aggregator.answers.days import days_in_words, key_in_words
 from deniable_aggregator.answers.integrity import Health
 from deniable_aggregator.cli.render.output import (
     UNBROKEN,
@@ -13,10 +14,15 @@ from deniable_aggregator.cli.render.output import (
     close_table,
     json_option,
     literal_console,
+    print_head,
     print_table,
 )
 from deniable_aggregator.cli.support.http_client import server_options
-from deniable_aggregator.cli.support.question_options import days_options, query
+from deniable_aggregator.cli.support.question_options import (
+    days_options,
+    query,
+    without_key_option,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,10 +35,17 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("metric")
 @days_options
+@without_key_option
 @json_option
 @server_options
 def health(
-    metric: str, since: str | None, until: str | None, as_json: bool, server: str, token: str
+    metric: str,
+    since: str | None,
+    until: str | None,
+    without_key: tuple[str, ...],
+    as_json: bool,
+    server: str,
+    token: str,
 ) -> None:
     """Checks whether the reports of METRIC look like those of devices.
 
@@ -47,12 +60,13 @@ def health(
         deniable keys exclude KEY --store deniable.db
         deniable keys include KEY --store deniable.db
     """  # noqa: D301  click reads the backslash as a sign
-    days = {"since": since, "until": until}
-    answered = query(server, token, f"/v1/metrics/{metric}/health", days)
+    parameters = {"since": since, "until": until, "without_key": without_key}
+    answered = query(server, token, f"/v1/metrics/{metric}/health", parameters)
     if as_json:
         click.echo(answered.content)
         return
     answer = answered.decode(Health)
+    print_head(answer.notices, f"Days: {days_in_words(answer.days)}.")
     console = literal_console()
     print_table(health_table(answer, console.width))
     for line in health_notes(answer):
@@ -73,7 +87,7 @@ def health_table(answer: Health, width: int = UNBROKEN) -> Table:
     table.add_column("worst check", overflow="fold")
     table.add_column("p", justify="right", no_wrap=True)
     table.add_column("keys that\nstand out", no_wrap=True)
-    for day in answer.days:
+    for day in answer.by_day:
         worst = _worst(day)
         passed = worst is not None and worst.verdict == "ok"
         table.add_row(
@@ -93,19 +107,15 @@ def health_notes(answer: Health) -> Iterator[str]:
     Args:
         answer: as above.
     """
-    for day in answer.days:
+    for day in answer.by_day:
         for whose, checks in _checks(day):
             for check in checks:
                 if check.verdict == "suspicious":
                     expected = f"in honest reports, {check.asks}"
                     yield f"{day.day}{whose}, {check.check}: {check.found}; {expected}."
-    if answer.warning is not None:
-        yield answer.warning
-    if answer.days_left_out:
-        yield f"{answer.days_left_out:,} earlier days were not checked: narrow --until."
-    if answer.excluded_reports:
-        yield f"{answer.excluded_reports:,} reports of excluded keys are left out."
-    shown = [worst for day in answer.days if (worst := _worst(day)) is not None]
+    if answer.days.not_checked:
+        yield f"{answer.days.not_checked:,} earlier days were not checked: narrow --until."
+    shown = [worst for day in answer.by_day if (worst := _worst(day)) is not None]
     for name, asks in {worst.check: worst.asks for worst in shown}.items():
         yield f"The check {name}: in honest reports, {asks}."
     yield (
@@ -137,5 +147,4 @@ def _names(day: DayHealth) -> list[str]:
 
 
 def _name(key: KeyHealth) -> str:
-    """A key's label where it has one, then its id."""
-    return f"{key.label} ({key.key})" if key.label else key.key
+    return key_in_words(key.key, key.label)

@@ -9,6 +9,7 @@ import click
 from msgspec import UNSET
 from rich.text import Text
 
+from deniable_aggregator.answers.days import days_in_words
 from deniable_aggregator.answers.trends import Series
 from deniable_aggregator.answers.words import PERIOD_LENGTHS
 from deniable_aggregator.cli.render.output import (
@@ -18,12 +19,10 @@ from deniable_aggregator.cli.render.output import (
     import_charts,
     literal_console,
     picture_option,
-    print_notices,
+    print_head,
     print_table,
     repeated,
     shift_if_fake,
-    uncounted,
-    warnings,
 )
 from deniable_aggregator.cli.render.share_table import IntervalBar
 from deniable_aggregator.cli.support.http_client import server_options
@@ -32,6 +31,7 @@ from deniable_aggregator.cli.support.question_options import (
     query,
     time_options,
     value_lists,
+    without_key_option,
 )
 
 if TYPE_CHECKING:
@@ -57,6 +57,7 @@ _MEDIAN = 0.5
 @days_options
 @picture_option
 @partial(time_options, chosen="Only the N largest over all of these days.")
+@without_key_option
 @server_options
 def series(
     metric: str,
@@ -70,6 +71,7 @@ def series(
     interval: str | None,
     combined: tuple[str, ...],
     top: int | None,
+    without_key: tuple[str, ...],
     as_json: bool,
     server: str,
     token: str,
@@ -91,6 +93,7 @@ def series(
         "margin": margin,
         "interval": interval,
         "top": None if top is None else str(top),
+        "without_key": without_key,
     }
     path = f"/v1/metrics/{metric}/series"
     answered = query(server, token, path, parameters, value_lists(values, candidates, combined))
@@ -101,12 +104,10 @@ def series(
         click.echo(answered.content)
         return
     answer = answered.decode(Series)
-    print_notices(answer.notices)
+    print_head(answer.notices, f"Days: {days_in_words(answer.days)}.")
     console = literal_console()
     print_table(series_table(answer, console.width))
     for line in series_notes(answer):
-        console.print(line)
-    for line in (*uncounted(answer), *warnings(metric, answer.health)):
         console.print(line)
 
 

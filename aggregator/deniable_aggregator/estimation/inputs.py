@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from deniable_aggregator.answers.questions import ChangeQuery, EstimateQuery, ValueLists
 from deniable_aggregator.statistics.intervals import DEFAULT_LEVEL
-from deniable_aggregator.statistics.repeated_reports import reports_by_period
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -15,8 +14,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from deniable_aggregator.catalog import CatalogEntry
-    from deniable_aggregator.store import Store
     from deniable_shared.spec import Spec
 
 
@@ -79,26 +76,3 @@ class CollectedTallies:
     def reports(self) -> int:
         """How many reports there are."""
         return sum(sum(periods.values()) for periods in self.periods.values())
-
-
-def collect_tallies(
-    store: Store, entries: Sequence[CatalogEntry], since: int, until: int
-) -> CollectedTallies:
-    """Reads the tallies of a metric; specs without reports in these days are left out.
-
-    Args:
-        store: the store.
-        entries: the versions of one metric.
-        since: the first day.
-        until: the last day, inclusive.
-    """
-    tallies, periods = [], {}
-    for entry in entries:
-        spec = entry.spec
-        sum_ = store.tallies.total(spec.digest, entry.tally.cells, since, until)
-        if sum_.reports:
-            tallies.append((spec, sum_.cells))
-            epochs = store.tallies.reports_by_day(spec.digest, since, until)
-            periods[spec.digest] = reports_by_period(spec, epochs)
-    digests = [entry.spec.digest for entry in entries]
-    return CollectedTallies(tallies, periods, store.tallies.excluded_reports(digests, since, until))

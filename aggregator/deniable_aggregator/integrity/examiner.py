@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping
 
     from deniable_aggregator.catalog import CatalogEntry
+    from deniable_aggregator.estimation.metric_reports import MetricReports
     from deniable_aggregator.statistics.checks import Check
     from deniable_aggregator.store import Store
     from deniable_shared.spec import Spec
@@ -25,6 +26,10 @@ FAMILY_P: Final = 1e-3
 
 REMEMBERED_SLICES: Final = 20_000
 """The checks of this many days and keys are cached, at about 2 KiB each."""
+
+
+_Name = tuple[bytes, int, frozenset[str]]
+"""The digest of a version, a day, and the keys that are left out."""
 
 
 class KeyChecks(NamedTuple):
@@ -85,7 +90,7 @@ class Examination:
 
     Attributes:
         days: one entry for each day and version of the metric with reports, the latest first.
-        left_out: how many of those there are that were not looked at, to keep the work bounded.
+        days_left_out: how many of those there are that were not looked at, to bound the work.
     """
 
     days: tuple[DayChecks, ...]
@@ -117,47 +122,44 @@ class Examiner:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._lock = threading.Lock()
-        self._known: OrderedDict[tuple[bytes, int], tuple[Mapping[str, int], DayChecks]] = (
-            OrderedDict()
-        )
+        self._known: OrderedDict[_Name, tuple[Mapping[str, int], DayChecks]] = OrderedDict()
         self._remembered_slices = 0
 
-    def examine(
-        self, entries: Sequence[CatalogEntry], since: int, until: int, *, most_cells: int
-    ) -> Examination:
-        """Checks the reports of a metric's versions over several days.
+    def examine(self, reported: MetricReports, *, most_cells: int) -> Examination:
+        """Checks the reports of a metric.
 
         Args:
-            entries: the versions of one metric.
-            since: the first day.
-            until: the last day, inclusive.
+            reported: which there are.
             most_cells: how many counters are read at most; older days are left out then, but at
                 least one day is checked.
         """
-        wanted: list[tuple[int, CatalogEntry, Mapping[str, int]]] = []
-        for entry in entries:
-            slices = self._store.tallies.reports_by_day_and_key(entry.spec.digest, since, until)
-            wanted += ((epoch, entry, keys) for epoch, keys in slices.items())
+        wanted = [
+            (epoch, entry, keys)
+            for entry in reported.entries
+            for epoch, keys in reported.by_slice.get(entry.spec.digest, {}).items()
+        ]
         wanted.sort(key=lambda each: (-each[0], each[1].spec.digest))
         days: list[DayChecks] = []
         left = most_cells
         for epoch, entry, keys in wanted:
-            name = entry.spec.digest, epoch
+            name = entry.spec.digest, epoch, reported.without
             day = self._remembered(name, keys)
             if day is None:
                 left -= len(keys) * entry.tally.stored_cells
                 if left < 0 and days:
                     break
-                day = self._day(entry, epoch)
+                day = self._day(entry, epoch, reported.without)
                 self._remember(name, keys, day)
             days.append(day)
         return Examination(tuple(days), len(wanted) - len(days))
 
-    def _day(self, entry: CatalogEntry, epoch: int) -> DayChecks:
+    def _day(self, entry: CatalogEntry, epoch: int, without: frozenset[str]) -> DayChecks:
         tally, spec = entry.tally, entry.spec
         total, reports = np.zeros(tally.stored_cells, np.int64), 0
         keys = []
-        for each in self._store.tallies.slices(spec.digest, tally.stored_cells, epoch, epoch):
+        for each in self._store.tallies.slices(
+            spec.digest, tally.stored_cells, epoch, epoch, without
+        ):
             if each.sum.reports > 0:
                 total += each.sum.cells
                 reports += each.sum.reports
@@ -168,7 +170,7 @@ class Examiner:
         checks = tuple(tally.checks(total, reports)) if reports else ()
         return DayChecks(spec, epoch, reports, checks, tuple(keys))
 
-    def _remembered(self, name: tuple[bytes, int], keys: Mapping[str, int]) -> DayChecks | None:
+    def _remembered(self, name: _Name, keys: Mapping[str, int]) -> DayChecks | None:
         with self._lock:
             counted, day = self._known.get(name, ({}, None))
             if counted != keys:
@@ -176,7 +178,7 @@ class Examiner:
             self._known.move_to_end(name)
             return day
 
-    def _remember(self, name: tuple[bytes, int], keys: Mapping[str, int], day: DayChecks) -> None:
+    def _remember(self, name: _Name, keys: Mapping[str, int], day: DayChecks) -> None:
         with self._lock:
             self._forget(name)
             self._known[name] = keys, day
@@ -184,7 +186,7 @@ class Examiner:
             while self._remembered_slices > REMEMBERED_SLICES:
                 self._forget(next(iter(self._known)))
 
-    def _forget(self, name: tuple[bytes, int]) -> None:
+    def _forget(self, name: _Name) -> None:
         if name in self._known:
             keys, _ = self._known.pop(name)
             self._remembered_slices -= 1 + len(keys)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 
 from deniable_aggregator.answers.estimates import RobustCheck
+from deniable_aggregator.dates import epoch_of
 from deniable_aggregator.estimation.shares import combine_specs
 from deniable_aggregator.statistics.intervals import z_for_level
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from deniable_aggregator.answers.estimates import Share
-    from deniable_aggregator.catalog import CatalogEntry
+    from deniable_aggregator.estimation.metric_reports import MetricReports
     from deniable_aggregator.store import Store
     from deniable_shared.spec import Spec
 
@@ -60,20 +61,13 @@ class Medians(NamedTuple):
 
 
 def robust_checks(
-    store: Store,
-    entries: Sequence[CatalogEntry],
-    since: int,
-    until: int,
-    rows: Sequence[Share],
-    level: float,
+    store: Store, reported: MetricReports, rows: Sequence[Share], level: float
 ) -> list[RobustCheck | None] | None:
     """The medians of slices beside the shares of an answer.
 
     Args:
         store: has the tallies.
-        entries: the versions of one metric.
-        since: the first day of the answer.
-        until: the last, inclusive.
+        reported: which reports the answer is about.
         rows: the shares.
         level: of the intervals, in (0, 1).
 
@@ -83,8 +77,8 @@ def robust_checks(
     """
     counted = [
         (entry, reports)
-        for entry in entries
-        for keys in store.tallies.reports_by_day_and_key(entry.spec.digest, since, until).values()
+        for entry in reported.entries
+        for keys in reported.by_slice.get(entry.spec.digest, {}).values()
         for reports in keys.values()
         if reports >= ENOUGH_REPORTS
     ]
@@ -93,9 +87,12 @@ def robust_checks(
         return None
     found, errors = [], []
     position = {row.value: place for place, row in enumerate(rows)}
-    for entry in entries:
+    since, until = epoch_of(reported.days.since), epoch_of(reported.days.until)
+    for entry in reported.entries:
         spec = entry.spec
-        for each in store.tallies.slices(spec.digest, entry.tally.cells, since, until):
+        for each in store.tallies.slices(
+            spec.digest, entry.tally.cells, since, until, reported.without
+        ):
             if each.sum.reports >= ENOUGH_REPORTS:
                 share, error = _slice(spec, each.sum.cells, position)
                 found.append(share)

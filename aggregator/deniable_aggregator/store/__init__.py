@@ -26,7 +26,7 @@ from deniable_aggregator.store.tables.metrics import (
 )
 from deniable_aggregator.store.tables.remote import RemoteDocuments
 from deniable_aggregator.store.tables.set_aside import SetAsideGroup, SetAsideRows
-from deniable_aggregator.store.tables.tallies import Slice, Tallies
+from deniable_aggregator.store.tables.tallies import ReportsBySlice, Slice, Tallies
 from deniable_aggregator.store.tables.usage import StoreUsage, store_usage
 
 
@@ -106,6 +106,7 @@ __all__ = [
     "RegisteredMetrics",
     "Registration",
     "RemoteDocuments",
+    "ReportsBySlice",
     "SetAsideGroup",
     "SetAsideRows",
     "Slice",

@@ -53,6 +53,20 @@ class GroupedTally(ShareTally):
         """The sum over all groups."""
         return int(self._oracle.reports(self._grouped(counts)).sum())
 
+    def supported_by_group(
+        self, counts: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """How many reports each group has, and how many of them support each item or bit.
+
+        Args:
+            counts: int64, (cells,).
+
+        Returns:
+            int64, (groups,) and (groups, items).
+        """
+        grouped = self._grouped(counts)
+        return self._oracle.reports(grouped), self._oracle.supporting(grouped)
+
     def _grouped(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
         return counts.reshape(self._groups, self._oracle.cells)
 

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from deniable_aggregator.answers.common import Notice
+    from deniable_aggregator.answers.days import Days
     from deniable_aggregator.answers.trends import HealthOfPeriods
     from deniable_aggregator.answers.words import FalseFinds, IntervalKind, Margin
     from deniable_aggregator.dates import DayRange
@@ -84,6 +85,7 @@ class Change:
         application: str,
         days: tuple[DayRange, DayRange],
         *,
+        covered: tuple[Days, Days],
         pending_reports: int,
         health: HealthOfPeriods,
         notices: Sequence[Notice] = (),
@@ -93,6 +95,7 @@ class Change:
         Args:
             application: whose metric it is.
             days: those of the first and of the second period.
+            covered: what is known of these days.
             pending_reports: how many reports of the metric wait to be counted.
             health: whether the reports look like those of devices.
             notices: what to know before the numbers, beside what the comparison has to say.
@@ -104,8 +107,8 @@ class Change:
             notices=ordered_notices(notices, comparison.notices),
             metric=self.before.specs[0].name,
             kind=comparison.kind,
-            before=_compared_period(days[0], self.before),
-            after=_compared_period(days[1], self.after),
+            before=_compared_period(days[0], covered[0], self.before),
+            after=_compared_period(days[1], covered[1], self.after),
             pending_reports=pending_reports,
             excluded_reports=self.before.excluded + self.after.excluded,
             health=health,
@@ -203,10 +206,11 @@ def change(before: CollectedTallies, after: CollectedTallies, request: ChangeReq
     )
 
 
-def _compared_period(days: DayRange, tallies: CollectedTallies) -> ComparedPeriod:
+def _compared_period(days: DayRange, covered: Days, tallies: CollectedTallies) -> ComparedPeriod:
     counted = [(spec, reports) for spec, _, reports in nonempty(tallies.tallies)]
     reports = sum(reports for _, reports in counted)
-    return ComparedPeriod(days.since, days.until, reports, metric_versions(counted))
+    marks = covered.marks(days.since, days.until)
+    return ComparedPeriod(days.since, days.until, reports, marks, covered, metric_versions(counted))
 
 
 def _test_meaning(false_finds: FalseFinds) -> str:

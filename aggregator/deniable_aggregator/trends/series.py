@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from deniable_aggregator.answers.common import Head, Notice
+    from deniable_aggregator.answers.days import Days
     from deniable_aggregator.answers.questions import SeriesQuery
     from deniable_aggregator.answers.words import IntervalKind, PeriodLength
     from deniable_aggregator.estimation.distributions import DistributionEstimate
@@ -90,12 +91,7 @@ class Series:
             interval=IntervalNote(kind=self.interval, level=self.level, meaning=self._meaning()),
             versions=metric_versions(specs.items()),
             values_asked=UNSET if self.asked is None else self.asked,
-            periods=[
-                Period(since=days.since, until=days.until, reports=0)
-                if result is None
-                else result.period(days)
-                for days, result in self.points
-            ],
+            periods=[_period(days, result, head.days) for days, result in self.points],
         )
 
     def _notices(self) -> Iterator[Notice]:
@@ -132,6 +128,19 @@ class Series:
             f"each interval, taken by itself, covers with probability {self.level:g}. Whether two "
             "periods differ is not to be read from their overlap: ask for the change"
         )
+
+
+def _period(days: DayRange, result: Result | None, covered: Days) -> Period:
+    """One period, with its marks."""
+    period = (
+        Period(since=days.since, until=days.until, reports=0)
+        if result is None
+        else result.period(days)
+    )
+    period.marks = covered.marks(days.since, days.until)
+    if result is None and "missing" not in period.marks:
+        period.marks.insert(0, "missing")  # outside of the days that the metric has reports of
+    return period
 
 
 def calendar_periods(by: PeriodLength, since: date, until: date) -> Iterator[DayRange]:

@@ -106,7 +106,14 @@ def test_an_excluded_keys_reports_are_left_out_of_answers_which_say_so(service):
     excluded = post(service, f"/{made['key']['id']}/exclude").get_json()["key"]
     assert (excluded["valid"], excluded["excluded"]) == (True, format_day(TODAY))
     service.send(upload(b"\x02" * 5), key=made["token"])
-    assert estimate(service).get_json() == {**before, "excluded_reports": 55}
+    left_out = {
+        "key": made["key"]["id"],
+        "label": made["key"]["label"],
+        "reports": 55,
+        "why": "excluded",
+    }
+    days = {**before["days"], "keys_left_out": [left_out]}
+    assert estimate(service).get_json() == {**before, "excluded_reports": 55, "days": days}
 
     included = post(service, f"/{made['key']['id']}/include").get_json()["key"]
     assert included["excluded"] is None

@@ -12,6 +12,8 @@ import pytest
 from deniable_aggregator import Store
 from deniable_aggregator.audit import COMMAND_LINE, AuditAction, AuditRecord
 from deniable_aggregator.catalog import MetricCatalog
+from deniable_aggregator.dates import FIRST_DAY, LAST_DAY, DayRange
+from deniable_aggregator.estimation.metric_reports import read_reports
 from deniable_aggregator.integrity import examiner as examiner_module
 from deniable_aggregator.integrity.examiner import Examiner
 from deniable_aggregator.security.key_verifier import LOOKUP_BURST, LOOKUPS_PER_SECOND, KeyVerifier
@@ -198,7 +200,8 @@ def test_checks_that_are_remembered_take_bounded_memory(target, monkeypatch):
     def examined():
         append(store, [decoded(epoch=day) for day in days])
         fold(store)
-        return len(examiner.examine([entry], 0, TODAY + 4, most_cells=1_000).days)
+        reported = read_reports(store, [entry], DayRange(FIRST_DAY, LAST_DAY))
+        return len(examiner.examine(reported, most_cells=1_000).days)
 
     assert [examined() for _ in range(3)] == [4, 4, 4]
     assert len(examiner._known) == 4

@@ -115,7 +115,7 @@ def test_a_change_is_found(filled):
         (f"{SERIES}?by=hour", "malformed_question", 400),
         (f"{SERIES}?since=2026-02-01&until=2026-01-01", "malformed_question", 400),
         (f"{SERIES}?since=1990-01-01", "malformed_question", 400),
-        (f"{SERIES}?since=1990-01-01&until=1990-01-02", "estimate_refused", 422),
+        (f"{SERIES}?since=1990-01-01&until=1990-01-02", "no_reports", 404),
         (f"{SERIES}?until=1990-01-02", "no_reports", 404),
         (f"{SERIES}?value=nothing", "estimate_refused", 422),
         (f"{SERIES}?interval=picked", "estimate_refused", 422),

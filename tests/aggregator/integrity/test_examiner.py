@@ -16,6 +16,8 @@ from deniable_aggregator.answers.estimates import Shares
 from deniable_aggregator.answers.integrity import Health
 from deniable_aggregator.cli.health import health_notes, health_table
 from deniable_aggregator.cli.render.share_table import notes
+from deniable_aggregator.dates import FIRST_DAY, LAST_DAY, DayRange
+from deniable_aggregator.estimation.metric_reports import read_reports
 from deniable_aggregator.integrity import slice_medians
 from deniable_aggregator.integrity.examiner import ALARM_P, Examiner
 from deniable_aggregator.integrity.slice_medians import medians_of_slices
@@ -83,7 +85,7 @@ def test_a_poisoned_key_is_seen_excluded_and_included_again(fleet):
     before = service.ask(f"{PATH}/estimate")
     assert before.get_json()["health"]["verdict"] == "suspicious"
     health = service.ask(f"{PATH}/health").get_json()
-    (day,) = health["days"]
+    (day,) = health["by_day"]
     assert (health["verdict"], day["verdict"], day["reports"]) == (
         "suspicious",
         "suspicious",
@@ -94,7 +96,13 @@ def test_a_poisoned_key_is_seen_excluded_and_included_again(fleet):
     verdicts = {each["key"]: each["verdict"] for each in day["keys"]}
     assert verdicts.pop(poisoned) == "suspicious"
     assert set(verdicts.values()) == {"ok"}
-    assert f"Key {poisoned} stand" in before.get_json()["health"]["warning"]
+    (warning,) = before.get_json()["notices"]
+    assert warning["code"] == "suspicious_reports"
+    assert (
+        f"Key {poisoned} stands out: ask again with --without-key {poisoned}"
+        in (warning["message"])
+    )
+    assert before.get_json()["days"]["suspicious"] == ["2024-10-04"]
 
     truth = SHARES[15]
     row = before.get_json()["estimates"][15]
@@ -105,7 +113,11 @@ def test_a_poisoned_key_is_seen_excluded_and_included_again(fleet):
     key_administrator(service.store).exclude(poisoned)
     after = service.ask(f"{PATH}/estimate").get_json()
     assert (after["reports"], after["excluded_reports"]) == (20_000, 10_000)
-    assert after["health"] == {"verdict": "ok", "warning": None, "days_left_out": 0}
+    assert after["health"] == {"verdict": "ok", "suspicious_keys": [], "uneven_keys": []}
+    assert after["notices"] == []
+    assert after["days"]["keys_left_out"] == [
+        {"key": poisoned, "label": "", "reports": 10_000, "why": "excluded"}
+    ]
     assert after["estimates"][15]["low"] < truth < after["estimates"][15]["high"]
     clean = service.ask(f"{PATH}/health").get_json()
     assert (clean["verdict"], clean["excluded_reports"]) == ("ok", 10_000)
@@ -120,12 +132,15 @@ def test_a_series_and_a_change_say_what_the_days_that_they_are_about_look_like(f
     before, after = (dates.format_day(TODAY + ahead) for ahead in (0, 1))
     series = service.ask(f"{PATH}/series").get_json()
     assert series["health"] == service.ask(f"{PATH}/estimate").get_json()["health"]
-    assert "stands out" in series["health"]["warning"]
+    assert "stands out" in series["notices"][0]["message"]
+    marks = [period["marks"] for period in series["periods"]]
+    assert marks == [["incomplete", "suspicious"]] * 2
     single = service.ask(f"{PATH}/series?since={after}&until={after}").get_json()
-    assert before not in (single["health"]["warning"] or "")
+    assert before not in single["notices"][0]["message"]
     change = service.ask(f"{PATH}/change?before={before}&after={after}").get_json()
     assert change["health"]["before"]["verdict"] == "suspicious"
-    assert before in change["health"]["before"]["warning"]
+    assert change["notices"][0]["message"].startswith(f"Before: The reports of {before} are not")
+    assert change["before"]["marks"] == ["incomplete", "suspicious"]
     assert change["health"]["after"] == single["health"]
 
 
@@ -145,7 +160,7 @@ def test_the_command_line_says_what_failed_and_for_whom(fleet):
     assert table.row_count == 1
     assert "suspicious" in str(table.title)
     lines = list(health_notes(answer))
-    (poisoned,) = answer.days[0].stand_out
+    (poisoned,) = answer.by_day[0].stand_out
     assert any(f"key {poisoned}, sizes: the oddest number of ones is" in line for line in lines)
     assert lines[-1] == answer.invisible
 
@@ -191,10 +206,10 @@ def test_days_are_examined_once_until_their_reports_change(fleet, monkeypatch):
     )
     first = service.ask(f"{PATH}/health").data
     assert service.ask(f"{PATH}/health").data == first
-    assert len(read) == 1
+    assert len(read) == 2  # for the checks, and for keys against each other
     send(service, tokens[0], "screen", bytes([0b01000000, 0]))
-    assert service.ask(f"{PATH}/health").get_json()["days"][0]["reports"] == 30_001
-    assert len(read) == 2
+    assert service.ask(f"{PATH}/health").get_json()["by_day"][0]["reports"] == 30_001
+    assert len(read) == 4
 
 
 def test_the_oldest_days_are_left_out_where_the_work_would_be_too_much(fleet):
@@ -208,11 +223,12 @@ def test_the_oldest_days_are_left_out_where_the_work_would_be_too_much(fleet):
         if each.spec.name == "screen"
     ]
     examiner = Examiner(service.store)
-    found = examiner.examine([entry], 0, 10**6, most_cells=4 * entry.tally.stored_cells)
+    reported = read_reports(service.store, [entry], DayRange(FIRST_DAY, LAST_DAY))
+    found = examiner.examine(reported, most_cells=4 * entry.tally.stored_cells)
     assert [day.epoch for day in found.days] == [TODAY, TODAY - 1]
     assert found.days_left_out == 2
     # What is known costs nothing, so the next question gets further.
-    again = examiner.examine([entry], 0, 10**6, most_cells=4 * entry.tally.stored_cells)
+    again = examiner.examine(reported, most_cells=4 * entry.tally.stored_cells)
     assert again.days_left_out == 0
     assert again.limit == pytest.approx(min(ALARM_P, 1e-3 / again.checks_made))
 

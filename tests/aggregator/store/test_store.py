@@ -162,11 +162,14 @@ def test_an_excluded_key_is_left_out_until_it_is_included(target):
         assert counted(store) == [1, 1, 0]
         assert store.tallies.reports([THEME]) == {THEME: 2}
         assert {each.key for each in store.tallies.slices(THEME, CELLS, 0, TODAY)} == {"", "good"}
-        assert store.tallies.excluded_reports([THEME], TODAY, TODAY) == 2
-        assert store.tallies.excluded_reports([THEME], 0, TODAY - 1) == 0
+        everything = {"good": 1, "poisoned": 2, "": 1}
+        assert store.tallies.reports_by_slice([THEME], TODAY, TODAY) == {THEME: {TODAY: everything}}
+        assert store.tallies.reports_by_slice([THEME], 0, TODAY - 1) == {}
+        assert store.tallies.first_days([THEME]) == {THEME: TODAY}
+        assert store.tallies.first_days([THEME], ["good", ""]) == {}
         key_administrator(store).include("poisoned")
         assert counted(store) == [3, 1, 0]
-        assert store.tallies.excluded_reports([THEME], 0, TODAY) == 0
+        assert store.tallies.total(THEME, CELLS, 0, TODAY, ["poisoned"]).reports == 2
 
 
 def test_the_last_day_of_a_keys_use_is_noted(target):

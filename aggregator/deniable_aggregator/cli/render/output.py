@@ -19,14 +19,7 @@ if TYPE_CHECKING:
 
     from rich.table import Column
 
-    from deniable_aggregator.answers.common import (
-        FakesNote,
-        Head,
-        IntegritySummary,
-        MetricVersion,
-        Notice,
-    )
-    from deniable_aggregator.answers.trends import Change
+    from deniable_aggregator.answers.common import FakesNote, MetricVersion, Notice
 
 UNBROKEN: Final = 10_000
 """The width of output that is not a terminal: one line per row, for grep and cut."""
@@ -108,30 +101,18 @@ def import_charts(module: str = "estimates") -> Any:
         ) from error
 
 
-def print_notices(notices: Iterable[Notice]) -> None:
-    """Prints what to know before the numbers of an answer, a line each.
+def print_head(notices: Iterable[Notice], *lines: str) -> None:
+    """Prints what stands before the numbers: what to know first, and which days they cover.
 
     Args:
-        notices: in the order in which they are read.
+        notices: in the order in which they are read, a line each.
+        lines: about days.
     """
     console = literal_console()
     for notice in notices:
         console.print(f"{notice.severity.capitalize()}: {notice.message}")
-
-
-def uncounted(answer: Head | Change) -> Iterator[str]:
-    """Lines about reports that an answer does not count.
-
-    Args:
-        answer: of any kind.
-    """
-    if answer.pending_reports:
-        yield (
-            f"{answer.pending_reports:,} more reports of this metric have arrived and are "
-            "waiting to be counted: later answers have them."
-        )
-    if answer.excluded_reports:
-        yield f"{answer.excluded_reports:,} reports of excluded keys are left out."
+    for line in lines:
+        console.print(line)
 
 
 def repeated(versions: Iterable[MetricVersion]) -> Iterator[str]:
@@ -171,15 +152,3 @@ def shift_if_fake(fakes: FakesNote, shifts: Sequence[float | None], whose: str, 
         f"Possible shift if {fakes.share:.0%} of reports are fake: they could have moved {whose} "
         f"{far}. No interval allows for that."
     )
-
-
-def warnings(metric: str, *health: IntegritySummary) -> Iterator[str]:
-    """Lines about days whose reports do not look like those of devices.
-
-    Args:
-        metric: its name.
-        health: what an answer says of the days that it is about.
-    """
-    for each in health:
-        if each.warning is not None:
-            yield f"Warning: {each.warning} deniable health {metric} says more."

@@ -36,6 +36,15 @@ def days_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return since(until(command))
 
 
+without_key_option = click.option(
+    "--without-key",
+    "without_key",
+    multiple=True,
+    metavar="KEY",
+    help="Leave out the reports of a key: its label, its id or the first letters of that; may be "
+    "given several times. Nobody else's answers change.",
+)
+
 candidates_option = click.option(
     "--candidates",
     type=click.Path(path_type=Path, exists=True, dir_okay=False),
@@ -110,7 +119,7 @@ def query(
     server: str,
     token: str,
     path: str,
-    parameters: Mapping[str, str | None],
+    parameters: Mapping[str, str | Sequence[str] | None],
     lists: ValueLists | None = None,
 ) -> ServerAnswer:
     """The server's answer to a question about a metric.
@@ -119,11 +128,16 @@ def query(
         server: the aggregator's address.
         token: a key.
         path: of the question.
-        parameters: of the query; those that are None are left out.
+        parameters: of the query; those that are None are left out, and a sequence is given
+            several times.
         lists: the values that the question is about; None or none for a whole domain.
     """
     whole = lists is None or lists == ValueLists()
-    given = [(name, value) for name, value in parameters.items() if value is not None]
+    given = [
+        (name, value)
+        for name, values in parameters.items()
+        for value in ((values,) if isinstance(values, str) else values or ())
+    ]
     body = None if whole else lists
     return call(server, token, "GET" if whole else "POST", path, params=given, json=body)
 

@@ -26,6 +26,10 @@ FORGOTTEN_PARTS: Final = 100
 _part_length: Final = func.length(tallies.c.cells)
 
 
+ReportsBySlice = dict[bytes, dict[int, dict[str, int]]]
+"""Numbers of reports by the digest of their spec, their day and the id of their key."""
+
+
 class Slice(NamedTuple):
     """The reports that one key brought for one day.
 
@@ -51,7 +55,9 @@ class Tallies:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def total(self, digest: bytes, cells: int, since: int, until: int) -> TallyTotal:
+    def total(
+        self, digest: bytes, cells: int, since: int, until: int, without: Collection[str] = ()
+    ) -> TallyTotal:
         """The tally of one spec over several days, without excluded keys.
 
         Args:
@@ -59,12 +65,15 @@ class Tallies:
             cells: how long its tally is.
             since: the first day.
             until: the last day, inclusive.
+            without: ids of more keys whose reports are left out.
         """
-        query = _parts(digest, cells, since, until).where(_not_excluded())
+        query = _parts(digest, cells, since, until).where(_not_excluded(without))
         with self._database.read() as connection, connection.execute(query) as rows:
             return sum_parts(((row.reports, row.cells) for row in rows), cells)
 
-    def slices(self, digest: bytes, cells: int, since: int, until: int) -> Iterator[Slice]:
+    def slices(
+        self, digest: bytes, cells: int, since: int, until: int, without: Collection[str] = ()
+    ) -> Iterator[Slice]:
         """Yields the tallies of one spec by day and key, in this order, without excluded keys.
 
         Args:
@@ -72,8 +81,9 @@ class Tallies:
             cells: how long its tally is.
             since: the first day.
             until: the last day, inclusive.
+            without: ids of more keys whose reports are left out.
         """
-        query = _parts(digest, cells, since, until).where(_not_excluded())
+        query = _parts(digest, cells, since, until).where(_not_excluded(without))
         query = query.order_by(tallies.c.epoch, tallies.c.key)
         with self._database.read() as connection, connection.execute(query) as rows:
             for (epoch, key), parts in groupby(rows, lambda row: (row.epoch, row.key)):
@@ -97,65 +107,49 @@ class Tallies:
         with self._database.read() as connection:
             return {digest: int(reports) for digest, reports in connection.execute(query)}
 
-    def excluded_reports(self, digests: Collection[bytes], since: int, until: int) -> int:
-        """How many reports of these specs belong to excluded keys.
+    def reports_by_slice(
+        self, digests: Collection[bytes], since: int, until: int
+    ) -> ReportsBySlice:
+        """How many reports each key brought for each day, excluded keys too.
 
         Args:
             digests: the specs' digests.
             since: the first day.
             until: the last day, inclusive.
-        """
-        query = select(func.coalesce(func.sum(tallies.c.reports), 0)).where(
-            tallies.c.digest.in_(digests),
-            tallies.c.epoch.between(since, until),
-            ~_not_excluded(),
-        )
-        with self._database.read() as connection:
-            return int(connection.execute(query).scalar_one())
 
-    def reports_by_day(self, digest: bytes, since: int, until: int) -> dict[int, int]:
-        """How many reports of a spec each day has, without excluded keys.
+        Returns:
+            By digest, day and id of the key.
+        """
+        where = (tallies.c.digest, tallies.c.epoch, tallies.c.key)
+        query = (
+            select(*where, func.sum(tallies.c.reports))
+            .where(tallies.c.digest.in_(digests), tallies.c.epoch.between(since, until))
+            .group_by(*where)
+        )
+        found: dict[bytes, dict[int, dict[str, int]]] = {}
+        with self._database.read() as connection:
+            for digest, epoch, key, reports in connection.execute(query):
+                found.setdefault(digest, {}).setdefault(epoch, {})[key] = int(reports)
+        return found
+
+    def first_days(
+        self, digests: Collection[bytes], without: Collection[str] = ()
+    ) -> dict[bytes, int]:
+        """The first day of each spec that has reports, without excluded keys.
 
         Args:
-            digest: the spec's digest.
-            since: the first day.
-            until: the last day, inclusive.
+            digests: the specs' digests; those without reports are left out of the answer.
+            without: ids of more keys whose reports do not matter.
         """
-        query = (
-            select(tallies.c.epoch, func.sum(tallies.c.reports))
-            .where(
-                tallies.c.digest == digest,
-                tallies.c.epoch.between(since, until),
-                _not_excluded(),
-            )
-            .group_by(tallies.c.epoch)
-        )
+        found = {}
         with self._database.read() as connection:
-            return {epoch: int(reports) for epoch, reports in connection.execute(query)}
-
-    def reports_by_day_and_key(
-        self, digest: bytes, since: int, until: int
-    ) -> dict[int, dict[str, int]]:
-        """How many reports of a spec each key brought for each day, without excluded keys.
-
-        Args:
-            digest: the spec's digest.
-            since: the first day.
-            until: the last day, inclusive.
-        """
-        query = (
-            select(tallies.c.epoch, tallies.c.key, func.sum(tallies.c.reports))
-            .where(
-                tallies.c.digest == digest,
-                tallies.c.epoch.between(since, until),
-                _not_excluded(),
-            )
-            .group_by(tallies.c.epoch, tallies.c.key)
-        )
-        found: dict[int, dict[str, int]] = {}
-        with self._database.read() as connection:
-            for epoch, key, reports in connection.execute(query):
-                found.setdefault(epoch, {})[key] = int(reports)
+            for digest in digests:  # each reads the beginning of the index
+                query = select(func.min(tallies.c.epoch)).where(
+                    tallies.c.digest == digest, _not_excluded(without)
+                )
+                first = connection.execute(query).scalar_one()
+                if first is not None:
+                    found[digest] = first
         return found
 
     def compact(self, *, since: int, until: int, parts: int = 2, most: int = 1_000) -> int:
@@ -253,6 +247,7 @@ def _fetch_rows(length: int) -> int:
     return max(1, min(FETCHED_ROWS, FETCHED_BYTES // max(1, length)))
 
 
-def _not_excluded() -> ColumnElement[bool]:
+def _not_excluded(without: Collection[str] = ()) -> ColumnElement[bool]:
     excluded = select(keys.c.id).where(keys.c.excluded.is_not(None))
-    return tallies.c.key.not_in(excluded)
+    kept = tallies.c.key.not_in(excluded)
+    return and_(kept, tallies.c.key.not_in(without)) if without else kept

@@ -1,0 +1,154 @@
+"""Reads what is known of one metric: its versions, the keys that count, and its reports."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from deniable_aggregator.answers.questions import ValueLists
+from deniable_aggregator.api.asked_keys import keys_to_leave_out
+from deniable_aggregator.api.metric_list import pending_by_version
+from deniable_aggregator.estimation.metric_reports import collect_tallies, read_reports
+from deniable_aggregator.http.outdated import server_outdated
+from deniable_aggregator.http.problems import ProblemError
+from deniable_aggregator.store import StoreUnavailableError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from deniable_aggregator.catalog import CatalogEntry, MetricCatalog
+    from deniable_aggregator.dates import DayRange
+    from deniable_aggregator.estimation.inputs import CollectedTallies
+    from deniable_aggregator.estimation.metric_reports import MetricReports
+    from deniable_aggregator.operations.fold import InboxFold
+    from deniable_aggregator.store import Store
+    from deniable_shared.spec import Spec
+
+log = logging.getLogger("deniable_aggregator")
+
+FOLD_SECONDS: Final = 5.0
+"""A question waits this long, at most, for pending reports to be counted."""
+
+
+@dataclass(frozen=True)
+class AskedMetric:
+    """What a question is about.
+
+    Attributes:
+        application: whose metric it is.
+        name: of the metric.
+        entries: its versions; at least one.
+        without: the ids of the keys that the question leaves out.
+    """
+
+    application: str
+    name: str
+    entries: Sequence[CatalogEntry]
+    without: frozenset[str]
+
+    @property
+    def specs(self) -> list[Spec]:
+        """The versions."""
+        return [entry.spec for entry in self.entries]
+
+
+class MetricReader:
+    """Reads metrics.
+
+    Args:
+        store: the store.
+        catalogue: the registered metrics.
+        inbox_fold: counts pending reports before an answer.
+    """
+
+    def __init__(self, store: Store, catalogue: MetricCatalog, inbox_fold: InboxFold) -> None:
+        self._store = store
+        self._catalogue = catalogue
+        self._inbox_fold = inbox_fold
+
+    def asked_metric(
+        self, application: str, name: str, without_key: Sequence[str] = ()
+    ) -> AskedMetric:
+        """A metric and the keys that a question leaves out, after counting pending reports.
+
+        Args:
+            application: whose metric it is.
+            name: of the metric.
+            without_key: what names the keys.
+
+        Raises:
+            ProblemError: if there is no such metric or key, or this server cannot read all
+                versions.
+        """
+        entries = [e for e in self._catalogue.for_application(application) if e.spec.name == name]
+        for each in self._catalogue.unreadable().values():
+            # Without this version, an answer would be about some of the devices only.
+            if (each.application, each.name) == (application, name):
+                raise server_outdated(each)
+        if not entries:
+            raise ProblemError("unknown_metric", "GET /v1/metrics lists the metrics of this key.")
+        without: frozenset[str] = frozenset()
+        if without_key:
+            without = keys_to_leave_out(self._store.keys.all(), application, without_key)
+        try:
+            self._inbox_fold.fold(seconds=FOLD_SECONDS)
+        except StoreUnavailableError as error:
+            # A full disk stops counting, not reading: the answer says what is pending.
+            log.error("pending reports could not be counted before an answer: %s", error)
+        return AskedMetric(application, name, entries, without)
+
+    def read(self, asked: AskedMetric, days: DayRange) -> MetricReports:
+        """Which reports of a metric there are.
+
+        Args:
+            asked: the metric.
+            days: which days.
+
+        Raises:
+            ProblemError: if there are none, saying whether leaving out keys is why.
+        """
+        reported = read_reports(self._store, asked.entries, days, asked.without)
+        if reported.reported_days:
+            return reported
+        detail = (
+            f"{asked.name} has no reports in these days. Widen since and until, or wait for "
+            "devices."
+        )
+        if reported.excluded:
+            detail += f" {reported.excluded:,} reports are left out: their keys are excluded."
+        asked_out = sum(each.reports for each in reported.left_out) - reported.excluded
+        if asked_out:
+            detail += f" {asked_out:,} reports are left out by without_key."
+        raise ProblemError("no_reports", detail, excluded_reports=reported.excluded)
+
+    def collect(self, reported: MetricReports, days: DayRange) -> CollectedTallies:
+        """The tallies of some of the days.
+
+        Args:
+            reported: which reports there are.
+            days: some of its days.
+        """
+        return collect_tallies(self._store, reported, days)
+
+    def pending(self, asked: AskedMetric) -> int:
+        """How many reports of a metric wait to be counted."""
+        return sum(pending_by_version(self._store, asked.entries).values())
+
+
+def require_values(specs: Sequence[Spec], lists: ValueLists) -> None:
+    """Refuses a question about strings that does not say which.
+
+    Args:
+        specs: the versions that it is about.
+        lists: the values that it is about.
+
+    Raises:
+        ProblemError: saying how to ask.
+    """
+    if lists == ValueLists() and any(spec.type == "string" for spec in specs):
+        raise ProblemError(
+            "candidates_needed",
+            f"{specs[0].name} counts strings of an open domain: POST the same path with "
+            '{"candidates": ["...", ...]}, or use deniable estimate --candidates FILE.',
+        )

@@ -1,0 +1,131 @@
+"""What every answer says of the reports behind it: days, verdict, and what to know first."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from deniable_aggregator.answers.common import Head, IntegritySummary, Notice, ordered_notices
+from deniable_aggregator.api.covered_days import covered_days
+from deniable_aggregator.dates import day_of
+from deniable_aggregator.integrity import notices, report
+from deniable_aggregator.integrity.examiner import Examination, Examiner
+from deniable_aggregator.integrity.key_contrasts import KeyComparison, KeyContrast
+from deniable_shared.periods import epoch_at
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from datetime import date
+
+    from deniable_aggregator.answers.days import Days
+    from deniable_aggregator.estimation.metric_reports import MetricReports
+    from deniable_aggregator.store import Store
+
+SUMMARY_CELLS: Final = 1 << 22
+"""Beside an estimate, at most so many counters are read for checks that were not read before."""
+
+HEALTH_CELLS: Final = 1 << 26
+"""The same for a question about health alone."""
+
+
+@dataclass(frozen=True)
+class Review:
+    """What is known of some reports.
+
+    Attributes:
+        reported: the reports; at least one.
+        examination: the checks of what noise decides.
+        contrasts: every key against the others.
+        days: the days that are covered.
+        summary: the verdict.
+        notices: what to know first.
+    """
+
+    reported: MetricReports
+    examination: Examination
+    contrasts: Sequence[KeyContrast]
+    days: Days
+    summary: IntegritySummary
+    notices: Sequence[Notice]
+
+    def head(
+        self, application: str, since: date | None, until: date | None, pending_reports: int
+    ) -> Head:
+        """The head of an answer about these reports.
+
+        Args:
+            application: whose metric it is.
+            since: the first day, as it was asked for.
+            until: the last.
+            pending_reports: how many reports of the metric wait to be counted.
+        """
+        return Head(
+            application=application,
+            notices=ordered_notices(self.notices, pending_notices(pending_reports)),
+            days=self.days,
+            since=since,
+            until=until,
+            pending_reports=pending_reports,
+            excluded_reports=self.reported.excluded,
+            health=self.summary,
+        )
+
+
+class Reviewer:
+    """Reviews reports; what was checked once is not checked again until the counts change.
+
+    Args:
+        store: has the tallies.
+        accept_days: for how many days a day stays open for reports.
+        clock: seconds since 1970.
+    """
+
+    def __init__(self, store: Store, accept_days: int, clock: Callable[[], float]) -> None:
+        self._store = store
+        self._accept_days = accept_days
+        self._clock = clock
+        self._examiner = Examiner(store)
+        self._comparison = KeyComparison(store)
+
+    def review(self, reported: MetricReports, *, most_cells: int = SUMMARY_CELLS) -> Review:
+        """What is known of the reports of a metric.
+
+        Args:
+            reported: at least one report.
+            most_cells: how many counters are read for checks, at most.
+        """
+        examination = self._examiner.examine(reported, most_cells=most_cells)
+        contrasts = self._comparison.compare(reported)
+        digests = [entry.spec.digest for entry in reported.entries]
+        name, keys = reported.entries[0].spec.name, reported.keys
+        return Review(
+            reported,
+            examination,
+            contrasts,
+            covered_days(
+                reported,
+                examination,
+                self._store.tallies.first_days(digests, reported.without),
+                today=day_of(epoch_at(self._clock())),
+                accept_days=self._accept_days,
+            ),
+            report.summary(examination, contrasts, keys),
+            ordered_notices(
+                notices.of_checks(name, examination, keys), notices.of_contrasts(contrasts, keys)
+            ),
+        )
+
+
+def pending_notices(pending_reports: int) -> list[Notice]:
+    """A note about reports that are not counted yet, if there are any.
+
+    Args:
+        pending_reports: how many.
+    """
+    if not pending_reports:
+        return []
+    message = (
+        f"{pending_reports:,} more reports of this metric have arrived and are waiting to be "
+        "counted: later answers have them."
+    )
+    return [Notice("pending_reports", "note", message)]

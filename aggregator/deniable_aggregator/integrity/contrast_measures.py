@@ -1,0 +1,170 @@
+"""By how much two sets of reports of one metric differ, in what people read: shares or means."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
+
+import numpy as np
+from scipy import special
+
+from deniable_aggregator.estimation.domains import default_items
+from deniable_aggregator.tallies import ShareTally
+from deniable_aggregator.tallies.dbitflip import DBitFlipTally
+from deniable_aggregator.tallies.grouped import GroupedTally
+from deniable_aggregator.tallies.numeric import NumberTally
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from deniable_aggregator.tallies import ItemShares, Tally
+
+LEAST_WEIGHT: Final = 50.0
+"""Fewer reports than these are not compared."""
+
+
+class Contrast(NamedTuple):
+    """By how much a key differs from the others where it differs most.
+
+    Attributes:
+        kind: whether a share, a mean or (of strings, whose values are not known) all of what
+            reports say is compared.
+        value: the value whose shares are compared, or None.
+        own: the estimate of the key.
+        others: that of the others.
+        difference: how far they are apart: of a share from 0 to 1, of a mean as a part of the
+            range, of strings the distance of all shares (root of the sum of squares).
+        least: the lower end of its interval, corrected for the number of comparisons.
+    """
+
+    kind: Literal["share", "mean", "distance"]
+    value: str | None
+    own: float | None
+    others: float | None
+    difference: float
+    least: float
+
+
+def measure_contrast(
+    tally: Tally, own: NDArray[np.int64], others: NDArray[np.int64], alpha: float
+) -> Contrast | None:
+    """By how much reports differ from as many others.
+
+    Args:
+        tally: of the metric.
+        own: int64, (cells,): the counts of one side.
+        others: int64, (cells,): of the other, of about as many reports.
+        alpha: the probability that `least` is above the true difference, at most.
+
+    Returns:
+        None where there are too few reports, or nothing to compare.
+    """
+    if min(tally.reports(own), tally.reports(others)) < LEAST_WEIGHT:
+        return None
+    if isinstance(tally, NumberTally):
+        return _of_means(tally, own, others, alpha)
+    if isinstance(tally, DBitFlipTally):
+        bins = [str(number + 1) for number in range(tally.cells // 2)]
+        sides = [_with_sampling(tally.shares(each), tally.reports(each)) for each in (own, others)]
+        return _of_shares(bins, sides, alpha)
+    if isinstance(tally, GroupedTally):
+        return _of_groups(tally, own, others, alpha)
+    if isinstance(tally, ShareTally):
+        items = default_items([tally.spec]) or ()
+        sides = [
+            _with_sampling(tally.shares(each, items), tally.reports(each)) for each in (own, others)
+        ]
+        return _of_shares(items, sides, alpha)
+    return None
+
+
+def _of_means(
+    tally: NumberTally, own: NDArray[np.int64], others: NDArray[np.int64], alpha: float
+) -> Contrast:
+    one, other = tally.mean(own), tally.mean(others)
+    difference = abs(one.mean - other.mean)
+    # Days are weighted so that the difference varies as the mean of one side does.
+    half = _z(alpha, 1) * max(one.variance, other.variance) ** 0.5
+    return Contrast(
+        "mean",
+        None,
+        _in_unit(tally, one.mean),
+        _in_unit(tally, other.mean),
+        difference,
+        max(difference - half, 0.0),
+    )
+
+
+def _in_unit(tally: Tally, mean: float) -> float:
+    """A mean in the metric's own unit, from one in widths of its range."""
+    low, high = map(float, tally.spec.range or (0, 1))
+    return low + mean * (high - low)
+
+
+class _Side(NamedTuple):
+    """The shares of one side.
+
+    Attributes:
+        share: float64, (items,).
+        variance: float64, (items,): with that of having sampled the devices.
+    """
+
+    share: NDArray[np.float64]
+    variance: NDArray[np.float64]
+
+
+def _with_sampling(shares: ItemShares, reports: int) -> _Side:
+    held = np.clip(shares.share, 0.0, 1.0)
+    return _Side(shares.share, shares.variance + held * (1 - held) / reports)
+
+
+def _of_shares(items: Sequence[str], sides: Sequence[_Side], alpha: float) -> Contrast | None:
+    own, others = sides
+    difference = np.abs(own.share - others.share)
+    half = _z(alpha, len(items)) * np.sqrt(np.maximum(own.variance, others.variance))
+    least = np.maximum(difference - half, 0.0)
+    if not np.isfinite(half).any():
+        return None
+    place = int(np.lexsort((difference, least))[-1])
+    return Contrast(
+        "share",
+        items[place],
+        float(own.share[place]),
+        float(others.share[place]),
+        float(difference[place]),
+        float(least[place]),
+    )
+
+
+def _of_groups(
+    tally: GroupedTally, own: NDArray[np.int64], others: NDArray[np.int64], alpha: float
+) -> Contrast | None:
+    """The distance of all shares, from the buckets of all rows: no string need be known.
+
+    Of each row the squared difference of every bucket, less what noise makes it, estimates without
+    bias the sum over all strings of their squared differences.
+    """
+    reports, ones = tally.supported_by_group(own)
+    other_reports, other_ones = tally.supported_by_group(others)
+    used = np.minimum(reports, other_reports) >= 1
+    if not used.any():
+        return None
+    weight = np.minimum(reports, other_reports)[used, None].astype(np.float64)
+    first = ones[used] / reports[used, None]
+    second = other_ones[used] / other_reports[used, None]
+    both = (first + second) / 2
+    noise = np.maximum(both * (1 - both), 1 / weight) / weight
+    squares = (first - second) ** 2
+    support = tally.spec.mechanism.support  # type: ignore[attr-defined]
+    scale = (support.p - support.q) ** 2 * getattr(tally.spec.mechanism, "hashes", 1)
+    shape = weight[:, 0] ** 2 / (weight**2).sum()
+    squared = float(shape @ (squares - noise).sum(axis=1)) / scale
+    variance = float(shape**2 @ (2 * noise**2 + 4 * noise * squares).sum(axis=1)) / scale**2
+    least = squared - _z(alpha, 1) * variance**0.5
+    return Contrast("distance", None, None, None, max(squared, 0.0) ** 0.5, max(least, 0.0) ** 0.5)
+
+
+def _z(alpha: float, comparisons: int) -> float:
+    """Standard errors of a two-sided interval, corrected for the number of comparisons."""
+    return float(-special.ndtri(alpha / (2 * max(comparisons, 1))))

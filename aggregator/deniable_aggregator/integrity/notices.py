@@ -1,0 +1,116 @@
+"""What an answer says of reports that do not look right: which days and keys, and what to do."""
+
+from __future__ import annotations
+
+import shlex
+from typing import TYPE_CHECKING
+
+from deniable_aggregator.answers.common import Notice
+from deniable_aggregator.answers.days import days_shortly, key_in_words
+from deniable_aggregator.dates import day_of
+from deniable_aggregator.integrity.report import label_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from deniable_aggregator.answers.estimates import Share
+    from deniable_aggregator.integrity.examiner import Examination
+    from deniable_aggregator.integrity.key_contrasts import KeyContrast
+    from deniable_aggregator.store import StoredKey
+
+LEAST_DISAGREEMENT = 0.02
+"""A robust check that differs by less is not worth a warning."""
+
+
+def of_checks(
+    metric: str, examination: Examination, keys: Mapping[str, StoredKey]
+) -> Iterator[Notice]:
+    """A warning if reports of some days are not all those of honest devices.
+
+    Args:
+        metric: its name.
+        examination: the checks.
+        keys: those of the store, by id.
+    """
+    failing = examination.failing_days
+    if not failing:
+        return
+    days = days_shortly(sorted({day_of(day.epoch) for day in failing}))
+    named = sorted({key for day in failing for key in day.suspicious_keys(examination.limit)})
+    advice = f"Look at deniable health {metric}."
+    if any(named):
+        names = ", ".join(key_in_words(key, label_of(keys, key)) for key in named)
+        stand = f"Keys {names} stand out" if named[1:] else f"Key {names} stands out"
+        without = " ".join(f"--without-key {_argument(key, keys)}" for key in named if key)
+        advice = f"{stand}: ask again with {without}, and look at deniable health {metric}."
+    message = f"The reports of {days} are not all those of honest devices. {advice}"
+    yield Notice("suspicious_reports", "warning", message)
+
+
+def of_contrasts(
+    contrasts: Sequence[KeyContrast], keys: Mapping[str, StoredKey]
+) -> Iterator[Notice]:
+    """A warning for each key that answers unlike the others.
+
+    Args:
+        contrasts: every key against the others.
+        keys: those of the store, by id.
+    """
+    for each in contrasts:
+        if each.uneven:
+            advice = f"ask again with --without-key {_argument(each.key, keys)}, and compare"
+            yield Notice(
+                "uneven_key",
+                "warning",
+                f"Key {key_in_words(each.key, label_of(keys, each.key))}, with "
+                f"{each.share:.0%} of the reports, answers differently from the others: "
+                f"{contrast_in_words(each)}. Its devices may differ, or its reports may be "
+                f"forged: {advice}.",
+            )
+
+
+def contrast_in_words(each: KeyContrast) -> str:
+    """Where a key differs most, such as "100% contrast against 0%".
+
+    Args:
+        each: the key against the others.
+    """
+    found = each.contrast
+    if found.own is None or found.others is None:
+        return f"what their devices hold is {found.difference:.0%} apart"
+    if found.kind == "mean":
+        return f"a mean of {found.own:.4g} against {found.others:.4g}"
+    own, others = (min(max(share, 0.0), 1.0) for share in (found.own, found.others))
+    return f"{own:.0%} {found.value} against {others:.0%}"
+
+
+def of_robust_checks(metric: str, rows: Sequence[Share]) -> Iterator[Notice]:
+    """A warning if a share and its robust check cannot both be right.
+
+    Args:
+        metric: its name.
+        rows: the shares.
+    """
+    apart = [
+        (abs(row.share - check.share), row, check)
+        for row in rows
+        if (check := row.robust_check) and not (row.low <= check.high and check.low <= row.high)
+    ]
+    if not apart:
+        return
+    difference, row, check = max(apart, key=lambda each: each[0])
+    if difference >= LEAST_DISAGREEMENT:
+        yield Notice(
+            "robust_check_differs",
+            "warning",
+            f"The estimate of {row.value} is {row.share:.1%}, but {check.share:.1%} in the middle "
+            "one of all days and keys: some of them differ much from the rest. Look at deniable "
+            f"health {metric}, and at the series by day.",
+        )
+
+
+def _argument(key: str, keys: Mapping[str, StoredKey]) -> str:
+    """What names a key in a question: its label, unless another key has it too."""
+    label = label_of(keys, key)
+    alone = sum(each.label == label for each in keys.values()) == 1
+    return shlex.quote(label) if label and alone else key
