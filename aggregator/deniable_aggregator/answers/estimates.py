@@ -58,6 +58,18 @@ class RobustCheck(Struct):
     high: float
 
 
+class PossibleShare(Struct):
+    """Between which ends the share of all reports can lie, where not all versions know a value.
+
+    Attributes:
+        low: if no report that may be about the value is, less the error.
+        high: if all of them are, and the error.
+    """
+
+    low: float
+    high: float
+
+
 class Share(Struct):
     """The estimated share of one value.
 
@@ -70,7 +82,10 @@ class Share(Struct):
         method: how the interval was made.
         detected: whether the value is told from zero.
         shift_if_fake: how far fake reports could move the share; null for no bound.
-        adjusted: the post-processed share; no interval belongs to it.
+        reports: how many reports the share is of: those of the versions that know the value.
+        possible: what it can be of all reports, where these are more.
+        adjusted: the post-processed share; no interval belongs to it. Null where the share is not
+            of all reports.
         robust_check: a second estimate, or null where too few slices know the value.
     """
 
@@ -82,7 +97,9 @@ class Share(Struct):
     method: Literal["normal", "exact", "fieller"]
     detected: bool
     shift_if_fake: float | None
-    adjusted: float | UnsetType = UNSET
+    reports: Count
+    possible: PossibleShare | UnsetType = UNSET
+    adjusted: float | UnsetType | None = UNSET
     robust_check: RobustCheck | UnsetType | None = UNSET
 
 
@@ -122,6 +139,8 @@ class CombinedShare(Struct, kw_only=True):
         method: how the interval was made.
         covariance: what is known of how the values' estimates vary together.
         shift_if_fake: how far fake reports could move the share.
+        reports: how many reports the share is of: those of the versions that know it.
+        possible: what it can be of all reports, where these are more.
         meaning: what it is.
         adjusted: the post-processed share, where there is one.
     """
@@ -134,6 +153,8 @@ class CombinedShare(Struct, kw_only=True):
     method: Literal["normal", "exact"]
     covariance: str
     shift_if_fake: float
+    reports: Count
+    possible: PossibleShare | UnsetType = UNSET
     meaning: str
     adjusted: float | UnsetType | None = UNSET
 
@@ -173,6 +194,8 @@ class Shares(EstimateHead, kw_only=True, tag="shares"):
         robust_check: what the robust checks are.
         segments: how large the segments of the metric are.
         combined: the share of some values together, where it was asked for.
+        rest: the share of all reports of those values together that some versions do not know.
+            With the shares that are of all reports it makes up the whole.
         estimates: one entry per value.
     """
 
@@ -183,6 +206,7 @@ class Shares(EstimateHead, kw_only=True, tag="shares"):
     robust_check: RobustCheckNote | UnsetType = UNSET
     segments: list[SegmentSize] | UnsetType = UNSET
     combined: CombinedShare | UnsetType = UNSET
+    rest: CombinedShare | UnsetType = UNSET
     estimates: list[Share]
 
 

@@ -32,6 +32,8 @@ class Period(Struct, kw_only=True):
         reports: how many reports were counted.
         marks: what is special about these days.
         combined: the share of some values together.
+        rest: of those values together that some versions do not know; with the shares that are of
+            all reports it makes up the whole.
         estimates: the shares of values.
         mean: of a number or a distribution.
         quantiles: of a distribution.
@@ -42,6 +44,7 @@ class Period(Struct, kw_only=True):
     reports: Count
     marks: list[Mark] = field(default_factory=list)
     combined: CombinedShare | UnsetType = UNSET
+    rest: CombinedShare | UnsetType = UNSET
     estimates: list[Share] | UnsetType = UNSET
     mean: Number | UnsetType = UNSET
     quantiles: list[Quantile] | UnsetType = UNSET

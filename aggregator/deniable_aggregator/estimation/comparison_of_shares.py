@@ -16,7 +16,8 @@ from deniable_aggregator.estimation.influence_of_changes import (
     influence_on_changes,
     signed_influence,
 )
-from deniable_aggregator.estimation.shares import combine_specs, estimate_shares
+from deniable_aggregator.estimation.items import combine_specs
+from deniable_aggregator.estimation.shares import estimate_shares
 from deniable_aggregator.statistics.binomial import is_small_count
 from deniable_aggregator.statistics.repeated_reports import shared_pairs_across_specs
 

@@ -18,12 +18,10 @@ from deniable_aggregator.estimation.comparison_of_shares import compare_shares, 
 from deniable_aggregator.estimation.distributions import estimate_distribution
 from deniable_aggregator.estimation.domains import FLAG, default_items, items_between
 from deniable_aggregator.estimation.inputs import NO_LISTS
+from deniable_aggregator.estimation.items import combine_specs
 from deniable_aggregator.estimation.means import estimate_mean
 from deniable_aggregator.estimation.segments import estimate_segment_sizes, estimate_within_segment
-from deniable_aggregator.estimation.shares import (
-    combine_specs,
-    estimate_shares,
-)
+from deniable_aggregator.estimation.shares import estimate_shares
 from deniable_aggregator.statistics.intervals import alpha_per_interval
 from deniable_shared.errors import ParameterError
 

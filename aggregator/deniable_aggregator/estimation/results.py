@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar, Final, Literal
 
@@ -14,7 +16,7 @@ from deniable_aggregator.answers.common import (
     IntervalNote,
     MetricVersion,
 )
-from deniable_aggregator.answers.estimates import PostprocessNote, Share, Shares
+from deniable_aggregator.answers.estimates import PossibleShare, PostprocessNote, Share, Shares
 from deniable_aggregator.answers.trends import Period
 from deniable_aggregator.statistics.influence import FORGED_SHARE
 
@@ -47,6 +49,14 @@ DEVICES: Final[Mapping[Margin, str]] = {
 }
 """Whose shares an estimate, its errors and its intervals are about, by margin."""
 
+VERSIONS_NOTE: Final = (
+    "each version is estimated by itself and weighted by its reports, so a share is of the reports "
+    "of all versions, whatever their devices hold. A version that does not list a value has none "
+    "of it or, if it counts all others as one value, cannot tell: then the share is of the reports "
+    "of the other versions"
+)
+"""How several versions are put together."""
+
 _EXACT: Final = (
     " Where fewer than 20 reports (more, for many values at once) would support a value that "
     "nobody has, they are exact binomial intervals instead of normal ones: see each one's method."
@@ -65,14 +75,16 @@ class PostprocessedShares:
     Attributes:
         method: its name.
         meaning: what it does.
-        share: float64, (items,).
+        share: float64, (items,); NaN for items that are known over some reports only.
         combined: the share of the items of a combined share that was asked for, or None.
+        rest: the share of the items together that are known over some reports only, or None.
     """
 
     method: Postprocess
     meaning: str
     share: NDArray[np.float64]
     combined: float | None = None
+    rest: float | None = None
 
 
 @dataclass(frozen=True)
@@ -97,6 +109,10 @@ class ShareEstimate:
         reports: how many reports were counted.
         specs: for each spec that contributed, the spec and its number of reports.
         influence: float64, (items,): how far 1% of fake reports could move each share.
+        known: int64, (items,): over how many reports each share is known, and which it is of.
+        possible: float64, (items,), twice: between which ends the share of all reports can lie.
+        rest: the share of all reports of the items together that are known over some of them only;
+            None if there are none, or it is not known.
         processed: post-processed shares beside the raw ones, or None.
         combined: the share of a set of items, or None.
         segments: how large the segments are, where the metric has any.
@@ -119,6 +135,9 @@ class ShareEstimate:
     reports: int
     specs: tuple[tuple[Spec, int], ...]
     influence: NDArray[np.float64]
+    known: NDArray[np.int64]
+    possible: tuple[NDArray[np.float64], NDArray[np.float64]]
+    rest: SubsetShare | None = None
     processed: PostprocessedShares | None = None
     combined: SubsetShare | None = None
     segments: tuple[SegmentSize, ...] = ()
@@ -138,11 +157,6 @@ class ShareEstimate:
             head: where it comes from.
         """
         processed = self.processed
-        note = (
-            f"{len(self.specs)} versions, each debiased by itself, weighted by inverse variance "
-            "value by value over those that know it, assuming that the devices of all versions "
-            "are alike"
-        )
         return Shares(
             *astuple(head.with_notices(self.notices)),
             metric=self.metric,
@@ -158,12 +172,13 @@ class ShareEstimate:
                 DETECTION_ALPHA, self.false_finds, _detection_meaning(self.false_finds)
             ),
             values_asked=self.asked,
-            versions_note=note if len(self.specs) > 1 else UNSET,
+            versions_note=VERSIONS_NOTE if len(self.specs) > 1 else UNSET,
             postprocess=(
                 UNSET if processed is None else PostprocessNote(processed.method, processed.meaning)
             ),
             segments=list(self.segments) or UNSET,
             combined=self._combined_answer(),
+            rest=self._rest_answer(),
             estimates=self.rows(),
         )
 
@@ -178,6 +193,7 @@ class ShareEstimate:
             until=days.until,
             reports=self.reports,
             combined=self._combined_answer(),
+            rest=self._rest_answer(),
             estimates=self.rows(),
         )
 
@@ -186,7 +202,15 @@ class ShareEstimate:
             return UNSET
         answer = self.combined.answer(DEVICES[self.margin], self.level)
         if self.processed is not None:
-            answer.adjusted = self.processed.combined
+            answer.adjusted = _number(self.processed.combined)
+        return answer
+
+    def _rest_answer(self) -> CombinedShare | UnsetType:
+        if self.rest is None:
+            return UNSET
+        answer = self.rest.answer(DEVICES[self.margin], self.level)
+        if self.processed is not None:
+            answer.adjusted = _number(self.processed.rest)
         return answer
 
     def only(self, items: Sequence[str]) -> ShareEstimate:
@@ -207,11 +231,23 @@ class ShareEstimate:
             exact=self.exact[kept],
             detected=self.detected[kept],
             influence=self.influence[kept],
+            known=self.known[kept],
+            possible=(self.possible[0][kept], self.possible[1][kept]),
         )
 
     def rows(self) -> list[Share]:
         """One entry per item."""
-        columns: tuple[Sequence[object], ...] = (
+        possible: Iterable[PossibleShare | UnsetType] = itertools.repeat(UNSET)
+        if (self.known < self.reports).any():
+            ends = zip(self.known.tolist(), *(each.tolist() for each in self.possible), strict=True)
+            possible = [
+                PossibleShare(low, high) if known < self.reports else UNSET
+                for known, low, high in ends
+            ]
+        adjusted: Iterable[float | UnsetType | None] = itertools.repeat(UNSET)
+        if self.processed is not None:
+            adjusted = map(_number, self.processed.share.tolist())
+        columns: tuple[Iterable[object], ...] = (
             self.items,
             self.share.tolist(),
             self.standard_error.tolist(),
@@ -220,9 +256,10 @@ class ShareEstimate:
             ["exact" if exact else "normal" for exact in self.exact.tolist()],
             self.detected.tolist(),
             self.influence.tolist(),
+            self.known.tolist(),
+            possible,
+            adjusted,
         )
-        if self.processed is not None:
-            columns = (*columns, self.processed.share.tolist())
         return list(map(Share, *columns))
 
     def _interval_meaning(self) -> str:
@@ -242,6 +279,11 @@ class ShareEstimate:
             f"each interval, taken by itself, covers the share among {devices} with probability "
             f"{self.level:g}; not all of them at once, and not if it was picked for its estimate."
         )
+
+
+def _number(value: float | None) -> float | None:
+    """A number, or None for NaN."""
+    return None if value is None or math.isnan(value) else value
 
 
 def _detection_meaning(false_finds: FalseFinds) -> str:

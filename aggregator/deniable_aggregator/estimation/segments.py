@@ -13,13 +13,13 @@ from deniable_aggregator.answers.common import DetectionNote, IntervalNote
 from deniable_aggregator.answers.estimates import SegmentShares, SegmentSize, Share
 from deniable_aggregator.estimation.combination import shared_pairs_fraction, variance_of
 from deniable_aggregator.estimation.influence_of_subsets import influence_on_ratios
+from deniable_aggregator.estimation.items import combine_specs
 from deniable_aggregator.estimation.results import (
     DETECTION_ALPHA,
     DEVICES,
     FAKES,
     metric_versions,
 )
-from deniable_aggregator.estimation.shares import combine_specs
 from deniable_aggregator.estimation.subset_shares import (
     SubsetShare,
     estimate_subset_share,
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from deniable_aggregator.answers.questions import EstimateOptions
     from deniable_aggregator.answers.words import FalseFinds, IntervalKind, Margin
     from deniable_aggregator.estimation.combination import SpecEstimate
-    from deniable_aggregator.estimation.shares import ItemEstimates
+    from deniable_aggregator.estimation.items import ItemEstimates
     from deniable_aggregator.statistics.repeated_reports import PeriodsBySpec
     from deniable_shared.segments import Segments
     from deniable_shared.spec import Spec
@@ -139,7 +139,8 @@ class SegmentEstimate:
         numbers = (column.tolist() for column in columns)
         influence = (x if np.isfinite(x) else None for x in self.influence.tolist())
         method, detected = itertools.repeat("fieller"), self.detected.tolist()
-        return list(map(Share, self.items, *numbers, method, detected, influence))
+        reports = itertools.repeat(self.reports)
+        return list(map(Share, self.items, *numbers, method, detected, influence, reports))
 
 
 def estimate_segment_sizes(

@@ -2,43 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
-
-import numpy as np
+from typing import TYPE_CHECKING
 
 from deniable_aggregator.answers.questions import EstimateOptions
-from deniable_aggregator.estimation import postprocess as processing
-from deniable_aggregator.estimation.combination import (
-    NOWHERE,
-    CombinedShares,
-    SpecEstimate,
-    combine,
-)
-from deniable_aggregator.estimation.domains import FLAG, default_items, views_of
-from deniable_aggregator.estimation.results import (
-    DETECTION_ALPHA,
-    PostprocessedShares,
-    ShareEstimate,
-)
-from deniable_aggregator.estimation.subset_shares import SubsetShare, estimate_subset_share
-from deniable_aggregator.statistics.intervals import DEFAULT_LEVEL, alpha_per_interval, detect
-from deniable_aggregator.statistics.repeated_reports import repeats_of
-from deniable_aggregator.tallies import (
-    RapporTally,
-    SampledAttributeTally,
-    nonempty,
-    share_tally_for,
-)
+from deniable_aggregator.estimation.items import combine_specs
+from deniable_aggregator.estimation.selection import select
+from deniable_aggregator.estimation.subset_shares import estimate_subset_share
+from deniable_aggregator.statistics.intervals import DEFAULT_LEVEL
 from deniable_shared.errors import ParameterError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
+    import numpy as np
     from numpy.typing import NDArray
 
-    from deniable_aggregator.answers.words import Margin, Postprocess
-    from deniable_aggregator.estimation.domains import Domain, View
-    from deniable_aggregator.statistics.repeated_reports import Periods, PeriodsBySpec
+    from deniable_aggregator.estimation.results import ShareEstimate
+    from deniable_aggregator.statistics.repeated_reports import PeriodsBySpec
     from deniable_shared.spec import Spec
 
 
@@ -50,6 +30,7 @@ def estimate_shares(
     add: Sequence[str] | None = None,
     periods: PeriodsBySpec | None = None,
     level: float = DEFAULT_LEVEL,
+    also: Sequence[Spec] = (),
 ) -> ShareEstimate:
     """Estimates the shares of items from the tallies of one metric.
 
@@ -64,90 +45,21 @@ def estimate_shares(
         periods: how many of the reports there are in each of the metric's periods, by the specs'
             digests: the same devices may have reported in all of them. None for a single period.
         level: of the intervals, in (0, 1).
+        also: as of `combine_specs`.
 
     Raises:
         ParameterError: if there is no report, items are missing for a string metric, an item is
             in no spec's domain or comes twice, or an option does not fit the metric.
     """
     options = options or EstimateOptions()
-    specs = [spec for spec, _, _ in nonempty(tallies)]
-    _check_sum(specs, add)
-    found = combine_specs(tallies, items, options.margin, add=add, periods=periods)
-    domain, combined, wanted = found.domain, found.combined, found.wanted
+    _check_sum([spec for spec, _ in tallies], add)
+    found = combine_specs(tallies, items, options.margin, add=add, periods=periods, also=also)
     total = None
     if add is not None:
-        position = {item: index for index, item in enumerate(domain)}
+        position = {item: index for index, item in enumerate(found.domain)}
         places = [position[item] for item in add]
-        total = estimate_subset_share(combined.parts, places, add, options.margin, 1 - level)
-    return _select(specs[0].name, domain, combined, wanted, options, level, items is None, total)
-
-
-class ItemEstimates(NamedTuple):
-    """Estimates of items, before a selection of them becomes an answer.
-
-    Attributes:
-        domain: what there is to estimate.
-        combined: the estimates of it; behind its end, of items that hold several of its values.
-        wanted: int64, (asked,): the positions of the items that were asked for.
-    """
-
-    domain: Domain
-    combined: CombinedShares
-    wanted: NDArray[np.int64]
-
-
-def combine_specs(
-    tallies: Sequence[tuple[Spec, NDArray[np.int64]]],
-    items: Sequence[str] | None,
-    margin: Margin,
-    *,
-    add: Sequence[str] | None = None,
-    periods: PeriodsBySpec | None = None,
-    also: Sequence[Spec] = (),
-) -> ItemEstimates:
-    """Estimates items from all specs of a metric.
-
-    Args:
-        tallies: as of `estimate_shares`.
-        items: likewise.
-        margin: what errors allow for.
-        add: as of `estimate_shares`.
-        periods: likewise.
-        also: specs whose values are in the domain, too, with or without reports among these: a
-            value then means the same wherever the same specs are given.
-
-    Raises:
-        ParameterError: as `estimate_shares` does.
-    """
-    counted = nonempty(tallies)
-    versions = list(dict.fromkeys([*(spec for spec, _, _ in counted), *also]))
-    asked = _requested_items(versions, items, add)
-    domain = _domain(versions, asked, add)
-    views, size = views_of(versions, domain)
-    parts = [
-        part
-        for each, view in zip(counted, views, strict=False)
-        for part in _parts(*each, view, (periods or {}).get(each[0].digest))
-    ]
-    combined = combine(parts, size, margin)
-    wanted = np.arange(len(domain))
-    if domain is not asked:  # a million candidates need no dictionary
-        position = {item: index for index, item in enumerate(domain)}
-        wanted = np.fromiter((position[item] for item in asked), np.int64, len(asked))
-    wanted = _informed(versions[0], combined, asked, wanted, named=items is not None)
-    return ItemEstimates(domain, combined, wanted)
-
-
-def _requested_items(
-    specs: Sequence[Spec], items: Sequence[str] | None, add: Sequence[str] | None
-) -> tuple[str, ...]:
-    asked = (add or default_items(specs)) if items is None else items
-    if not asked:
-        raise ParameterError("candidates", f"given for the strings of {specs[0].name}", items)
-    for name, listed in (("combined", add or ()), ("candidates", asked)):
-        if len(set(listed)) != len(listed):
-            raise ParameterError(name, "all different", f"{len(listed)} values")
-    return tuple(asked)
+        total = estimate_subset_share(found.combined.parts, places, add, options.margin, 1 - level)
+    return select(found, options, level, whole=items is None, total=total)
 
 
 def _check_sum(specs: Sequence[Spec], add: Sequence[str] | None) -> None:
@@ -157,137 +69,3 @@ def _check_sum(specs: Sequence[Spec], add: Sequence[str] | None) -> None:
         raise ParameterError(
             "combined", "asked of a metric with one domain: attributes overlap", list(add)
         )
-
-
-def _domain(specs: Sequence[Spec], asked: Domain, add: Sequence[str] | None) -> Domain:
-    """The items to estimate: a known domain as a whole, or the listed strings."""
-    known = default_items(specs)
-    if known is not None and specs[0].type == "boolean":
-        known = FLAG
-    if known is None:
-        return asked if add is None else tuple(dict.fromkeys((*asked, *add)))
-    both = (*asked, *(add or ()))
-    unknown = set(both) - set(known)
-    if unknown:
-        first = next(item for item in both if item in unknown)
-        raise ParameterError("candidates", f"values of {specs[0].name}", first)
-    return known
-
-
-def _parts(
-    spec: Spec,
-    counts: NDArray[np.int64],
-    reports: int,
-    view: View,
-    periods: Periods | None,
-) -> Iterator[SpecEstimate]:
-    tally = share_tally_for(spec)
-    repeats = repeats_of(spec, reports, periods)
-    places = [np.arange(view.known.size)]
-    if isinstance(tally, RapporTally):
-        found = [tally.shares(counts, view.items, repeats.extra * reports)]
-    elif isinstance(tally, SampledAttributeTally):
-        places = tally.attributes(view.items)
-        found = [tally.shares(counts, [view.items[at] for at in of.tolist()]) for of in places]
-    else:
-        found = [tally.shares(counts, view.items)]
-    beside = view.impossible, view.hidden, view.inside
-    for of, shares in zip(places, found, strict=True):
-        known = view.known[of]
-        yield _informative(
-            SpecEstimate(spec, counts, reports, known, shares, repeats, periods, *beside)
-        )
-        beside = NOWHERE, NOWHERE, NOWHERE  # said once of a spec
-
-
-def _informative(part: SpecEstimate) -> SpecEstimate:
-    """The estimates of a spec, without the items that none of its reports is about."""
-    informed = np.flatnonzero(np.isfinite(part.shares.null_variance))
-    if informed.size == part.known.size:
-        return part
-    return part._replace(known=part.known[informed], shares=part.shares.take(informed))
-
-
-def _informed(
-    spec: Spec,
-    combined: CombinedShares,
-    asked: Sequence[str],
-    wanted: NDArray[np.int64],
-    *,
-    named: bool,
-) -> NDArray[np.int64]:
-    """The positions of the requested items, without those that no report is about.
-
-    Raises:
-        ParameterError: if such an item was listed, or there is no other.
-    """
-    blank = combined.reports[wanted] == 0
-    if blank.any() and (named or blank.all()):
-        nothing = f"values of {spec.name} that some report is about"
-        raise ParameterError("candidates", nothing, asked[int(np.flatnonzero(blank)[0])])
-    return np.asarray(wanted[~blank])
-
-
-def _select(
-    metric: str,
-    domain: Sequence[str],
-    combined: CombinedShares,
-    wanted: NDArray[np.int64],
-    options: EstimateOptions,
-    level: float,
-    whole: bool,
-    total: SubsetShare | None,
-) -> ShareEstimate:
-    found = detect(combined.scores[wanted], false_finds=options.false_finds, alpha=DETECTION_ALPHA)
-    chosen = np.flatnonzero(found) if options.detected else np.arange(wanted.size)
-    selected = options.detected or options.top is not None
-    if selected:
-        order = np.argsort(-combined.share[wanted[chosen]], kind="stable")
-        chosen = chosen[order[: options.top]]
-    interval = options.interval or ("picked" if selected else "one")
-    alpha = alpha_per_interval(interval, level=level, asked=wanted.size, shown=chosen.size)
-    shown = wanted[chosen]
-    limits = combined.limits(shown, alpha)
-    method = options.postprocess
-    if method is None:
-        distribution = whole and not selected and combined.parts[0].spec.type == "category"
-        method = "norm-sub" if distribution or total is not None else "none"
-    specs = tuple(dict.fromkeys((part.spec, part.reports) for part in combined.parts))
-    return ShareEstimate(
-        metric=metric,
-        items=tuple(domain[index] for index in shown.tolist()),
-        share=combined.share[shown],
-        standard_error=np.sqrt(combined.variance[shown]),
-        low=limits.low,
-        high=limits.high,
-        exact=limits.exact,
-        detected=found[chosen],
-        asked=int(wanted.size),
-        margin=options.margin,
-        interval=interval,
-        level=level,
-        false_finds=options.false_finds,
-        reports=sum(reports for _, reports in specs),
-        specs=specs,
-        influence=combined.influence(shown),
-        processed=_processed(domain, combined, method, shown, total),
-        combined=total,
-    )
-
-
-def _processed(
-    domain: Sequence[str],
-    combined: CombinedShares,
-    method: Postprocess,
-    shown: NDArray[np.int64],
-    total: SubsetShare | None,
-) -> PostprocessedShares | None:
-    """Post-processes all estimates, and keeps those of the items that are shown."""
-    if method == "none":
-        return None
-    share = processing.process(method, combined, len(domain))
-    added = None
-    if total is not None:
-        members = set(total.items)
-        added = float(sum(share[i] for i, item in enumerate(domain) if item in members))
-    return PostprocessedShares(method, processing.meaning(method, combined), share[shown], added)

@@ -6,8 +6,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
+from msgspec import UNSET
 
-from deniable_aggregator.answers.estimates import CombinedShare
+from deniable_aggregator.answers.estimates import CombinedShare, PossibleShare
 from deniable_aggregator.estimation.combination import NOWHERE, SpecEstimate, combine
 from deniable_aggregator.estimation.influence_of_subsets import influence_on_subset
 from deniable_aggregator.tallies import ItemShares, SupportCounts, oracle_tally_for
@@ -39,7 +40,7 @@ class SubsetShare:
         covariance: what is known of how the items' estimates vary together.
         influence: how far 1% of fake reports could move the share.
         reports: over how many reports it is known.
-        possible: between which ends the share of all reports can lie.
+        possible: between which ends the share of all reports can lie, where these are more.
     """
 
     items: tuple[str, ...]
@@ -51,7 +52,7 @@ class SubsetShare:
     covariance: str
     influence: float
     reports: int
-    possible: tuple[float, float]
+    possible: tuple[float, float] | None
 
     def answer(self, devices: str, level: float) -> CombinedShare:
         """The share as a part of an answer.
@@ -69,6 +70,8 @@ class SubsetShare:
             method="exact" if self.exact else "normal",
             covariance=self.covariance,
             shift_if_fake=self.influence,
+            reports=self.reports,
+            possible=UNSET if self.possible is None else PossibleShare(*self.possible),
             meaning=(
                 f"the share of all of these values together among {devices}; the interval is of "
                 f"level {level:g} for values chosen before looking"
@@ -115,7 +118,11 @@ def estimate_subset_share(
         covariance="; ".join(dict.fromkeys(notes)) or "there are none",
         influence=float(found.influence(whole)[0]),
         reports=int(found.reports[0]),
-        possible=(float(possible.low[0]), float(possible.high[0])),
+        possible=(
+            None
+            if found.reports[0] == found.total
+            else (float(possible.low[0]), float(possible.high[0]))
+        ),
     )
 
 

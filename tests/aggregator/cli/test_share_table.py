@@ -89,7 +89,7 @@ def test_below_the_table_stands_what_the_numbers_mean():
     first, *rest = notes(data)
     assert first.startswith("red + blue: ")
     assert f"norm-sub {data.combined.adjusted:.2%}" in first
-    assert "Covariances of the values: exact" in first
+    assert "covariances: exact" in first
     assert any("taken by itself" in line for line in rest)
     assert any("no interval belongs to it" in line for line in rest)
 

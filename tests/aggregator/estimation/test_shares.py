@@ -91,7 +91,7 @@ def test_json_says_what_the_numbers_mean():
     assert data["versions"][0]["epsilon"] <= 1
     assert list(data["estimates"][0]) == [
         *("value", "share", "standard_error", "low", "high", "method", "detected"),
-        *("shift_if_fake", "adjusted"),
+        *("shift_if_fake", "reports", "adjusted"),
     ]
 
 

@@ -55,6 +55,9 @@ def estimate_table(
         label = POSTPROCESS_LABELS.get(method, method)
         heading = "\n".join(textwrap.wrap(label, HEADING_WIDTH))
         table.add_column(heading, justify="right", no_wrap=True)
+    partly = any(row.possible for row in rows)
+    if partly:
+        table.add_column("of reports,\npossible of all", justify="right", no_wrap=True)
     table.add_column(f"0 to {scale:.1%}", ratio=4)
     table.add_column("above\nzero?" if truth is None else "covers")
     for row, end in zip(rows, _ends_of_groups(answer), strict=True):
@@ -72,9 +75,18 @@ def estimate_table(
         if actual is not None:
             cells.insert(1, f"{actual:.2%}")
         elif adjusted:
-            cells.insert(2, f"{row.adjusted:.2%}" if row.adjusted is not UNSET else "")
+            cells.insert(2, "" if row.adjusted in (UNSET, None) else f"{row.adjusted:.2%}")
+        if partly:
+            cells.insert(-2, _known_over(row))
         table.add_row(*cells, end_section=end)
     return table
+
+
+def _known_over(row: Share) -> str:
+    """How many reports a share is of, and what it can be of all, where that is more."""
+    if row.possible is UNSET:
+        return "all"
+    return f"{row.reports:,}\n{row.possible.low:.1%} to {row.possible.high:.1%}"
 
 
 def _method(answer: Shares | SegmentShares) -> str | None:
@@ -155,7 +167,7 @@ def notes(answer: Shares | SegmentShares) -> list[str]:
     line = shift_if_fake(answer.fakes, shifts, "a share", "{:.2%}")
     lines.append(f"{line} {_robust_check(answer.estimates)}".rstrip())
     if isinstance(answer, Shares) and answer.versions_note:
-        lines.append(f"Combined: {answer.versions_note}.")
+        lines.append(f"{len(answer.versions)} versions: {answer.versions_note}.")
     lines += repeated(answer.versions)
     if isinstance(answer, Shares) and answer.postprocess:
         method = answer.postprocess.method
@@ -172,13 +184,26 @@ def _parts(answer: Shares | SegmentShares) -> Iterator[str]:
         yield _segment(answer.segment)
         return
     if answer.combined:
-        combined = answer.combined
-        line = f"{' + '.join(combined.values)}: {_with_error(combined)}"
-        if combined.adjusted and answer.postprocess:
-            line += f", {answer.postprocess.method} {combined.adjusted:.2%}"
-        yield f"{line}. Covariances of the values: {combined.covariance}."
+        yield f"{_together(answer.combined, answer)}."
+    if answer.rest:
+        yield (
+            f"{_together(answer.rest, answer)} of all reports. With the values that all versions "
+            "know, these make up the whole."
+        )
     for segment in answer.segments or ():
         yield _segment(segment)
+
+
+def _together(sum_: CombinedShare, answer: Shares) -> str:
+    line = f"{' + '.join(sum_.values)}: {_with_error(sum_)}"
+    if sum_.adjusted and answer.postprocess:
+        line += f", {answer.postprocess.method} {sum_.adjusted:.2%}"
+    if sum_.possible:
+        line += (
+            f" of {sum_.reports:,} reports; of all reports {sum_.possible.low:.1%} to "
+            f"{sum_.possible.high:.1%}"
+        )
+    return f"{line} (covariances: {sum_.covariance})"
 
 
 def _segment(segment: SegmentSize) -> str:
