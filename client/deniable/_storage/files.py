@@ -82,11 +82,15 @@ class DeviceFiles:
             self._events.problem("storage_unavailable", describe_error(error))
             raise
 
-    def empty_logs(self) -> None:
-        """Removes deleted reports, and the order of recording, from the logs of both files.
+    def erase_traces(self, spent: int) -> None:
+        """Removes what neither file needs: deleted reports, and the order of recording.
 
         The files must be open.
+
+        Args:
+            spent: see `Spool.hide_order`.
         """
+        self.spool.hide_order(spent)
         self.ledger.empty_log()  # first: a report should not be on the disk before its debit is
         self.spool.empty_log()
 

@@ -41,7 +41,7 @@ _DROP_MEMOIZED: Final = """
 DELETE FROM report WHERE epoch < ? AND digest IN (SELECT digest FROM spec WHERE memoized)
 """
 _DROP_OLDEST: Final = """
-DELETE FROM report WHERE number IN (SELECT number FROM report ORDER BY number LIMIT ?)
+DELETE FROM report WHERE number IN (SELECT number FROM report ORDER BY epoch, number LIMIT ?)
 """
 _COUNT: Final = "SELECT count(*) FROM report"
 

@@ -118,6 +118,33 @@ class SpoolQueue(SpoolFile):
         row = (due, report.number, report.upload_id)
         self._repairing(lambda: self._connection.execute(query, row))
 
+    def hide_order(self, spent: int) -> None:
+        """Removes the order of recording: from the places of reports, and from what was `spent`.
+
+        Reports get places in the order of their random ids, and the same `StoredReport.spent`.
+        Nothing is done while a report is being sent: its process knows it by its place.
+
+        Args:
+            spent: nano-nats that the ledger had ever spent; durable, so that no power failure makes
+                any of these reports look unpaid.
+        """
+        execute = self._connection.execute
+
+        def write() -> None:
+            with self._connection:
+                execute("BEGIN IMMEDIATE")
+                if execute("SELECT count(*) FROM report WHERE claimant > 0").fetchone()[0]:
+                    return
+                level = "UPDATE report SET spent = ? WHERE spent < ?"
+                if not execute(level, (spent, spent)).rowcount:
+                    return  # nothing was recorded since the last time
+                found = execute("SELECT * FROM report ORDER BY upload_id").fetchall()
+                execute("DELETE FROM report")
+                again = "INSERT INTO report VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?)"
+                self._connection.executemany(again, [columns[1:] for columns in found])
+
+        self._repairing(write)
+
     def spent_at_last_upload(self) -> int:
         """The largest `StoredReport.spent` of all reports that were uploaded; in nano-nats."""
         return self._integer("SELECT spent FROM uploaded")

@@ -22,12 +22,14 @@ class StoredReport:
     """A stored report.
 
     Attributes:
-        number: its place in the spool; never uploaded.
+        number: its place in the spool, until `SpoolQueue.hide_order` gives it another; never
+            uploaded.
         upload_id: 16 random bytes, drawn when the report was recorded.
         digest: the digest of its spec.
         epoch: its UTC day, in days since 1970-01-01.
         payload: the randomized answer.
-        spent: nano-nats that the ledger had ever spent once it had paid for this report.
+        spent: nano-nats that the ledger had ever spent, at some time after it had paid for this
+            report.
         due: when to send it, in seconds since 1970-01-01.
         tries: how many attempts to send it have begun.
         claimant: the process id of the process that is sending it, or died doing so; 0 for none;

@@ -110,9 +110,12 @@ class UploadRounds:
             self._sender.parallel_uploads,
         )
 
-    def erase_sent(self) -> None:
-        """Removes what was sent, refused or dropped from where deleting leaves traces."""
-        self._storage.run_locked(lambda: self._storage.empty_logs())
+    def erase_traces(self) -> None:
+        """Removes what the files still tell of deleted reports, and of the order of recording."""
+        device = self._storage
+        spent = device.run_locked(lambda: device.ledger.lifetime)
+        device.sync_ledger()
+        device.run_locked(device.erase_traces, spent)
 
     def next_wait(self) -> float | None:
         """In how many seconds to look again, or None if there is nothing to wait for."""

@@ -7,6 +7,7 @@ import pytest
 from deniable import Outcome
 from deniable_shared.errors import RegistryError
 from deniable_shared.registry import parse
+from tests.client.conftest import pending_reports
 
 HEAD = """
 registry = 1
@@ -33,8 +34,8 @@ def reports_of(make_client, directory, clock):
         client.record("m", value, **given)
         clock.forward(days=1)
         client.flush()
-        rows = client._storage.run_locked(client._storage.spool.reports_between, 0, 99, 99)
-        return [(row.epoch, len(row.payload)) for row in rows]
+        rows = pending_reports(client)
+        return sorted((row.epoch, len(row.payload)) for row in rows)
 
     return made
 

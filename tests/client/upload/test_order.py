@@ -15,6 +15,7 @@ import pytest
 from scipy.stats import chi2
 
 from deniable import Response
+from deniable._storage.spool import Spool
 from deniable._upload import rounds
 from deniable_shared import wire
 from deniable_shared.registry import parse
@@ -189,17 +190,17 @@ def rotated(numbers):
 def test_any_other_order_would_be_noticed(observe, monkeypatch, order):
     stored = {}
     keys = {
-        "recorded": lambda number: number,
-        "reversed": lambda number: -number,
-        "by metric": lambda number: stored[number].digest,
-        "by time": lambda number: stored[number].due,
+        "recorded": lambda each: stored[each].spent,
+        "reversed": lambda each: -stored[each].spent,
+        "by metric": lambda each: stored[each].digest,
+        "by time": lambda each: stored[each].due,
     }
     original = rounds.UploadRounds._all_numbers
 
     def look(self, today):
         numbers = original(self, today)
         stored.update((each.number, each) for each in self._storage.spool.reports(numbers))
-        return sorted(numbers)
+        return sorted(numbers, key=keys["recorded"])
 
     monkeypatch.setattr(rounds.UploadRounds, "_all_numbers", look)
     wrong = rotated if order == "rotated" else lambda numbers: sorted(numbers, key=keys[order])
@@ -213,7 +214,14 @@ def test_any_other_order_would_be_noticed(observe, monkeypatch, order):
 
 
 def test_that_the_longest_overdue_report_goes_first_would_be_noticed(observe, monkeypatch):
-    monkeypatch.setattr(rounds, "draw_one", min)  # the first that was recorded
+    due = Spool.due_numbers
+
+    def as_recorded(spool, now, horizon):
+        found = spool.reports(due(spool, now, horizon))
+        return [each.number for each in sorted(found, key=lambda each: each.spent)]
+
+    monkeypatch.setattr(Spool, "due_numbers", as_recorded)
+    monkeypatch.setattr(rounds, "draw_one", lambda numbers: numbers[0])
     seen = observe("late reports at a start")
     assert surprise(seen) > chi2.isf(CHANCE, len(ORDERS) - 1)
     assert gain(seen)[0] == pytest.approx(math.log(2))
