@@ -6,9 +6,12 @@ followed together: what is memoised is the same in every one of them.
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from deniable.randomizers import randomizer_for
+from deniable.randomizers.permanent import CLASS_LABEL
+from deniable_shared.device_classes import CLASSES, groups_of_classes
 from deniable_shared.exact_bounds import SCALE
 from tests.privacy.conformance import SAMPLES, secret_of, seeded
 from tests.privacy.walk import distribution
@@ -17,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from fractions import Fraction
 
+    from deniable.randomizers.permanent import Keyed
     from deniable_shared.spec import Spec
     from tests.privacy.walk import Walk
 
@@ -28,14 +32,37 @@ STRATA = 16
 class Kept:
     """Makes the permanent randomness of (secret, label, length), for one secret."""
 
-    def __init__(self, walk: Walk) -> None:
+    def __init__(self, walk: Walk, spec: Spec) -> None:
         self._walk = walk
         self._drawn: dict[bytes, int] = {}
+        self._class = DrawnClass(walk, spec)
 
-    def __call__(self, secret: bytes, label: bytes, length: int) -> Label:
+    def __call__(self, secret: bytes, label: bytes, length: int) -> Label | DrawnClass:
         assert secret == SECRET
         assert length > 0
-        return Label(self._walk, self._drawn, label)
+        return self._class if label == CLASS_LABEL else Label(self._walk, self._drawn, label)
+
+
+class DrawnClass:
+    """A uniform class, followed once for each group, as classes of a group send the same.
+
+    That they do is `test_classes_of_one_group_send_the_same_reports`.
+    """
+
+    def __init__(self, walk: Walk, spec: Spec) -> None:
+        self._walk = walk
+        self._groups = groups_of_classes(spec.digest, spec.mechanism.permanent_groups)
+
+    def uniform_below(self, bound: int) -> int:
+        assert bound == CLASSES
+        sizes = Counter(self._groups)
+        group = self._walk.weighted([sizes[group] for group in range(len(sizes))])
+        return self._groups.index(group)
+
+
+def drawn_by(walk: Walk, spec: Spec) -> Keyed:
+    """Permanent randomness that the walk draws anew at each use, and the class of a device."""
+    return lambda _, label, __: DrawnClass(walk, spec) if label == CLASS_LABEL else walk
 
 
 class Label:
@@ -73,7 +100,7 @@ class OverDevices:
         """Over what is permanent as well, which a keyed hash makes look uniform."""
         item = spec.encode(value)
         return distribution(
-            lambda walk: randomizer_for(spec, walk, lambda *_: walk).report(item, SECRET)
+            lambda walk: randomizer_for(spec, walk, drawn_by(walk, spec)).report(item, SECRET)
         )
 
     def sampled(self, spec: Spec, value: object) -> dict[bytes, int]:
@@ -95,7 +122,7 @@ def history_channel(spec: Spec, values: Sequence[object]) -> dict[tuple[bytes, .
     """
 
     def run(walk: Walk) -> tuple[bytes, ...]:
-        device = randomizer_for(spec, walk, Kept(walk))
+        device = randomizer_for(spec, walk, Kept(walk, spec))
         return tuple(device.report(spec.encode(value), SECRET) for value in values)
 
     return distribution(run)

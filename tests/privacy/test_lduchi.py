@@ -36,7 +36,7 @@ def permanent_channel(spec, *values):
     """P(permanent bits | values), exactly."""
 
     def run(walk):
-        device = randomizer_for(spec, walk, Kept(walk))
+        device = randomizer_for(spec, walk, Kept(walk, spec))
         return tuple(device.permanent(spec.encode(value), SECRET) for value in values)
 
     return distribution(run)

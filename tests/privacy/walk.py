@@ -58,6 +58,10 @@ class Walk:
     def uniform_below(self, bound: int) -> int:
         return self._choose([1] * bound, bound)
 
+    def weighted(self, weights: list[int]) -> int:
+        """An index, with a probability proportional to its weight."""
+        return self._choose(weights, sum(weights))
+
     def one_of(self, own: int, other: int) -> int:
         return self._choose([own] + [other] * ((SCALE - own) // other), SCALE)
 

@@ -9,6 +9,7 @@ from fractions import Fraction
 import pytest
 
 from deniable_shared import mechanism_choice
+from deniable_shared.device_classes import CLASSES
 from deniable_shared.errors import ParameterError
 from deniable_shared.exact_bounds import SCALE, exp_lower, log_upper
 from deniable_shared.mechanisms import (
@@ -22,7 +23,7 @@ from deniable_shared.mechanisms import (
     SampledAttribute,
     Sketch,
 )
-from deniable_shared.mechanisms.sketch import MAX_PERMANENT_ROWS, MAX_ROWS, rows_for
+from deniable_shared.mechanisms.sketch import MAX_ROWS, rows_for
 from deniable_shared.spec import Spec
 from tests.one_metric import MEMOIZED, problem_of, spec_of
 
@@ -220,16 +221,16 @@ def test_there_is_no_total_where_nothing_is_memoised_or_the_domain_has_no_end():
 
 
 def test_a_permanent_row_leaves_a_device_in_a_crowd():
-    """At most 256 rows: 8 bits by which one device's reports could be told from others'."""
+    """At most 64 rows, one for each class of devices."""
     memoized = MemoizedUnaryEncoding.for_epsilons(1_024, Fraction(2), Fraction(4))
     fresh = OptimizedUnaryEncoding.for_epsilon(1_024, Fraction(2))
-    assert rows_for(memoized, 10**10) == MAX_PERMANENT_ROWS == 256
+    assert rows_for(memoized, 10**10) == CLASSES == 64
     assert rows_for(fresh, 10**10) > 256
     assert rows_for(fresh, 10**10) <= MAX_ROWS
     assert rows_for(memoized, 1_000) == rows_for(fresh, 1_000) == 64
-    Sketch(rows=256, inner=memoized)
-    with pytest.raises(ParameterError, match="sketch rows must be at most 256, got 257"):
-        Sketch(rows=257, inner=memoized)
+    Sketch(rows=64, inner=memoized)
+    with pytest.raises(ParameterError, match="sketch rows must be at most 64, got 65"):
+        Sketch(rows=65, inner=memoized)
 
 
 @pytest.mark.parametrize(
@@ -308,8 +309,8 @@ def test_strings_go_into_a_sketch_over_losue_which_has_less_noise_than_rappor(ep
         ),
         (
             'type = "string"\nepsilon = 1\nepsilon_permanent = 2\n'
-            'mechanism = { name = "sketch", rows = 257 }',
-            "mechanism.rows must be an integer in [1, 256], got 257",
+            'mechanism = { name = "sketch", rows = 65 }',
+            "mechanism.rows must be an integer in [1, 64], got 65",
         ),
         (
             'type = "string"\nepsilon = 1\nepsilon_permanent = 2\n'
@@ -335,9 +336,9 @@ def test_a_memoised_metric_that_cannot_be_is_refused_by_its_field(fields, expect
 def test_a_shape_can_be_chosen():
     chosen = mechanism(
         'type = "string"\nepsilon = 1\nepsilon_permanent = 2\n'
-        'mechanism = { name = "sketch", inner = "lgrr", buckets = 6, rows = 100 }'
+        'mechanism = { name = "sketch", inner = "lgrr", buckets = 6, rows = 48 }'
     )
-    assert (chosen.rows, chosen.buckets, chosen.inner.name) == (100, 6, "lgrr")
+    assert (chosen.rows, chosen.buckets, chosen.inner.name) == (48, 6, "lgrr")
 
 
 def test_a_record_cannot_hold_an_oracle_that_memoises():

@@ -11,6 +11,7 @@ import json
 from fractions import Fraction
 from pathlib import Path
 
+from deniable_shared.device_classes import CLASSES
 from deniable_shared.registry.resolution import resolve
 
 FILE = Path(__file__).parent / "choices.json"
@@ -61,6 +62,7 @@ def choices() -> list[dict]:
         for epsilon in EPSILONS
         for permanent in PERMANENT
         if Fraction(epsilon) < Fraction(permanent)
+        and not (question["type"] == "distribution" and question["size"] > CLASSES)
     ]
     return fresh + memoized
 

@@ -13,8 +13,10 @@ from pathlib import Path
 
 from deniable._randomness import Randomness
 from deniable.randomizers import randomizer_for
+from deniable.randomizers.permanent import device_class
 from deniable_aggregator.tallies import tally_for
 from deniable_shared import hashing, wire
+from deniable_shared.device_classes import groups_of_classes
 from deniable_shared.mechanisms import (
     DBitFlip,
     DiscreteGaussian,
@@ -169,7 +171,7 @@ SPECS = {
         TEXTS,
     ),
     "loloha": (
-        string(Sketch(rows=256, inner=MemoizedRandomizedResponse.for_epsilons(4, *MEMOIZED))),
+        string(Sketch(rows=64, inner=MemoizedRandomizedResponse.for_epsilons(4, *MEMOIZED))),
         TEXTS,
     ),
     "lduchi": (
@@ -235,6 +237,19 @@ def hashing_vectors() -> list[dict[str, object]]:
     return vectors
 
 
+def class_vectors() -> list[dict[str, object]]:
+    vectors: list[dict[str, object]] = []
+    for index, groups in enumerate((1, 10, 48, 64)):
+        secret, digest = (hashlib.sha256(text + bytes([index])).digest() for text in (b"s", b"d"))
+        found = device_class(secret)
+        mapped = groups_of_classes(digest, groups)
+        vectors.append(
+            {"secret": secret.hex(), "class": found, "digest": digest.hex(), "groups": groups}
+            | {"group": mapped[found], "group_of_each_class": mapped}
+        )
+    return vectors
+
+
 def upload_vectors() -> dict[str, dict[str, str]]:
     identifier, digest = bytes(range(16)), bytes(range(32))
     good = {
@@ -273,6 +288,7 @@ def upload_vectors() -> dict[str, dict[str, str]]:
 def vectors() -> dict[str, object]:
     """Every file's content by its name."""
     return {
+        "classes.json": class_vectors(),
         "hashing.json": hashing_vectors(),
         "reports.json": report_vectors(),
         "uploads.json": upload_vectors(),

@@ -10,7 +10,7 @@ from deniable_shared.errors import WireError
 from deniable_shared.spec import Spec
 from tests.vectors import make
 
-NAMES = ("hashing.json", "reports.json", "uploads.json")
+NAMES = ("classes.json", "hashing.json", "reports.json", "uploads.json")
 
 
 def stored(name):

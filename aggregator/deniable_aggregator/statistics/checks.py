@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 MEANINGS: Final[Mapping[str, str]] = {
     "bounds": "no answer comes more often, or more rarely, than noise allows in any population",
-    "groups": "public groups (rows, cohorts, attributes) are drawn equally often",
+    "groups": "public groups (rows, cohorts, attributes) are as common as they are drawn",
     "pairs": "no two bits are ones together more, or less, often than by chance",
     "seeds": "seeds of hash functions are spread evenly",
     "sizes": "reports have as many ones as noise gives them",
@@ -66,18 +66,20 @@ def bounds_check(counts: NDArray[np.int64], trials: Any, low: Any, high: Any) ->
     return Check("bounds", extreme.p, finding)
 
 
-def evenness_check(name: str, counts: NDArray[np.int64], places: str) -> Check:
-    """Whether reports are spread over places that are equally likely.
+def evenness_check(name: str, counts: NDArray[np.int64], places: str, shares: Any = None) -> Check:
+    """Whether reports are spread over places as their probabilities say.
 
     Args:
         name: of the check.
         counts: int64, (places,).
         places: what the places are, for the finding.
+        shares: float64, (places,): the probability of each place; None if all are equal.
     """
-    extreme = evenness_test(counts)
-    mean = counts.sum() / counts.size
+    extreme = evenness_test(counts, shares)
+    share = 1 / counts.size if shares is None else float(shares[extreme.place])
     finding = (
-        f"of {places} the oddest has {counts[extreme.place]:,} reports, {mean:,.1f} on average"
+        f"of {places} the oddest has {counts[extreme.place]:,} reports, "
+        f"{share * counts.sum():,.1f} expected"
     )
     return Check(name, extreme.p, finding)
 

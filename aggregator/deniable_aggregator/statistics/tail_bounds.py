@@ -54,21 +54,23 @@ def most_extreme_count(counts: NDArray[np.int64], trials: Any, low: Any, high: A
     return ExtremeCount(min(1.0, 2 * counts.size * float(tails[index])), index)
 
 
-def evenness_test(counts: NDArray[np.int64]) -> ExtremeCount:
-    """Tests whether reports fall into all places with the same probability.
+def evenness_test(counts: NDArray[np.int64], shares: Any = None) -> ExtremeCount:
+    """Tests whether reports fall into all places with their probabilities.
 
     Tests each place by its exact binomial tail and, with enough reports, all places together by
     chi-square; p is corrected for the two tests.
 
     Args:
         counts: int64, (places,), at least one place.
+        shares: float64, (places,): the probability of each place; None if all are equal.
     """
     total, size = int(counts.sum()), counts.size
-    single = most_extreme_count(counts, total, 1 / size, 1 / size)
-    expected = total / size
-    if size < 2 or expected < ENOUGH:
+    shares = np.full(size, 1 / size) if shares is None else np.asarray(shares, np.float64)
+    single = most_extreme_count(counts, total, shares, shares)
+    expected = total * shares
+    if size < 2 or expected.min() < ENOUGH:
         return single
-    statistic = float(((counts - expected) ** 2).sum()) / expected
+    statistic = float(((counts - expected) ** 2 / expected).sum())
     together = float(special.chdtrc(size - 1, statistic))
     return ExtremeCount(min(1.0, 2 * min(single.p, together)), single.place)
 

@@ -52,16 +52,17 @@ class DBitFlipTally(Tally):
     def diagnostics(self) -> CombinedDiagnostics:
         """How many reports each group has, and how many ones they have.
 
-        A group is drawn without looking at the value, whose bin is in it with probability d / k.
+        A group is drawn without looking at the value, whose bin is in it with probability `asked`.
         """
-        size, asked = self._mechanism.size, self._mechanism.buckets
-        ones = OnesHistogram(asked, self._mechanism.support, skip=GROUP_BYTES, asked=asked / size)
-        return CombinedDiagnostics(GroupHistogram(size), ones)
+        mechanism = self._mechanism
+        asked = min(mechanism.asked), max(mechanism.asked)
+        ones = OnesHistogram(mechanism.buckets, mechanism.support, skip=GROUP_BYTES, asked=asked)
+        return CombinedDiagnostics(GroupHistogram(mechanism.size), ones)
 
     def _checks(
         self, counts: NDArray[np.int64], diagnostics: NDArray[np.int64] | None
     ) -> Iterator[Check]:
-        """Bits are as frequent as noise allows, and groups are equally common."""
+        """Bits are as frequent as noise allows, and groups as they are drawn."""
         answers, ones = counts.reshape(2, -1)
         support = self._mechanism.support
         yield bounds_check(ones, answers, support.q, support.p)
@@ -69,7 +70,8 @@ class DBitFlipTally(Tally):
         if of_groups is None:
             yield not_counted("groups")
         else:
-            yield evenness_check("groups", of_groups, f"the {of_groups.size} groups of bins")
+            named, shares = f"the {of_groups.size} groups of bins", self._mechanism.group_shares
+            yield evenness_check("groups", of_groups, named, np.array(shares))
         yield cast("OnesHistogram", self.diagnostics.parts[1]).check(of_ones)
 
     def _check(self, payload: bytes) -> None:
@@ -109,7 +111,7 @@ class DBitFlipTally(Tally):
         asked, support = np.maximum(answers, 1), self._mechanism.support
         share = np.where(answers > 0, (ones / asked - support.q) / (support.p - support.q), 0.0)
         inside = np.clip(share, 0.0, 1.0)
-        sampled = inside * (1 - inside) * (1 - self._mechanism.buckets / self._mechanism.size)
+        sampled = inside * (1 - inside) * (1 - np.array(self._mechanism.asked))
         null = np.where(answers > 0, support.variance(0.0, 1) / asked, np.inf)
         moved = support_influence(share, support, reports=self.reports(counts), about=answers)
         return ItemShares(share, null + sampled / asked, null, influence=np.asarray(moved))
@@ -120,31 +122,40 @@ class DBitFlipTally(Tally):
         """How the shares vary about the population that the devices are a sample of.
 
         A bin's answers are binomial: noise, and f (1 - f), over those asked. Two bins that the same
-        n_vw devices answer for vary against each other, by -f_v f_w n_vw / (n_v n_w); n_vw is what
-        the overlap of the groups makes on average.
+        n_vw reports answer for vary against each other, by -f_v f_w n_vw / (n_v n_w); n_vw is what
+        the groups that have both make on average. Where a device reports again, memoised groups
+        make it answer for the same bins again; others are drawn anew, and then any two answers of a
+        device may be about two bins, or about one.
 
         Args:
             counts: int64, (cells,).
             held: float64, (bins,): the true shares.
-            repeated: how often a device, with its bins, its value and its permanent bits, may have
-                reported again.
+            repeated: how often a device, with its value, and with its bins and permanent bits if
+                there are any, may have reported again.
 
         Returns:
             float64, (bins, bins).
         """
-        size, buckets = self._mechanism.size, self._mechanism.buckets
-        asked = np.maximum(counts[:size], 1).astype(np.float64)
-        apart = np.abs(np.arange(size)[:, None] - np.arange(size))
-        overlap = np.maximum(buckets - apart, 0) + np.maximum(buckets - (size - apart), 0)
-        both = self.reports(counts) * overlap / size
-        covariance: NDArray[np.float64] = -np.outer(held / asked, held / asked) * both
-        covariance *= 1 + repeated
-        noise = self._mechanism.support.variance(0.0, 1)
+        reports, asked = self.reports(counts), np.maximum(counts[: self._mechanism.size], 1.0)
+        together = reports * self._together
         permanent = self._mechanism.permanent_support()
+        again = np.outer(asked, asked) / reports if permanent is None else together
+        pairs = (together + repeated * again) / np.outer(asked, asked)
+        covariance: NDArray[np.float64] = -np.outer(held, held) * pairs
+        noise = self._mechanism.support.variance(0.0, 1)
         if permanent is not None:
             noise += repeated * permanent.variance(0.0, 1)
-        np.fill_diagonal(covariance, (noise + (1 + repeated) * held * (1 - held)) / asked)
+        sampled = held * (1 - held) * (1 + repeated * np.diag(again) / asked)
+        np.fill_diagonal(covariance, (noise + sampled) / asked)
         return covariance
+
+    @cached_property
+    def _together(self) -> NDArray[np.float64]:
+        """The probability that a report answers for both of two bins: float64, (bins, bins)."""
+        size, places = self._mechanism.size, np.arange(self._mechanism.buckets)
+        answered = np.zeros((size, size))
+        answered[np.arange(size)[:, None], (np.arange(size)[:, None] + places) % size] = 1.0
+        return answered.T @ (np.array(self._mechanism.group_shares)[:, None] * answered)
 
     def _checked(self, payload: bytes) -> NDArray[Any]:
         self._check_width(payload)

@@ -76,7 +76,8 @@ class OnesHistogram(Diagnostics):
         support: with which probabilities they are ones; decides where the bins are.
         skip: how many bytes stand before the bits.
         own: how many bits may be the device's own, and so ones with probability p.
-        asked: with which probability the device's own bit is among the bits at all.
+        asked: with which probability the device's own bit is among the bits at all; the least and
+            the largest, where that depends on which bit it is.
 
     Attributes:
         first: the largest number of ones in the first bin.
@@ -90,7 +91,7 @@ class OnesHistogram(Diagnostics):
         skip: int = 0,
         *,
         own: Sequence[int] = (1,),
-        asked: float = 1.0,
+        asked: tuple[float, ...] = (1.0,),
     ) -> None:
         self.bits = bits
         self.skip = skip
@@ -121,9 +122,12 @@ class OnesHistogram(Diagnostics):
         """The lowest and the highest probability of each bin: float64, (cells,), twice."""
         support, own, asked = self._law
         bins = self.bin_of(np.arange(self.bits + 1))
-        laws = [asked * ones_distribution(self.bits, number, support) for number in own]
-        if asked < 1:
-            laws = [law + (1 - asked) * ones_distribution(self.bits, 0, support) for law in laws]
+        none = ones_distribution(self.bits, 0, support) if min(asked) < 1 else 0.0
+        laws = [
+            chance * ones_distribution(self.bits, number, support) + (1 - chance) * none
+            for number in own
+            for chance in asked
+        ]
         binned = np.array([np.bincount(bins, law, minlength=self.cells) for law in laws])
         return binned.min(axis=0), np.minimum(binned.max(axis=0), 1.0)
 

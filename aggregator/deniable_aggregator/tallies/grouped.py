@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from deniable_aggregator.tallies.base import ShareTally, chunks
+from deniable_shared.device_classes import CLASSES, classes_by_group
 from deniable_shared.errors import WireError
 
 if TYPE_CHECKING:
@@ -48,6 +50,13 @@ class GroupedTally(ShareTally):
             groups = part["group"].astype(np.uint16)
             counts += self._oracle.count(groups, part["report"], self._groups)
         return counts.ravel()
+
+    @cached_property
+    def _group_shares(self) -> NDArray[np.float64] | None:
+        """The probability of each group: float64, (groups,); None if all are equal."""
+        if self.spec.mechanism.permanent_groups == 1:
+            return None
+        return np.array(classes_by_group(self._groups)) / CLASSES
 
     def reports(self, counts: NDArray[np.int64]) -> int:
         """The sum over all groups."""

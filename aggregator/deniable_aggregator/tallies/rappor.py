@@ -55,10 +55,11 @@ class RapporTally(GroupedTally):
     def _checks(
         self, counts: NDArray[np.int64], diagnostics: NDArray[np.int64] | None
     ) -> Iterator[Check]:
-        """Cohorts are equally common, and bits as frequent as noise allows."""
+        """Cohorts are as common as classes make them, and bits as frequent as noise allows."""
         cohorts = self._grouped(counts)
         if self._groups > 1:
-            yield evenness_check("groups", cohorts[:, 0], f"the {self._groups} cohorts")
+            named = f"the {self._groups} cohorts"
+            yield evenness_check("groups", cohorts[:, 0], named, self._group_shares)
         ones, trials = cohorts[:, 1:].ravel(), np.repeat(cohorts[:, 0], self._bits)
         support = self._mechanism.support
         yield bounds_check(ones, trials, support.q, support.p)

@@ -49,11 +49,12 @@ class SketchTally(GroupedTally):
     def _checks(
         self, counts: NDArray[np.int64], diagnostics: NDArray[np.int64] | None
     ) -> Iterator[Check]:
-        """Rows are drawn equally often, and in each of them counts are within their bounds."""
+        """Rows are as common as they are drawn, and in each all counts are within bounds."""
         rows = self._grouped(counts)
         reports = self._oracle.reports(rows)
         if self._groups > 1:
-            yield evenness_check("groups", reports, f"the {self._groups} rows of the sketch")
+            rows_of = f"the {self._groups} rows of the sketch"
+            yield evenness_check("groups", reports, rows_of, self._group_shares)
         bounded, low, high = self._oracle.bounded_counts(rows)
         bounds = (np.broadcast_to(each, bounded.shape).ravel() for each in (low, high))
         yield bounds_check(bounded.ravel(), np.repeat(reports, bounded.shape[1]), *bounds)

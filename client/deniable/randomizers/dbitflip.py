@@ -14,12 +14,10 @@ if TYPE_CHECKING:
 
 @randomizes(DBitFlip)
 class DBitFlipRandomizer:
-    """Answers, with lies, for the few bins of the device's group (Ding et al. 2017, section 3).
-
-    The group is permanent, and does not depend on any value.
+    """Draws a group, and answers, with lies, for its few bins (Ding et al. 2017, section 3).
 
     Args:
-        mechanism: bins, and how many of them a device answers for.
+        mechanism: bins, and how many of them a report answers for.
         sources: what it draws from.
     """
 
@@ -27,7 +25,6 @@ class DBitFlipRandomizer:
         self._size = mechanism.size
         self._buckets = mechanism.buckets
         self._flip = mechanism.flip
-        self._permanent = sources.permanent(mechanism)
         self._randomness = sources.randomness
         self._bytes = mechanism.report_bytes - 2
         self._unused = 8 * self._bytes - mechanism.buckets
@@ -39,8 +36,8 @@ class DBitFlipRandomizer:
         bits ^= self._answers((item - group) % self._size, secret)
         return group.to_bytes(2, "big") + (bits << self._unused).to_bytes(self._bytes, "big")
 
-    def _group(self, secret: bytes) -> int:
-        return self._permanent.group(secret, b"group\x00", self._size)
+    def _group(self, secret: bytes) -> int:  # noqa: ARG002  nothing memoised
+        return self._randomness.uniform_below(self._size)
 
     def _answers(self, place: int, secret: bytes) -> int:  # noqa: ARG002  nothing memoised
         """The bits before they are flipped: of a bin in the group, 1 at its place; else none."""

@@ -1,4 +1,4 @@
-"""Memoised dBitFlip on the device: permanent bits for each class, flipped afresh."""
+"""Memoised dBitFlip on the device: permanent bits for each thing to say, flipped afresh."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
 @randomizes(MemoizedDBitFlip)
 class MemoizedDBitFlipRandomizer(DBitFlipRandomizer):
-    """Looks the permanent bits of the value's class up, and flips each at random.
+    """Looks up the permanent bits for the value's bin, and flips each at random.
 
-    Ding, Kulkarni and Yekhanin (2017), sections 3 and 4. A class is a bin of the group, or all bins
-    outside of it.
+    Ding, Kulkarni and Yekhanin (2017), sections 3 and 4. All bins outside of the device's group
+    have the same permanent bits.
 
     Args:
         mechanism: bins, and the weights of both rounds.
@@ -27,12 +27,16 @@ class MemoizedDBitFlipRandomizer(DBitFlipRandomizer):
     def __init__(self, mechanism: MemoizedDBitFlip, sources: RandomSources) -> None:
         super().__init__(mechanism, sources)
         self._lie = mechanism.permanent
+        self._permanent = sources.permanent(mechanism)
 
     def permanent(self, item: int, secret: bytes) -> int:
-        """The memoised bits of a bin's class, as an integer of ``buckets`` bits."""
+        """The memoised bits for a bin, as an integer of ``buckets`` bits."""
         return self._answers((item - self._group(secret)) % self._size, secret)
 
+    def _group(self, secret: bytes) -> int:
+        return self._permanent.group(secret)
+
     def _answers(self, place: int, secret: bytes) -> int:
-        purpose = b"class\x00" + min(place, self._buckets).to_bytes(4, "big")
+        purpose = b"place\x00" + min(place, self._buckets).to_bytes(4, "big")
         stream = self._permanent.stream(secret, purpose, self._buckets + 64)
         return stream.bits(self._buckets, self._lie) ^ super()._answers(place, secret)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
+
+from deniable._randomness import keyed_randomness
+from deniable_shared.device_classes import CLASSES, groups_of_classes
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -11,6 +14,20 @@ if TYPE_CHECKING:
     from deniable_shared.mechanisms import Mechanism
 
     Keyed = Callable[[bytes, bytes, int], Randomness]
+
+
+CLASS_LABEL: Final = b"\x00class"
+"""Names no metric: a device has one class."""
+
+
+def device_class(secret: bytes, keyed: Keyed = keyed_randomness) -> int:
+    """The class of a device in [0, 64): the same for all metrics, until it gets a new secret.
+
+    Args:
+        secret: the device's, 32 bytes.
+        keyed: makes the randomness of (secret, label, length).
+    """
+    return keyed(secret, CLASS_LABEL, 4).uniform_below(CLASSES)
 
 
 class PermanentChoices:
@@ -22,6 +39,8 @@ class PermanentChoices:
     numbers compared with the weights of two versions, the reports would differ only where these
     weights do, and reveal the value.
 
+    The class of a device alone is the same under all specs, in all their versions.
+
     Args:
         mechanism: its name is part of every label.
         digest: the spec's.
@@ -31,6 +50,8 @@ class PermanentChoices:
     def __init__(self, mechanism: Mechanism, digest: bytes, keyed: Keyed) -> None:
         self._keyed = keyed
         self._label = b"\x00" + mechanism.name.encode() + b"\x00" + digest
+        self._digest = digest
+        self._groups = mechanism.permanent_groups
         self._secret = b""
         self._group = 0
 
@@ -44,15 +65,14 @@ class PermanentChoices:
         """
         return self._keyed(secret, self._label + purpose, length)
 
-    def group(self, secret: bytes, purpose: bytes, count: int) -> int:
-        """Which of `count` groups a device belongs to for good; cached for the last secret.
+    def group(self, secret: bytes) -> int:
+        """Which of the mechanism's ``permanent_groups`` a device belongs to, by its class.
 
         Args:
             secret: the device's, 32 bytes.
-            purpose: what the groups are; the same at every call.
-            count: how many there are.
         """
-        if secret != self._secret:
-            self._group = self.stream(secret, purpose, 16).uniform_below(count)
+        if secret != self._secret and self._groups > 1:
+            found = device_class(secret, self._keyed)
+            self._group = groups_of_classes(self._digest, self._groups)[found]
             self._secret = secret
         return self._group

@@ -53,4 +53,4 @@ class RapporRandomizer:
         return bloom ^ stream.bits(mechanism.bits, mechanism.flip)
 
     def _cohort(self, secret: bytes) -> int:
-        return self._permanent.group(secret, b"cohort\x00", self._mechanism.cohorts)
+        return self._permanent.group(secret)

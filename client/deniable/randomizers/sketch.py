@@ -59,7 +59,7 @@ class MemoizedSketchRandomizer(SketchRandomizer):
         self._permanent = sources.permanent(mechanism)
 
     def _row(self, secret: bytes) -> int:
-        return self._permanent.group(secret, b"row\x00", self._rows)
+        return self._permanent.group(secret)
 
 
 @randomizes(Sketch)

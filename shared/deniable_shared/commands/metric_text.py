@@ -10,7 +10,6 @@ from deniable_shared.mechanisms import (
     GroupedBins,
     NumericMechanism,
     SampledAttribute,
-    Sketch,
     SquareWave,
 )
 from deniable_shared.mechanisms.sketch import FAMILY_TO_NOISE
@@ -93,7 +92,7 @@ def _rows(metric: Metric) -> Iterator[tuple[str, str]]:
             f"{mechanism.delta:.3g}: the probability that a report reveals more than that",
         )
     if mechanism.epsilon_permanent is not None:
-        yield "not hidden", _not_hidden(mechanism)
+        yield "not hidden", "when the value changes, from whoever can link a device's reports"
         if spec.absent is not None and spec.every != "once":
             yield "warning", _ABSENCE_AND_MEMORY
     yield from _needs(metric)
@@ -125,15 +124,6 @@ def _further_reports(mechanism: Mechanism) -> str:
     text = f"{permanent:.4f} for all reports of one unchanged value"
     if total is not None:
         text += f"; {total:.4f} for all reports ever, of {mechanism.memoized_values} such answers"
-    return text
-
-
-def _not_hidden(mechanism: Mechanism) -> str:
-    """What a mechanism that remembers its answers does not hide, and no epsilon counts."""
-    text = "when the value changes, from whoever can link a device's reports"
-    if isinstance(mechanism, Sketch) and mechanism.rows > 1:
-        row_bits = f"{math.log2(mechanism.rows):.2g} bits"
-        text += f"; which of {mechanism.rows} rows is the device's, {row_bits}"
     return text
 
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from deniable_shared.commands.metric_text import DETECTED_SHARE, devices_for_mean, metric_text
 from deniable_shared.commands.parser import Parser
 from deniable_shared.commands.text import wrapped
+from deniable_shared.device_classes import CLASSES, shown_bits
 from deniable_shared.mechanisms import NumericMechanism
 from deniable_shared.planning.budget import days_until_lifetime_is_spent, epsilon_of_busiest_day
 from deniable_shared.planning.disclosure_figures import (
@@ -70,8 +72,25 @@ def as_json(registry: Registry) -> dict[str, Any]:
             "epsilon_on_the_busiest_day": epsilon_of_busiest_day(registry),
             "days_until_lifetime_is_spent": days_until_lifetime_is_spent(registry),
         },
+        "constants": {
+            "metrics": list(_metrics_with_constants(registry)),
+            "bits": _bits_of_constants(registry),
+        },
         "metrics": [_metric_as_json(metric) for metric in registry.metrics.values()],
     }
+
+
+def _metrics_with_constants(registry: Registry) -> dict[str, tuple[bytes, int]]:
+    """The metrics whose reports show a lasting group: digest and number of groups, by name."""
+    return {
+        name: (metric.spec.digest, metric.spec.mechanism.permanent_groups)
+        for name, metric in registry.metrics.items()
+        if metric.spec.mechanism.permanent_groups > 1
+    }
+
+
+def _bits_of_constants(registry: Registry) -> float:
+    return shown_bits(_metrics_with_constants(registry).values())
 
 
 def _metric_as_json(metric: Metric) -> dict[str, Any]:
@@ -105,7 +124,21 @@ def _metric_as_json(metric: Metric) -> dict[str, Any]:
 def _text(file: Path, registry: Registry) -> str:
     blocks = [f"{file}: application {registry.application}, no problems"]
     blocks += map(metric_text, registry.metrics.values())
-    return "\n\n".join([*blocks, "\n".join(wrapped(_budget_lines(registry)))])
+    together = [*_budget_lines(registry), *_constant_lines(registry)]
+    return "\n\n".join([*blocks, "\n".join(wrapped(together))])
+
+
+def _constant_lines(registry: Registry) -> list[str]:
+    """What is the same, without noise, in all reports of a device."""
+    names = list(_metrics_with_constants(registry))
+    if not names:
+        return []
+    bits = _bits_of_constants(registry)
+    return [
+        f"The same in all reports of a device, without noise: the row, cohort or group of bins in "
+        f"{', '.join(names)}. All metrics together show {bits:.1f} bits by them, never more than "
+        f"{math.log2(CLASSES):.0f}: a device shares them with 1 in {2**bits:.0f} devices."
+    ]
 
 
 def _budget_lines(registry: Registry) -> list[str]:

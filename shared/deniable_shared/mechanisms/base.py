@@ -197,6 +197,14 @@ class Mechanism(ABC):
             return None
         return float_upper(values * Fraction(permanent))
 
+    @property
+    def permanent_groups(self) -> int:
+        """How many public groups devices are in for good; 1 if no report shows a lasting group.
+
+        At most `CLASSES`: a device's group follows from its class, see `device_classes`.
+        """
+        return 1
+
     def permanent_support(self) -> Support | None:
         """With which probabilities a device's permanent answer supports an item; None without."""
         return None

@@ -6,6 +6,7 @@ import math
 from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar, Final, Self
 
+from deniable_shared.device_classes import CLASSES
 from deniable_shared.errors import ParameterError
 from deniable_shared.exact_bounds import SCALE, ceil_divide, exp_lower, log_upper
 from deniable_shared.frozen import frozen
@@ -21,21 +22,20 @@ if TYPE_CHECKING:
 
 MAX_BITS: Final = 4_096
 MAX_HASHES: Final = 8
-MAX_COHORTS: Final = 4_096
 
 DEFAULT_BITS: Final = 128
 DEFAULT_HASHES: Final = 2
-DEFAULT_COHORTS: Final = 64
+DEFAULT_COHORTS: Final = CLASSES
 
 
 @frozen
 class Rappor(SupportMechanism):
     """RAPPOR (Erlingsson, Pihur and Korolova, CCS 2014, section 2), in full.
 
-    A device belongs to one cohort for good. Its value sets h bits of a Bloom filter. The permanent
-    response flips each bit with probability f / 2, memoised per value: it is derived from a keyed
-    hash of a device secret and the value. Each report then sends a 1 with probability q where the
-    permanent bit is set and p where it is not. With a = f / 2::
+    A device belongs to one cohort for good, which follows from its class. Its value sets h bits of
+    a Bloom filter. The permanent response flips each bit with probability f / 2, memoised per
+    value: it is derived from a keyed hash of a device secret and the value. Each report then sends
+    a 1 with probability q where the permanent bit is set and p where it is not. With a = f / 2::
 
         p* = P(1 | bit not set) = (1 - a) p + a q
         q* = P(1 | bit set)     = (1 - a) q + a p
@@ -48,7 +48,7 @@ class Rappor(SupportMechanism):
     Attributes:
         bits: size of the Bloom filter k, a multiple of 8 in [8, 4096].
         hashes: hash functions h, in [1, 8].
-        cohorts: number of cohorts m, in [1, 4096].
+        cohorts: number of cohorts m, in [1, 64].
         flip: weight of f / 2, over 2^32; in [1, 2^31 - 1].
         p: weight of reporting an unset permanent bit as 1, over 2^32; in [0, 2^32 - 1].
         q: weight of reporting a set permanent bit as 1, over 2^32; above p, at most 2^32.
@@ -68,7 +68,7 @@ class Rappor(SupportMechanism):
     def __post_init__(self) -> None:
         require_integer("rappor bits", self.bits, 8, MAX_BITS)
         require_integer("rappor hashes", self.hashes, 1, MAX_HASHES)
-        require_integer("rappor cohorts", self.cohorts, 1, MAX_COHORTS)
+        require_integer("rappor cohorts", self.cohorts, 1, CLASSES)
         require_integer("rappor flip", self.flip, 1, SCALE // 2 - 1)
         require_integer("rappor p", self.p, 0, SCALE - 1)
         require_integer("rappor q", self.q, self.p + 1, SCALE)
@@ -115,7 +115,7 @@ class Rappor(SupportMechanism):
         options = request.options
         bits = options.integer("bits", 8, MAX_BITS, default=DEFAULT_BITS) or DEFAULT_BITS
         hashes = options.integer("hashes", 1, MAX_HASHES, default=DEFAULT_HASHES) or DEFAULT_HASHES
-        cohorts = options.integer("cohorts", 1, MAX_COHORTS, default=DEFAULT_COHORTS)
+        cohorts = options.integer("cohorts", 1, CLASSES, default=DEFAULT_COHORTS)
         cohorts = cohorts or DEFAULT_COHORTS
         given = {name: options.number(name, 0, 1, default=None) for name in "fpq"}
         f, p, q = given.values()
@@ -167,6 +167,11 @@ class Rappor(SupportMechanism):
     def epsilon_permanent(self) -> float:
         """The privacy loss of all reports of one value, in nats: the paper's epsilon_infinity."""
         return log_upper(Fraction(SCALE - self.flip, self.flip) ** (2 * self.hashes))
+
+    @property
+    def permanent_groups(self) -> int:
+        """The cohorts."""
+        return self.cohorts
 
     @property
     def support(self) -> Support:

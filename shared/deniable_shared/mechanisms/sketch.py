@@ -6,6 +6,7 @@ import math
 from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar, Final, cast
 
+from deniable_shared.device_classes import CLASSES, classes_by_group
 from deniable_shared.errors import ParameterError
 from deniable_shared.frozen import frozen
 from deniable_shared.mechanisms.base import (
@@ -45,9 +46,6 @@ FAMILY_TO_NOISE: Final = 0.05
 
 MIN_ROWS: Final = 64
 
-MAX_PERMANENT_ROWS: Final = 256
-"""Rows over an oracle that memoises: a row that a device keeps for good tells devices apart."""
-
 
 @frozen
 class Sketch(SupportMechanism):
@@ -59,15 +57,13 @@ class Sketch(SupportMechanism):
     unary encoding or projective geometry response the noise is optimal at every epsilon. The report
     is the row in two bytes, big-endian, and the inner report.
 
-    Over an oracle that memoises, a device keeps one row for good, drawn from its secret: then it
-    has one permanent answer per bucket, and so the inner oracle's `memoized_values`, whatever
-    strings it ever holds. LOLOHA (Arcolezi et al. 2023) is the sketch over L-GRR with about
-    e^epsilon + 1 buckets. The row says nothing about any value, but it is the same in all reports
-    of a device: whoever saw them with nothing else to link them by would learn log2(rows) bits of
-    who sent them, so such a sketch has at most 256 rows.
+    Over an oracle that memoises, a device keeps one row for good: then it has one permanent answer
+    per bucket, and so the inner oracle's `memoized_values`, whatever strings it ever holds. LOLOHA
+    (Arcolezi et al. 2023) is the sketch over L-GRR with about e^epsilon + 1 buckets. The row
+    follows from the device's class, so such a sketch has at most 64 rows.
 
     Attributes:
-        rows: number of hash functions, in [1, 65536], or [1, 256] where the inner oracle memoises.
+        rows: number of hash functions, in [1, 65536], or [1, 64] where the inner oracle memoises.
         inner: the oracle over the buckets.
     """
 
@@ -98,7 +94,7 @@ class Sketch(SupportMechanism):
         memoized = request.epsilon_permanent is not None
         options = request.options
         buckets = options.integer("buckets", 2, MAX_BUCKETS, default=None)
-        most_rows = MAX_PERMANENT_ROWS if memoized else MAX_ROWS
+        most_rows = CLASSES if memoized else MAX_ROWS
         rows = options.integer("rows", 1, most_rows, default=None)
         inner = ORACLE_OF_NAME.get(request.name)
         if request.name == cls.name:
@@ -151,6 +147,11 @@ class Sketch(SupportMechanism):
         return self.inner.memoized_values
 
     @property
+    def permanent_groups(self) -> int:
+        """The rows, if a device keeps one."""
+        return 1 if self.epsilon_permanent is None else self.rows
+
+    @property
     def support(self) -> Support:
         """The probabilities that a report supports an item, over the functions of the family.
 
@@ -158,7 +159,7 @@ class Sketch(SupportMechanism):
         falls into the same bucket with probability 1/m, so q = q' + (p - q') / m. The paper's
         estimator, (m / (m - 1)) (sketch mean - 1/m), is the support lemma with these two, and its
         variance contains both the noise and the sampled collisions. A row that a device keeps is as
-        uniform and as independent of its value as one drawn for a report.
+        independent of its value as one drawn for a report.
         """
         return self._with_collisions(self.inner.support)
 
@@ -194,7 +195,14 @@ class Sketch(SupportMechanism):
         Args:
             second_moment: the sum of the squared shares of all other items, in [0, 1].
         """
-        return second_moment / (self.rows * (self.buckets - 1))
+        return second_moment / (self._evenly_used_rows * (self.buckets - 1))
+
+    @property
+    def _evenly_used_rows(self) -> float:
+        """The number of equally common rows with the same error of the hash family."""
+        if self.permanent_groups == 1:
+            return self.rows
+        return CLASSES**2 / sum(count * count for count in classes_by_group(self.rows))
 
 
 def sketches(
@@ -258,12 +266,12 @@ def row_cells(inner: Oracle) -> int:
 
 
 def max_rows(inner: Oracle) -> int:
-    """How many rows there may be: as many as a tally holds, and no more than hide a device.
+    """How many rows there may be: as many as a tally holds, and no more than classes of devices.
 
     Args:
         inner: the oracle over the buckets.
     """
-    most = MAX_ROWS if inner.epsilon_permanent is None else MAX_PERMANENT_ROWS
+    most = MAX_ROWS if inner.epsilon_permanent is None else CLASSES
     return min(most, MAX_CELLS // row_cells(inner))
 
 

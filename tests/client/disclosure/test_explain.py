@@ -14,6 +14,7 @@ from deniable._disclosure.explain import explain
 from deniable._disclosure.phrases import format_number, in_decimals
 from deniable.randomizers import randomizer_for
 from deniable_shared import hashing
+from deniable_shared.device_classes import CLASSES, classes_by_group
 from deniable_shared.mechanisms import (
     MECHANISMS,
     DBitFlip,
@@ -217,8 +218,11 @@ def test_the_probabilities_of_a_sketch_are_those_of_the_device(spec):
             )
             for value in WORDS
         ]
+        kept = mechanism.permanent_groups > 1
+        common = Fraction(classes_by_group(mechanism.rows)[row], CLASSES) if kept else 0
+        share = common or Fraction(1, mechanism.rows)
         rows = [
-            {report: p * mechanism.rows for report, p in exact.items() if report[:2] == row_of(row)}
+            {report: p / share for report, p in exact.items() if report[:2] == row_of(row)}
             for exact in channels
         ]
         for own, exact in zip(buckets, rows, strict=True):

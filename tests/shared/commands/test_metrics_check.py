@@ -108,10 +108,31 @@ def test_a_memoised_metric_says_what_all_reports_cost_and_what_is_not_hidden(tmp
         "1.0000 for one report; 2.0000 for all reports of one unchanged value; "
         "8.0000 for all reports ever, of 4 such answers",
         "when the value changes, from whoever can link a device's reports",
-        "which of 256 rows is the device's, 8 bits",
-        "add ± 1.58%, however many devices report",
+        "without noise: the row, cohort or group of bins in word. All metrics together show 6.0 "
+        "bits by them, never more than 6: a device shares them with 1 in 64 devices.",
+        "add ± 3.16%, however many devices report",
     ):
         assert expected in output, output
+
+
+def test_what_stays_the_same_in_all_reports_is_named_for_all_metrics_together(tmp_path):
+    """Two metrics with 4 and 10 groups show less than 6 bits, and a third adds little."""
+    head, _, _ = MEMOIZED.partition("[metrics.theme]")
+    memoized = 'repeat = "memoize"\nepsilon = 1.0\nepsilon_permanent = 2.0\n'
+    text = head + f'[metrics.word]\ntype = "string"\n{memoized}'
+    text += 'mechanism = { name = "sketch", rows = 4 }\n'
+    text += f'[metrics.pages]\ntype = "distribution"\nrange = [0, 9]\nbins = 10\n{memoized}'
+    data = json.loads(run(tmp_path, text, "--json").output)
+    assert data["constants"]["metrics"] == ["word", "pages"]
+    assert math.log2(10) < data["constants"]["bits"] < math.log2(40)
+    every = text + f'[metrics.home]\ntype = "string"\n{memoized}mechanism = "rappor"\n'
+    assert json.loads(run(tmp_path, every, "--json").output)["constants"]["bits"] == 6
+    assert "in word, pages, home. All metrics together show 6.0" in words(
+        run(tmp_path, every).output
+    )
+    fresh = text.replace(memoized, "epsilon = 1.0\n")
+    assert json.loads(run(tmp_path, fresh, "--json").output)["constants"]["bits"] == 0
+    assert "without noise" not in words(run(tmp_path, fresh).output)
 
 
 @pytest.mark.parametrize(

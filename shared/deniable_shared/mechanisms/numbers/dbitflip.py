@@ -18,17 +18,16 @@ DEFAULT_BUCKETS: Final = 16
 
 
 class GroupedBins(SupportMechanism):
-    """A mechanism by which a device always answers for the same few bins of a histogram.
+    """A mechanism by which a report answers for a few bins of a histogram.
 
-    A device belongs permanently to one of k groups, drawn from its secret. Group g answers for the
-    d neighbouring bins g, g + 1, ..., modulo k, with one bit each: whether the value is in that
-    bin; the bit may be a lie. A device never says anything about other bins. The
-    report is the group in two bytes, big-endian, and the bits, the first in the highest place of
-    the first byte; places after the last bit are zero.
+    A report belongs to one of k groups. Group g answers for the d neighbouring bins g, g + 1, ...,
+    modulo k, with one bit each: whether the value is in that bin; the bit may be a lie. The report
+    is the group in two bytes, big-endian, and the bits, the first in the highest place of the first
+    byte; places after the last bit are zero.
 
     Attributes:
         size: number of bins k.
-        buckets: how many bins d a device answers for.
+        buckets: how many bins d a report answers for.
     """
 
     types: ClassVar[frozenset[str]] = frozenset({"distribution"})
@@ -61,15 +60,25 @@ class GroupedBins(SupportMechanism):
         lie = float(self.lie)
         return Support(1 - lie, lie)
 
-    def variance(self, share: float, reports: int) -> float:
-        """Of a bin's estimated share, which only d / k of the devices answer for.
+    @property
+    def group_shares(self) -> tuple[float, ...]:
+        """The probability of each group: k floats."""
+        return (1 / self.size,) * self.size
 
-        With m = n d / k answers: (b (1 - b) / (1 - 2b)^2 + f (1 - f) (1 - d / k)) / m. The second
-        part is that of asking a sample.
+    @property
+    def asked(self) -> tuple[float, ...]:
+        """The probability that a report answers for a bin, for each bin: k floats."""
+        return (self.buckets / self.size,) * self.size
+
+    def variance(self, share: float, reports: int) -> float:
+        """Of a bin's estimated share, for which only a part a = d / k of the reports answer.
+
+        (b (1 - b) / (1 - 2b)^2 + f (1 - f) (1 - a)) / (n a): the second part is that of asking a
+        sample. Where a differs from bin to bin, it is the average over all bins.
         """
-        asked = self.buckets / self.size
+        rarity = sum(1 / asked for asked in self.asked) / self.size
         noise = float(self.support.variance(share, 1))
-        return (noise + share * (1 - share) * (1 - asked)) / (reports * asked)
+        return (rarity * noise + share * (1 - share) * (rarity - 1)) / reports
 
 
 @frozen
@@ -78,11 +87,12 @@ class DBitFlip(GroupedBins):
 
     Each bit is a lie with probability b = flip / 2^32. Two values differ in two bits, or, for d =
     1, in one, so epsilon is min(d, 2) ln((1 - b) / b). (The paper flips as if there were always
-    two, and so spends only half of epsilon for d = 1.)
+    two, and so spends only half of epsilon for d = 1.) The group is drawn for every report, where
+    the paper draws it once for each device: so reports have nothing lasting in common.
 
     Attributes:
         size: number of bins k, in [2, 1024].
-        buckets: how many bins d a device answers for, in [1, size].
+        buckets: how many bins d a report answers for, in [1, size].
         flip: weight of a lie, over 2^32; in [1, 2^31 - 1].
     """
 
@@ -104,7 +114,7 @@ class DBitFlip(GroupedBins):
         Args:
             size: number of bins.
             epsilon: privacy loss of one report, in nats.
-            buckets: how many bins a device answers for; 16 or all, if left out.
+            buckets: how many bins a report answers for; 16 or all, if left out.
         """
         asked = min(size, DEFAULT_BUCKETS) if buckets is None else buckets
         flip = ceil_divide(SCALE, 1 + exp_lower(epsilon / min(asked, 2)))
@@ -112,7 +122,7 @@ class DBitFlip(GroupedBins):
 
     @classmethod
     def from_options(cls, request: MechanismRequest) -> Self:
-        """Option ``buckets``: how many bins a device answers for."""
+        """Option ``buckets``: how many bins a report answers for."""
         buckets = request.options.integer("buckets", 1, request.size, default=None)
         return cls.for_epsilon(request.size, request.epsilon, buckets)
 

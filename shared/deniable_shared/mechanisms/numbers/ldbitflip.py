@@ -6,10 +6,12 @@ from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar, Final, Self
 
+from deniable_shared.device_classes import CLASSES, classes_by_group
+from deniable_shared.errors import ParameterError
 from deniable_shared.exact_bounds import SCALE, float_upper, log_upper
 from deniable_shared.frozen import frozen
 from deniable_shared.mechanisms.base import Support, require_integer
-from deniable_shared.mechanisms.numbers.dbitflip import MAX_SIZE, GroupedBins
+from deniable_shared.mechanisms.numbers.dbitflip import GroupedBins
 from deniable_shared.mechanisms.numbers.flips import composed_flip, weights_for
 
 if TYPE_CHECKING:
@@ -28,20 +30,21 @@ than that give a smaller variance, for a larger total.
 class MemoizedDBitFlip(GroupedBins):
     """dBitFlipPM (Ding, Kulkarni and Yekhanin, NIPS 2017, section 4), with output perturbation.
 
-    What a device has to say is one of d + 1 classes: which of its d bins the value is in, or none
-    of them (where it answers for all bins, there is no such class). For each class it has d
+    A device belongs to one group for good, which follows from its class, and never says anything
+    about other bins. What it has to say is one of d + 1 things: which of its d bins the value is
+    in, or none of them (where it answers for all bins, there is no such thing). For each it has d
     permanent bits, each a lie with probability b1 = permanent / 2^32, drawn when first needed from
-    its secret. A report is the bits of the value's class, each flipped afresh with probability b2 =
-    flip / 2^32; together b = b1 (1 - b2) + (1 - b1) b2.
+    its secret. A report is the bits of what is true of the value, each flipped afresh with
+    probability b2 = flip / 2^32; together b = b1 (1 - b2) + (1 - b1) b2.
 
     `epsilon_permanent` is min(d, 2) ln((1 - b1) / b1). `epsilon_total` is 2 d ln((1 - b1) / b1):
-    each of the d bits is about one class, so between two histories that change class at the same
-    reports it differs for at most two. Some differ by as much. (One epsilon_permanent for each
-    class, as it is often put, would be more than that for d of 2 and above.) Histories that change
+    each of the d bits is about one bin, so between two histories that change at the same reports
+    it differs for at most two. Some differ by as much. (One epsilon_permanent for each thing to
+    say, as it is often put, would be more than that for d of 2 and above.) Histories that change
     at other times are not covered.
 
     Attributes:
-        size: number of bins k, in [2, 1024].
+        size: number of bins k, in [2, 64].
         buckets: how many bins d a device answers for, in [1, size].
         permanent: weight of a lie of a permanent bit, over 2^32; in [1, 2^31 - 1].
         flip: weight of flipping it in a report, over 2^32; in [0, 2^31 - 1].
@@ -56,7 +59,7 @@ class MemoizedDBitFlip(GroupedBins):
     flip: int
 
     def __post_init__(self) -> None:
-        require_integer("ldbitflip size", self.size, 2, MAX_SIZE)
+        require_integer("ldbitflip size", self.size, 2, CLASSES)
         require_integer("ldbitflip buckets", self.buckets, 1, self.size)
         require_integer("ldbitflip permanent", self.permanent, 1, SCALE // 2 - 1)
         require_integer("ldbitflip flip", self.flip, 0, SCALE // 2 - 1)
@@ -86,9 +89,27 @@ class MemoizedDBitFlip(GroupedBins):
     @classmethod
     def from_options(cls, request: MechanismRequest) -> Self:
         """Option ``buckets``: how many bins a device answers for."""
+        if request.size > CLASSES:
+            raise ParameterError("bins", f'at most {CLASSES} with repeat = "memoize"', request.size)
         default = DEFAULT_BUCKETS
         buckets = request.options.integer("buckets", 1, request.size, default=default) or default
         return cls.for_epsilons(request.size, request.epsilon, request.permanent, buckets)
+
+    @property
+    def permanent_groups(self) -> int:
+        """One for each bin."""
+        return self.size
+
+    @property
+    def group_shares(self) -> tuple[float, ...]:
+        """As many of the 64 classes as belong to each group."""
+        return tuple(count / CLASSES for count in classes_by_group(self.size))
+
+    @property
+    def asked(self) -> tuple[float, ...]:
+        """Of devices: the shares of the groups that have the bin, for each bin."""
+        shares, places = self.group_shares, range(self.buckets)
+        return tuple(sum(shares[each - place] for place in places) for each in range(self.size))
 
     def permanent_support(self) -> Support:
         """The probabilities of a permanent 1 for the device's own bin (p) and another (q)."""
