@@ -46,6 +46,7 @@ class SpecEstimate(NamedTuple):
         inside: int64, (hidden,): for each of them the position of the item that holds it.
         least: int64, (hidden,): the position of what is known to be of it all the same; empty
             where that is nothing.
+        merged: what the items were merged from, where they are values of all segments together.
     """
 
     spec: Spec
@@ -59,6 +60,19 @@ class SpecEstimate(NamedTuple):
     hidden: NDArray[np.int64] = NOWHERE
     inside: NDArray[np.int64] = NOWHERE
     least: NDArray[np.int64] = NOWHERE
+    merged: Merged | None = None
+
+
+class Merged(NamedTuple):
+    """Estimates whose items are groups of others.
+
+    Attributes:
+        part: the estimates of the others.
+        members: int64, (items, each): the places of each group's members in `part.known`.
+    """
+
+    part: SpecEstimate
+    members: NDArray[np.int64]
 
 
 @dataclass(frozen=True)

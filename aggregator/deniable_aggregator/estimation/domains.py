@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from deniable_shared.segments import Segments
-    from deniable_shared.spec import Spec
+    from deniable_shared.spec import MetricType, Spec
 
     Domain = tuple[str, ...]
     Pairs = Mapping[str, tuple[str, str, str]]
@@ -46,6 +46,8 @@ class View(NamedTuple):
         impossible: int64: the positions of values that no report of the version can be about.
         hidden: int64: the positions of values that the version does not tell apart from others.
         inside: int64, (hidden,): for each of them the position of the item that holds it.
+        pairs: int64, (items, segments): where the items are the values of a version with segments,
+            the numbers of each one's pairs; else None.
     """
 
     items: Domain
@@ -53,13 +55,39 @@ class View(NamedTuple):
     impossible: NDArray[np.int64]
     hidden: NDArray[np.int64]
     inside: NDArray[np.int64]
+    pairs: NDArray[np.int64] | None = None
 
 
 def default_items(specs: Sequence[Spec]) -> Domain | None:
-    """All items of a known domain, or None for strings: the question must list candidates."""
+    """All values of a known domain, or None for strings: the question must list candidates.
+
+    With segments, these are the values alone, whatever the segment.
+    """
     if any(spec.type == "string" for spec in specs):
         return None
-    return tuple(dict.fromkeys(item for spec in specs for item in spec.items))
+    return tuple(dict.fromkeys(item for spec in specs for item in _shown(spec)))
+
+
+def value_type(spec: Spec) -> MetricType:
+    """The type of a metric's values: of one with segments, that of the values alone."""
+    return spec.type if spec.segments is None else spec.segments.of.type
+
+
+def pairs_of(specs: Sequence[Spec]) -> Pairs:
+    """All pairs of a value and a segment: the name of the segments, the value and the segment."""
+    return {
+        segments.item(value, segment): (segments.by.name, value, segment)
+        for segments in {spec.segments: None for spec in specs}
+        if segments is not None
+        for segment in segments.by.values
+        for value in segments.of.domain
+    }
+
+
+def _shown(spec: Spec) -> Domain:
+    if spec.segments is None:
+        return spec.items
+    return ("true",) if value_type(spec) == "boolean" else spec.segments.of.values
 
 
 def items_between(specs: Sequence[Spec], first: str, last: str) -> Domain:
@@ -68,7 +96,7 @@ def items_between(specs: Sequence[Spec], first: str, last: str) -> Domain:
     Raises:
         ParameterError: if they are not items of it, in this order.
     """
-    items = (default_items(specs) or ()) if specs[0].type == "category" else ()
+    items = (default_items(specs) or ()) if value_type(specs[0]) == "category" else ()
     if first in items and last in items:
         found = items[items.index(first) : items.index(last) + 1]
         if found:
@@ -83,7 +111,8 @@ def views_of(specs: Sequence[Spec], domain: Domain) -> tuple[list[View], int]:
 
     Args:
         specs: the versions.
-        domain: strings that were listed, or every value that some version lists.
+        domain: strings that were listed, every value that some version lists, or every pair of a
+            value and a segment.
 
     Returns:
         The views, and how many positions they use: the domain's, then those of items that hold
@@ -91,19 +120,19 @@ def views_of(specs: Sequence[Spec], domain: Domain) -> tuple[list[View], int]:
     """
     views, size = [], len(domain)
     place = {} if specs[0].type == "string" else {item: at for at, item in enumerate(domain)}
-    pairs = {
-        segments.item(value, segment): (segments.by.name, value, segment)
-        for segments in {spec.segments: None for spec in specs}
-        if segments is not None
-        for segment in segments.by.values
-        for value in segments.of.domain
-    }
+    pairs = pairs_of(specs)
+    paired = bool(pairs) and domain[0] in pairs
     for spec in specs:
         if spec.type in ("boolean", "string"):
             view = View(domain, np.arange(len(domain)), *(np.zeros(0, np.int64) for _ in range(3)))
-        else:
+        elif spec.segments is None or paired:
             view = _view(spec.items, place, _counted_as(spec, pairs), size)
-            size = max(size, 1 + int(view.known.max()))
+        else:
+            of, segments = spec.segments.of, spec.segments.by.size
+            view = _view(of.domain, place, _of_values(of.domain, of.other, _absent(spec)), size)
+            numbers = np.arange(of.size * segments).reshape(segments, of.size).T
+            view = view._replace(pairs=numbers)
+        size = max(size, 1 + int(view.known.max(initial=-1)))
         views.append(view)
     return views, size
 
@@ -136,15 +165,13 @@ def _counted_as(spec: Spec, pairs: Pairs) -> Callable[[str], Counted]:
         return _of_attributes(spec)
     if spec.segments is not None:
         return _of_pairs(spec, spec.segments, pairs)
-    own = frozenset(spec.values)
-    outside = spec.other if spec.other is not None else _absent(spec)
+    plain = _of_values(spec.values, spec.other, _absent(spec))
+    return lambda value: NOTHING_KNOWN if value in pairs else plain(value)
 
-    def counted_as(value: str) -> Counted:
-        if value in own:
-            return value
-        return NOTHING_KNOWN if value in pairs else outside
 
-    return counted_as
+def _of_values(values: Domain, other: str | None, absent: str | None) -> Callable[[str], Counted]:
+    own, outside = frozenset(values), absent if other is None else other
+    return lambda value: value if value in own else outside
 
 
 def _absent(spec: Spec) -> str | None:

@@ -16,7 +16,13 @@ from deniable_aggregator.estimation.comparison import (
 )
 from deniable_aggregator.estimation.comparison_of_shares import compare_shares, compare_subset
 from deniable_aggregator.estimation.distributions import estimate_distribution
-from deniable_aggregator.estimation.domains import FLAG, default_items, items_between
+from deniable_aggregator.estimation.domains import (
+    FLAG,
+    default_items,
+    items_between,
+    pairs_of,
+    value_type,
+)
 from deniable_aggregator.estimation.inputs import NO_LISTS
 from deniable_aggregator.estimation.items import combine_specs
 from deniable_aggregator.estimation.means import estimate_mean
@@ -224,10 +230,10 @@ def common_type(specs: Sequence[Spec]) -> MetricType:
     Raises:
         ParameterError: if they have several.
     """
-    types = sorted({spec.type for spec in specs})
+    types = sorted({value_type(spec) for spec in specs})
     if len(types) > 1:
         raise ParameterError("type", "the same in all of these days: narrow since and until", types)
-    return specs[0].type
+    return value_type(specs[0])
 
 
 def combined_items(specs: Sequence[Spec], lists: ValueLists) -> Sequence[str] | None:
@@ -288,7 +294,10 @@ def _refuse_lists(
 def _known_domain(tallies: CollectedTallies, *, named: bool) -> tuple[str, ...] | None:
     """What a period knows by its versions; None for strings, where that is whatever is asked."""
     specs = tallies.specs
-    return FLAG if specs[0].type == "boolean" and named else default_items(specs)
+    values = default_items(specs)
+    if values is None or not named:
+        return values
+    return (*(FLAG if value_type(specs[0]) == "boolean" else values), *pairs_of(specs))
 
 
 def _common_items(

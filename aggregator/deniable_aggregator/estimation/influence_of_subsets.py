@@ -29,6 +29,8 @@ def influence_on_subset(part: SpecEstimate, chosen: NDArray[np.int64]) -> NDArra
     Returns:
         float64, (1,).
     """
+    if part.merged is not None:
+        return influence_on_subset(part.merged.part, part.merged.members[chosen].ravel())
     shares = part.shares.take(chosen)
     counted = shares.support_counts
     if counted is None:

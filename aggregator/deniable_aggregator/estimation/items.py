@@ -12,7 +12,14 @@ from deniable_aggregator.estimation.combination import (
     SpecEstimate,
     combine,
 )
-from deniable_aggregator.estimation.domains import FLAG, default_items, views_of
+from deniable_aggregator.estimation.domains import (
+    FLAG,
+    default_items,
+    pairs_of,
+    value_type,
+    views_of,
+)
+from deniable_aggregator.estimation.marginals import merge_groups
 from deniable_aggregator.statistics.repeated_reports import repeats_of
 from deniable_aggregator.tallies import (
     RapporTally,
@@ -104,13 +111,16 @@ def _requested_items(
 def _domain(specs: Sequence[Spec], asked: Domain, add: Sequence[str] | None) -> Domain:
     """The items to estimate: a known domain as a whole, or the listed strings."""
     known = default_items(specs)
-    if known is not None and specs[0].type == "boolean":
-        known = FLAG
     if known is None:
         return asked if add is None else tuple(dict.fromkeys((*asked, *add)))
+    if value_type(specs[0]) == "boolean":
+        known = FLAG
     both = (*asked, *(add or ()))
     unknown = set(both) - set(known)
     if unknown:
+        pairs = pairs_of(specs)
+        if unknown == set(both) and unknown <= pairs.keys():
+            return tuple(pairs)
         first = next(item for item in both if item in unknown)
         raise ParameterError("candidates", f"values of {specs[0].name}", first)
     return known
@@ -125,6 +135,14 @@ def _parts(
 ) -> Iterator[SpecEstimate]:
     tally = share_tally_for(spec)
     repeats = repeats_of(spec, reports, periods)
+    if view.pairs is not None:
+        every = np.arange(len(spec.items))
+        shares = tally.shares(counts, spec.items)
+        pairs = SpecEstimate(spec, counts, reports, every, shares, repeats, periods)
+        yield merge_groups(pairs, view.pairs)._replace(
+            known=view.known, impossible=view.impossible, hidden=view.hidden, inside=view.inside
+        )
+        return
     places = [np.arange(view.known.size)]
     if isinstance(tally, RapporTally):
         found = [tally.shares(counts, view.items, repeats.extra * reports)]

@@ -177,6 +177,8 @@ def merge_items(part: SpecEstimate, chosen: NDArray[np.int64]) -> tuple[SpecEsti
     Returns:
         The estimate of the merged item, and in words what is known of the covariances.
     """
+    if part.merged is not None:
+        return merge_items(part.merged.part, part.merged.members[chosen].ravel())
     shares, note = _sum(part, chosen)
     total = part._replace(known=np.zeros(1, np.int64), shares=shares)
     return _with_repeats(total, part.repeats, chosen.size), note

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 import numpy as np
 from scipy import special
 
-from deniable_aggregator.estimation.domains import default_items
 from deniable_aggregator.tallies import ShareTally
 from deniable_aggregator.tallies.dbitflip import DBitFlipTally
 from deniable_aggregator.tallies.grouped import GroupedTally
@@ -71,7 +70,7 @@ def measure_contrast(
     if isinstance(tally, GroupedTally):
         return _of_groups(tally, own, others, alpha)
     if isinstance(tally, ShareTally):
-        items = default_items([tally.spec]) or ()
+        items = tally.spec.items
         sides = [
             _with_sampling(tally.shares(each, items), tally.reports(each)) for each in (own, others)
         ]

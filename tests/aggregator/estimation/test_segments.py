@@ -10,6 +10,7 @@ import pytest
 
 from deniable_aggregator.answers.questions import EstimateOptions
 from deniable_aggregator.estimation.segments import estimate_segment_sizes, estimate_within_segment
+from deniable_aggregator.estimation.shares import estimate_shares
 from deniable_aggregator.tallies import tally_for
 from deniable_shared import registry, wire
 from deniable_shared.errors import ParameterError
@@ -17,6 +18,7 @@ from deniable_shared.mechanisms import ORACLES
 from tests.aggregator.service import TODAY, problem, serving
 from tests.aggregator.simulated import drawn
 from tests.aggregator.simulated import spec_of as spec_of_category
+from tests.privacy.specs import category
 from tests.privacy.test_segments import segmented
 
 REPORTS, REPETITIONS = 6_000, 500
@@ -100,6 +102,48 @@ def test_sizes_are_those_of_the_segments():
     assert all(row.low < truth < row.high for row, truth in zip(found, (0.52, 0.48), strict=True))
 
 
+@pytest.mark.statistics
+@pytest.mark.parametrize("name", ["grr", "oue"])
+@pytest.mark.parametrize("margin", ["noise", "noise-and-sampling"])
+def test_values_are_estimated_over_all_segments(name, margin):
+    """1,800 intervals each: the standard error is .005. Two thirds of the noise would cover 81%."""
+    with_segments = spec_of(name)
+    plain = category("a b c", ORACLES[name].for_epsilon(3, Fraction(2)))
+    generator, repetitions = np.random.default_rng(13), 600
+    truth = HELD.reshape(2, 3).sum(axis=0)
+    hits, sums, scores = [], [], []
+    for _ in range(repetitions):
+        held = np.rint(HELD * REPORTS).astype(np.int64)
+        if margin == "noise-and-sampling":
+            held = generator.multinomial(REPORTS, HELD)
+        tallies = [(with_segments, drawn(with_segments, held, generator))]
+        found = estimate_shares(tallies, None, EstimateOptions(margin=margin))
+        assert found.items == ("a", "b", "c")
+        hits.append((found.low <= truth) & (found.high >= truth))
+        scores.append((found.share - truth) / found.standard_error)
+        sums.append(found.share.sum())
+    assert 0.93 < np.mean(hits) < 0.97
+    assert 0.85 < np.mean(np.square(scores)) < 1.15
+    assert np.mean(sums) == pytest.approx(1, abs=0.01)
+    other = (plain, drawn(plain, np.rint(truth * REPORTS).astype(np.int64), generator))
+    both = estimate_shares([*tallies, other])
+    assert both.reports == 2 * found.reports
+    assert both.share == pytest.approx(truth, abs=0.1)
+
+
+@pytest.mark.parametrize("name", ["grr", "oue"])
+def test_values_together_are_estimated_over_all_segments(name):
+    spec, generator = spec_of(name), np.random.default_rng(15)
+    tally = drawn(spec, np.rint(HELD * REPORTS).astype(np.int64), generator)
+    found = estimate_shares([(spec, tally)], None, add=["a", "b"]).combined
+    assert found.low < 0.80 < found.high
+    pairs = [item for segment in "xy" for item in spec.segments.items_of(segment)[:2]]
+    same = estimate_shares([(spec, tally)], None, add=pairs).combined
+    assert found.share == pytest.approx(same.share)
+    assert found.standard_error == pytest.approx(same.standard_error)
+    assert found.influence == pytest.approx(same.influence)
+
+
 def test_two_specs_are_combined_and_others_are_left_out():
     generator = np.random.default_rng(9)
     one, other = spec_of("grr", 2), spec_of("oue", 2)
@@ -172,7 +216,14 @@ def sent(service, name, counts):
 def test_segments_are_answered_over_http(service):
     sent(service, "theme", [600, 200, 60, 240, 50, 50])
     found = service.ask("/v1/metrics/theme/estimate").get_json()
-    assert found["values_asked"] == 6
+    assert [row["value"] for row in found["estimates"]] == ["light", "dark"]
+    assert sum(row["share"] for row in found["estimates"]) == pytest.approx(1)
+    pairs = {"candidates": ["theme=dark & channel=beta"]}
+    pair = service.ask("/v1/metrics/theme/estimate", method="POST", json=pairs).get_json()
+    assert pair["estimates"][0]["low"] < 240 / 1200 < pair["estimates"][0]["high"] + 0.1
+    mixed = {"candidates": ["theme=dark & channel=beta", "dark"]}
+    path = "/v1/metrics/theme/estimate"
+    problem(service.ask(path, method="POST", json=mixed), 422, "estimate_refused")
     listed = {each["name"]: each for each in service.ask("/v1/metrics").get_json()["metrics"]}
     assert listed["theme"]["segments"]["values"] == ["stable", "beta", "nightly"]
     assert [row["value"] for row in found["segments"]] == ["stable", "beta", "nightly"]
@@ -195,4 +246,5 @@ def test_of_a_flag_it_is_the_share_of_true(service):
     assert [row["value"] for row in found["estimates"]] == ["true"]
     assert 0.5 < found["estimates"][0]["share"] < 1.2
     plain = service.ask("/v1/metrics/late/estimate").get_json()
-    assert plain["estimates"][0]["value"] == "late=false & channel=stable"
+    assert [row["value"] for row in plain["estimates"]] == ["true"]
+    assert 0.2 < plain["estimates"][0]["share"] < 0.45
