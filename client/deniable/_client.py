@@ -9,7 +9,7 @@ from deniable._consent import Consent
 from deniable._event_log import EventLog
 from deniable._lifecycle import ClientParts, close
 from deniable._randomness import Randomness
-from deniable._status import NANO, FlushResult, Outcome, Status
+from deniable._status import DELTA_UNITS, NANO, FlushResult, Outcome, Status
 from deniable._storage.device import STORAGE_ERRORS, DeviceStorage
 from deniable_shared.errors import RecordError
 from deniable_shared.periods import epoch_at
@@ -266,11 +266,16 @@ class Client:
         """Counts, the latest problem and the rest of the budget."""
         limits = left = self._recorder.limits
         pending: int | None = 0
+        delta = 0
         try:
             if self._storage.exists:
-                epoch = epoch_at(self._clock())
-                spent, pending = self._storage.run_locked(
-                    lambda: (self._storage.ledger.spending(epoch), self._storage.spool.count())
+                epoch, storage = epoch_at(self._clock()), self._storage
+                spent, delta, pending = storage.run_locked(
+                    lambda: (
+                        storage.ledger.spending(epoch),
+                        storage.ledger.delta_spent(),
+                        storage.spool.count(),
+                    )
                 )
                 left = (limits[0] - spent[0], limits[1] - spent[1])
         except STORAGE_ERRORS:
@@ -287,6 +292,7 @@ class Client:
             last_error=self._events.last_error,
             epsilon_left_today=max(0, min(left)) / NANO,
             epsilon_left_lifetime=max(0, left[1]) / NANO,
+            delta_lifetime=delta / DELTA_UNITS,
             do_not_track=self._consent.do_not_track,
             remote_serial=self._remote.serial,
             remote_refused=self._remote.refused_count,

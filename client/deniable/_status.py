@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 NANO: Final = 10**9
 """Amounts of epsilon are whole nano-nats."""
 
+DELTA_UNITS: Final = 10**12
+"""Sums of delta are whole multiples of 10^-12, the least delta that a registry may state."""
+
 
 class Outcome(StrEnum):
     """What became of one call of `Client.record`."""
@@ -87,6 +90,8 @@ class Status:
         last_error: the latest problem in one line, or None; never a value, key or payload.
         epsilon_left_today: epsilon that may still be spent in this UTC day; 0 without storage.
         epsilon_left_lifetime: epsilon that this device may still spend; 0 without storage.
+        delta_lifetime: the sum of the deltas of all reports that this device ever made: at most so
+            probable is it that they reveal more than their epsilons; 0 nearly always.
         do_not_track: whether the environment refuses on the user's behalf, so that consent cannot
             be given.
         remote_serial: the serial number of the remote configuration in force, or None.
@@ -101,6 +106,7 @@ class Status:
     last_error: str | None
     epsilon_left_today: float
     epsilon_left_lifetime: float
+    delta_lifetime: float = 0.0
     do_not_track: bool = False
     remote_serial: int | None = None
     remote_refused: int = 0

@@ -51,7 +51,8 @@ How to read it:
   The bars show how much of its budget of privacy the device has spent, in the
   unit that the experts call epsilon. When a day's budget is used up, the device
   says nothing on that day that would cost more; when that of its life is used
-  up, never again.
+  up, never again. Where some answers have a delta, the sum of all is shown: at
+  most so probable is it that they say more than epsilon allows.
 
 Example:
   deniable show --directory ~/.local/state/flightdeck/telemetry
@@ -125,6 +126,8 @@ def _spent(shown: Disclosure) -> Iterator[str]:
     yield "Privacy spent (epsilon)"
     yield _bar("today", shown.epsilon_today, shown.limit_per_day)
     yield _bar("for life", shown.epsilon_lifetime, shown.limit_lifetime)
+    if shown.delta_lifetime:
+        yield f"  {'delta':<10}{shown.delta_lifetime:.3g}"
 
 
 def _bar(label: str, spent: float, limit: float | None) -> str:

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from deniable._disclosure.phrases import Likelihood
 
 NANO: Final = 10**9
+DELTA_UNITS: Final = 10**12
 _DAY_ZERO: Final = date(1970, 1, 1)
 _LAST_EPOCH: Final = (date.max - _DAY_ZERO).days
 _LEDGER, _SPOOL = "ledger.sqlite", "spool.sqlite"
@@ -39,6 +40,7 @@ _SPECS: Final = "SELECT digest, description FROM spec ORDER BY rowid DESC"
 """The latest description comes first: it has the current budget."""
 
 _ACCOUNT: Final = "SELECT period, today, spent FROM entry WHERE metric = '' ORDER BY spent DESC"
+_DELTA: Final = "SELECT spent FROM entry WHERE metric = '*delta'"
 _UNKNOWN_REPORT: Final = "Something that cannot be shown: what describes it is missing or damaged."
 
 NO_DIRECTORY: Final = "there is no such directory"
@@ -81,6 +83,8 @@ class Disclosure:
             day first.
         epsilon_today: nats spent in this UTC day; None if that cannot be read.
         epsilon_lifetime: nats ever spent by this device; None if that cannot be read.
+        delta_lifetime: the sum of the deltas of all its reports: at most so probable is it that
+            they reveal more than their epsilons; None if that cannot be read.
         limit_per_day: nats that one day may cost, by the application's registry; None if unknown.
         limit_lifetime: nats that the device's whole life may cost; None if unknown.
         pending: how many reports wait to be sent.
@@ -92,6 +96,7 @@ class Disclosure:
     reports: tuple[DisclosedReport, ...]
     epsilon_today: float | None
     epsilon_lifetime: float | None
+    delta_lifetime: float | None
     limit_per_day: float | None
     limit_lifetime: float | None
     pending: int
@@ -129,8 +134,8 @@ def disclosure(
                 reports, specs = fetch_rows(path / _SPOOL, _REPORTS, _SPECS)
             except (sqlite3.Error, OSError, ValueError):
                 problem = SPOOL_UNREADABLE
-            (account,) = fetch_rows(path / _LEDGER, _ACCOUNT)
-        spent = _spent(account, epoch_at(clock()))
+            account, delta = fetch_rows(path / _LEDGER, _ACCOUNT, _DELTA)
+        spent = _spent(account, delta, epoch_at(clock()))
     except BlockingIOError:
         problem = IN_USE
     except (sqlite3.Error, OSError, LookupError, ValueError, TypeError):
@@ -149,16 +154,25 @@ def in_memory(
         clock: seconds since 1970-01-01.
     """
     reports, specs = (spool.execute(query).fetchall() for query in (_REPORTS, _SPECS))
-    spent = _spent(ledger.execute(_ACCOUNT).fetchall(), epoch_at(clock()))
+    account, delta = (ledger.execute(query).fetchall() for query in (_ACCOUNT, _DELTA))
+    spent = _spent(account, delta, epoch_at(clock()))
     return _make_disclosure(reports, specs, spent, None)
 
 
-def _spent(account: list[Any], epoch: int) -> tuple[float, float]:
-    """Epsilon spent on this day and in the device's lifetime."""
+def _spent(account: list[Any], delta: list[Any], epoch: int) -> _Spent:
     latest, today, lifetime = account[0]
     if not 0 <= today <= lifetime:
         raise ValueError(f"today must be in [0, {lifetime}], got {today}")
-    return (0 if epoch > latest else today) / NANO, lifetime / NANO
+    deltas = sum(row[0] for row in delta) / DELTA_UNITS
+    return _Spent((0 if epoch > latest else today) / NANO, lifetime / NANO, deltas)
+
+
+class _Spent(NamedTuple):
+    """What the ledger says: epsilon of this day and of the device's life, delta of its life."""
+
+    today: float
+    lifetime: float
+    delta: float
 
 
 class _KnownSpec(NamedTuple):
@@ -172,7 +186,7 @@ class _KnownSpec(NamedTuple):
 def _make_disclosure(
     reports: list[Any],
     specs: list[Any],
-    spent: tuple[float, float] | None,
+    spent: _Spent | None,
     problem: str | None,
 ) -> Disclosure:
     known = {}
@@ -181,7 +195,7 @@ def _make_disclosure(
             known[digest] = _parse_spec(digest, description)
     said = [_explain_row(known.get(digest), *columns) for digest, *columns in reports]
     said.sort(key=lambda each: (-each.day.toordinal(), not each.pending, each.metric))
-    today, lifetime = spent or (None, None)
+    today, lifetime, deltas = spent or (None, None, None)
     day, life = next((each.limits for each in known.values()), (None, None))
     pending = sum(each.pending for each in said)
     application = next((each.spec.application for each in known.values()), "")
@@ -190,6 +204,7 @@ def _make_disclosure(
         reports=tuple(said),
         epsilon_today=today,
         epsilon_lifetime=lifetime,
+        delta_lifetime=deltas,
         limit_per_day=day,
         limit_lifetime=life,
         pending=pending,
@@ -200,6 +215,7 @@ def _make_disclosure(
             pending=pending,
             mechanisms=[each.spec.mechanism for each in known.values()],
             lifetime=lifetime,
+            delta=deltas,
             problem=problem,
         ),
     )

@@ -23,6 +23,7 @@ def paragraph(
     pending: int,
     mechanisms: Sequence[Mechanism],
     lifetime: float | None,
+    delta: float | None,
     problem: str | None,
 ) -> str:
     """How much was said, and how sure anybody can be of anything because of it.
@@ -33,13 +34,14 @@ def paragraph(
         pending: how many reports wait on the device.
         mechanisms: the mechanisms that made the reports.
         lifetime: epsilon that the device has spent, in nats; None if unknown.
+        delta: the sum of the deltas of all its reports; None if unknown.
         problem: what could not be read; None if all could.
     """
     name = application or "the application"
     sentences = []
     if sent or pending:
         sentences.append(f"{_counted(sent, pending, name)}.")
-        sentences += _certainty(mechanisms, lifetime, several=sent + pending > 1)
+        sentences += _certainty(mechanisms, lifetime, delta, several=sent + pending > 1)
     elif problem is None:
         sentences.append(f"This device has sent no answers to {name} in the last 30 days.")
     if problem is not None:
@@ -70,7 +72,11 @@ def _answers(count: int) -> str:
 
 
 def _certainty(
-    mechanisms: Sequence[Mechanism], lifetime: float | None, *, several: bool
+    mechanisms: Sequence[Mechanism],
+    lifetime: float | None,
+    delta: float | None,
+    *,
+    several: bool,
 ) -> list[str]:
     sentences = [
         "Chance had a say in each before it was stored, so it may be true or not; the truth itself "
@@ -103,8 +109,10 @@ def _certainty(
             "To some questions the answer is drawn once and used again as long as nothing changes; "
             "that something has changed may show."
         )
-    delta = max(mechanism.delta for mechanism in mechanisms)
+    delta = max(delta or 0.0, *(mechanism.delta for mechanism in mechanisms))
     if delta > 0:
-        chance = f"1 in {math.floor(1 / delta):,}"
-        sentences.append(f"With a probability of less than {chance} an answer says more than that.")
+        sentences.append(
+            f"With a probability of less than 1 in {math.floor(1 / delta):,}, all these answers "
+            "together say more than that."
+        )
     return sentences

@@ -6,7 +6,7 @@ import math
 from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
 
-from deniable._status import NANO
+from deniable._status import DELTA_UNITS, NANO
 
 if TYPE_CHECKING:
     from deniable_shared.spec import Spec
@@ -22,6 +22,11 @@ def limit_nano_nats(epsilon: float) -> int:
     return round(epsilon * NANO)
 
 
+def delta_units(delta: float) -> int:
+    """A delta in units of 10^-12, rounded up."""
+    return math.ceil(Fraction(delta) * DELTA_UNITS)
+
+
 class Charge(NamedTuple):
     """What the reports of one metric cost; see `charge_of`.
 
@@ -33,6 +38,7 @@ class Charge(NamedTuple):
             None.
         total: what all reports of this spec together can ever cost, in nano-nats; 0 without a
             digest.
+        delta: the probability that a report reveals more than its epsilon, in units of 10^-12.
     """
 
     metric: str
@@ -40,6 +46,7 @@ class Charge(NamedTuple):
     cost: int
     digest: bytes | None = None
     total: int = 0
+    delta: int = 0
 
 
 def charge_for(spec: Spec) -> Charge:
@@ -47,5 +54,6 @@ def charge_for(spec: Spec) -> Charge:
     cost = cost_nano_nats(spec.mechanism.epsilon)
     total = spec.mechanism.epsilon_total
     if total is None:
-        return Charge(spec.name, spec.every, cost)
+        delta = delta_units(spec.mechanism.delta)
+        return Charge(spec.name, spec.every, cost, delta=delta)
     return Charge(spec.name, spec.every, cost, spec.digest, cost_nano_nats(total))

@@ -14,13 +14,16 @@ from __future__ import annotations
 from deniable._status import Outcome
 from deniable._storage import sqlite
 from deniable._storage.ledger_schema import (
+    DELTA,
     READ,
     READ_ACCOUNT,
     READ_ALL_ROWS,
+    READ_DELTA,
     READ_MEMOIZED,
     SCHEMA,
     VERSION,
     WRITE,
+    WRITE_DELTA,
     WRITE_IF_UNCHANGED,
     WRITE_MEMOIZED,
 )
@@ -104,12 +107,12 @@ class Ledger:
             LedgerError: if the account is missing or damaged, or bound to another secret by now.
             sqlite3.Error: if the file cannot be written; then nothing was spent.
         """
-        metric, every, cost, digest, total = charge
+        metric, every, cost, digest, total, delta = charge
         execute = self._debit_cursor.execute
         names = self._name_checksums.get((metric, every))
         if names is None:
             names = self._name_checksums[metric, every] = name_checksum(metric, every)
-        if digest is None and self._last_account is not None:
+        if digest is None and not delta and self._last_account is not None:
             account = _account_after(self._last_account, cost, epoch)
             checksum = row_checksum(self._account_name_checksum, *account)
             own = row_checksum(names, period, 0, 0)
@@ -147,6 +150,9 @@ class Ledger:
                 execute(WRITE, written)
             else:
                 execute(WRITE_MEMOIZED, (*written, digest))
+            if delta:
+                delta += self.delta_spent()
+                execute(WRITE_DELTA, (delta, row_checksum(name_checksum(DELTA, ""), 0, 0, delta)))
             execute("COMMIT")
             self._last_account, self.lifetime = account, account[2]
         except BaseException:
@@ -239,6 +245,15 @@ class Ledger:
     def empty_log(self) -> None:
         """Moves the log into the file: its old pages tell the order of all recent debits."""
         sqlite.empty_log(self._connection)
+
+    def delta_spent(self) -> int:
+        """The sum of the deltas of all reports of this device, in units of 10^-12.
+
+        Raises:
+            sqlite3.Error: if it cannot be read.
+        """
+        row = self._connection.execute(READ_DELTA).fetchone()
+        return 0 if row is None else int(row[0])
 
     def close(self) -> None:
         """Closes the file."""

@@ -9,6 +9,9 @@ usually changes one page. There are statements with and without ``digest``, beca
 takes time. The digest is not part of the checksum: a damaged digest is that of no spec, so nothing
 counts as paid for it.
 
+A row named `DELTA` holds in ``spent`` the sum of the deltas of all reports, in units of 10^-12; it
+appears with the first report that has one.
+
 Table ``enrolment`` holds, for metrics that report absence, the last day on which the device was at
 work.
 """
@@ -41,6 +44,15 @@ CREATE TABLE enrolment (
     epoch INTEGER NOT NULL,
     PRIMARY KEY (metric, every)
 ) WITHOUT ROWID
+"""
+
+DELTA: Final = "*delta"
+"""No name of a metric."""
+
+READ_DELTA: Final = "SELECT spent FROM entry WHERE metric = '*delta'"
+WRITE_DELTA: Final = """
+REPLACE INTO entry (metric, every, period, today, spent, checksum)
+VALUES ('*delta', '', 0, NULL, ?, ?)
 """
 
 READ: Final = """

@@ -12,7 +12,12 @@ from deniable_shared.commands.parser import Parser
 from deniable_shared.commands.text import wrapped
 from deniable_shared.device_classes import CLASSES, shown_bits
 from deniable_shared.mechanisms import NumericMechanism
-from deniable_shared.planning.budget import days_until_lifetime_is_spent, epsilon_of_busiest_day
+from deniable_shared.planning.budget import (
+    MOST_DELTA_A_YEAR,
+    days_until_lifetime_is_spent,
+    delta_of_a_year,
+    epsilon_of_busiest_day,
+)
 from deniable_shared.planning.disclosure_figures import (
     bits_revealed,
     devices_to_detect,
@@ -70,6 +75,7 @@ def as_json(registry: Registry) -> dict[str, Any]:
             "epsilon_per_day": registry.budget.epsilon_per_day,
             "epsilon_lifetime": registry.budget.epsilon_lifetime,
             "epsilon_on_the_busiest_day": epsilon_of_busiest_day(registry),
+            "delta_of_a_year": delta_of_a_year(registry),
             "days_until_lifetime_is_spent": days_until_lifetime_is_spent(registry),
         },
         "constants": {
@@ -151,6 +157,17 @@ def _budget_lines(registry: Registry) -> list[str]:
         lines.append(
             "Warning: on such a day some metrics will not be recorded. Raise "
             "budget.epsilon_per_day, or report less often or with a smaller epsilon."
+        )
+    delta = delta_of_a_year(registry)
+    if delta:
+        lines.append(
+            f"The deltas of a year's reports add up to {delta:.3g}: at most so probable is it that "
+            "they reveal more than their epsilons."
+        )
+    if delta > MOST_DELTA_A_YEAR:
+        lines.append(
+            f"Warning: a year's delta should be at most {MOST_DELTA_A_YEAR:g}. Lower delta, report "
+            "less often, or take a mechanism without it."
         )
     days = days_until_lifetime_is_spent(registry)
     if days is not None:

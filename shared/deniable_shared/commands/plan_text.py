@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from deniable_shared.commands.text import byte_count, labelled_lines, metric_kind, rounded
 from deniable_shared.commands.text_plot import MARKS, WIDTH, log_plot
+from deniable_shared.planning.budget import DAYS_OF_A_YEAR, MOST_DELTA_A_YEAR, reports_of
 from deniable_shared.planning.candidates import short_name
 from deniable_shared.planning.disclosure_figures import posterior_from_even_odds
 
@@ -57,6 +58,10 @@ def _rows(planned: Plan) -> Iterator[tuple[str, str]]:
             "hold much, and more devices do not average them out: the sketch has too few rows for "
             "so many devices",
         )
+    every = planned.metric.spec.every
+    if mechanism.delta * reports_of(every, DAYS_OF_A_YEAR) > MOST_DELTA_A_YEAR:
+        limit = f"more delta than {MOST_DELTA_A_YEAR:g} a year"
+        yield "warning", f"{limit}: report less often, or take a mechanism without"
     yield ("a year" if planned.collection.days == 365 else "in time"), _cost(planned)
 
 
@@ -119,6 +124,8 @@ def _cost(planned: Plan) -> str:
     text += (
         f" (even odds become at most {sure} sure)" if sure != "100.00%" else " (nothing is hidden)"
     )
+    if collection.delta:
+        text += f"; they reveal more with a probability of at most {collection.delta:.3g} (delta)"
     if collection.budget_days is not None and collection.budget_days < collection.days:
         text += f"; the lifetime budget ends it after {collection.budget_days:,} days"
     return text

@@ -11,7 +11,15 @@ if TYPE_CHECKING:
 MAX_DAYS: Final = 10_000_000
 """No budget that a registry may state lasts longer."""
 
-_PERIOD_DAYS: Final = {"day": 1, "week": 7, "month": 30}
+MOST_DELTA_A_YEAR: Final = 1e-4
+"""A registry whose reports of a year have a larger delta in all is warned of.
+
+Then more than one device in 10,000 may send reports that reveal more than their epsilons.
+"""
+
+DAYS_OF_A_YEAR: Final = 365
+
+PERIOD_DAYS: Final = {"day": 1, "week": 7, "month": 30}
 
 
 def epsilon_of_busiest_day(registry: Registry) -> float:
@@ -25,6 +33,24 @@ def epsilon_of_busiest_day(registry: Registry) -> float:
         * (1 if metric.spec.absent is None or metric.spec.every == "once" else 2)
         for metric in registry.metrics.values()
     )
+
+
+def delta_of_a_year(registry: Registry) -> float:
+    """The sum of the deltas of all reports that a device may send in a year.
+
+    Deltas add up (basic composition): at most so probable is it that these reports reveal more than
+    the sum of their epsilons.
+    """
+    return sum(
+        metric.spec.mechanism.delta * reports_of(metric.spec.every, DAYS_OF_A_YEAR)
+        for metric in registry.metrics.values()
+    )
+
+
+def reports_of(every: str, days: int) -> int:
+    """How many reports of one metric a device may send in so many days, at least 1."""
+    period = PERIOD_DAYS.get(every)
+    return 1 if period is None else math.ceil(days / period)
 
 
 def days_until_lifetime_is_spent(registry: Registry) -> int | None:
@@ -49,7 +75,7 @@ def _epsilon_of(registry: Registry, days: int) -> float:
     """The epsilon that all metrics cost a device in so many days; none more than its total."""
     return sum(
         min(
-            metric.spec.mechanism.epsilon * days / _PERIOD_DAYS.get(metric.spec.every, days or 1),
+            metric.spec.mechanism.epsilon * days / PERIOD_DAYS.get(metric.spec.every, days or 1),
             metric.spec.mechanism.epsilon_total or math.inf,
         )
         for metric in registry.metrics.values()

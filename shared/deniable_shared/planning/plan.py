@@ -6,6 +6,7 @@ import math
 from typing import TYPE_CHECKING, Final
 
 from deniable_shared.mechanisms import NumericMechanism
+from deniable_shared.planning.budget import PERIOD_DAYS, reports_of
 from deniable_shared.planning.candidates import EXTREME_PLACES, mean_unit, rank_candidates
 from deniable_shared.planning.disclosure_figures import Z, detectable_share
 from deniable_shared.planning.feasibility import refuse_if_hopeless
@@ -13,8 +14,6 @@ from deniable_shared.planning.result import Collection, Plan
 from deniable_shared.spec import TYPES_WITH_RANGE
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from deniable_shared.registry import Budget, Metric
     from deniable_shared.spec import Spec
 
@@ -25,7 +24,6 @@ DEFAULT_CANDIDATES: Final = 1_000
 """How many strings are looked for if nothing else is said."""
 
 DEFAULT_DAYS: Final = 365
-PERIOD_DAYS: Final[Mapping[str, int]] = {"day": 1, "week": 7, "month": 30}
 
 
 def plan(
@@ -92,8 +90,7 @@ def _default_values_asked(spec: Spec) -> int:
 def _collection(metric: Metric, days: int, budget: Budget | None) -> Collection:
     """What a device gives away in so many days, and when its lifetime budget ends that."""
     spec, mechanism = metric.spec, metric.spec.mechanism
-    period = PERIOD_DAYS.get(spec.every)
-    reports = 1 if period is None else math.ceil(days / period)
+    period, reports = PERIOD_DAYS.get(spec.every), reports_of(spec.every, days)
     limit = mechanism.epsilon_total
     total = reports * mechanism.epsilon
     if limit is not None:
@@ -107,6 +104,7 @@ def _collection(metric: Metric, days: int, budget: Budget | None) -> Collection:
         days=days,
         reports=reports,
         epsilon=total,
+        delta=reports * mechanism.delta,
         epsilon_unchanged=total if permanent is None else min(total, permanent),
         budget_days=budget_days,
     )

@@ -32,6 +32,8 @@ class Collection:
             the mechanism's total, where a device has only so many permanent answers.
         epsilon_unchanged: the same for a value that never changes; smaller only where the device
             remembers its answers.
+        delta: the probability that these reports reveal more than that, at most; 0 for all
+            mechanisms but gaussian.
         budget_days: after how many days this metric alone would have spent the lifetime budget;
             None without a budget, or if it never does.
     """
@@ -40,6 +42,7 @@ class Collection:
     reports: int
     epsilon: float
     epsilon_unchanged: float
+    delta: float
     budget_days: int | None
 
 
@@ -154,6 +157,7 @@ class Plan:
                 "reports": collection.reports,
                 "epsilon": collection.epsilon,
                 "epsilon_of_an_unchanged_value": collection.epsilon_unchanged,
+                "delta": collection.delta,
                 "posterior_from_even_odds": posterior_from_even_odds(collection.epsilon_unchanged),
                 "budget_days": collection.budget_days,
             },

@@ -16,9 +16,11 @@ import pytest
 
 import deniable
 from deniable._disclosure import disclosure, read_only
+from deniable._disclosure.command import parser, run
 from deniable._disclosure.summary import format_percent
 from deniable.testing import RecordingClient
 from deniable_shared.planning.disclosure_figures import posterior_from_even_odds
+from deniable_shared.registry import parse
 from tests.client.used_device import TODAY, record, used
 
 __all__ = ["used"]
@@ -394,3 +396,32 @@ def spool_of_thousands(make_client, directory):
             spool.execute("INSERT INTO sent SELECT NULL, digest, epoch, payload FROM report")
         spool.execute("DELETE FROM report")
     return directory
+
+
+GAUSSIAN = """
+registry = 1
+application = "flightdeck"
+[budget]
+epsilon_per_day = 4.0
+epsilon_lifetime = 400
+[metrics.seconds]
+type = "number"
+range = [0, 30]
+epsilon = 1.0
+delta = 1e-6
+mechanism = "gaussian"
+"""
+
+
+def test_the_deltas_of_all_reports_are_added_up(make_client, clock, directory, capsys):
+    """A year of them is 3.65e-4, though the reports of 30 days alone are shown."""
+    client = make_client(registry=parse(GAUSSIAN), clock=clock)
+    for _ in range(365):
+        client.record("seconds", 3.5)
+        clock.forward(days=1)
+    shown, status = client.disclosure(), client.status()
+    assert shown.delta_lifetime == status.delta_lifetime == pytest.approx(3.65e-4, rel=1e-3)
+    assert "less than 1 in 2,739, all these answers together say more" in shown.sentence
+    client.close()
+    run(parser().parse_args(["--directory", str(directory)]))
+    assert "delta     0.000365" in capsys.readouterr().out

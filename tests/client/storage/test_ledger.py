@@ -222,3 +222,28 @@ def test_an_account_that_is_remembered_changes_no_outcome(tmp_path):
     assert min(outcomes.values()) > 100
     for ledger in (first, second, alone):
         ledger.close()
+
+
+def test_deltas_add_up_for_life_whatever_becomes_of_the_metric(tmp_path):
+    """Under another mechanism of the same name, after opting out, and in another process."""
+    path = tmp_path / "ledger.sqlite"
+    sqlite.create_file(path)
+    first = Ledger(path, new=True)
+    first.set_secret(bytes(32))
+    assert first.delta_spent() == 0
+    for day in range(3):
+        charge = Charge("seconds", "day", ONE, delta=1_000_000)
+        assert first.debit(charge, day, day, LIMITS) is Outcome.RECORDED
+        assert first.debit(charge, day, day, LIMITS) is Outcome.ALREADY_REPORTED
+    assert debit(first, "seconds", period=3, epoch=3) is Outcome.RECORDED
+    first.set_secret(bytes(31) + b"1")
+    assert first.debit(Charge("other", "day", 0, delta=7), 3, 3, LIMITS) is Outcome.RECORDED
+    first.close()
+    again = Ledger(path, new=False)
+    assert (again.spending(3)[1], again.delta_spent()) == (4 * ONE, 3_000_007)
+    again.close()
+
+
+def test_a_delta_that_is_over_budget_is_not_counted(ledger):
+    assert ledger.debit(Charge("m", "day", 5 * ONE, delta=9), 1, 1, LIMITS) is Outcome.OVER_BUDGET
+    assert ledger.delta_spent() == 0

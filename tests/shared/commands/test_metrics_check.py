@@ -115,6 +115,30 @@ def test_a_memoised_metric_says_what_all_reports_cost_and_what_is_not_hidden(tmp
         assert expected in output, output
 
 
+@pytest.mark.parametrize(
+    ("every", "delta", "total", "warned"),
+    [
+        ("day", "1e-6", "0.000365", True),
+        ("week", "1e-6", "5.3e-05", False),
+        ("once", "1e-5", "1e-05", False),
+    ],
+)
+def test_deltas_are_added_up_over_a_year_and_too_much_is_warned_of(
+    tmp_path, every, delta, total, warned
+):
+    """By the check of all metrics, and by the plan of each."""
+    text = REGISTRY + '[metrics.seconds]\ntype = "number"\nrange = [0, 30]\nepsilon = 1.0\n'
+    text += f'mechanism = "gaussian"\ndelta = {delta}\nevery = "{every}"\n'
+    checked = words(run(tmp_path, text).output)
+    assert f"The deltas of a year's reports add up to {total}: at most so probable" in checked
+    assert ("Warning: a year's delta should be at most 0.0001" in checked) == warned
+    budget = json.loads(run(tmp_path, text, "--json").output)["budget"]
+    assert budget["delta_of_a_year"] == pytest.approx(float(total), rel=1e-3)
+    planned = words(CliRunner().invoke(deniable, ["plan", str(tmp_path / "metrics.toml")]).output)
+    assert f"with a probability of at most {total} (delta)" in planned
+    assert ("more delta than 0.0001 a year" in planned) == warned
+
+
 def test_what_stays_the_same_in_all_reports_is_named_for_all_metrics_together(tmp_path):
     """Two metrics with 4 and 10 groups show less than 6 bits, and a third adds little."""
     head, _, _ = MEMOIZED.partition("[metrics.theme]")
