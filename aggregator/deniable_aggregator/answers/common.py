@@ -187,19 +187,21 @@ class Number(Struct, kw_only=True):
     meaning: str | UnsetType = UNSET
 
 
-class Quantile(Struct):
+class Quantile(Struct, kw_only=True):
     """A quantile of a distribution.
 
     Attributes:
         quantile: the share of devices that are below it.
-        estimate: where it is, in the metric's own unit.
+        estimate: where it is, in the metric's own unit; null if the reports cannot place it.
         low: the lower end of its interval.
         high: the upper end.
         shift_if_fake: how far fake reports could move it.
+        reason: why it cannot be placed, and what would help.
     """
 
     quantile: float
-    estimate: float
+    estimate: float | None
     low: float
     high: float
     shift_if_fake: float
+    reason: str | UnsetType = UNSET

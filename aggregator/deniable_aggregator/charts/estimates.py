@@ -107,7 +107,7 @@ def shares_chart(
 
 
 def distribution_chart(answer: Distribution) -> alt.LayerChart:
-    """A histogram with the intervals of its bins, and a rule at the median.
+    """A histogram with the intervals of its bins, and a rule at the median if it is placed.
 
     Args:
         answer: the distribution.
@@ -127,7 +127,11 @@ def distribution_chart(answer: Distribution) -> alt.LayerChart:
         .mark_rule(color=_ESTIMATE)
         .encode(x="middle:Q", y="low:Q", y2="high:Q")
     )
-    median = [to_builtins(row) for row in answer.quantiles if row.quantile == MEDIAN]
+    median = [
+        to_builtins(row)
+        for row in answer.quantiles
+        if row.quantile == MEDIAN and row.estimate is not None
+    ]
     rule = alt.Chart(alt.InlineData(values=median)).mark_rule(color=_TRUTH, strokeDash=[4, 3])
     layers = [bars, errors, rule.encode(x="estimate:Q")]
     return alt.LayerChart(layer=layers, title=title, width=WIDTH, height=HISTOGRAM_HEIGHT)

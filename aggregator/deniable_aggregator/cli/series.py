@@ -115,7 +115,7 @@ class _Row(NamedTuple):
     """One estimate of a period."""
 
     name: str
-    estimate: float
+    estimate: float | None
     low: float
     high: float
     shift_if_fake: float | None
@@ -146,7 +146,8 @@ def series_table(answer: Series, width: int = UNBROKEN) -> Table:
         rows = list(_rows(period))
         for index, row in enumerate(rows):
             where = (days, reports) if index == 0 else ("", "")
-            estimate, low, high = (form.format(x) for x in (row.estimate, row.low, row.high))
+            estimate = "can't place" if row.estimate is None else form.format(row.estimate)
+            low, high = form.format(row.low), form.format(row.high)
             cells: list[str | Text | IntervalBar] = [
                 *where,
                 Text(row.name),

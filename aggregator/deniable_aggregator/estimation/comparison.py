@@ -11,11 +11,7 @@ from scipy import special
 
 from deniable_aggregator.estimation.distributions import estimate_distribution
 from deniable_aggregator.estimation.means import estimate_mean, mean_covariance, mean_parts
-from deniable_aggregator.statistics.intervals import (
-    DEFAULT_LEVEL,
-    z_for_alpha,
-    z_for_level,
-)
+from deniable_aggregator.statistics.intervals import z_for_alpha
 from deniable_aggregator.tallies import nonempty
 
 if TYPE_CHECKING:
@@ -144,9 +140,8 @@ def compare_histogram_means(
     one, other = (
         estimate_distribution(each.tallies, periods=each.periods) for each in (before, after)
     )
-    widths = (each.mean.high - each.mean.low for each in (one, other))
-    variance = sum((width / (2 * z_for_level(DEFAULT_LEVEL))) ** 2 for width in widths)
-    influence = one.influence.mean + other.influence.mean
+    variance = sum(each.width**2 * each.histogram.mean_variance for each in (one, other))
+    influence = sum(each.width * each.histogram.influence.mean for each in (one, other))
     return _mean_difference(
         (one.mean.value, other.mean.value), variance, math.nan, influence, alpha
     )

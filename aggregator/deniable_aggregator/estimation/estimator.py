@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     from deniable_aggregator.answers.questions import ChangeQuery, ValueLists
     from deniable_aggregator.answers.words import Margin
-    from deniable_aggregator.estimation.distributions import DistributionEstimate
+    from deniable_aggregator.estimation.distribution_estimate import DistributionEstimate
     from deniable_aggregator.estimation.inputs import (
         ChangeRequest,
         CollectedTallies,

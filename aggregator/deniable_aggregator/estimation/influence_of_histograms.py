@@ -45,7 +45,7 @@ def square_wave_influence(
     mean: float,
     quantiles: Sequence[float],
 ) -> DistributionInfluence:
-    """Adds fake reports at one outcome after another, and reconstructs the histogram each time.
+    """Adds fake reports at one outcome after another, and reconstructs the histograms each time.
 
     A reconstructed histogram is not an average of reports, so the worst report is not known in
     closed form; these are the largest moves found.
@@ -59,13 +59,13 @@ def square_wave_influence(
     """
     most = max(mechanism.outcomes for mechanism in mechanisms)
     places = np.linspace(0.0, 1.0, min(most, MOST_OUTCOMES))
-    added = []
+    found = np.zeros((places.size + 1, mechanisms[0].size))
     for mechanism, counted in zip(mechanisms, counts, strict=True):
         rows = np.repeat(counted[None].astype(np.float64), places.size + 1, axis=0)
         outcomes = (places * (mechanism.outcomes - 1)).round().astype(int)
         rows[np.arange(places.size), outcomes] += counted.sum() * FORGED_PER_REPORT
-        added.append(rows)
-    found = reconstruct(mechanisms, added, method=method)
+        found += counted.sum() * reconstruct(mechanism, rows, method=method)
+    found /= sum(counted.sum() for counted in counts)
     bins = np.abs(found[:-1] - found[-1]).max(axis=0)
     return DistributionInfluence(bins, mean, {q: _apart(found, q) for q in quantiles})
 

@@ -151,7 +151,11 @@ class _Merged:
             system[:-1, :-1] = precision[np.ix_(inside, inside)]
             system[-1, -1] = 0.0
             right = np.zeros((inside.size + 1, 2))
-            right[:-1, 0], right[-1, 0], right[:-1, 1] = target[inside], 1.0, sign * (inside == asked)
+            right[:-1, 0], right[-1, 0], right[:-1, 1] = (
+                target[inside],
+                1.0,
+                sign * (inside == asked),
+            )
             solved = np.linalg.solve(system, right)
             (start, speed), (base, slope) = solved[:-1].T, -solved[-1]
             apart, moving = -share, np.zeros(share.size)

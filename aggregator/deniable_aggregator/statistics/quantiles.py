@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from bisect import bisect_left
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from deniable_aggregator.statistics.consistency import norm_sub
 from deniable_aggregator.statistics.intervals import z_for_level
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-PLACES_IN_BIN: Final = 64
+    from deniable_aggregator.statistics.histogram_limits import RawHistogram
+
+_HALF = 0.5
 
 
 class BoundedValue(NamedTuple):
@@ -30,7 +32,7 @@ def normal_interval(value: float, variance: float, level: float) -> BoundedValue
 
 
 def interval_containing(value: float, low: float, high: float) -> BoundedValue:
-    """An interval, widened if its estimate lies outside: all bootstrap replicates may miss it."""
+    """An interval, widened if its estimate lies outside."""
     return BoundedValue(value, min(value, low), max(value, high))
 
 
@@ -52,43 +54,37 @@ def histogram_quantiles(histograms: NDArray[np.float64], quantile: float) -> NDA
     return np.asarray((index + part)[:, 0] / bins)
 
 
-def inverted_test_interval(
-    share: NDArray[np.float64],
-    covariance: NDArray[np.float64],
-    null_variance: NDArray[np.float64],
-    quantile: float,
-    level: float,
-) -> BoundedValue:
-    """A quantile of raw shares; the interval is the set of positions that a test does not reject.
+def quantile_bins(raw: RawHistogram, quantile: float, level: float) -> tuple[int, int]:
+    """The bins in which a quantile may be.
 
-    The share below a position is estimated twice, from the bins below it and as 1 minus the bins
-    above it, and both estimates are weighted by their noise. This works on raw shares, so no bias
-    of a projection has to be covered by the interval (Woodruff 1952).
+    They reach from the first bin whose share and all below it may add up to the quantile, to the
+    last one for which those below it may add up to less (Woodruff 1952). Whole bins are kept, since
+    nothing is known about where within a bin values are.
+
+    The share below an edge is that of the smaller side, if the quantile lies there, merged to one
+    bin; see `histogram_limits`.
 
     Args:
-        share: float64, (bins,): raw estimates.
-        covariance: float64, (bins, bins): of the estimates.
-        null_variance: float64, (bins,): of empty bins, so that weights do not depend on the data.
+        raw: the raw shares of the bins.
         quantile: in (0, 1).
-        level: of the interval.
+        level: the probability that the quantile is in one of these bins.
+
+    Returns:
+        The first of the bins, and the one after the last.
     """
-    below, above = np.cumsum(null_variance)[:-1], _from_the_end(null_variance)
-    left = above / (below + above)
-    estimate = left * np.cumsum(share)[:-1] + (1 - left) * (1 - _from_the_end(share))
-    signs = np.tri(share.size)[:-1] - (1 - left)[:, None]  # weight of each bin in each estimate
-    noise = np.maximum(((signs @ covariance) * signs).sum(axis=1), 0.0)
-    edges = np.linspace(0.0, 1.0, share.size + 1)
-    places = np.linspace(0.0, 1.0, PLACES_IN_BIN * share.size + 1)
-    reached = np.interp(places, edges, np.concatenate([[0.0], estimate, [1.0]]))
-    error = np.interp(places, edges, np.concatenate([[0.0], np.sqrt(noise), [0.0]]))
-    # The estimate may cross the quantile between two positions: keep the positions around it.
-    steps = np.abs(np.diff(reached))
-    nearest = np.maximum(np.append(steps, 0.0), np.append(0.0, steps))
-    possible = places[np.abs(reached - quantile) <= z_for_level(level) * error + nearest]
-    value = float(histogram_quantiles(norm_sub(share)[None], quantile)[0])
-    return interval_containing(value, float(possible[0]), float(possible[-1]))
+    bins, z = raw.share.size, z_for_level(level)
 
+    def most_below(edge: int) -> float:
+        if quantile < _HALF:
+            return raw.upper_limit(0, edge, z)
+        return 1 - raw.lower_limit(edge, bins, z)
 
-def _from_the_end(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """For each inner edge the sum of the bins above it: float64, (bins - 1,)."""
-    return np.asarray(np.cumsum(values[::-1])[-2::-1])
+    def least_below(edge: int) -> float:
+        if quantile < _HALF:
+            return raw.lower_limit(0, edge, z)
+        return 1 - raw.upper_limit(edge, bins, z)
+
+    inner = range(1, bins)
+    first = bisect_left(inner, quantile, key=most_below)
+    last = bisect_left(inner, quantile, key=least_below)
+    return min(first, last), max(first, last) + 1

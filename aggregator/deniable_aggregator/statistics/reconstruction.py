@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import NDArray
 
     from deniable_aggregator.answers.words import Reconstruction
@@ -36,30 +34,53 @@ def channel(mechanism: SquareWave) -> NDArray[np.float64]:
     return np.where((offset >= 0) & (offset < mechanism.window), near, far)
 
 
+def raw_shares(
+    mechanism: SquareWave, counts: NDArray[np.int64], held: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Unbiased shares of the bins, and their covariance: generalised least squares.
+
+    With the channel C, the outcomes' frequencies y and W = 1 / (C held), they are
+    (C' W C)^-1 C' W y: unbiased whatever `held` is, and of the least variance if it is right. They
+    add up to 1. The covariance is (C' W C)^-1 / n; it has the variance held held' / n of a sum that
+    were free, too, which changes nothing where the sum is fixed.
+
+    Args:
+        mechanism: of the reports.
+        counts: int64, (outcomes,): how often each outcome came.
+        held: float64, (bins,): what devices seem to hold.
+
+    Returns:
+        float64, (bins,) and (bins, bins).
+    """
+    matrix, reports = channel(mechanism), int(counts.sum())
+    weighted = matrix.T / (matrix @ held)
+    covariance = np.linalg.inv(weighted @ matrix)
+    covariance = (covariance + covariance.T) / (2 * reports)
+    return covariance @ (weighted @ counts), covariance
+
+
 def reconstruct(
-    mechanisms: Sequence[SquareWave],
-    counts: Sequence[NDArray[np.int64] | NDArray[np.float64]],
+    mechanism: SquareWave,
+    counts: NDArray[np.int64] | NDArray[np.float64],
     *,
     method: Reconstruction,
 ) -> NDArray[np.float64]:
     """The histograms that explain reports best (Li et al. 2020, algorithm 1).
 
-    Mechanisms over the same bins share one histogram, so their reports are explained together.
     EM finds the largest likelihood. SQUAREM (Varadhan and Roland 2008) extrapolates along its
     path, because plain steps become tiny long before they arrive. EMS averages neighbouring bins
     with weights 1/4, 1/2, 1/4 after every step: smooth distributions stay smooth, single spikes are
     blurred. Each histogram stops on its own, so its result does not depend on the others.
 
     Args:
-        mechanisms: one or more over the same bins.
-        counts: for each of them (histograms, outcomes): how often each outcome came.
+        mechanism: of the reports.
+        counts: (histograms, outcomes): how often each outcome came.
         method: "em" or "ems".
 
     Returns:
         float64, (histograms, bins): shares that add up to 1.
     """
-    matrix = np.concatenate([channel(mechanism) for mechanism in mechanisms])
-    observed = np.concatenate(counts, axis=1).astype(np.float64)
+    matrix, observed = channel(mechanism), counts.astype(np.float64)
     found = np.full((observed.shape[0], matrix.shape[1]), 1 / matrix.shape[1])
     reached, going = np.full(found.shape[0], -np.inf), np.arange(found.shape[0])
     for _ in range(MAX_STEPS):

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from deniable_aggregator.answers.days import Days
     from deniable_aggregator.answers.questions import SeriesQuery
     from deniable_aggregator.answers.words import IntervalKind, PeriodLength
-    from deniable_aggregator.estimation.distributions import DistributionEstimate
+    from deniable_aggregator.estimation.distribution_estimate import DistributionEstimate
     from deniable_aggregator.estimation.inputs import CollectedTallies
     from deniable_aggregator.estimation.means import MeanEstimate
     from deniable_shared.spec import Spec

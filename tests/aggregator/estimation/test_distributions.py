@@ -127,8 +127,8 @@ def test_a_histogram_is_the_same_whatever_others_are_found_with_it():
     counts = np.array(
         [drawn(spec, shares(stats.beta(*ab)), 5_000, random)[1] for ab in ((5, 2), (1, 1), (9, 9))]
     )
-    together = reconstruct([spec.mechanism], [counts], method="em")
-    alone = [reconstruct([spec.mechanism], [row[None]], method="em")[0] for row in counts]
+    together = reconstruct(spec.mechanism, counts, method="em")
+    alone = [reconstruct(spec.mechanism, row[None], method="em")[0] for row in counts]
     assert together == pytest.approx(np.array(alone), abs=1e-9)
 
 
@@ -226,7 +226,7 @@ def test_smoothing_helps_fine_histograms_of_smooth_densities_and_blurs_spikes():
     for name, truth in (("smooth", smooth), ("spiky", spiky)) * 8:
         mechanism, counts = spec.mechanism, drawn(spec, truth, 100_000, random)[1][None]
         for method in ("em", "ems"):
-            found = reconstruct([mechanism], [counts], method=method)[0]
+            found = reconstruct(mechanism, counts, method=method)[0]
             assert found.sum() == pytest.approx(1)
             errors[name, method] += float(np.abs(np.cumsum(found - truth)).mean())
     assert errors["smooth", "ems"] < 0.95 * errors["smooth", "em"]

@@ -13,7 +13,7 @@ from deniable_aggregator.cli.render.share_table import IntervalBar
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from deniable_aggregator.answers.common import Number
+    from deniable_aggregator.answers.common import Number, Quantile
     from deniable_aggregator.answers.estimates import Mean
 
 
@@ -60,9 +60,7 @@ def number_notes(answer: Mean | Distribution) -> Iterator[str]:
     """
     if isinstance(answer, Distribution):
         yield f"mean {_between(answer.mean)}, {answer.mean.meaning}"
-        for each in answer.quantiles:
-            ends = f"[{each.low:.4g}, {each.high:.4g}]"
-            yield f"{each.quantile:.0%} are below {each.estimate:.4g}  {ends}"
+        yield from map(_quantile_line, answer.quantiles)
         yield f"Histogram and quantiles: {answer.meaning}."
         if answer.reports_left_out:
             left_out = f"{answer.reports_left_out:,} reports"
@@ -73,6 +71,14 @@ def number_notes(answer: Mean | Distribution) -> Iterator[str]:
         if version.delta:
             yield f"{version.title}, delta {version.delta:.3g}: {version.privacy}."
     yield from repeated(answer.versions)
+
+
+def _quantile_line(row: Quantile) -> str:
+    """Where a quantile is, or why it has no estimate."""
+    below, ends = f"{100 * row.quantile:g}% are below", f"[{row.low:.4g}, {row.high:.4g}]"
+    if row.estimate is None:
+        return f"{below} a value that can't be placed  {ends}: {row.reason}"
+    return f"{below} {row.estimate:.4g}  {ends}"
 
 
 def _between(number: Number) -> str:
