@@ -11,6 +11,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from benchmarks.distributions import drawn as draw_tally
+from benchmarks.distributions import populations, spec_of
 from deniable_aggregator.estimation.distributions import QUANTILES, estimate_distribution
 from deniable_aggregator.statistics.reconstruction import channel, reconstruct
 from deniable_aggregator.tallies import tally_for
@@ -69,22 +71,22 @@ def test_the_columns_of_the_channel_add_up_to_one_and_are_what_the_device_draws(
 
 @pytest.mark.statistics
 def test_intervals_of_quantiles_and_shares_cover():
-    """Of 60 repetitions x 4 quantiles x 2 densities at 95%, at least 91% cover; so do shares.
+    """Of 25 repetitions x 4 quantiles x 2 densities at 95%, at least 93% cover; 91% of shares do.
 
-    The replicates' quantiles of one repetition are correlated; 91% is 3 standard deviations below.
+    Intervals of quantiles hold whole bins, so nearly all cover.
     """
     random, quantiles, bins = np.random.default_rng(3), [], []
-    spec = wave("1")
+    spec, asked = wave("1"), (0.25, 0.5, 0.75, 0.9)
     for density in (stats.beta(5, 2), stats.lognorm(0.6, scale=0.15)):
         truth = shares(density)
-        for _ in range(60):
-            found = estimate_distribution([drawn(spec, truth, 20_000, random)])
-            for share in (0.25, 0.5, 0.75, 0.9):
+        for _ in range(25):
+            found = estimate_distribution([drawn(spec, truth, 20_000, random)], quantiles=asked)
+            for share in asked:
                 at = found.quantiles[share]
                 quantiles.append(at.low <= quantile(truth, share) <= at.high)
             for bar, actual in zip(found.shares, truth, strict=True):
                 bins.append(bar.low <= actual <= bar.high)
-    assert 0.91 <= np.mean(quantiles) <= 0.99
+    assert np.mean(quantiles) >= 0.93
     assert 0.91 <= np.mean(bins) <= 1.0
 
 
@@ -99,7 +101,8 @@ def test_intervals_cover_at_a_large_epsilon_too():
     for density in (stats.beta(5, 2), stats.lognorm(0.6, scale=0.15)):
         truth = shares(density)
         for _ in range(25):
-            found = estimate_distribution([drawn(spec, truth, 5_000, random)])
+            tally = drawn(spec, truth, 5_000, random)
+            found = estimate_distribution([tally], quantiles=())
             for (value, low, high), actual in zip(found.shares, truth, strict=True):
                 for factor, covered in ((0.7, narrow), (1, bins), (1.3, wide)):
                     below, above = factor * (value - low), factor * (high - value)
@@ -115,11 +118,13 @@ def test_an_estimate_is_within_its_own_interval(epsilon, bins, spread, method):
     random, truth = np.random.default_rng(7), shares(stats.norm(0.51, spread), bins)
     tally = drawn(wave(epsilon, bins), truth, 20_000, random)
     found = estimate_distribution([tally], method=method)
-    for value, low, high in (*found.shares, *found.quantiles.values()):
+    for value, low, high in found.shares:
         assert low <= value <= high
+    for value, low, high, reason in found.quantiles.values():
+        assert reason if value is None else low <= value <= high
     middles = [(bar.low + bar.high) / 2 for bar in found.shares]
     off = np.abs(np.array(middles) - [bar.value for bar in found.shares])
-    assert off.max() <= max(bar.high - bar.low for bar in found.shares) / 2
+    assert off.max() <= max(bar.high - bar.low for bar in found.shares) / 2 + 1e-9
 
 
 def test_a_histogram_is_the_same_whatever_others_are_found_with_it():
@@ -149,15 +154,16 @@ def answered(spec, truth, reports, random):
 @pytest.mark.statistics
 @pytest.mark.parametrize("buckets", [1, 4])
 def test_intervals_of_raw_quantiles_cover(buckets):
-    """Of 100 repetitions x 4 quantiles at 95%, between 90% and 99.5% cover."""
+    """Of 40 repetitions x 4 quantiles at 95%, at least 93% cover."""
     random, truth, covered = np.random.default_rng(17), shares(stats.lognorm(0.6, scale=0.15)), []
-    spec = flips("1", buckets=buckets)
-    for _ in range(100):
-        found = estimate_distribution([answered(spec, truth, 20_000, random)])
-        for share in (0.25, 0.5, 0.75, 0.9):
+    spec, asked = flips("1", buckets=buckets), (0.25, 0.5, 0.75, 0.9)
+    for _ in range(40):
+        tally = answered(spec, truth, 20_000, random)
+        found = estimate_distribution([tally], quantiles=asked)
+        for share in asked:
             at = found.quantiles[share]
             covered.append(at.low <= quantile(truth, share) <= at.high)
-    assert 0.90 <= np.mean(covered) <= 0.995
+    assert np.mean(covered) >= 0.93
 
 
 @pytest.mark.statistics
@@ -174,7 +180,8 @@ def test_the_mean_is_unbiased_and_its_interval_covers(spec):
     for repetition in range(100):
         values = random.choice(middles, size=300, p=truth).tolist()
         drawn_anew = replace(spec, name=f"d{repetition}")  # groups and permanent bits, too
-        found = estimate_distribution([counted(drawn_anew, values, f"d{repetition}")], level=0.8)
+        tally = counted(drawn_anew, values, f"d{repetition}")
+        found = estimate_distribution([tally], quantiles=(), level=0.8)
         mean = found.mean
         errors.append((mean.value - middles @ truth) / ((mean.high - mean.low) / 2 / 1.2816))
         covered += mean.low <= middles @ truth <= mean.high
@@ -187,8 +194,8 @@ def test_the_mean_is_unbiased_and_its_interval_covers(spec):
 def test_intervals_of_memoised_histograms_cover(buckets):
     """One period's reports of the shipped client: of 60 x 8 shares and 60 x 3 quantiles at 90%.
 
-    Between 86% and 94% of the shares, and, three of a repetition being correlated, between 82% and
-    98% of the quantiles: 2.9 standard deviations.
+    Between 86% and 94% of the shares, and, since their intervals hold whole bins, at least 88% of
+    the quantiles.
     """
     random, truth = np.random.default_rng(23), shares(stats.beta(2, 3), 8)
     middles = (np.arange(8) + 0.5) * 60 / 8
@@ -196,14 +203,16 @@ def test_intervals_of_memoised_histograms_cover(buckets):
     for repetition in range(60):
         spec = replace(memoised("2", "4", 8, buckets), name=f"m{repetition}")
         values = random.choice(middles, size=1_500, p=truth).tolist()
-        found = estimate_distribution([counted(spec, values, f"m{repetition}")], level=0.9)
+        found = estimate_distribution(
+            [counted(spec, values, f"m{repetition}")], quantiles=(0.25, 0.5, 0.75), level=0.9
+        )
         for bar, actual in zip(found.shares, truth, strict=True):
             bars.append(bar.low <= actual <= bar.high)
         for share in (0.25, 0.5, 0.75):
             at = found.quantiles[share]
             quantiles.append(at.low <= quantile(truth, share) <= at.high)
     assert 0.86 <= np.mean(bars) <= 0.94
-    assert 0.82 <= np.mean(quantiles) <= 0.98
+    assert np.mean(quantiles) >= 0.88
 
 
 def test_a_histogram_that_is_memoised_from_some_day_on_is_answered_as_one():
@@ -233,16 +242,20 @@ def test_smoothing_helps_fine_histograms_of_smooth_densities_and_blurs_spikes():
     assert errors["spiky", "em"] < 0.95 * errors["spiky", "ems"]
 
 
-def test_specs_over_the_same_bins_are_explained_together():
-    random, truth = np.random.default_rng(11), shares(stats.beta(2, 2))
-    weak, strong = drawn(wave("0.5"), truth, 10_000, random), drawn(wave("2"), truth, 5_000, random)
+def test_versions_over_the_same_bins_are_weighted_by_their_reports():
+    """However much more is known about the smaller version."""
+    random = np.random.default_rng(11)
+    old, new = shares(stats.beta(2, 5)), shares(stats.beta(5, 2))
+    weak = drawn(wave("0.5"), old, 200_000, random)
+    strong = drawn(wave("4"), new, 100_000, random)
     both = estimate_distribution([weak, strong])
-    assert (both.reports, both.left_out, len(both.specs)) == (15_000, 0, 2)
-    widths = [
-        each.quantiles[0.5].high - each.quantiles[0.5].low
-        for each in (both, estimate_distribution([weak]))
-    ]
-    assert widths[0] < widths[1]
+    assert (both.reports, both.left_out, len(both.specs)) == (300_000, 0, 2)
+    truth = (2 * old + new) / 3
+    assert both.mean.low <= 60 * float(truth @ (np.arange(16) + 0.5)) / 16 <= both.mean.high
+    covered = [bar.low <= held <= bar.high for bar, held in zip(both.shares, truth, strict=True)]
+    assert sum(covered) >= 14
+    median = both.quantiles[0.5]
+    assert median.low <= quantile(truth, 0.5) <= median.high
 
 
 def test_specs_over_other_bins_are_left_out_and_said_to_be():
@@ -262,9 +275,10 @@ def test_shares_of_dbitflip_are_raw_and_quantiles_in_order():
     for index, actual in ((0, 0.4), (8, 0.5), (15, 0.1)):
         bar = found.shares[index]
         assert abs(bar.value - actual) < 2.5 * (bar.high - bar.low) / 1.96
-    ends = [found.quantiles[share].value for share in QUANTILES]
+    placed = [found.quantiles[share].value for share in QUANTILES]
+    ends = [value for value in placed if value is not None]
     assert ends == sorted(ends)
-    assert 30 <= found.quantiles[0.5].value <= 33.75
+    assert 30 <= found.quantiles[0.75].value <= 33.75
 
 
 def test_the_same_tally_always_has_the_same_intervals():
@@ -282,8 +296,8 @@ def test_json_says_what_was_done_to_the_numbers():
         "ems",
         "post-processed",
     )
-    assert "do not contain that blur" in data["meaning"]
-    assert "fixed seed" in data["interval"]["meaning"]
+    assert "spikes are blurred" in data["meaning"]
+    assert "contains whole bins" in data["interval"]["meaning"]
     assert [row["from"] for row in data["bins"]] == [3.75 * index for index in range(16)]
     assert data["bins"][-1]["to"] == 60
     assert [row["quantile"] for row in data["quantiles"]] == list(QUANTILES)
@@ -306,14 +320,65 @@ def test_a_bin_that_nobody_was_asked_about_has_no_error_but_infinity():
 
 
 @pytest.mark.parametrize("place", [0, 1, 2])
-def test_a_quantile_in_a_steep_bin_has_an_interval(place):
-    # Every device is in one bin and hardly ever lies: the estimate rises from 0 to 1 within it.
+def test_where_values_pile_up_at_an_end_a_wider_range_is_asked_for(place):
+    # Every device is in one bin and hardly ever lies.
     spec = flips(8, bins=3)
     ones = np.zeros(3, np.int64)
-    ones[place] = 100
-    found = estimate_distribution([(spec, np.concatenate([np.full(3, 100), ones]))])
-    for interval in found.quantiles.values():
-        assert 20 * place <= interval.low <= interval.value <= interval.high <= 20 * (place + 1)
+    ones[place] = 1_000
+    found = estimate_distribution([(spec, np.concatenate([np.full(3, 1_000), ones]))])
+    for value, low, high, reason in found.quantiles.values():
+        assert (low, high) == (20 * place, 20 * (place + 1))
+        if place == 1:
+            assert low <= value <= high
+        else:
+            assert value is None
+            assert "a wider range would place it" in reason
+
+
+def test_a_quantile_that_cannot_be_placed_says_what_would_help():
+    random = np.random.default_rng(31)
+    few = estimate_distribution([drawn(wave("0.5"), shares(stats.beta(2, 2)), 300, random)])
+    assert few.quantiles[0.5].value is None
+    assert "more reports would place it" in few.quantiles[0.5].reason
+    coarse = estimate_distribution(
+        [drawn(wave("4", 2), shares(stats.beta(2, 9), 2), 5_000, random)]
+    )
+    assert (coarse.quantiles[0.5].low, coarse.quantiles[0.5].high) == (0, 30)
+    assert "more bins would place it" in coarse.quantiles[0.5].reason
+    rows = as_json(answer_of(few))["quantiles"]
+    assert rows[2]["estimate"] is None
+    assert rows[2]["low"] < rows[2]["high"]
+    assert rows[2]["reason"] == few.quantiles[0.5].reason
+
+
+@pytest.mark.statistics
+@pytest.mark.parametrize("mechanism", ["sw", "dbitflip"])
+def test_quantiles_and_empty_bins_are_covered_whatever_the_population(mechanism):
+    """A small form of `benchmarks.distributions`: of 12 repetitions x 6 quantiles at least 93%.
+
+    And of bins that hold nothing. Before intervals held whole bins, 42% of these quantiles of sw
+    were covered, and 5% of the empty bins.
+    """
+    random, placed, empty = np.random.default_rng(37), [], []
+    asked = (0.05, 0.25, 0.5, 0.75, 0.95, 0.99)
+    for population in populations():
+        if population.name not in {"lognormal", "bimodal", "spike", "flight delays"}:
+            continue
+        spec, truth = spec_of(mechanism, "4", 32), population.shares(32)
+        for _ in range(3):
+            tally = draw_tally(spec, truth, 100_000, random)
+            found = estimate_distribution([(spec, tally)], quantiles=asked)
+            for share in asked:
+                at = found.quantiles[share]
+                actual = population.quantile(share)
+                placed.append(at.low - 1e-9 <= actual <= at.high + 1e-9)
+            empty += [
+                bar.low <= actual <= bar.high
+                for bar, actual in zip(found.shares, truth, strict=True)
+                if actual < 1e-6
+            ]
+    assert np.mean(placed) >= 0.93
+    assert np.mean(empty) >= 0.93
 
 
 def test_bins_that_one_spec_did_not_ask_about_are_answered_by_the_other():
@@ -335,14 +400,15 @@ def test_intervals_of_dbitflip_cover_the_population_where_privacy_adds_hardly_an
     truth = np.array(
         [0.4, 0.1, 0.0, 0.1, 0.0, 0.0, 0.1, 0.3]
     )  # the mean's covariances are positive
-    lie, repetitions = spec.mechanism.flip / SCALE, 300
+    lie, repetitions = spec.mechanism.flip / SCALE, 150
     covered = np.zeros(3)
     for _ in range(repetitions):
         values, groups = random.choice(8, 1_000, p=truth), random.integers(0, 8, 1_000)
         bins = (groups[:, None] + np.arange(buckets)) % 8
         told = (values[:, None] == bins) ^ (random.random(bins.shape) < lie)
         counts = [np.bincount(bins.ravel(), minlength=8), np.bincount(bins[told], minlength=8)]
-        found = estimate_distribution([(spec, np.concatenate(counts))])
+        tally = np.concatenate(counts)
+        found = estimate_distribution([(spec, tally)], quantiles=(0.25,))
         mean = 60 * float(truth @ (np.arange(8) + 0.5)) / 8
         pairs = [(found.mean, mean), (found.shares[0], 0.4)]
         pairs.append((found.quantiles[0.25], quantile(truth, 0.25)))
