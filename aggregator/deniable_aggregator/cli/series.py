@@ -153,7 +153,7 @@ def series_table(answer: Series, width: int = UNBROKEN) -> Table:
                 Text(row.name),
                 f"{estimate}  [{low}, {high}]",
             ]
-            if bars:
+            if bars and row.estimate is not None:
                 cells.append(IntervalBar(row.low, row.estimate, row.high, scale))
             table.add_row(*cells)
         if not rows:

@@ -189,7 +189,7 @@ class _Merged:
                 held[outside[filled.argmin()]] = True
         # Bins that become empty at once could go in circles: forget that shares are not negative.
         error = float(most * self._covariance[asked, asked]) ** 0.5
-        return min(sign * float(share[asked]) + error, max(sign, 0.0))
+        return float(min(sign * share[asked] + error, max(sign, 0.0)))
 
 
 def _crossing(

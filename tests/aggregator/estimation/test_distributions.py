@@ -219,7 +219,7 @@ def test_a_histogram_that_is_memoised_from_some_day_on_is_answered_as_one():
     fresh, anew = flips("2", buckets=4), memoised("2", "4", buckets=4)
     tallies = [counted(spec, [31.0] * 3_000) for spec in (fresh, anew)]
     found = estimate_distribution(tallies)
-    assert (found.reports, found.left_out, found.method) == (6_000, 0, "unbiased")
+    assert (found.reports, found.left_out, found.histogram.method) == (6_000, 0, "unbiased")
     assert found.shares[8].low <= 1 <= found.shares[8].high
     alone = estimate_distribution(tallies[1:]).shares[8]
     assert found.shares[8].high - found.shares[8].low < 0.8 * (alone.high - alone.low)
@@ -270,7 +270,7 @@ def test_specs_over_other_bins_are_left_out_and_said_to_be():
 def test_shares_of_dbitflip_are_raw_and_quantiles_in_order():
     values = [3.0] * 400 + [30.0] * 500 + [57.0] * 100
     found = estimate_distribution([counted(flips("4"), values), counted(flips("3"), values)])
-    assert found.method == "unbiased"
+    assert found.histogram.method == "unbiased"
     assert min(bar.value for bar in found.shares) < 0
     for index, actual in ((0, 0.4), (8, 0.5), (15, 0.1)):
         bar = found.shares[index]
