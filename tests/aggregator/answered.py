@@ -23,10 +23,11 @@ DAYS = Days(
     open_since=None,
     releases=[],
     suspicious=[],
+    uneven=[],
     not_checked=0,
     keys_left_out=[],
 )
-HEAD = Head("flightdeck", [], DAYS, None, None, 0, 0, HEALTH)
+HEAD = Head("flightdeck", "", [], DAYS, None, None, 0, 0, HEALTH)
 BOTH_HEALTHY = HealthOfPeriods(HEALTH, HEALTH)
 
 
@@ -38,7 +39,12 @@ def answer(result: Any) -> Any:
 def change_answer(change: Any, *days: Any) -> Any:
     """The struct that a change is answered with."""
     return change.answer(
-        "flightdeck", days, covered=(DAYS, DAYS), pending_reports=0, health=BOTH_HEALTHY
+        "flightdeck",
+        days,
+        description="",
+        covered=(DAYS, DAYS),
+        pending_reports=0,
+        health=BOTH_HEALTHY,
     )
 
 

@@ -70,6 +70,7 @@ class Head(Struct):
 
     Attributes:
         application: whose metric it is.
+        description: what the metric is for, as its newest version says; may be empty.
         notices: what to know before the numbers, warnings first.
         days: the days that are covered.
         since: the first day, as it was asked for.
@@ -80,6 +81,7 @@ class Head(Struct):
     """
 
     application: str
+    description: str
     notices: list[Notice]
     days: Days
     since: date | None

@@ -12,9 +12,19 @@ from deniable_aggregator.answers.words import Count, VersionId
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-Mark = Literal["missing", "incomplete", "suspicious", "release"]
-"""What is special about a period: a day of it has no reports, or is not over, or has reports that
-are not all those of honest devices, or is the first of a version of the metric."""
+Mark = Literal["missing", "incomplete", "suspicious", "uneven", "release"]
+"""What is special about a period: one of its days has no reports, is not over, has reports that are
+not all those of honest devices, has a key that answers differently from the others, or is the first
+day of a version of the metric."""
+
+MARK_WORDS: Final = {
+    "missing": "days missing",
+    "incomplete": "not over",
+    "suspicious": "suspicious",
+    "uneven": "keys differ",
+    "release": "new version",
+}
+"""What marks are called in a table."""
 
 MOST_NAMED: Final = 4
 """Of days in a line; the JSON has all of them."""
@@ -81,6 +91,7 @@ class Days(Struct, kw_only=True):
             if none of the days accepts any.
         releases: first days of versions of the metric.
         suspicious: days on which a check of the reports fails.
+        uneven: days on which a key is seen to answer differently from the others.
         not_checked: how many days with reports were not checked, to bound the work.
         keys_left_out: keys whose reports are not counted.
     """
@@ -94,6 +105,7 @@ class Days(Struct, kw_only=True):
     open_since: date | None
     releases: list[Release]
     suspicious: list[date]
+    uneven: list[date]
     not_checked: Count
     keys_left_out: list[KeyLeftOut]
 
@@ -111,6 +123,8 @@ class Days(Struct, kw_only=True):
             marks.append("incomplete")
         if any(since <= day <= until for day in self.suspicious):
             marks.append("suspicious")
+        if any(since <= day <= until for day in self.uneven):
+            marks.append("uneven")
         if any(since <= release.day <= until for release in self.releases):
             marks.append("release")
         return marks
@@ -147,13 +161,15 @@ def days_in_words(days: Days) -> str:
     if days.incomplete:
         parts.append(f"{', '.join(_short(day, days) for day in days.incomplete)} is incomplete")
     if days.open_since is not None and days.open_since not in days.incomplete:
-        parts.append(f"late reports may still come for {_short(days.open_since, days)} and after")
+        parts.append(f"open for late reports since {_short(days.open_since, days)}")
     if days.releases:
         named = [_short(each.day, days) for each in days.releases]
         what = "a new version" if len(named) == 1 else "new versions"
         parts.append(f"{what} since {_some(named)}")
     if days.suspicious:
         parts.append(f"suspicious: {_runs(runs(days.suspicious), days)}")
+    if days.uneven:
+        parts.append(f"keys differ: {_runs(runs(days.uneven), days)}")
     for each in days.keys_left_out:
         why = "excluded" if each.why == "excluded" else "as asked"
         name = key_in_words(each.key, each.label)

@@ -191,6 +191,7 @@ class Change(Struct, kw_only=True):
 
     Attributes:
         application: whose metric it is.
+        description: what the metric is for, as its newest version says; may be empty.
         notices: what to know before the numbers, warnings first.
         metric: its name.
         kind: what is compared.
@@ -212,6 +213,7 @@ class Change(Struct, kw_only=True):
     """
 
     application: str
+    description: str
     notices: list[Notice]
     metric: str
     kind: Literal["shares", "mean"]

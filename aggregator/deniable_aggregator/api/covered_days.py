@@ -14,11 +14,13 @@ if TYPE_CHECKING:
 
     from deniable_aggregator.estimation.metric_reports import MetricReports
     from deniable_aggregator.integrity.examiner import Examination
+    from deniable_aggregator.integrity.key_contrasts import KeyContrast
 
 
 def covered_days(
     reported: MetricReports,
     examination: Examination,
+    contrasts: Sequence[KeyContrast],
     first_days: Mapping[bytes, int],
     *,
     today: date,
@@ -29,6 +31,7 @@ def covered_days(
     Args:
         reported: the reports of the days that were asked for; at least one.
         examination: the checks of these reports.
+        contrasts: every key against the others.
         first_days: the first day of each version, also before these days.
         today: the server's day.
         accept_days: for how many days a day stays open for reports.
@@ -53,6 +56,7 @@ def covered_days(
         open_since=opened if opened <= until else None,
         releases=_releases(first_days, since, until),
         suspicious=sorted({day_of(day.epoch) for day in examination.failing_days}),
+        uneven=sorted({day_of(epoch) for each in contrasts for epoch in each.epochs}),
         not_checked=len(not_checked),
         keys_left_out=_keys_left_out(reported),
     )

@@ -205,6 +205,7 @@ class QueryService:
         return found.answer(
             application,
             days,
+            description=second.description,
             covered=(first.days, second.days),
             pending_reports=pending,
             health=HealthOfPeriods(first.summary, second.summary),

@@ -48,6 +48,12 @@ class Review:
     summary: IntegritySummary
     notices: Sequence[Notice]
 
+    @property
+    def description(self) -> str:
+        """What the metric is for, as its newest version says."""
+        registrations = [entry.registration for entry in self.reported.entries]
+        return max(registrations, key=lambda each: each.registered).description
+
     def head(
         self, application: str, since: date | None, until: date | None, pending_reports: int
     ) -> Head:
@@ -61,6 +67,7 @@ class Review:
         """
         return Head(
             application=application,
+            description=self.description,
             notices=ordered_notices(self.notices, pending_notices(pending_reports)),
             days=self.days,
             since=since,
@@ -105,6 +112,7 @@ class Reviewer:
             covered_days(
                 reported,
                 examination,
+                contrasts,
                 self._store.tallies.first_days(digests, reported.without),
                 today=day_of(epoch_at(self._clock())),
                 accept_days=self._accept_days,

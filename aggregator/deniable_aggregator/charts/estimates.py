@@ -6,7 +6,6 @@ is drawn without a browser.
 
 from __future__ import annotations
 
-import textwrap
 from typing import TYPE_CHECKING, Final, Literal, cast
 
 import altair as alt
@@ -14,13 +13,13 @@ from msgspec import UNSET, to_builtins
 
 from deniable_aggregator.answers.estimates import SegmentShares
 from deniable_aggregator.answers.words import POSTPROCESS_LABELS
+from deniable_aggregator.charts.titles import counted_in_words, title_of
 from deniable_shared.errors import ParameterError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Mapping
     from pathlib import Path
 
-    from deniable_aggregator.answers.common import MetricVersion, Notice
     from deniable_aggregator.answers.estimates import Distribution, Shares
     from deniable_aggregator.answers.words import Margin
 
@@ -29,7 +28,6 @@ ROW_HEIGHT: Final = 18
 SUFFIXES: Final = (".html", ".json", ".png", ".svg")
 PNG_SCALE: Final = 2.0
 HISTOGRAM_HEIGHT: Final = 220
-PIXELS_OF_A_LETTER: Final = 6
 MEDIAN: Final = 0.5
 
 DEVICES: Final[Mapping[Margin, str]] = {
@@ -40,6 +38,8 @@ DEVICES: Final[Mapping[Margin, str]] = {
 _ESTIMATE: Final = "#1f6feb"
 _ADJUSTED: Final = "#bf8700"
 _TRUTH: Final = "#d1242f"
+_SHAPES: Final = {_ESTIMATE: "circle", _ADJUSTED: "diamond", _TRUTH: "stroke"}
+_LEGEND_PIXELS: Final = 300
 
 
 def shares_chart(
@@ -69,11 +69,18 @@ def shares_chart(
         legend[f"{adjusted}, no interval"] = _ADJUSTED
     if truth is not None:
         legend["truth"] = _TRUTH
+    below = alt.Legend(orient="bottom", labelLimit=_LEGEND_PIXELS, symbolFillColor="transparent")
     color = alt.Color(
         "mark:N",
         title=None,
         scale=alt.Scale(domain=list(legend), range=list(legend.values())),
-        legend=alt.Legend(orient="bottom"),
+        legend=below,
+    )
+    shape = alt.Shape(
+        "mark:N",
+        title=None,
+        scale=alt.Scale(domain=list(legend), range=[_SHAPES[each] for each in legend.values()]),
+        legend=below,
     )
     base = alt.Chart(alt.InlineData(values=rows)).encode(
         y=alt.Y("value:N", title=None, sort=[row.value for row in ordered])
@@ -86,13 +93,19 @@ def shares_chart(
             x2="high:Q",
             color=color,
         ),
-        marked.mark_circle(size=45, opacity=1).encode(x="share:Q", color=color),
+        marked.mark_point(size=40, filled=True, opacity=1).encode(
+            x="share:Q", color=color, shape=shape
+        ),
     ]
+    if any(row["low"] < 0 for row in rows):
+        zero = alt.Chart(alt.InlineData(values=[{"zero": 0}]))
+        layers.insert(0, zero.mark_rule(color="#57606a").encode(x="zero:Q"))
     if adjusted is not None:
         layers.append(
             base.transform_calculate(mark=f"'{adjusted}, no interval'")
-            .mark_point(shape="diamond", size=45)
-            .encode(x="adjusted:Q", color=color)
+            # Below the interval, which it would hide.
+            .mark_point(size=30, filled=True, opacity=1, yOffset=6)
+            .encode(x="adjusted:Q", color=color, shape=shape)
         )
     if truth is not None:
         layers.append(
@@ -100,9 +113,8 @@ def shares_chart(
             .mark_tick(thickness=2, height=ROW_HEIGHT * 0.7)
             .encode(x="truth:Q", color=color)
         )
-    title = alt.TitleParams(answer.metric, subtitle=_subtitle(answer), anchor="start")
     return alt.LayerChart(
-        layer=layers, title=title, width=WIDTH, height=ROW_HEIGHT * max(len(rows), 2)
+        layer=layers, title=_title(answer), width=WIDTH, height=ROW_HEIGHT * max(len(rows), 2)
     )
 
 
@@ -112,7 +124,6 @@ def distribution_chart(answer: Distribution) -> alt.LayerChart:
     Args:
         answer: the distribution.
     """
-    title = alt.TitleParams(answer.metric, subtitle=_subtitle(answer), anchor="start")
     base = alt.Chart(alt.InlineData(values=to_builtins(answer.bins)))
     unit = alt.X("from:Q", title=answer.metric, scale=alt.Scale(nice=False, zero=False))
     share = alt.Axis(format="~%", tickCount=6)
@@ -128,13 +139,18 @@ def distribution_chart(answer: Distribution) -> alt.LayerChart:
         .encode(x="middle:Q", y="low:Q", y2="high:Q")
     )
     median = [
-        to_builtins(row)
+        {"estimate": row.estimate, "label": f"median {row.estimate:.4g}"}
         for row in answer.quantiles
         if row.quantile == MEDIAN and row.estimate is not None
     ]
     rule = alt.Chart(alt.InlineData(values=median)).mark_rule(color=_TRUTH, strokeDash=[4, 3])
-    layers = [bars, errors, rule.encode(x="estimate:Q")]
-    return alt.LayerChart(layer=layers, title=title, width=WIDTH, height=HISTOGRAM_HEIGHT)
+    label = rule.mark_text(align="left", baseline="top", dx=4, color=_TRUTH).encode(
+        x="estimate:Q",
+        y=alt.value(2),
+        text=alt.Text("label:N"),
+    )
+    layers = [bars, errors, rule.encode(x="estimate:Q"), label]
+    return alt.LayerChart(layer=layers, title=_title(answer), width=WIDTH, height=HISTOGRAM_HEIGHT)
 
 
 def _whose(answer: Shares | SegmentShares) -> str:
@@ -144,30 +160,15 @@ def _whose(answer: Shares | SegmentShares) -> str:
     return whose
 
 
-def _subtitle(answer: Shares | SegmentShares | Distribution) -> list[str]:
-    counted = f"{answer.reports:,} reports, {mechanisms_of(answer.versions)}"
-    return [*warning_lines(answer.notices, WIDTH), counted]
-
-
-def warning_lines(notices: Iterable[Notice], width: int) -> Iterator[str]:
-    """The warnings of an answer, in lines that fit above a picture.
-
-    Args:
-        notices: those of the answer; notes are left out.
-        width: of the picture, in pixels.
-    """
-    for notice in notices:
-        if notice.severity == "warning":
-            yield from textwrap.wrap(f"Warning: {notice.message}", width // PIXELS_OF_A_LETTER)
-
-
-def mechanisms_of(versions: Sequence[MetricVersion]) -> str:
-    """Mechanisms and their epsilons, in a few words.
-
-    Args:
-        versions: those of an answer.
-    """
-    return "; ".join(f"{each.title}, epsilon {each.epsilon:.2f}" for each in versions)
+def _title(answer: Shares | SegmentShares | Distribution) -> alt.TitleParams:
+    return title_of(
+        answer.metric,
+        answer.description,
+        answer.notices,
+        [("", answer.days)],
+        [counted_in_words(answer.reports, answer.versions)],
+        WIDTH,
+    )
 
 
 def save(chart: alt.TopLevelMixin, path: Path) -> None:

@@ -7,18 +7,15 @@ from typing import TYPE_CHECKING, Any, Final
 import altair as alt
 from msgspec import UNSET, to_builtins
 
-from deniable_aggregator.charts.estimates import (
-    DEVICES,
-    ROW_HEIGHT,
-    WIDTH,
-    mechanisms_of,
-    warning_lines,
-)
+from deniable_aggregator.charts.estimates import DEVICES, ROW_HEIGHT, WIDTH
+from deniable_aggregator.charts.marked_periods import bands_and_rules, marks_in_words
+from deniable_aggregator.charts.titles import counted_in_words, title_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from deniable_aggregator.answers.trends import Change, ComparedPeriod, Period, Series
+    from deniable_aggregator.answers.trends import Change, Period, Series
+    from deniable_aggregator.answers.words import PeriodLength
 
 SERIES_WIDTH: Final = 560
 SERIES_HEIGHT: Final = 260
@@ -30,13 +27,13 @@ COLORS: Final = (
     "#d55e00",
     "#009e73",
     "#cc79a7",
-    "#e69f00",
-    "#56b4e9",
+    "#c28500",
+    "#3d97cf",
     "#000000",
-    "#8c6d1f",
+    "#5e4318",
 )
-"""Colours that colour-blind people can tell apart (Okabe and Ito 2008, with brown in place of
-their yellow, which is hard to see on white)."""
+"""Colours that colour-blind people can tell apart (Okabe and Ito 2008). Their orange and their sky
+blue are darkened, and their yellow is brown, for a contrast of 3:1 on white."""
 
 SHAPES: Final = (
     "circle",
@@ -72,7 +69,7 @@ def series_chart(answer: Series, *, most: int = len(COLORS)) -> alt.LayerChart:
     """
     shares = answer.kind == "shares"
     rows = [
-        {"day": period.since.isoformat(), **row}
+        {"day": period.since.isoformat(), "over": "incomplete" not in period.marks, **row}
         for period in answer.periods
         for row in _rows(period, answer.metric)
     ]
@@ -100,13 +97,14 @@ def series_chart(answer: Series, *, most: int = len(COLORS)) -> alt.LayerChart:
         legend = alt.Legend(orient="bottom", columns=2, labelLimit=_LEGEND_PIXELS, symbolOpacity=1)
     title = f"share of {DEVICES[answer.margin]}" if shares else f"mean {answer.metric}"
     axis = alt.Axis(format="~%" if shares else "~g", tickCount=6)
+    time = _time(days, answer.by, ordinal=not crowded)
     base = alt.Chart(alt.InlineData(values=[*rows, *gaps])).encode(
-        x=_time(days, ordinal=not crowded),
+        x=time,
         color=alt.Color("value:N", title=None, scale=scale, legend=legend),
     )
     y = alt.Y("low:Q", title=title, axis=axis)
     value = alt.Y("share:Q")
-    layers = []
+    layers = bands_and_rules(answer.periods, {"x": time}, crowded=crowded)
     if min((row["low"] for row in rows), default=0.0) < 0:
         zero = alt.Chart(alt.InlineData(values=[{"zero": 0}]))
         layers.append(zero.mark_rule(color="#57606a", strokeWidth=1).encode(y="zero:Q"))
@@ -116,22 +114,39 @@ def series_chart(answer: Series, *, most: int = len(COLORS)) -> alt.LayerChart:
             base.mark_line(strokeWidth=1.2).encode(y=value),
             # A period between two gaps has no line and no area.
             base.transform_filter("datum.alone").mark_rule(strokeWidth=2).encode(y=y, y2="high:Q"),
+            base.transform_filter("datum.over === false")
+            .mark_point(fill="white", size=36, opacity=1)
+            .encode(y=value),
         ]
     else:
         offset = alt.XOffset("value:N", sort=drawn)
         shape = alt.Scale(domain=drawn, range=list(SHAPES[: len(drawn)]))
+        shaped = alt.Shape("value:N", title=None, scale=shape, legend=legend)
         placed = base.encode(xOffset=offset) if drawn[1:] else base
         layers += [
             placed.mark_rule(strokeWidth=2).encode(y=y, y2="high:Q"),
-            placed.mark_point(filled=True, size=36, opacity=1).encode(
-                y=value, shape=alt.Shape("value:N", title=None, scale=shape, legend=legend)
-            ),
+            placed.transform_filter("datum.over")
+            .mark_point(filled=True, size=36, opacity=1)
+            .encode(y=value, shape=shaped),
+            placed.transform_filter("datum.over === false")
+            .mark_point(fill="white", size=36, opacity=1)
+            .encode(y=value, shape=shaped),
         ]
     cut = f"the {len(drawn)} largest of {len(ordered)} values" if ordered[len(drawn) :] else None
     return alt.LayerChart(
         layer=layers,
-        title=_title(
-            answer, [cut, f"{answer.reports:,} reports, {mechanisms_of(answer.versions)}"]
+        title=title_of(
+            answer.metric,
+            answer.description,
+            answer.notices,
+            [("", answer.days)],
+            [
+                marks_in_words(answer.periods),
+                cut,
+                counted_in_words(answer.reports, answer.versions),
+                _covers(answer),
+            ],
+            SERIES_WIDTH,
         ),
         width=SERIES_WIDTH,
         height=SERIES_HEIGHT,
@@ -158,7 +173,9 @@ def change_chart(answer: Change, *, most: int = 25) -> alt.LayerChart:
     )
     points = f"change of the share of {DEVICES[answer.margin]}, in percentage points"
     title = points if shares else "change of the mean"
-    axis = alt.Axis(format="+~%" if shares else "+~g", tickCount=6)
+    axis = alt.Axis(format="+~g", tickCount=6)
+    if shares:
+        axis.labelExpr = "format(100 * datum.value, '+~g')"
     none = alt.Chart(alt.InlineData(values=[{"none": 0}]))
     layers = [
         none.mark_rule(color="#57606a").encode(x="none:Q"),
@@ -173,25 +190,35 @@ def change_chart(answer: Change, *, most: int = 25) -> alt.LayerChart:
             ),
         ),
     ]
+    periods = (("before: ", answer.before), ("after: ", answer.after))
+    cut = f"the {len(rows)} largest of {len(answer.changes)} changes"
     lines = [
-        f"{when}: {_days(period)}, {period.reports:,} reports, {mechanisms_of(period.versions)}"
-        for when, period in (("before", answer.before), ("after", answer.after))
+        *(when + counted_in_words(each.reports, each.versions) for when, each in periods),
+        cut if len(answer.changes) > len(rows) else None,
+        _covers(answer),
     ]
-    if len(answer.changes) > len(rows):
-        lines.append(f"the {len(rows)} largest of {len(answer.changes)} changes")
+    title_ = title_of(
+        answer.metric,
+        answer.description,
+        answer.notices,
+        [(when, each.days) for when, each in periods],
+        lines,
+        WIDTH,
+    )
     height = ROW_HEIGHT * max(len(rows), 2)
-    return alt.LayerChart(layer=layers, title=_title(answer, lines), width=WIDTH, height=height)
+    return alt.LayerChart(layer=layers, title=title_, width=WIDTH, height=height)
 
 
-def _time(days: Sequence[str], *, ordinal: bool) -> alt.X:
+def _time(days: Sequence[str], by: PeriodLength, *, ordinal: bool) -> alt.X:
     """The axis of time, in UTC as the days are, and not in the time zone of whoever draws it."""
+    title = None if by == "day" else f"first day of the {by}"
     axis = alt.Axis(labelAngle=-40, labelOverlap=False, grid=False)
     if not ordinal:
         axis = alt.Axis(format="%Y-%m-%d", labelAngle=-40, labelOverlap=True, tickCount=8)
-        return alt.X("day:T", title=None, axis=axis, scale=alt.Scale(type="utc"))
+        return alt.X("day:T", title=title, axis=axis, scale=alt.Scale(type="utc"))
     every = -(-len(days) * _LABEL_PIXELS // SERIES_WIDTH)
     axis.values = list(days[::every])
-    return alt.X("day:O", title=None, axis=axis, sort=list(days))
+    return alt.X("day:O", title=title, axis=axis, sort=list(days))
 
 
 def _rows(period: Period, metric: str) -> list[dict[str, Any]]:
@@ -206,14 +233,6 @@ def _rows(period: Period, metric: str) -> list[dict[str, Any]]:
     return rows
 
 
-def _days(period: ComparedPeriod) -> str:
-    one = period.since == period.until
-    return str(period.since) if one else f"{period.since} to {period.until}"
-
-
-def _title(answer: Series | Change, lines: Sequence[str | None]) -> alt.TitleParams:
+def _covers(answer: Series | Change) -> str:
     interval = answer.interval
-    covers = f"{interval.level:.0%} intervals {_KINDS[interval.kind or 'one']}"
-    warnings = warning_lines(answer.notices, WIDTH)
-    subtitle = [*warnings, *(line for line in (*lines, covers) if line is not None)]
-    return alt.TitleParams(answer.metric, subtitle=subtitle, anchor="start")
+    return f"{interval.level:.0%} intervals {_KINDS[interval.kind or 'one']}"

@@ -122,15 +122,16 @@ def change_notes(answer: Change) -> Iterator[str]:
     Args:
         answer: the change.
     """
-    yield f"Changes: {answer.unit}. Intervals: {answer.interval.meaning}."
+    points = ", in percentage points" if answer.kind == "shares" else ""
+    yield f"Changes: {answer.unit}{points}. Intervals: {answer.interval.meaning}."
     yield (
         f"Test at {answer.test.alpha:.0%}: {answer.test.meaning}. No clear change means that the "
         "reports do not tell, and not that nothing has changed."
     )
-    form = "{:.2%}" if answer.kind == "shares" else "{:.4g}"
-    yield shift_if_fake(
-        answer.fakes, [row.shift_if_fake for row in _with_combined(answer)], "a change", form
-    )
+    shares = answer.kind == "shares"
+    shifts = [row.shift_if_fake * (100 if shares else 1) for row in _with_combined(answer)]
+    form = "{:.2f} points" if shares else "{:.4g}"
+    yield shift_if_fake(answer.fakes, shifts, "a change", form)
     for when, other in (("before", "after"), ("after", "before")):
         listed = [row.value for row in answer.not_compared if row.known == when]
         if listed:
@@ -173,6 +174,11 @@ def _name(row: Difference | CombinedDifference) -> str:
     return "mean" if row.value is UNSET else row.value
 
 
+def _points(change: float, shares: bool) -> str:
+    """A change; of shares in percentage points, which are no percentages of a share."""
+    return f"{100 * change:+.2f}" if shares else f"{change:+.4g}"
+
+
 def _written(p_value: float) -> str:
     return f"{p_value:.3g}" if p_value >= LEAST_P else f"<{LEAST_P:g}"
 
@@ -185,19 +191,19 @@ def change_table(answer: Change, width: int = UNBROKEN) -> Table:
         width: of the terminal, in characters.
     """
     shares = answer.kind == "shares"
-    form = "{:+.2%}" if shares else "{:+.4g}"
-    plain = form.replace("+", "")
+    plain = "{:.2%}" if shares else "{:.4g}"
     level = answer.interval.level
     before, after = answer.before.reports, answer.after.reports
     table = close_table(title=f"{answer.metric}: {before:,} reports before, {after:,} after")
     table.add_column("value" if shares else "", overflow="fold")
     space = "  " if width >= WIDE else "\n"
-    for name in ("before", "after", f"change,{space[:1]}{level:.0%} interval"):
+    points = "change in points" if shares else "change"
+    for name in ("before", "after", f"{points},{space[:1]}{level:.0%} interval"):
         table.add_column(name, justify="right", no_wrap=True)
     for name in columns_or_lines(width, "p, corrected", "changed?"):
         table.add_column(name, justify="right", no_wrap=True)
     for row in _with_combined(answer):
-        difference, low, high = (form.format(x) for x in (row.change, row.low, row.high))
+        difference, low, high = (_points(x, shares) for x in (row.change, row.low, row.high))
         p_value = row.p_value if isinstance(row, CombinedDifference) else row.adjusted_p_value
         changed = "yes" if row.changed else "no clear change"
         table.add_row(

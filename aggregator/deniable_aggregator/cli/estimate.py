@@ -7,7 +7,13 @@ from typing import TYPE_CHECKING
 import click
 
 from deniable_aggregator.answers.days import days_in_words
-from deniable_aggregator.answers.estimates import Distribution, Estimate, Mean
+from deniable_aggregator.answers.estimates import (
+    Distribution,
+    Estimate,
+    Mean,
+    SegmentShares,
+    Shares,
+)
 from deniable_aggregator.answers.words import FALSE_FINDS, POSTPROCESS, RECONSTRUCTIONS
 from deniable_aggregator.cli.render.number_tables import (
     distribution_table,
@@ -44,6 +50,12 @@ if TYPE_CHECKING:
 @candidates_option
 @days_options
 @click.option("--top", type=click.IntRange(1), help="Only the N largest.", metavar="N")
+@click.option(
+    "--sort",
+    "sorted_",
+    is_flag=True,
+    help="The largest first in the table. Unlike with --top, all are shown and intervals stay.",
+)
 @click.option("--detected", is_flag=True, help="Only values that are told from zero.")
 @combined_option
 @click.option(
@@ -81,6 +93,7 @@ def estimate(
     since: str | None,
     until: str | None,
     top: int | None,
+    sorted_: bool,
     detected: bool,
     combined: tuple[str, ...],
     ends: tuple[str, str] | None,
@@ -132,6 +145,7 @@ def estimate(
         deniable estimate emoji --candidates emoji.txt --top 20
         deniable estimate carrier --combined AA,DL --margin noise-and-sampling
         deniable estimate theme --segment beta
+        deniable estimate theme --sort --without-key partner
         deniable estimate startup_seconds
     """  # noqa: D301  click reads the backslash as a sign
     parameters = {
@@ -160,6 +174,8 @@ def estimate(
         click.echo(answered.content)
         return
     answer: Estimate = answered.decode(Estimate)
+    if sorted_ and isinstance(answer, Shares | SegmentShares):
+        answer.estimates.sort(key=lambda row: -row.share)
     print_head(answer.notices, f"Days: {days_in_words(answer.days)}.")
     console = literal_console()
     if isinstance(answer, Mean):

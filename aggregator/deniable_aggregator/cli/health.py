@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import click
+from rich.text import Text
 
 from deniable_aggregator.answers.days import days_in_words, key_in_words
 from deniable_aggregator.answers.integrity import Health
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 
     from rich.table import Table
 
-    from deniable_aggregator.answers.integrity import CheckResult, DayHealth, KeyHealth
+    from deniable_aggregator.answers.integrity import CheckResult, DayHealth, KeyContrast, KeyHealth
 
 
 @click.command()
@@ -69,6 +70,8 @@ def health(
     print_head(answer.notices, f"Days: {days_in_words(answer.days)}.")
     console = literal_console()
     print_table(health_table(answer, console.width))
+    if answer.key_contrasts:
+        print_table(contrast_table(answer))
     for line in health_notes(answer):
         console.print(line)
 
@@ -101,6 +104,37 @@ def health_table(answer: Health, width: int = UNBROKEN) -> Table:
     return table
 
 
+def contrast_table(answer: Health) -> Table:
+    """One row per key: where it differs most from the others.
+
+    Args:
+        answer: the health.
+    """
+    table = close_table(title="each key against all others, on the same days")
+    table.add_column("key", overflow="fold")
+    table.add_column("reports", justify="right", no_wrap=True)
+    table.add_column("of all", justify="right", no_wrap=True)
+    table.add_column("differs most in", overflow="fold")
+    table.add_column("verdict", no_wrap=True)
+    for each in answer.key_contrasts:
+        table.add_row(
+            Text(key_in_words(each.key, each.label)),
+            f"{each.reports:,}",
+            f"{each.share:.1%}",
+            Text(_contrast(each)),
+            each.verdict,
+        )
+    return table
+
+
+def _contrast(each: KeyContrast) -> str:
+    if each.own is None or each.others is None:
+        return f"all that its devices hold: {each.difference:.0%} apart"
+    if each.kind == "mean":
+        return f"the mean: {each.own:.4g} against {each.others:.4g}"
+    return f"{each.value}: {each.own:.1%} against {each.others:.1%}"
+
+
 def health_notes(answer: Health) -> Iterator[str]:
     """What failed, in words, and what no check can see; a line each.
 
@@ -113,6 +147,11 @@ def health_notes(answer: Health) -> Iterator[str]:
                 if check.verdict == "suspicious":
                     expected = f"in honest reports, {check.asks}"
                     yield f"{day.day}{whose}, {check.check}: {check.found}; {expected}."
+    yield (
+        "A key is uneven if a share differs from that of the other keys by more than 20 points, or "
+        "a mean by a fifth of its range, beyond what noise explains, and moves the answer by a "
+        "point or more. Devices may really differ: compare with and without the key."
+    )
     if answer.days.not_checked:
         yield f"{answer.days.not_checked:,} earlier days were not checked: narrow --until."
     shown = [worst for day in answer.by_day if (worst := _worst(day)) is not None]

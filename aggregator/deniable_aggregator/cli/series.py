@@ -9,13 +9,14 @@ import click
 from msgspec import UNSET
 from rich.text import Text
 
-from deniable_aggregator.answers.days import days_in_words
+from deniable_aggregator.answers.days import MARK_WORDS, days_in_words
 from deniable_aggregator.answers.trends import Series
 from deniable_aggregator.answers.words import PERIOD_LENGTHS
 from deniable_aggregator.cli.render.output import (
     UNBROKEN,
     WIDE,
     close_table,
+    columns_or_lines,
     import_charts,
     literal_console,
     picture_option,
@@ -135,6 +136,9 @@ def series_table(answer: Series, width: int = UNBROKEN) -> Table:
     table = close_table(title=title, expand=bars)
     table.add_column("period", no_wrap=True)
     table.add_column("reports", justify="right", no_wrap=True)
+    marked = any(period.marks for period in answer.periods)
+    if marked and width >= WIDE:
+        table.add_column("marks", no_wrap=True)
     table.add_column("value" if shares else "", overflow="fold")
     what = "share" if shares else "estimate"
     table.add_column(f"{what}, {answer.interval.level:.0%} interval", no_wrap=True)
@@ -142,10 +146,13 @@ def series_table(answer: Series, width: int = UNBROKEN) -> Table:
         table.add_column(f"0 to {scale:.1%}", ratio=1)
     form = _form(answer)
     for period in answer.periods:
-        days, reports = _days(period, width), f"{period.reports:,}"
+        first = [*columns_or_lines(width, _days(period, width), _marks(period))]
+        first.insert(1, f"{period.reports:,}")
+        if width >= WIDE and not marked:
+            del first[-1]
         rows = list(_rows(period))
         for index, row in enumerate(rows):
-            where = (days, reports) if index == 0 else ("", "")
+            where = first if index == 0 else [""] * len(first)
             estimate = "can't place" if row.estimate is None else form.format(row.estimate)
             low, high = form.format(row.low), form.format(row.high)
             cells: list[str | Text | IntervalBar] = [
@@ -157,7 +164,7 @@ def series_table(answer: Series, width: int = UNBROKEN) -> Table:
                 cells.append(IntervalBar(row.low, row.estimate, row.high, scale))
             table.add_row(*cells)
         if not rows:
-            table.add_row(days, reports, "", "-")
+            table.add_row(*first, "", "-")
     return table
 
 
@@ -190,6 +197,12 @@ def _days(period: Period, width: int) -> str:
         if width >= WIDE
         else f"{period.since} to\n{period.until}"
     )
+
+
+def _marks(period: Period) -> str:
+    """What is special about a period, a line each."""
+    words = {**MARK_WORDS, "missing": MARK_WORDS["missing"] if period.reports else "no reports"}
+    return "\n".join(words[mark] for mark in period.marks)
 
 
 def _rows(period: Period) -> Iterator[_Row]:

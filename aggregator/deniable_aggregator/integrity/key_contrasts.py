@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from deniable_aggregator.estimation.metric_reports import MetricReports
     from deniable_aggregator.integrity.contrast_measures import Contrast
     from deniable_aggregator.store import Store
+    from deniable_aggregator.tallies import Tally
     from deniable_shared.spec import Spec
 
 LEAST_CONTRAST: Final = 0.2
@@ -60,6 +61,7 @@ class KeyContrast(NamedTuple):
         share: which part of all of the metric's reports these are.
         contrast: where it differs most.
         uneven: whether that is more than platforms may differ.
+        epochs: of an uneven key, the days on which this is seen on the day alone.
     """
 
     spec: Spec
@@ -68,6 +70,7 @@ class KeyContrast(NamedTuple):
     share: float
     contrast: Contrast
     uneven: bool
+    epochs: tuple[int, ...] = ()
 
 
 @dataclass
@@ -148,13 +151,12 @@ class KeyComparison:
             )
             for key, contrast in found.items():
                 if worst is None or key == worst:
+                    share, found_uneven = reports[key] / total, key == worst
+                    epochs = (
+                        self._uneven_days(reported, entry, key, removed) if found_uneven else ()
+                    )
                     yield KeyContrast(
-                        entry.spec,
-                        key,
-                        reports[key],
-                        reports[key] / total,
-                        contrast,
-                        key == worst,
+                        entry.spec, key, reports[key], share, contrast, found_uneven, epochs
                     )
             if worst is None:
                 return
@@ -171,13 +173,9 @@ class KeyComparison:
         sums = self._sums(reported, entry, keys, removed)
         found = {}
         for row, key in enumerate(keys):
-            if sums.weight[row] >= LEAST_WEIGHT:
-                own, others = (
-                    np.rint(each[row]).astype(np.int64) for each in (sums.own, sums.others)
-                )
-                contrast = measure_contrast(entry.tally, own, others, FAMILY_P / family)
-                if contrast is not None:
-                    found[key] = contrast
+            contrast = _measure(entry.tally, sums, row, FAMILY_P / family)
+            if contrast is not None:
+                found[key] = contrast
         return found
 
     def _sums(
@@ -187,18 +185,44 @@ class KeyComparison:
         keys: Sequence[str],
         removed: set[str],
     ) -> _Sums:
-        cells, place = entry.tally.cells, {key: row for row, key in enumerate(keys)}
-        shape = len(keys), cells
+        shape = len(keys), entry.tally.cells
         sums = _Sums(np.zeros(shape), np.zeros(shape), np.zeros(len(keys)))
-        since = _first_day(reported, entry)
+        for _, rows, day in self._days(reported, entry, keys, removed):
+            sums.own[rows] += day.own
+            sums.others[rows] += day.others
+            sums.weight[rows] += day.weight
+        return sums
+
+    def _uneven_days(
+        self, reported: MetricReports, entry: CatalogEntry, key: str, removed: set[str]
+    ) -> tuple[int, ...]:
+        """The days whose own reports show that a key is uneven."""
+        days = list(self._days(reported, entry, [key], removed))
+        return tuple(
+            epoch
+            for epoch, rows, day in days
+            if rows.size
+            and (contrast := _measure(entry.tally, day, 0, FAMILY_P / len(days))) is not None
+            and contrast.least >= LEAST_CONTRAST
+        )
+
+    def _days(
+        self,
+        reported: MetricReports,
+        entry: CatalogEntry,
+        keys: Sequence[str],
+        removed: set[str],
+    ) -> Iterator[tuple[int, NDArray[np.int64], _Sums]]:
+        """Each day, the positions of those keys that can be compared on it, and their sums."""
+        place = {key: row for row, key in enumerate(keys)}
         slices = self._store.tallies.slices(
             entry.spec.digest,
-            cells,
-            since,
+            entry.tally.cells,
+            _first_day(reported, entry),
             epoch_of(reported.days.until),
             reported.without | removed,
         )
-        for _, of_day in groupby(slices, lambda each: each.epoch):
+        for epoch, of_day in groupby(slices, lambda each: each.epoch):
             day = list(of_day)
             counts = np.array([each.sum.cells for each in day], np.float64)
             own = np.array([each.sum.reports for each in day], np.float64)
@@ -208,10 +232,22 @@ class KeyComparison:
             rows, counted = rows[compared], counts[compared]
             own, others = own[compared], others[compared]
             # With the weight own * others / all, a report of either side counts this much.
-            sums.own[rows] += counted * (others / all_)[:, None]
-            sums.others[rows] += (counts.sum(axis=0) - counted) * (own / all_)[:, None]
-            sums.weight[rows] += own * others / all_
-        return sums
+            yield (
+                epoch,
+                rows,
+                _Sums(
+                    counted * (others / all_)[:, None],
+                    (counts.sum(axis=0) - counted) * (own / all_)[:, None],
+                    own * others / all_,
+                ),
+            )
+
+
+def _measure(tally: Tally, sums: _Sums, row: int, alpha: float) -> Contrast | None:
+    if sums.weight[row] < LEAST_WEIGHT:
+        return None
+    own, others = (np.rint(each[row]).astype(np.int64) for each in (sums.own, sums.others))
+    return measure_contrast(tally, own, others, alpha)
 
 
 def _first_day(reported: MetricReports, entry: CatalogEntry) -> int:

@@ -85,6 +85,7 @@ class Change:
         application: str,
         days: tuple[DayRange, DayRange],
         *,
+        description: str,
         covered: tuple[Days, Days],
         pending_reports: int,
         health: HealthOfPeriods,
@@ -95,6 +96,7 @@ class Change:
         Args:
             application: whose metric it is.
             days: those of the first and of the second period.
+            description: what the metric is for.
             covered: what is known of these days.
             pending_reports: how many reports of the metric wait to be counted.
             health: whether the reports look like those of devices.
@@ -104,6 +106,7 @@ class Change:
         shares = comparison.kind == "shares"
         return ChangeAnswer(
             application=application,
+            description=description,
             notices=ordered_notices(notices, comparison.notices),
             metric=self.before.specs[0].name,
             kind=comparison.kind,

@@ -45,6 +45,7 @@ class Field:
         return covered_days(
             reported,
             Examination((), 0),
+            (),
             {digest: min(found) for digest, found in self.versions.items()},
             today=day(today),
             accept_days=accept_days,
@@ -66,7 +67,7 @@ def test_an_outage_and_an_unfinished_day_are_said_in_a_line():
 def test_days_that_still_accept_reports_are_said():
     days = Field({ONE: [*epochs("2026-10-01", "2026-10-29")]}).days("2026-10-30", accept_days=14)
     assert days.open_since == day("2026-10-16")
-    assert "late reports may still come for 10-16 and after" in days_in_words(days)
+    assert "open for late reports since 10-16" in days_in_words(days)
     closed = Field({ONE: [*epochs("2026-09-01", "2026-09-29")]}).days("2026-10-30", accept_days=14)
     assert closed.open_since is None
 

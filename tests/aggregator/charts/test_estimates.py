@@ -22,7 +22,7 @@ def test_the_chart_holds_the_numbers_it_was_given(answer):
     truth = {"red": 0.6, "green": 0.4, "blue": 0.0}
     chart = json.loads(shares_chart(answer, truth).to_json())
     assert chart["title"]["text"] == "choice"
-    (drawn,) = chart["datasets"].values()
+    drawn = max(chart["datasets"].values(), key=len)
     given = {row.value: row for row in answer.estimates}
     assert {row["value"] for row in drawn} == set(truth)
     for row in drawn:

@@ -42,7 +42,7 @@ def test_a_bar_shows_the_interval_on_its_scale():
 
 
 def test_what_lies_outside_the_scale_is_cut_off_at_its_ends():
-    assert IntervalBar(-0.5, -0.1, 0.3, 1.0).draw(11) == "●──┤       "
+    assert IntervalBar(-0.5, -0.1, 0.3, 1.0).draw(11) == "◂──┤       "
     assert IntervalBar(0.9, 1.2, 1.5, 1.0).draw(11) == "         ├●"
 
 

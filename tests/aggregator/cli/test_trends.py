@@ -84,8 +84,10 @@ def test_narrow_tables_break_no_day_no_number_and_no_short_item(asked, width):
         assert "…" not in shown
         assert "dark" in shown
         for row in rows:
-            form = "{:.2%}" if kind is Series else "{:+.2%}"
-            assert f"[{form.format(row.low)}, {form.format(row.high)}]" in shown
+            low, high = f"{row.low:.2%}", f"{row.high:.2%}"
+            if kind is Change:  # in percentage points
+                low, high = f"{100 * row.low:+.2f}", f"{100 * row.high:+.2f}"
+            assert f"[{low}, {high}]" in shown
     for period in answer.periods:
         assert str(period.since) in shown
         assert str(period.until) in shown

@@ -28,6 +28,9 @@ ALIKE: Final = 0.2
 HEADING_WIDTH: Final = 10
 MIN_CELLS: Final = 16
 MAX_CELLS: Final = 48
+_COVERED: Final = {"one": "", "all": ",\nall together", "picked": ",\nafter picking"}
+"""What the heading of a column says of its intervals."""
+
 _RECORDS: Final = frozenset({"pairs", "smp"})
 
 
@@ -48,7 +51,10 @@ def estimate_table(
     table.add_column("value", ratio=3, overflow="fold", min_width=5)
     if truth is not None:
         table.add_column("truth", justify="right", no_wrap=True)
-    table.add_column(f"share,\n{answer.interval.level:.0%} interval", justify="right", no_wrap=True)
+    heading = (
+        f"share,\n{answer.interval.level:.0%} interval" + _COVERED[answer.interval.kind or "one"]
+    )
+    table.add_column(heading, justify="right", no_wrap=True)
     adjusted = truth is None and _method(answer) is not None
     if adjusted:
         method = _method(answer) or ""
@@ -115,7 +121,7 @@ def _ends_of_groups(answer: Shares | SegmentShares) -> list[bool]:
 class IntervalBar:
     """An interval on a scale from 0: ``├──●──┤``, with ``x`` where the truth is.
 
-    It fills its column. Parts outside the scale are cut off.
+    It fills its column. What lies below 0 is cut off, with ``◂`` in its place.
 
     Args:
         low: lower end of the interval.
@@ -149,7 +155,10 @@ class IntervalBar:
         start, end = cell(self._low), cell(self._high)
         cells[start : end + 1] = "─" * (end - start + 1)
         cells[start], cells[end] = "├", "┤"
-        cells[cell(self._share)] = "●"
+        if self._share >= 0:
+            cells[cell(self._share)] = "●"
+        if self._low < 0:
+            cells[0] = "◂"
         if self._truth is not None:
             cells[cell(self._truth)] = "x"
         return "".join(cells)
