@@ -1,0 +1,255 @@
+"""What all metrics of a device show together without noise: its class, one of 64, and no more.
+
+The attacker here sees all reports of many devices, each device's by themselves, and looks for what
+is the same in all of them. The bound is log2(64) = 6 bits, however many metrics there are.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from deniable._randomness import keyed_randomness
+from deniable.randomizers import permanent, randomizer_for
+from deniable.randomizers.permanent import CLASS_LABEL, device_class
+from deniable_aggregator.statistics.tail_bounds import evenness_test
+from deniable_aggregator.tallies import tally_for
+from deniable_shared.device_classes import (
+    CLASSES,
+    classes_by_group,
+    groups_of_classes,
+    shown_bits,
+)
+from deniable_shared.mechanisms import (
+    MemoizedDBitFlip,
+    MemoizedRandomizedResponse,
+    MemoizedUnaryEncoding,
+    Rappor,
+    Sketch,
+)
+from tests.privacy.conformance import REJECTION, secret_of, seeded
+from tests.privacy.specs import histogram, string
+from tests.privacy.walk import distribution
+from tests.vectors.make import SPECS
+
+ONE, TWO = Fraction(1), Fraction(2)
+DEVICES = 4_000
+WORD = string(Sketch(rows=64, inner=MemoizedRandomizedResponse.for_epsilons(4, ONE, TWO)))
+HOME = string(Rappor.for_epsilons(ONE, TWO, bits=8, cohorts=64))
+PAGES = histogram(MemoizedDBitFlip.for_epsilons(64, ONE, TWO))
+METRICS = [(WORD, b"ant"), (HOME, b"ant"), (PAGES, 7)]
+
+
+def own_group(self, secret):
+    """A fault: every metric draws a group of its own."""
+    return self.stream(secret, b"group", 16).uniform_below(self._groups)
+
+
+def constants(metrics, versions=2, devices=DEVICES):
+    """What is the same, without noise, in all reports of each device: two bytes of each metric."""
+    specs = [
+        (replace(spec, name=f"{spec.name}{place}", every=every), item)
+        for place, (spec, item) in enumerate(metrics)
+        for every in ("day", "week")[:versions]
+    ]
+    made = [(randomizer_for(spec, seeded("class")), item) for spec, item in specs]
+    return [
+        tuple(randomizer.report(item, secret_of(device))[:2] for randomizer, item in made)
+        for device in range(devices)
+    ]
+
+
+def bits(found):
+    """The entropy of what was found, in bits."""
+    sizes = np.array(list(Counter(found).values())) / len(found)
+    return float(-(sizes * np.log2(sizes)).sum())
+
+
+def test_all_memoised_metrics_in_all_versions_show_six_bits_of_a_device_together():
+    """Of 4,000 devices none is alone: each is among about 62 that look the same."""
+    found = constants(METRICS)
+    sizes = Counter(found)
+    assert bits(found) <= math.log2(CLASSES)
+    assert len(sizes) == CLASSES
+    assert min(sizes.values()) > 25
+    assert stats.chisquare(list(sizes.values())).pvalue > REJECTION
+    best_guess = len(sizes) / DEVICES  # right as often as there are different sets of devices
+    assert best_guess == CLASSES / DEVICES
+
+
+def test_metrics_that_draw_groups_of_their_own_would_add_up_to_a_name(monkeypatch):
+    """The same attack on the fault: 18 bits where there are 12 to find a device among 4,000."""
+    monkeypatch.setattr(permanent.PermanentChoices, "group", own_group)
+    found = constants(METRICS, versions=1)
+    assert bits(found) > 11.9
+    assert sum(size == 1 for size in Counter(found).values()) / DEVICES > 0.97
+
+
+def lasting(spec, item, devices):
+    """The bytes that each device repeats in all of its reports, where all devices do so."""
+    randomizer = randomizer_for(spec, seeded("lasting"))
+    reports = np.array(
+        [[list(randomizer.report(item, secret)) for _ in range(40)] for secret in devices]
+    )
+    same = (reports == reports[:, :1]).all(axis=(0, 1))
+    return {tuple(device[0][same].tolist()) for device in reports}
+
+
+CLASSMATES = [secret for secret in map(secret_of, range(1_500)) if device_class(secret) == 3][:16]
+
+
+@pytest.mark.parametrize("name", SPECS)
+def test_nothing_but_the_class_lasts_in_the_reports_of_any_mechanism(name):
+    """Devices of one class cannot be told apart by what a mechanism repeats without noise."""
+    spec, values = SPECS[name]
+    assert len(CLASSMATES) == 16
+    assert len(lasting(spec, spec.encode(values[0]), CLASSMATES)) == 1
+
+
+@pytest.mark.parametrize("name", ["rappor", "sketch over losue", "loloha", "ldbitflip"])
+def test_a_mechanism_that_draws_a_group_of_its_own_is_noticed(monkeypatch, name):
+    monkeypatch.setattr(permanent.PermanentChoices, "group", own_group)
+    spec, values = SPECS[name]
+    assert len(lasting(spec, spec.encode(values[0]), CLASSMATES)) > 4
+
+
+def of_class(number):
+    """Permanent randomness of a device of this class."""
+
+    class Fixed:
+        def uniform_below(self, bound):
+            assert bound == CLASSES
+            return number
+
+    return lambda walk: lambda _, label, __: Fixed() if label == CLASS_LABEL else walk
+
+
+SMALL = [
+    (string(Sketch(rows=3, inner=MemoizedUnaryEncoding.for_epsilons(2, ONE, TWO))), ("ant", "bee")),
+    (histogram(MemoizedDBitFlip.for_epsilons(3, ONE, TWO)), (0.1, 0.5, 0.9)),
+]
+
+
+@pytest.mark.parametrize(("spec", "values"), SMALL)
+def test_classes_of_one_group_send_the_same_reports_and_no_class_depends_on_the_value(spec, values):
+    """Exactly, over the shipped code: P(report | class, value) is that of the class's group."""
+    groups = groups_of_classes(spec.digest, 3)
+    for value in values:
+        laws = {}
+        for number in range(CLASSES):
+            keyed, item = of_class(number), spec.encode(value)
+            law = distribution(
+                lambda walk, keyed=keyed, item=item: randomizer_for(spec, walk, keyed(walk)).report(
+                    item, secret_of(1)
+                )
+            )
+            assert {report[:2] for report in law} == {groups[number].to_bytes(2, "big")}
+            assert laws.setdefault(groups[number], law) == law
+        assert len(laws) == 3
+
+
+def test_a_class_is_drawn_from_the_secret_alone_and_uniform():
+    drawn = [device_class(secret_of(device)) for device in range(20_000)]
+    assert stats.chisquare(np.bincount(drawn, minlength=CLASSES)).pvalue > REJECTION
+    spec = replace(WORD, every="month")
+    for chosen in (WORD, spec, HOME):
+        choices = permanent.PermanentChoices(chosen.mechanism, chosen.digest, keyed_randomness)
+        groups = groups_of_classes(chosen.digest, 64)
+        assert [choices.group(secret_of(device)) for device in range(200)] == [
+            groups[number] for number in drawn[:200]
+        ]
+
+
+# Groups that do not divide 64
+
+
+@pytest.mark.parametrize("groups", range(1, CLASSES + 1))
+def test_classes_are_dealt_to_groups_as_evenly_as_can_be(groups):
+    """Counts differ by at most one, and so do those of all runs of neighbouring groups."""
+    counts = classes_by_group(groups)
+    assert sum(counts) == CLASSES
+    assert sorted(Counter(groups_of_classes(b"d" * 32, groups)).items()) == list(enumerate(counts))
+    for run in {1, min(2, groups), min(5, groups), (groups + 1) // 2, groups}:
+        sums = [sum((counts * 2)[start : start + run]) for start in range(groups)]
+        assert max(sums) - min(sums) <= 1
+    if CLASSES % groups == 0:
+        assert set(counts) == {CLASSES // groups}
+
+
+def test_shown_bits_are_those_of_all_metrics_together():
+    digests = [bytes([number]) * 32 for number in range(40)]
+    assert shown_bits([]) == shown_bits([(digests[0], 1)]) == 0
+    assert shown_bits([(digests[0], 2)]) == 1
+    assert shown_bits([(digests[0], 64)]) == 6
+    assert shown_bits([(digest, 8) for digest in digests]) == 6
+    few = shown_bits([(digests[0], 3), (digests[1], 5)])
+    assert math.log2(5) - 0.01 < few < math.log2(15)
+
+
+def counts_of(spec, reports, held, rng):
+    """A tally of ldbitflip with one bin per device: answers and ones, drawn by their law."""
+    mechanism = spec.mechanism
+    answers = rng.multinomial(reports, mechanism.group_shares)
+    p, q = mechanism.support.p, mechanism.support.q
+    return np.concatenate([answers, rng.binomial(answers, held * p + (1 - held) * q)])
+
+
+@pytest.mark.statistics
+@pytest.mark.parametrize("size", [10, 48])
+def test_bins_that_few_classes_answer_for_have_the_error_that_is_stated_for_them(size):
+    """With 48 bins, 16 are asked of twice as many devices as the other 32.
+
+    From 2,000 tallies a mean squared error is known within 3.2% (one standard deviation), their
+    mean over all bins within 0.5%; equal shares would be wrong by 33% and, on average, by 11%.
+    """
+    spec = histogram(MemoizedDBitFlip.for_epsilons(size, ONE, TWO))
+    rng, held = np.random.default_rng(1), np.full(size, 1 / size)
+    tally, reports = tally_for(spec), 20_000
+    drawn = [tally.shares(counts_of(spec, reports, held, rng)) for _ in range(2_000)]
+    errors = np.array([each.share for each in drawn]) - held
+    squares = (errors**2).mean(axis=0)
+    assert np.abs(errors.mean(axis=0) / np.sqrt(squares / 2_000)).max() < 5
+    stated = np.mean([each.variance for each in drawn], axis=0)
+    assert squares / stated == pytest.approx(np.ones(size), abs=0.16)
+    if size == 48:
+        few, many = (squares[np.array(classes_by_group(48)) == each].mean() for each in (1, 2))
+        assert few / many == pytest.approx(2, rel=0.05)
+    planned = spec.mechanism.variance(1 / size, reports)
+    assert squares.mean() / planned == pytest.approx(1, abs=0.03)
+
+
+def test_unequal_groups_of_honest_devices_are_not_called_forged():
+    """The check of groups knows their shares, and the check of sizes that a bin is asked of more.
+
+    A million honest devices that all hold a bin of two classes; without the shares the groups
+    would be rejected, and so they are where forgers report for one group more than its share.
+    """
+    spec = histogram(MemoizedDBitFlip.for_epsilons(48, ONE, TWO))
+    mechanism, rng, reports = spec.mechanism, np.random.default_rng(2), 1_000_000
+    tally = tally_for(spec)
+    held = np.eye(48)[0]
+    counts = counts_of(spec, reports, held, rng)
+    groups, ones = counts[:48], int(counts[48:].sum())
+    stored = np.concatenate([counts, groups, [reports - ones, ones]])
+    found = {check.name: check.p for check in tally.checks(stored, reports)}
+    assert min(found.values()) > 1e-3
+    assert found.keys() >= {"groups", "sizes", "bounds"}
+    assert evenness_test(groups).p < REJECTION
+    forged = groups + np.eye(48, dtype=np.int64)[5] * 2_000
+    assert evenness_test(forged, mechanism.group_shares).p < REJECTION
+
+
+def test_a_sketch_with_rows_that_do_not_divide_64_knows_the_error_of_its_family():
+    """Rows of one class and of two count as fewer rows than there are: 42.7 for 48."""
+    inner = MemoizedRandomizedResponse.for_epsilons(4, ONE, TWO)
+    of_48, of_64 = (Sketch(rows=rows, inner=inner).family_variance(1.0) for rows in (48, 64))
+    squares = sum((count / CLASSES) ** 2 for count in classes_by_group(48))
+    assert of_48 == pytest.approx(squares / 3)
+    assert of_64 == pytest.approx(1 / (64 * 3))
+    assert 1 / squares == pytest.approx(42.667, abs=1e-3)
