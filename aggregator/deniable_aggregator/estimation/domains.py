@@ -8,7 +8,7 @@ if it has none, was in no report at all.
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple, cast
 
 import numpy as np
 
@@ -129,7 +129,7 @@ def views_of(specs: Sequence[Spec], domain: Domain) -> tuple[list[View], int]:
             view = _view(spec.items, place, _counted_as(spec, pairs), size)
         else:
             of, segments = spec.segments.of, spec.segments.by.size
-            view = _view(of.domain, place, _of_values(of.domain, of.other, _absent(spec)), size)
+            view = _view(of.domain, place, value_counted_as(spec), size)
             numbers = np.arange(of.size * segments).reshape(segments, of.size).T
             view = view._replace(pairs=numbers)
         size = max(size, 1 + int(view.known.max(initial=-1)))
@@ -167,6 +167,16 @@ def _counted_as(spec: Spec, pairs: Pairs) -> Callable[[str], Counted]:
         return _of_pairs(spec, spec.segments, pairs)
     plain = _of_values(spec.values, spec.other, _absent(spec))
     return lambda value: NOTHING_KNOWN if value in pairs else plain(value)
+
+
+def value_counted_as(spec: Spec) -> Callable[[str], Counted]:
+    """As which of the values of a version with segments a value is counted, whatever the segment.
+
+    Args:
+        spec: a version with segments.
+    """
+    of = cast("Segments", spec.segments).of
+    return _of_values(of.domain, of.other, _absent(spec))
 
 
 def _of_values(values: Domain, other: str | None, absent: str | None) -> Callable[[str], Counted]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -13,8 +14,10 @@ from deniable_aggregator.estimation.segments import estimate_segment_sizes, esti
 from deniable_aggregator.estimation.shares import estimate_shares
 from deniable_aggregator.tallies import tally_for
 from deniable_shared import registry, wire
+from deniable_shared.attributes import Attribute
 from deniable_shared.errors import ParameterError
 from deniable_shared.mechanisms import ORACLES
+from deniable_shared.segments import Segments
 from tests.aggregator.service import TODAY, problem, serving
 from tests.aggregator.simulated import drawn
 from tests.aggregator.simulated import spec_of as spec_of_category
@@ -144,19 +147,82 @@ def test_values_together_are_estimated_over_all_segments(name):
     assert found.influence == pytest.approx(same.influence)
 
 
-def test_two_specs_are_combined_and_others_are_left_out():
-    generator = np.random.default_rng(9)
-    one, other = spec_of("grr", 2), spec_of("oue", 2)
-    more = segmented("a b c d", "x y", ORACLES["grr"].for_epsilon(8, Fraction(2)))
-    held = np.rint(HELD * REPORTS).astype(np.int64)
-    tallies = [(spec, drawn(spec, held, generator)) for spec in (one, other)]
-    both = estimate_within_segment(tallies, "y", EstimateOptions(), {})
-    single = estimate_within_segment(tallies[:1], "y", EstimateOptions(), {})
-    assert both.reports == 2 * single.reports
-    assert (both.standard_error < single.standard_error).all()
-    wider = np.concatenate([held[:3], [0], held[3:], [0]])
-    mixed = [*tallies, (more, drawn(more, wider, generator))]
-    assert estimate_within_segment(mixed, "y", EstimateOptions(), {}).left_out == REPORTS
+STABLE_RELEASE, BETA_RELEASE = 12_000, 3_000
+RELEASES = np.array(
+    [[0.40, 0.10, 0.02, 0, 0.24, 0.06, 0.18, 0], [0.1, 0.3, 0, 0.2, 0, 0, 0.1, 0.3]]
+)
+"""Of a, b, c and d in segment x, then in y; d came with the second release."""
+
+
+def two_releases(generator):
+    """The tallies of both, and the truth within y: the average over all reports."""
+    first = segmented("a b c", "x y", ORACLES["grr"].for_epsilon(6, Fraction(1)))
+    second = segmented("a b c d", "x y", ORACLES["oue"].for_epsilon(8, Fraction(3)))
+    held = [
+        np.rint(shares * reports).astype(np.int64)
+        for shares, reports in zip(RELEASES, (STABLE_RELEASE, BETA_RELEASE), strict=True)
+    ]
+    tallies = [
+        (first, drawn(first, held[0][[0, 1, 2, 4, 5, 6]], generator)),
+        (second, drawn(second, held[1], generator)),
+    ]
+    inside = (held[0] + held[1])[4:]
+    return tallies, inside / inside.sum()
+
+
+@pytest.mark.statistics
+def test_all_versions_that_have_a_segment_count_with_their_reports():
+    """1,600 intervals: the standard error is .006. Either release alone is far from the truth."""
+    generator, hits, scores = np.random.default_rng(9), [], []
+    for _ in range(400):
+        tallies, truth = two_releases(generator)
+        found = estimate_within_segment(tallies, "y", EstimateOptions(), {})
+        hits.append((found.low <= truth) & (found.high >= truth))
+        scores.append((found.share - truth) / found.standard_error)
+    assert found.items == ("a", "b", "c", "d")
+    assert found.reports == STABLE_RELEASE + BETA_RELEASE
+    assert (found.known == found.reports).all()
+    assert 0.93 < np.mean(hits) < 0.975
+    assert 0.8 < np.mean(np.square(scores)) < 1.2
+    assert found.share.sum() == pytest.approx(1, abs=0.05)
+
+
+def test_a_version_without_the_segment_is_left_out_and_that_is_said():
+    tallies, _ = two_releases(np.random.default_rng(9))
+    other = segmented("a b c", "x z", ORACLES["grr"].for_epsilon(6, Fraction(1)))
+    counts = drawn(other, np.rint(HELD * REPORTS).astype(np.int64), np.random.default_rng(5))
+    found = estimate_within_segment([*tallies, (other, counts)], "y", EstimateOptions(), {})
+    assert found.left_out == REPORTS
+    (notice,) = found.notices
+    assert "6,000 of 21,000 reports are left out" in notice.message
+
+
+def test_a_value_within_the_other_of_a_version_is_of_the_versions_that_list_it():
+    """Its share is of their reports alone, and so is that of `other`, which holds more in one."""
+    generator = np.random.default_rng(19)
+    old = with_other("a other", 4)
+    new = with_other("a b other", 6)
+    tallies = [
+        (old, drawn(old, np.array([1_000, 1_000, 1_000, 1_000]), generator)),
+        (new, drawn(new, np.array([1_000, 500, 500, 1_000, 500, 500]), generator)),
+    ]
+    found = estimate_within_segment(tallies, "y", EstimateOptions(), {})
+    assert found.items == ("a", "other", "b")
+    assert found.known.tolist() == [8_000, 4_000, 4_000]
+    assert found.share == pytest.approx([0.5, 0.25, 0.25], abs=0.1)
+
+
+def with_other(values, size):
+    """A metric with segments x and y, whose values end with `other`."""
+    of = Attribute("choice", "category", tuple(values.split()), "other")
+    segments = Segments(of, Attribute("channel", "category", ("x", "y")))
+    mechanism = ORACLES["grr"].for_epsilon(size, Fraction(4))
+    return replace(
+        segmented("a b", "x y", ORACLES["grr"].for_epsilon(4, Fraction(4))),
+        values=segments.items,
+        segments=segments,
+        mechanism=mechanism,
+    )
 
 
 def test_a_segment_that_may_be_empty_is_not_divided_by():
