@@ -36,7 +36,7 @@ class Charge(NamedTuple):
         cost: of one report, in nano-nats.
         digest: the digest of the spec if its mechanism memoises a bounded number of answers, else
             None.
-        total: what all reports of this spec together can ever cost, in nano-nats; 0 without a
+        total: what all reports of this spec together are charged at most, in nano-nats; 0 without a
             digest.
         delta: the probability that a report reveals more than its epsilon, in units of 10^-12.
     """

@@ -123,7 +123,7 @@ def _further_reports(mechanism: Mechanism) -> str:
         return "every further report adds as much"
     text = f"{permanent:.4f} for all reports of one unchanged value"
     if total is not None:
-        text += f"; {total:.4f} for all reports ever, of {mechanism.memoized_values} such answers"
+        text += f"; {mechanism.memoized_values} such answers are charged {total:.4f} at most"
     return text
 
 

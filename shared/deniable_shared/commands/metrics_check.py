@@ -33,9 +33,9 @@ if TYPE_CHECKING:
 _ABOUT: Final = """\
 Checks FILE and says what each metric can reveal.
 
-For each metric: its mechanism; the exact epsilon of one report, of all
-reports of one unchanged value, and of all reports ever where a device has
-only so many permanent answers; how certain one report can make somebody who
+For each metric: its mechanism; the exact epsilon of one report and of all
+reports of one unchanged value, and what a device is charged at most where it
+has only so many permanent answers; how certain one report can make somebody who
 thought two values equally likely, and how many bits it can reveal about
 anything; the size of a report; and how many devices it takes to detect a
 value that 1% of them have (80% power, 5% false alarms), or to bring a mean to

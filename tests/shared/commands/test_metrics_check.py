@@ -106,7 +106,7 @@ def test_a_memoised_metric_says_what_all_reports_cost_and_what_is_not_hidden(tmp
         "theme: category of 4",
         "'nothing' is reported where nothing was recorded",
         "1.0000 for one report; 2.0000 for all reports of one unchanged value; "
-        "8.0000 for all reports ever, of 4 such answers",
+        "4 such answers are charged 8.0000 at most",
         "when the value changes, from whoever can link a device's reports",
         "without noise: the row, cohort or group of bins in word. All metrics together show 6.0 "
         "bits by them, never more than 6: a device shares them with 1 in 64 devices.",
