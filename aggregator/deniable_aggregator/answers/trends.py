@@ -20,7 +20,7 @@ from deniable_aggregator.answers.common import (
 )
 from deniable_aggregator.answers.days import Days, Mark
 from deniable_aggregator.answers.estimates import CombinedShare, Share
-from deniable_aggregator.answers.words import Count, Margin, PeriodLength
+from deniable_aggregator.answers.words import Count, KnownIn, Margin, PeriodLength
 
 
 class Period(Struct, kw_only=True):
@@ -163,15 +163,15 @@ class CombinedDifference(Struct):
 
 
 class NotCompared(Struct):
-    """A value that only one of the periods knows.
+    """A value whose share is not known of all reports, before and after.
 
     Attributes:
         value: the value.
-        known: in which period it is known.
+        known: in which period it is.
     """
 
     value: str
-    known: Literal["before", "after"]
+    known: KnownIn
 
 
 class HealthOfPeriods(Struct):
@@ -209,7 +209,7 @@ class Change(Struct, kw_only=True):
         values_compared: how many values were compared; those shown may be a selection.
         combined: the change of the share of some values together, where it was asked for.
         changes: one entry per value, or the one of the mean.
-        not_compared: values that only one of the periods knows.
+        not_compared: values that some versions do not tell from others.
     """
 
     application: str

@@ -21,6 +21,9 @@ FalseFinds = Literal["few", "none"]
 Postprocess = Literal["none", "norm-sub", "base-cut", "power", "ibu"]
 Reconstruction = Literal["em", "ems"]
 PeriodLength = Literal["day", "week", "month"]
+KnownIn = Literal["before", "after", "neither"]
+"""In which of two periods a share is known of all reports."""
+
 Scope = Literal["write", "read", "admin"]
 KeyAction = Literal["revoke", "exclude", "include"]
 Verdict = Literal["ok", "uneven", "suspicious", "unknown"]

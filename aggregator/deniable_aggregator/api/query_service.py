@@ -171,7 +171,11 @@ class QueryService:
         periods = _periods(reported, query)
         try:
             found = series(
-                lambda period: self._reader.collect(reported, period), periods, query, lists
+                lambda period: self._reader.collect(reported, period),
+                reported.specs,
+                periods,
+                query,
+                lists,
             )
         except ParameterError as error:
             raise estimate_refused(error) from None

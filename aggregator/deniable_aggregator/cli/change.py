@@ -132,13 +132,14 @@ def change_notes(answer: Change) -> Iterator[str]:
     shifts = [row.shift_if_fake * (100 if shares else 1) for row in _with_combined(answer)]
     form = "{:.2f} points" if shares else "{:.4g}"
     yield shift_if_fake(answer.fakes, shifts, "a change", form)
-    for when, other in (("before", "after"), ("after", "before")):
-        listed = [row.value for row in answer.not_compared if row.known == when]
+    for known, unknown in (("before", "after"), ("after", "before"), ("neither", "either period")):
+        listed = [row.value for row in answer.not_compared if row.known == known]
         if listed:
             names = ", ".join(listed[:MOST_NAMED]) + (", ..." if listed[MOST_NAMED:] else "")
             yield (
-                f"Not compared: {names} ({len(listed):,}), which only the days {when} have. What "
-                f"their shares were {other} is unknown, which is not 0."
+                f"Not compared: {names} ({len(listed):,}). Some reports of {unknown} are of a "
+                "version that does not tell them from other values: their share of all reports is "
+                "unknown, which is not 0."
             )
     yield _same_devices(answer)
     yield from dict.fromkeys(repeated([*answer.before.versions, *answer.after.versions]))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 import numpy as np
@@ -15,11 +15,13 @@ from deniable_aggregator.statistics.intervals import z_for_alpha
 from deniable_aggregator.tallies import nonempty
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from numpy.typing import NDArray
 
     from deniable_aggregator.answers.common import Notice
     from deniable_aggregator.answers.trends import CombinedDifference
-    from deniable_aggregator.answers.words import FalseFinds, Margin
+    from deniable_aggregator.answers.words import FalseFinds, KnownIn, Margin
     from deniable_aggregator.estimation.inputs import CollectedTallies
 
 ALPHA: Final = 0.05
@@ -52,21 +54,6 @@ class Differences(NamedTuple):
     influence: NDArray[np.float64]
 
 
-class OnlyInOnePeriod(NamedTuple):
-    """Items that only one of two periods knows. In the other they are unknown, which is not 0.
-
-    Attributes:
-        before: those that only the first knows.
-        after: those that only the second knows.
-    """
-
-    before: tuple[str, ...] = ()
-    after: tuple[str, ...] = ()
-
-
-NOTHING_LEFT_OUT: Final = OnlyInOnePeriod()
-
-
 @dataclass(frozen=True)
 class Comparison:
     """What was compared, and how.
@@ -76,7 +63,8 @@ class Comparison:
         differences: of each of them.
         kind: whether these are shares or a mean.
         margin: what errors allow for.
-        only_one: items that only one of the periods knows, and that are not compared.
+        not_compared: items that are not known of all reports, and in which period they are. In
+            the other they are unknown, which is not 0.
         combined: the change of the share of some items together, or None.
         notices: what a reader must know before these numbers.
     """
@@ -85,7 +73,7 @@ class Comparison:
     differences: Differences
     kind: Literal["shares", "mean"]
     margin: Margin
-    only_one: OnlyInOnePeriod = NOTHING_LEFT_OUT
+    not_compared: Mapping[str, KnownIn] = field(default_factory=dict)
     combined: CombinedDifference | None = None
     notices: tuple[Notice, ...] = ()
 

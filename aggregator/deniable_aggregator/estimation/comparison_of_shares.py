@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from scipy import special
@@ -16,10 +16,10 @@ from deniable_aggregator.estimation.influence_of_changes import (
     influence_on_changes,
     signed_influence,
 )
-from deniable_aggregator.estimation.items import combine_specs
 from deniable_aggregator.estimation.shares import estimate_shares
 from deniable_aggregator.statistics.binomial import is_small_count
 from deniable_aggregator.statistics.repeated_reports import shared_pairs_across_specs
+from deniable_shared.errors import ParameterError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,58 +29,44 @@ if TYPE_CHECKING:
     from deniable_aggregator.answers.words import Margin
     from deniable_aggregator.estimation.combination import CombinedShares, SpecEstimate
     from deniable_aggregator.estimation.inputs import CollectedTallies
-    from deniable_aggregator.estimation.subset_shares import SubsetShare
+    from deniable_aggregator.estimation.items import ItemEstimates
     from deniable_aggregator.tallies import SupportCounts
+    from deniable_shared.spec import Spec
 
 LEAST_ERROR: Final = 1e-15
 """Of rounding errors: the share of a whole domain is 1 without any noise."""
 
 
 def compare_shares(
-    before: CollectedTallies,
-    after: CollectedTallies,
-    items: tuple[str, ...],
-    margin: Margin,
-    alpha: float,
+    before: ItemEstimates, after: ItemEstimates, places: NDArray[np.int64], alpha: float
 ) -> Differences:
     """The differences of items' shares.
 
     Args:
-        before: what was counted in the first period.
-        after: in the second.
-        items: what is compared.
-        margin: what errors allow for.
+        before: the estimates of the first period.
+        after: those of the second, of the same domain.
+        places: int64, (items,): the positions of what is compared.
         alpha: the probability that a single interval may miss, in (0, 1).
     """
-    reads = [
-        combine_specs(each.tallies, items, margin, periods=each.periods) for each in (before, after)
-    ]
-    chosen = [read.wanted for read in reads]
-    (one, other), (first, second) = [read.combined for read in reads], chosen
-    earlier, later = one.share[first], other.share[second]
-    below, above = one.limits(first, alpha), other.limits(second, alpha)
-    separate = one.variance[first] + other.variance[second]
-    counts = before.reports, after.reports
-    pooled = (counts[0] * earlier + counts[1] * later) / sum(counts)
-    null = sum(
-        read.combined.variance_at(_placed(read.combined, read.wanted, pooled))[read.wanted]
-        for read in reads
-    )
+    one, other = before.combined, after.combined
+    earlier, later = one.share[places], other.share[places]
+    below, above = one.limits(places, alpha), other.limits(places, alpha)
+    separate = one.variance[places] + other.variance[places]
+    pooled = (one.total * earlier + other.total * later) / (one.total + other.total)
+    null = sum(each.variance_at(_placed(each, places, pooled))[places] for each in (one, other))
     p_value = 2 * special.ndtr(-np.abs(later - earlier) / np.sqrt(null))
-    exactly = _fisher(one, first, other, second)
+    exactly = _fisher(one, other, places)
     return Differences(
         before=earlier,
         after=later,
         standard_error=np.sqrt(separate),
-        same_devices=np.sqrt(
-            np.maximum(separate - 2 * _covariance(one, first, other, second), 0.0)
-        ),
+        same_devices=np.sqrt(np.maximum(separate - 2 * _covariance(one, other, places), 0.0)),
         # The distances of Zou and Donner (2008), as for all sums of estimates.
         low=later - earlier - np.hypot(later - above.low, below.high - earlier),
         high=later - earlier + np.hypot(above.high - later, earlier - below.low),
         p_value=p_value if exactly is None else exactly,
         influence=influence_on_changes(
-            signed_influence(one, first), signed_influence(other, second)
+            signed_influence(one, places), signed_influence(other, places)
         ),
     )
 
@@ -91,6 +77,7 @@ def compare_subset(
     items: Sequence[str],
     margin: Margin,
     alpha: float,
+    versions: Sequence[Spec],
 ) -> CombinedDifference:
     """The difference of the share of some items together.
 
@@ -103,18 +90,28 @@ def compare_subset(
         items: of the sum.
         margin: what errors allow for.
         alpha: the probability that the interval may miss, in (0, 1).
+        versions: all specs with reports in either period.
 
     Raises:
-        ParameterError: if a period has no spec that knows all of the items.
+        ParameterError: if the share is not known of all reports, before and after.
     """
     options = EstimateOptions(margin=margin, interval="one", postprocess="none")
     found = [
         estimate_shares(
-            each.tallies, None, options, add=items, periods=each.periods, level=1 - alpha
+            each.tallies,
+            None,
+            options,
+            add=items,
+            periods=each.periods,
+            level=1 - alpha,
+            versions=versions,
         ).combined
         for each in (before, after)
     ]
-    one, other = (cast("SubsetShare", each) for each in found)
+    one, other = found
+    if one is None or other is None or one.possible or other.possible:
+        known = "values whose share together all versions know: ask for one version"
+        raise ParameterError("combined", known, list(items))
     difference = other.share - one.share
     error = math.hypot(one.standard_error, other.standard_error)
     p_value = float(2 * special.ndtr(-abs(difference) / max(error, LEAST_ERROR)))
@@ -146,26 +143,22 @@ def _placed(
 
 
 def _covariance(
-    one: CombinedShares,
-    first: NDArray[np.int64],
-    other: CombinedShares,
-    second: NDArray[np.int64],
+    one: CombinedShares, other: CombinedShares, places: NDArray[np.int64]
 ) -> NDArray[np.float64]:
     """The covariance of two estimates, if as many devices as possible are in both.
 
     NaN for RAPPOR: its permanent bits go through a regression, so it is not known.
     """
-    low = np.clip(np.minimum(one.share[first], other.share[second]), 0.0, 1.0)
-    high = np.clip(np.maximum(one.share[first], other.share[second]), 0.0, 1.0)
-    total = np.zeros(first.size)
+    low = np.clip(np.minimum(one.share[places], other.share[places]), 0.0, 1.0)
+    high = np.clip(np.maximum(one.share[places], other.share[places]), 0.0, 1.0)
+    total = np.zeros(places.size)
     for (mine, weight), (theirs, factor) in itertools.product(
-        zip(one.parts, np.nan_to_num(one.weights), strict=True),
-        zip(other.parts, np.nan_to_num(other.weights), strict=True),
+        zip(one.parts, one.weights, strict=True), zip(other.parts, other.weights, strict=True)
     ):
         common, family = _common_variance(mine, theirs, low, high, one.margin)
         pairs = shared_pairs_across_specs(mine.periods or {}, theirs.periods or {})
         covariance = common * pairs / (mine.reports * theirs.reports) + family
-        weights = weight[first] * factor[second]
+        weights = weight[places] * factor[places]
         total += np.where(weights > 0, weights * covariance, 0.0)
     return total
 
@@ -191,10 +184,7 @@ def _common_variance(
 
 
 def _fisher(
-    one: CombinedShares,
-    first: NDArray[np.int64],
-    other: CombinedShares,
-    second: NDArray[np.int64],
+    one: CombinedShares, other: CombinedShares, places: NDArray[np.int64]
 ) -> NDArray[np.float64] | None:
     """P-values of Fisher's exact test (twice the smaller tail), where few supporters are expected.
 
@@ -209,8 +199,8 @@ def _fisher(
         return None
     if before is None or after is None or not (_few(before) or _few(after)):
         return None
-    earlier = before.supporting[np.searchsorted(mine.known, first)]
-    later = after.supporting[np.searchsorted(theirs.known, second)]
+    earlier = before.supporting[np.searchsorted(mine.known, places)]
+    later = after.supporting[np.searchsorted(theirs.known, places)]
     reports = before.reports + after.reports
     from scipy import stats  # rarely needed, and imports for longer than the rest of the server
 

@@ -106,7 +106,7 @@ def items_between(specs: Sequence[Spec], first: str, last: str) -> Domain:
     )
 
 
-def views_of(specs: Sequence[Spec], domain: Domain) -> tuple[list[View], int]:
+def views_of(specs: Sequence[Spec], domain: Domain) -> tuple[dict[Spec, View], int]:
     """What each version can say of a domain.
 
     Args:
@@ -115,16 +115,19 @@ def views_of(specs: Sequence[Spec], domain: Domain) -> tuple[list[View], int]:
             value and a segment.
 
     Returns:
-        The views, and how many positions they use: the domain's, then those of items that hold
-        several of its values.
+        The view of each version, and how many positions they use: the domain's, then those of
+        items that hold several of its values.
     """
-    views, size = [], len(domain)
+    views, size = {}, len(domain)
     place = {} if specs[0].type == "string" else {item: at for at, item in enumerate(domain)}
     pairs = pairs_of(specs)
     paired = bool(pairs) and domain[0] in pairs
+    nowhere = np.zeros(0, np.int64)
     for spec in specs:
-        if spec.type in ("boolean", "string"):
-            view = View(domain, np.arange(len(domain)), *(np.zeros(0, np.int64) for _ in range(3)))
+        if paired and spec.segments is None:
+            view = View((), nowhere, nowhere, nowhere, nowhere)
+        elif spec.type in ("boolean", "string"):
+            view = View(domain, np.arange(len(domain)), nowhere, nowhere, nowhere)
         elif spec.segments is None or paired:
             view = _view(spec.items, place, _counted_as(spec, pairs), size)
         else:
@@ -133,7 +136,7 @@ def views_of(specs: Sequence[Spec], domain: Domain) -> tuple[list[View], int]:
             numbers = np.arange(of.size * segments).reshape(segments, of.size).T
             view = view._replace(pairs=numbers)
         size = max(size, 1 + int(view.known.max(initial=-1)))
-        views.append(view)
+        views[spec] = view
     return views, size
 
 

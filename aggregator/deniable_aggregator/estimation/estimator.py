@@ -10,19 +10,12 @@ from msgspec.structs import replace
 from deniable_aggregator.answers.questions import EstimateOptions
 from deniable_aggregator.estimation.comparison import (
     Comparison,
-    OnlyInOnePeriod,
     compare_histogram_means,
     compare_means,
 )
 from deniable_aggregator.estimation.comparison_of_shares import compare_shares, compare_subset
 from deniable_aggregator.estimation.distributions import estimate_distribution
-from deniable_aggregator.estimation.domains import (
-    FLAG,
-    default_items,
-    items_between,
-    pairs_of,
-    value_type,
-)
+from deniable_aggregator.estimation.domains import default_items, items_between, value_type
 from deniable_aggregator.estimation.inputs import NO_LISTS
 from deniable_aggregator.estimation.items import combine_specs
 from deniable_aggregator.estimation.means import estimate_mean
@@ -34,14 +27,18 @@ from deniable_shared.errors import ParameterError
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    import numpy as np
+    from numpy.typing import NDArray
+
     from deniable_aggregator.answers.questions import ChangeQuery, ValueLists
-    from deniable_aggregator.answers.words import Margin
+    from deniable_aggregator.answers.words import KnownIn
     from deniable_aggregator.estimation.distribution_estimate import DistributionEstimate
     from deniable_aggregator.estimation.inputs import (
         ChangeRequest,
         CollectedTallies,
         EstimateRequest,
     )
+    from deniable_aggregator.estimation.items import ItemEstimates
     from deniable_aggregator.estimation.means import MeanEstimate
     from deniable_aggregator.estimation.results import ShareEstimate
     from deniable_aggregator.estimation.segments import SegmentEstimate
@@ -79,57 +76,49 @@ class ShareEstimator:
 
     def estimate(self, tallies: CollectedTallies, request: EstimateRequest) -> ShareEstimate:
         """The shares of values, see `estimate_shares`; one answer lists at most 100,000."""
-        if request.known_only and request.lists.candidates:
-            return self._estimate_known(tallies, request)
-        combined = combined_items(tallies.specs, request.lists)
+        specs = request.versions or tallies.specs
+        combined = combined_items(specs, request.lists)
         found = estimate_shares(
             tallies.tallies,
             request.lists.candidates or None,
-            _bounded(tallies.specs, request, combined),
+            _bounded(specs, request, combined),
             add=combined,
             periods=tallies.periods,
             level=request.level,
+            versions=request.versions,
         )
-        if request.known_only:
+        if request.versions:
             return found
         margin, level = request.query.margin, request.level
         sizes = estimate_segment_sizes(tallies.tallies, margin, level, tallies.periods)
         return dataclasses.replace(found, segments=sizes)
-
-    def _estimate_known(self, tallies: CollectedTallies, request: EstimateRequest) -> ShareEstimate:
-        """The shares of those of the listed values that a period knows."""
-        listed = request.lists.candidates or ()
-        known = _known_domain(tallies, named=True)
-        there = listed if known is None else tuple(item for item in listed if item in set(known))
-        # Of attributes, there may be no report about some of the values.
-        everything = not there or tallies.specs[0].type == "attributes"
-        combined = combined_items(tallies.specs, request.lists)
-        whole = known is None or set(combined or ()) <= set(known)
-        found = estimate_shares(
-            tallies.tallies,
-            None if everything else there,
-            request.query,
-            add=combined if whole else None,
-            periods=tallies.periods,
-            level=request.level,
-        )
-        return found.only(there) if everything else found
 
     def compare(
         self, before: CollectedTallies, after: CollectedTallies, request: ChangeRequest
     ) -> Comparison:
         """How shares differ, of the values that both periods know."""
         query, lists = request.query, request.lists
-        combined = combined_items([*before.specs, *after.specs], lists)
+        versions = list(dict.fromkeys([*before.specs, *after.specs]))
+        combined = combined_items(versions, lists)
         listed = lists.candidates or combined
-        both, only_one = _common_items(before, after, listed, query.margin)
-        alpha = _alpha(request, len(both))
+        one, other = (
+            combine_specs(
+                each.tallies, listed, query.margin, periods=each.periods, versions=versions
+            )
+            for each in (before, after)
+        )
+        both, not_compared = _common_items(one, other)
+        if not both.size <= LARGEST_ANSWER or not (both.size or combined):
+            wanted = f"1 to {LARGEST_ANSWER:,} values that both periods know"
+            raise ParameterError("candidates", wanted, both.size)
         change = None
         if combined is not None:
             level = 1 - request.level
-            change = compare_subset(before, after, combined, query.margin, level)
-        differences = compare_shares(before, after, both, query.margin, alpha)
-        return Comparison(both, differences, "shares", query.margin, only_one, change)
+            change = compare_subset(before, after, combined, query.margin, level, versions)
+        alpha = _alpha(request, both.size)
+        differences = compare_shares(one, other, both, alpha)
+        items = tuple(one.domain[place] for place in both.tolist())
+        return Comparison(items, differences, "shares", query.margin, not_compared, change)
 
 
 class MeanEstimator:
@@ -291,55 +280,22 @@ def _refuse_lists(
             raise ParameterError(name, constraint, value)
 
 
-def _known_domain(tallies: CollectedTallies, *, named: bool) -> tuple[str, ...] | None:
-    """What a period knows by its versions; None for strings, where that is whatever is asked."""
-    specs = tallies.specs
-    values = default_items(specs)
-    if values is None or not named:
-        return values
-    return (*(FLAG if value_type(specs[0]) == "boolean" else values), *pairs_of(specs))
-
-
 def _common_items(
-    before: CollectedTallies,
-    after: CollectedTallies,
-    items: Sequence[str] | None,
-    margin: Margin,
-) -> tuple[tuple[str, ...], OnlyInOnePeriod]:
-    """What is compared: of what was asked for, or of everything, what both periods know.
+    before: ItemEstimates, after: ItemEstimates
+) -> tuple[NDArray[np.int64], Mapping[str, KnownIn]]:
+    """The positions of what is compared: what is known of all reports, before and after.
 
-    Raises:
-        ParameterError: if that is nothing, or more than an answer lists.
+    Returns:
+        These, and for all other items that were asked for, in which period they are known.
     """
-    metric = before.specs[0].name
-    first, second = (
-        _reported_items(each, margin, named=items is not None) for each in (before, after)
+    asked = before.asked
+    earlier, later = (
+        each.combined.reports[asked] == each.combined.total for each in (before, after)
     )
-    if first is None or second is None:
-        if items is None:
-            raise ParameterError("candidates", f"given for {metric}", items)
-        first = second = tuple(items)
-    earlier, later = dict.fromkeys(first), dict.fromkeys(second)
-    listed = list(items) if items is not None else list(earlier | later)
-    for item in listed:
-        if item not in earlier and item not in later:
-            raise ParameterError("candidates", f"values of {metric} in either period", item)
-    both = tuple(item for item in listed if item in earlier and item in later)
-    if not 0 < len(both) <= LARGEST_ANSWER:
-        wanted = f"1 to {LARGEST_ANSWER:,} values that both periods know"
-        raise ParameterError("candidates", wanted, len(both))
-    return both, OnlyInOnePeriod(
-        tuple(item for item in listed if item not in later),
-        tuple(item for item in listed if item not in earlier),
-    )
-
-
-def _reported_items(
-    tallies: CollectedTallies, margin: Margin, *, named: bool
-) -> tuple[str, ...] | None:
-    """What a period says something about; None for strings, where that is whatever is asked."""
-    if tallies.specs[0].type != "attributes":
-        return _known_domain(tallies, named=named)
-    # Of single attributes there may be no report at all.
-    read = combine_specs(tallies.tallies, None, margin, periods=tallies.periods)
-    return tuple(read.domain[place] for place in read.wanted.tolist())
+    return asked[earlier & later], {
+        before.domain[place]: "before" if first else "after" if second else "neither"
+        for place, first, second in zip(
+            asked.tolist(), earlier.tolist(), later.tolist(), strict=True
+        )
+        if not (first and second)
+    }

@@ -28,14 +28,15 @@ class EstimateRequest:
         query: how to answer. Its days do not matter here.
         lists: the values that the question is about.
         level: of the intervals, in (0, 1).
-        known_only: leave out listed values that this period does not know, instead of refusing
-            them: values come and go with the versions of a registry.
+        versions: of one period among others, the versions of all of them: their values are what
+            there is to estimate in each. A value that a period does not know is left out of it.
+            Empty for the versions with reports.
     """
 
     query: EstimateQuery
     lists: ValueLists = NO_LISTS
     level: float = DEFAULT_LEVEL
-    known_only: bool = False
+    versions: Sequence[Spec] = ()
 
 
 @dataclass(frozen=True)

@@ -46,11 +46,13 @@ class ItemEstimates(NamedTuple):
     Attributes:
         domain: what there is to estimate.
         combined: the estimates of it; behind its end, of items that hold several of its values.
-        wanted: int64, (asked,): the positions of the items that were asked for.
+        asked: int64, (asked,): the positions of the items that were asked for.
+        wanted: int64: the positions of those of them that some report is about.
     """
 
     domain: Domain
     combined: CombinedShares
+    asked: NDArray[np.int64]
     wanted: NDArray[np.int64]
 
 
@@ -61,7 +63,7 @@ def combine_specs(
     *,
     add: Sequence[str] | None = None,
     periods: PeriodsBySpec | None = None,
-    also: Sequence[Spec] = (),
+    versions: Sequence[Spec] = (),
 ) -> ItemEstimates:
     """Estimates items from all specs of a metric.
 
@@ -71,29 +73,31 @@ def combine_specs(
         margin: what errors allow for.
         add: as of `estimate_shares`.
         periods: likewise.
-        also: specs whose values are in the domain, too, with or without reports among these: a
-            value then means the same wherever the same specs are given.
+        versions: all specs whose values are the domain, with or without reports among these: a
+            value then means the same wherever the same specs are given, and is left out instead of
+            refused where no report is about it. None for those with reports.
 
     Raises:
         ParameterError: as `estimate_shares` does.
     """
     counted = nonempty(tallies)
-    versions = list(dict.fromkeys([*(spec for spec, _, _ in counted), *also]))
-    asked = _requested_items(versions, items, add)
-    domain = _domain(versions, asked, add)
-    views, size = views_of(versions, domain)
+    specs = versions or [spec for spec, _, _ in counted]
+    asked = _requested_items(specs, items, add)
+    domain = _domain(specs, asked, add)
+    views, size = views_of(specs, domain)
     parts = [
         part
-        for each, view in zip(counted, views, strict=False)
-        for part in _parts(*each, view, (periods or {}).get(each[0].digest))
+        for each in counted
+        for part in _parts(*each, views[each[0]], (periods or {}).get(each[0].digest))
     ]
     combined = combine(parts, size, margin)
-    wanted = np.arange(len(domain))
+    places = np.arange(len(domain))
     if domain is not asked:  # a million candidates need no dictionary
         position = {item: index for index, item in enumerate(domain)}
-        wanted = np.fromiter((position[item] for item in asked), np.int64, len(asked))
-    wanted = _informed(versions[0], combined, asked, wanted, named=items is not None)
-    return ItemEstimates(domain, combined, wanted)
+        places = np.fromiter((position[item] for item in asked), np.int64, len(asked))
+    if not versions:
+        _check_informed(specs[0], combined, asked, places, named=items is not None)
+    return ItemEstimates(domain, combined, places, places[combined.reports[places] > 0])
 
 
 def _requested_items(
@@ -168,21 +172,20 @@ def _informative(part: SpecEstimate) -> SpecEstimate:
     return part._replace(known=part.known[informed], shares=part.shares.take(informed))
 
 
-def _informed(
+def _check_informed(
     spec: Spec,
     combined: CombinedShares,
     asked: Sequence[str],
-    wanted: NDArray[np.int64],
+    places: NDArray[np.int64],
     *,
     named: bool,
-) -> NDArray[np.int64]:
-    """The positions of the requested items, without those that no report is about.
+) -> None:
+    """Refuses requested items that no report is about, if they were listed or there is no other.
 
     Raises:
-        ParameterError: if such an item was listed, or there is no other.
+        ParameterError: naming one of them.
     """
-    blank = combined.reports[wanted] == 0
+    blank = combined.reports[places] == 0
     if blank.any() and (named or blank.all()):
         nothing = f"values of {spec.name} that some report is about"
         raise ParameterError("candidates", nothing, asked[int(np.flatnonzero(blank)[0])])
-    return np.asarray(wanted[~blank])

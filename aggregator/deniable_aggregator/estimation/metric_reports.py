@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from deniable_aggregator.catalog import CatalogEntry
     from deniable_aggregator.dates import DayRange
     from deniable_aggregator.store import ReportsBySlice, Store, StoredKey
+    from deniable_shared.spec import Spec
 
 
 class LeftOut(NamedTuple):
@@ -64,6 +65,11 @@ class MetricReports:
     def reported_days(self) -> Sequence[int]:
         """The days with reports of any version, in their order."""
         return sorted(set().union(*self.by_day.values()))
+
+    @property
+    def specs(self) -> list[Spec]:
+        """The versions with reports."""
+        return [entry.spec for entry in self.entries if self.by_day.get(entry.spec.digest)]
 
     @property
     def excluded(self) -> int:

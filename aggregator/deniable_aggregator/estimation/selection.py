@@ -111,7 +111,7 @@ def _rest(found: ItemEstimates, options: EstimateOptions, alpha: float) -> Subse
         return None
     items = [found.domain[place] for place in places]
     rest = estimate_subset_share(combined.parts, places, items, options.margin, alpha)
-    return rest if rest.reports == combined.total else None
+    return None if rest is None or rest.reports < combined.total else rest
 
 
 def _notices(items: Sequence[str], known: NDArray[np.int64], total: int) -> tuple[Notice, ...]:

@@ -30,7 +30,7 @@ def estimate_shares(
     add: Sequence[str] | None = None,
     periods: PeriodsBySpec | None = None,
     level: float = DEFAULT_LEVEL,
-    also: Sequence[Spec] = (),
+    versions: Sequence[Spec] = (),
 ) -> ShareEstimate:
     """Estimates the shares of items from the tallies of one metric.
 
@@ -45,20 +45,24 @@ def estimate_shares(
         periods: how many of the reports there are in each of the metric's periods, by the specs'
             digests: the same devices may have reported in all of them. None for a single period.
         level: of the intervals, in (0, 1).
-        also: as of `combine_specs`.
+        versions: as of `combine_specs`.
 
     Raises:
         ParameterError: if there is no report, items are missing for a string metric, an item is
             in no spec's domain or comes twice, or an option does not fit the metric.
     """
     options = options or EstimateOptions()
-    _check_sum([spec for spec, _ in tallies], add)
-    found = combine_specs(tallies, items, options.margin, add=add, periods=periods, also=also)
+    _check_sum(versions or [spec for spec, _ in tallies], add)
+    found = combine_specs(
+        tallies, items, options.margin, add=add, periods=periods, versions=versions
+    )
     total = None
     if add is not None:
         position = {item: index for index, item in enumerate(found.domain)}
         places = [position[item] for item in add]
         total = estimate_subset_share(found.combined.parts, places, add, options.margin, 1 - level)
+        if total is None and not versions:
+            raise ParameterError("combined", "values that some report is about", list(add))
     return select(found, options, level, whole=items is None, total=total)
 
 

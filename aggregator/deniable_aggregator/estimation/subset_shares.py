@@ -12,7 +12,6 @@ from deniable_aggregator.answers.estimates import CombinedShare, PossibleShare
 from deniable_aggregator.estimation.combination import NOWHERE, SpecEstimate, combine
 from deniable_aggregator.estimation.influence_of_subsets import influence_on_subset
 from deniable_aggregator.tallies import ItemShares, SupportCounts, oracle_tally_for
-from deniable_shared.errors import ParameterError
 from deniable_shared.mechanisms import Mechanism, Oracle, Sketch, Support
 from deniable_shared.mechanisms.base import MUTUALLY_EXCLUSIVE
 
@@ -85,7 +84,7 @@ def estimate_subset_share(
     items: Sequence[str],
     margin: Margin,
     alpha: float,
-) -> SubsetShare:
+) -> SubsetShare | None:
     """Estimates the share of some items together, over the reports of all specs that know it.
 
     Args:
@@ -95,8 +94,8 @@ def estimate_subset_share(
         margin: what errors and intervals allow for.
         alpha: the probability that the interval may miss, in (0, 1).
 
-    Raises:
-        ParameterError: if no spec knows the share of the items together.
+    Returns:
+        None if no spec knows it.
     """
     notes: list[str] = []
     sums, size = [], 1
@@ -105,7 +104,7 @@ def estimate_subset_share(
         size += 2
     found = combine(sums, size, margin)
     if not found.reports[0]:
-        raise ParameterError("combined", "values that one version has together", list(items))
+        return None
     whole = np.zeros(1, np.int64)
     limits, possible = found.limits(whole, alpha), found.possible(whole, alpha)
     return SubsetShare(

@@ -130,8 +130,7 @@ class Change:
             combined=UNSET if comparison.combined is None else comparison.combined,
             changes=self._rows(),
             not_compared=[
-                *(NotCompared(item, "before") for item in comparison.only_one.before),
-                *(NotCompared(item, "after") for item in comparison.only_one.after),
+                NotCompared(item, known) for item, known in comparison.not_compared.items()
             ],
         )
 

@@ -167,6 +167,7 @@ def calendar_periods(by: PeriodLength, since: date, until: date) -> Iterator[Day
 
 def series(
     collect: Callable[[DayRange], CollectedTallies],
+    versions: Sequence[Spec],
     periods: Sequence[DayRange],
     query: SeriesQuery,
     lists: ValueLists = NO_LISTS,
@@ -175,19 +176,20 @@ def series(
 ) -> Series:
     """Estimates a metric in one period after the other.
 
-    A period is estimated from its own reports alone: nothing is smoothed over time. A listed value
-    that a period does not know is left out of this period.
+    A period is estimated from its own reports alone: nothing is smoothed over time. A value that a
+    period does not know is left out of this period; it means the same in all periods.
 
     Args:
         collect: reads what was counted in some days.
+        versions: those with reports in any of the periods.
         periods: the days of each period.
         query: how to answer. Its days and values do not matter here.
         lists: the values that the question is about.
         level: of the intervals, in (0, 1).
 
     Raises:
-        ParameterError: if there is no report, the type changed on the way, a value is in no
-            period's domain, an option does not fit the type, or there would be too many numbers.
+        ParameterError: if there is no report, no period knows a value, an option does not fit the
+            type, or there would be too many numbers.
     """
     if query.interval == "picked" and query.top is None:
         raise ParameterError("interval", "one or all where top is left out", query.interval)
@@ -207,19 +209,17 @@ def series(
         alpha = alpha_per_interval(interval, level=level, asked=asked, shown=len(items or ()))
     options = EstimateQuery(margin=query.margin, postprocess="none")
     points: list[tuple[DayRange, Result | None]] = []
-    specs: dict[Spec, None] = {}
+    kind = common_type(versions)
+    if kind == "distribution":
+        _check_distribution(interval, query.by, len(periods))
+    at_once = (asked or _number_of_values(versions, items)) if interval == "all" else 1
+    request = EstimateRequest(options, lists, level=1 - alpha / at_once, versions=versions)
     unknown = set(items or ())
     for days in periods:
         tallies = collect(days)
         if not tallies.tallies:
             points.append((days, None))
             continue
-        specs.update(dict.fromkeys(tallies.specs))
-        kind = common_type(list(specs))
-        if kind == "distribution":
-            _check_distribution(interval, query.by, len(periods))
-        at_once = (asked or _number_of_values(tallies, items)) if interval == "all" else 1
-        request = EstimateRequest(options, lists, level=1 - alpha / at_once, known_only=True)
         result = ESTIMATORS[kind].estimate(tallies, request)
         if isinstance(result, ShareEstimate):
             unknown -= set(result.items)
@@ -227,11 +227,11 @@ def series(
                 limit = f"so few that there are at most {MAX_ROWS:,} of values times periods"
                 raise ParameterError("candidates", limit, len(result.items))
         points.append((days, result))
-    if not specs:
+    if all(result is None for _, result in points):
         raise ParameterError("reports", "at least 1", 0)
     if unknown:
         raise ParameterError("candidates", "values of some period", min(unknown))
-    return Series(next(iter(specs)).name, query.by, interval, level, asked, tuple(points))
+    return Series(versions[0].name, query.by, interval, level, asked, tuple(points))
 
 
 def _largest(tallies: CollectedTallies, lists: ValueLists, top: int) -> tuple[tuple[str, ...], int]:
@@ -262,6 +262,6 @@ def _check_distribution(interval: IntervalKind, by: PeriodLength, periods: int) 
         raise ParameterError("by", limit, by)
 
 
-def _number_of_values(tallies: CollectedTallies, items: Sequence[str] | None) -> int:
-    """How many estimates a period has."""
-    return max(len(items if items is not None else default_items(tallies.specs) or ()), 1)
+def _number_of_values(versions: Sequence[Spec], items: Sequence[str] | None) -> int:
+    """How many estimates a period has, at most."""
+    return max(len(items if items is not None else default_items(versions) or ()), 1)

@@ -214,25 +214,57 @@ def test_spans_are_calendar_periods_cut_to_the_days():
         )
 
 
-def test_an_item_of_a_later_registration_is_asked_for_from_the_beginning(filled):
-    """Before there was such a value, a period has reports, and nothing to say about it."""
-    old = REGISTRY.partition("[metrics.theme]")[2].partition("[metrics.")[0]
-    values = next(line for line in old.splitlines() if line.startswith("values"))
-    wider = REGISTRY.replace(values, values.replace("]", ', "sepia"]'), 1)
-    assert filled.register(wider).status_code == 200
-    spec = registry.parse(wider).metrics["theme"].spec
-    part = wire.Part(spec.digest, TODAY + 1, bytes([spec.items.index("sepia")]) * 40)
-    assert filled.send(wire.encode(wire.Upload(bytes(16), (part,)))).status_code == 204
+def reports_of(service, text, value, epoch, number=40):
+    """Registers a registry, and sends reports of one value of its theme."""
+    assert service.register(text).status_code == 200
+    spec = registry.parse(text).metrics["theme"].spec
+    part = wire.Part(spec.digest, epoch, bytes([spec.items.index(value)]) * number)
+    assert service.send(wire.encode(wire.Upload(part.digest[:16], (part,)))).status_code == 204
+
+
+def test_a_value_of_a_later_registration_was_0_before_if_there_was_none(filled):
+    wider = REGISTRY.replace('"system"]', '"system", "sepia"]', 1)
+    reports_of(filled, wider, "sepia", TODAY + 1)
     periods = filled.ask(f"{SERIES}?value=sepia&since={day(0)}").get_json()["periods"]
-    assert [[row["value"] for row in period["estimates"]] for period in periods] == [[], ["sepia"]]
+    ends = [[row[end] for end in ("low", "share", "high")] for (row,) in map(estimates, periods)]
+    assert ends[0] == [0, 0, 0]
+    assert ends[1][0] > 0.5
     days = f"before={day(0)}&after={day(1)}"
+    found = filled.ask(f"{CHANGE}?{days}&value=sepia").get_json()
+    assert found["not_compared"] == []
+    (row,) = found["changes"]
+    assert (row["before"], row["changed"]) == (0, True)
+
+
+def estimates(period):
+    return period["estimates"]
+
+
+def test_a_value_that_was_counted_as_other_before_is_unknown_there_and_is_not_compared(filled):
+    older = REGISTRY.replace('"system"]\ncomplete = true', '"system"]\nother = "another"', 1)
+    reports_of(filled, older, "another", TODAY - 5)
+    reports_of(filled, older.replace('"system"]', '"system", "sepia"]', 1), "sepia", TODAY - 4)
+    periods = filled.ask(f"{SERIES}?since={day(-5)}&until={day(-4)}").get_json()["periods"]
+    rows = [{row["value"]: row["share"] for row in period["estimates"]} for period in periods]
+    assert list(rows[0]) == ["light", "dark", "system"]
+    assert list(rows[1]) == ["light", "dark", "system", "another", "sepia"]
+    assert periods[0]["rest"]["values"] == ["another", "sepia"]
+    assert periods[0]["rest"]["share"] + sum(rows[0].values()) == pytest.approx(1)
+    days = f"before={day(-5)}&after={day(-4)}"
     found = filled.ask(f"{CHANGE}?{days}").get_json()
-    assert found["not_compared"] == [{"value": "sepia", "known": "after"}]
-    assert "sepia" not in {row["value"] for row in found["changes"]}
+    assert found["not_compared"] == [
+        {"value": "another", "known": "after"},
+        {"value": "sepia", "known": "after"},
+    ]
+    assert [row["value"] for row in found["changes"]] == ["light", "dark", "system"]
     named = filled.ask(f"{CHANGE}?{days}&value=sepia&value=light").get_json()
-    assert named["not_compared"] == found["not_compared"]
+    assert named["not_compared"] == [{"value": "sepia", "known": "after"}]
     assert [row["value"] for row in named["changes"]] == ["light"]
     problem(filled.ask(f"{CHANGE}?{days}&value=sepia"), 422, "estimate_refused")
+    both = {"combined": ["sepia", "another"]}
+    together = filled.ask(f"{CHANGE}?{days}", method="POST", json=both).get_json()
+    assert together["changes"] == []
+    assert together["combined"]["before"] == periods[0]["rest"]["share"]
 
 
 def test_both_answers_of_a_flag_have_series_as_they_have_estimates(service):
@@ -256,6 +288,6 @@ def test_single_attributes_have_series():
     )
     span = DayRange(date(2026, 1, 1), date(2026, 1, 1))
     lists = ValueLists(("size=m",))
-    found = series(lambda _: gathered, [span], SeriesQuery(), lists)
+    found = series(lambda _: gathered, gathered.specs, [span], SeriesQuery(), lists)
     (period,) = as_json(answer(found))["periods"]
     assert [row["value"] for row in period["estimates"]] == ["size=m"]

@@ -35,7 +35,7 @@ def answers(items, periods, missing=()):
         day: CollectedTallies([], {}) if number in missing else gathered(spec, generator, number)
         for number, day in enumerate(days)
     }
-    going = answer(series(found.__getitem__, days, SeriesQuery()))
+    going = answer(series(found.__getitem__, [spec], days, SeriesQuery()))
     two = [found[days[0]], gathered(spec, generator, periods)]
     request = ChangeRequest(ChangeQuery(before="2026-01-01", after="2026-01-02"))
     return going, change_answer(change(*two, request), days[0], days[-1])
