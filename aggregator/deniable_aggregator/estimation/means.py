@@ -133,17 +133,24 @@ def estimate_mean(
     Raises:
         ParameterError: if there is no report, or the level is out of range.
     """
-    half_width = z_for_level(level)
+    z = z_for_level(level)
     counted = nonempty(tallies)
     parts = mean_parts(counted)
     mean = sum(part.mean for part in parts)
-    error = math.sqrt(mean_variance(parts, periods or {}))
+    variance = mean_variance(parts, periods or {})
+    # Distances to the ends of intervals combine like errors (Zou and Donner 2008).
+    below = above = variance - sum(part.weight**2 * part.found.variance for part in parts)
+    below, above = (max(rest, 0.0) * z**2 for rest in (below, above))
+    for part, (spec, counts, _) in zip(parts, counted, strict=True):
+        low, high = cast("NumberTally", tally_for(spec)).mean_limits(counts, 1 - level)
+        below += (part.weight * (part.found.mean - low)) ** 2
+        above += (part.weight * (high - part.found.mean)) ** 2
     return MeanEstimate(
         metric=counted[0][0].name,
         mean=mean,
-        standard_error=error,
-        low=mean - half_width * error,
-        high=mean + half_width * error,
+        standard_error=math.sqrt(variance),
+        low=mean - math.sqrt(below),
+        high=mean + math.sqrt(above),
         level=level,
         reports=sum(reports for _, _, reports in counted),
         specs=tuple((spec, reports) for spec, _, reports in counted),

@@ -32,8 +32,12 @@ def is_small_count(counted: SupportCounts, alpha: float) -> bool:
         counted: the counts.
         alpha: the probability that one interval may miss, in (0, 1).
     """
-    stretch = max(1.0, z_for_alpha(alpha) / z_for_alpha(0.05)) ** 2
-    return bool(counted.reports * counted.support.q < MIN_EXPECTED_SUPPORTERS * stretch)
+    return bool(counted.reports * counted.support.q < least_expected(alpha))
+
+
+def least_expected(alpha: float) -> float:
+    """How many supporters of an absent item a normal approximation needs; see `is_small_count`."""
+    return MIN_EXPECTED_SUPPORTERS * max(1.0, z_for_alpha(alpha) / z_for_alpha(0.05)) ** 2
 
 
 def clopper_pearson_limits(
@@ -47,16 +51,31 @@ def clopper_pearson_limits(
     Returns:
         float64, (items,) twice: both ends; they may lie outside [0, 1].
     """
-    count, reports = counted.supporting.astype(np.float64), counted.reports
-    inside = (count > 0) & (count < reports)
-    safe = np.where(inside, count, reports / 2)
-    low = special.betaincinv(safe, reports - safe + 1, alpha / 2)
-    high = special.betaincinv(safe + 1, reports - safe, 1 - alpha / 2)
-    edge = (alpha / 2) ** (1 / reports)
-    low = np.where(inside, low, np.where(count > 0, edge, 0.0))
-    high = np.where(inside, high, np.where(count > 0, 1.0, 1 - edge))
+    low, high = proportion_limits(counted.supporting, counted.reports, alpha)
     p, q = counted.support.p, counted.support.q
     return (low - q) / (p - q), (high - q) / (p - q)
+
+
+def proportion_limits(
+    count: Any, trials: Any, alpha: Any
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Clopper and Pearson's interval for a probability.
+
+    Args:
+        count: how often it happened; integers, or float64 for an effective number (Korn and
+            Graubard 1998).
+        trials: of how many, at least 1; of a shape that fits, as alpha.
+        alpha: the probability that one interval may miss, in (0, 1).
+    """
+    count = np.asarray(count, np.float64)
+    inside = (count > 0) & (count < trials)
+    safe = np.where(inside, count, trials / 2)
+    low = special.betaincinv(safe, trials - safe + 1, alpha / 2)
+    high = special.betaincinv(safe + 1, trials - safe, 1 - alpha / 2)
+    edge = (alpha / 2) ** (1 / trials)
+    low = np.where(inside, low, np.where(count > 0, edge, 0.0))
+    high = np.where(inside, high, np.where(count > 0, 1.0, 1 - edge))
+    return low, high
 
 
 def finite_population_limits(

@@ -8,8 +8,8 @@ import numpy as np
 
 from deniable_aggregator.kernels.walsh_hadamard import walsh_hadamard
 from deniable_aggregator.statistics.checks import evenness_check
+from deniable_aggregator.statistics.counted_sums import CountedSums
 from deniable_aggregator.statistics.influence import influence
-from deniable_aggregator.statistics.item_shares import ItemShares
 from deniable_aggregator.tallies.base import tallies
 from deniable_aggregator.tallies.oracle import IndexTally
 from deniable_shared.exact_bounds import SCALE
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from deniable_aggregator.statistics.checks import Check
+    from deniable_aggregator.statistics.item_shares import ItemShares
 
 
 def _transformed(counts: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -82,18 +83,25 @@ class RecursiveHadamardTally(RowsTally):
         """The unbiased estimates; their variance depends on how common each item's block is."""
         oracle = cast("RecursiveHadamardResponse", self.oracle)
         reports = int(self.reports(counts)[0])
-        agreeing, named = (column[0] / reports for column in self._supporting(counts))
+        supporting = [column[0] for column in self._supporting(counts)]
+        agreeing, named = (column / reports for column in supporting)
         p, q, order = oracle.own / SCALE, oracle.other / SCALE, oracle.order
         share = (2 * (order - 1) * agreeing - (order - 2) * named - 2 * q) / (order * (p - q))
         held = np.clip((named - 2 * q) / (p - q), 0.0, 1.0)
         clipped = np.clip(share, 0.0, 1.0)
         # A report that names the block has the item's sign or not.
         low, high = ((end - 2 * q) / (order * (p - q)) for end in (2 - order, order))
-        return ItemShares(
+        weights = np.array([order, 2 - order]) / (order * (p - q))
+        return CountedSums(
             share,
             oracle.variance_within(clipped, np.maximum(held, clipped), reports),
             oracle.variance_within(0.0, held, reports),
             influence=np.asarray(influence(share, low, high, reports=reports)),
+            counts=np.stack([supporting[0], supporting[1] - supporting[0]], axis=1),
+            trials=np.full((share.size, 2), reports),
+            weights=np.broadcast_to(weights, (share.size, 2)),
+            rarest=q,
+            exclusive=True,
         )
 
     def _supporting(self, counts: NDArray[np.int64]) -> tuple[NDArray[Any], NDArray[Any]]:

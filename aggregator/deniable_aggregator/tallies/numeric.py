@@ -9,6 +9,7 @@ import numpy as np
 
 from deniable_aggregator.statistics.checks import bounds_check
 from deniable_aggregator.statistics.influence import influence
+from deniable_aggregator.statistics.mean_limits import bit_limits, mean_limits
 from deniable_aggregator.tallies.base import Tally, chunks, tallies
 from deniable_shared.errors import WireError
 from deniable_shared.mechanisms import (
@@ -128,6 +129,22 @@ class NumberTally(OutcomeTally):
         noise = self._mechanism.variance(min(max(mean, 0.0), 1.0), 1)
         moved = influence(mean, float(values.min()), float(values.max()), reports=reports)
         return Mean(mean, (squares + noise) / reports**2, float(moved))
+
+    def mean_limits(self, counts: NDArray[np.int64], alpha: float) -> tuple[float, float]:
+        """An interval for the mean of the population, in widths of the range above its lower end.
+
+        Args:
+            counts: int64, (cells,), of at least one report.
+            alpha: the probability that it may miss, in (0, 1).
+        """
+        reports, values, noise = self.reports(counts), self._values, self._mechanism.variance
+        if self.cells == 2:
+            lie, _ = _outcome_bounds(self._mechanism)
+            return bit_limits(int(counts[1]), reports, float(lie), alpha)
+        mean = float(counts @ values) / reports
+        seen = float(counts @ (values - mean) ** 2) / max(reports - 1, 1)
+        least = noise(min(max(mean, 0.0), 1.0), 1)
+        return mean_limits(mean, max(seen, least), (noise(0.0, 1), noise(1.0, 1)), reports, alpha)
 
     @cached_property
     def _values(self) -> NDArray[np.float64]:

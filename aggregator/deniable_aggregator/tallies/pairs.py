@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 
 from deniable_aggregator.statistics.checks import bounds_check, evenness_check
+from deniable_aggregator.statistics.counted_sums import CountedSums
 from deniable_aggregator.statistics.influence import allocated_influence
-from deniable_aggregator.statistics.item_shares import ItemShares
 from deniable_aggregator.tallies.base import ShareTally, tallies
 from deniable_aggregator.tallies.numeric import OutcomeTally
 from deniable_shared.errors import ParameterError
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from deniable_aggregator.statistics.checks import Check
+    from deniable_aggregator.statistics.item_shares import ItemShares
     from deniable_shared.spec import Spec
 
 
@@ -98,11 +99,17 @@ class SampledCoefficientsTally(OutcomeTally, ShareTally):
             )
             for end in (1, -1)
         ]
-        return ItemShares(
+        reported = counts.reshape(-1, 2)[numbers]
+        return CountedSums(
             share=(1 + means.sum(axis=1)) / cells,
             variance=(noise + asking - 2 * covariance) / cells**2,
             null_variance=(noise + absent) / cells**2,
             influence=np.maximum(*moved) / cells,
+            counts=np.where(signs > 0, reported[..., 0], reported[..., 1]),
+            trials=reported.sum(axis=2),
+            weights=2 * largest * np.abs(signs) / cells[:, None],
+            rarest=self._mechanism.inner.support.q,
+            exclusive=False,
         )
 
     def _coefficients(
