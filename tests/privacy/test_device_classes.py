@@ -6,6 +6,7 @@ is the same in all of them. The bound is log2(64) = 6 bits, however many metrics
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections import Counter
 from dataclasses import replace
@@ -28,13 +29,17 @@ from deniable_shared.device_classes import (
 )
 from deniable_shared.mechanisms import (
     MemoizedDBitFlip,
+    MemoizedOneBitMean,
+    MemoizedOracle,
     MemoizedRandomizedResponse,
     MemoizedUnaryEncoding,
     Rappor,
     Sketch,
 )
 from tests.privacy.conformance import REJECTION, secret_of, seeded
-from tests.privacy.specs import histogram, string
+from tests.privacy.kept import history_channel
+from tests.privacy.memoized import permanent_channel, report_channel
+from tests.privacy.specs import boolean, category, histogram, number, string
 from tests.privacy.walk import distribution
 from tests.vectors.make import SPECS
 
@@ -142,15 +147,15 @@ def test_classes_of_one_group_send_the_same_reports_and_no_class_depends_on_the_
     groups = groups_of_classes(spec.digest, 3)
     for value in values:
         laws = {}
-        for number in range(CLASSES):
-            keyed, item = of_class(number), spec.encode(value)
+        for each in range(CLASSES):
+            keyed, item = of_class(each), spec.encode(value)
             law = distribution(
                 lambda walk, keyed=keyed, item=item: randomizer_for(spec, walk, keyed(walk)).report(
                     item, secret_of(1)
                 )
             )
-            assert {report[:2] for report in law} == {groups[number].to_bytes(2, "big")}
-            assert laws.setdefault(groups[number], law) == law
+            assert {report[:2] for report in law} == {groups[each].to_bytes(2, "big")}
+            assert laws.setdefault(groups[each], law) == law
         assert len(laws) == 3
 
 
@@ -162,7 +167,7 @@ def test_a_class_is_drawn_from_the_secret_alone_and_uniform():
         choices = permanent.PermanentChoices(chosen.mechanism, chosen.digest, keyed_randomness)
         groups = groups_of_classes(chosen.digest, 64)
         assert [choices.group(secret_of(device)) for device in range(200)] == [
-            groups[number] for number in drawn[:200]
+            groups[each] for each in drawn[:200]
         ]
 
 
@@ -253,3 +258,74 @@ def test_a_sketch_with_rows_that_do_not_divide_64_knows_the_error_of_its_family(
     assert of_48 == pytest.approx(squares / 3)
     assert of_64 == pytest.approx(1 / (64 * 3))
     assert 1 / squares == pytest.approx(42.667, abs=1e-3)
+
+
+# What links reports besides: the permanent answer itself
+
+
+def information(spec, value):
+    """The mutual information of two reports of one device, in bits, enumerated exactly."""
+    pairs, one = Counter(), Counter()
+    if isinstance(spec.mechanism, MemoizedOracle):
+        for answer, weight in permanent_channel(spec, spec.encode(value)).items():
+            law = report_channel(spec, answer)
+            one.update({report: weight * chance for report, chance in law.items()})
+            for first, second in itertools.product(law, repeat=2):
+                pairs[first, second] += weight * law[first] * law[second]
+    else:
+        pairs.update(history_channel(spec, [value, value]))
+        one.update({report: weight for (report,), weight in history_channel(spec, [value]).items()})
+    return sum(
+        float(weight) * math.log2(weight / (one[first] * one[second]))
+        for (first, second), weight in pairs.items()
+    )
+
+
+@pytest.mark.parametrize(
+    ("spec", "value"),
+    [
+        (category("a b c", MemoizedUnaryEncoding.for_epsilons(3, ONE, TWO)), "b"),
+        (category("a b c d", MemoizedRandomizedResponse.for_epsilons(4, ONE, TWO)), "b"),
+        (boolean(MemoizedRandomizedResponse.for_epsilons(2, ONE, TWO)), True),
+        (histogram(MemoizedDBitFlip.for_epsilons(3, ONE, TWO, 3)), 0.5),
+        (number(MemoizedOneBitMean.for_epsilons(ONE, TWO)), 0.5),
+    ],
+)
+def test_the_stated_resemblance_of_two_reports_is_what_enumeration_finds(spec, value):
+    found = information(spec, value)
+    if isinstance(spec.mechanism, MemoizedDBitFlip):  # the group is not part of it
+        found -= shown_bits([(spec.digest, 3)])
+    if isinstance(spec.mechanism, MemoizedOneBitMean):  # a value in the middle is rounded at random
+        assert found <= spec.mechanism.resemblance_bits + 1e-9
+    else:
+        assert found == pytest.approx(spec.mechanism.resemblance_bits, abs=1e-9)
+        assert found > 0.01
+
+
+@pytest.mark.parametrize(
+    ("inner", "size", "least", "most"),
+    [(MemoizedUnaryEncoding, 1_024, 0.9, 1.0), (MemoizedRandomizedResponse, 4, 0.0, 0.05)],
+)
+def test_two_long_reports_of_one_permanent_answer_can_be_matched_and_short_ones_not(
+    inner, size, least, most
+):
+    """A limit that the documents state: 300 devices report twice, and pairs are sought by likeness.
+
+    At epsilon 1 and epsilon_permanent 2 the default sketch shares 28 bits, where log2(300) is 8.
+    """
+    spec = string(Sketch(rows=1, inner=inner.for_epsilons(size, ONE, TWO)))
+    randomizer, devices = randomizer_for(spec, seeded("likeness")), 300
+    days = [
+        np.unpackbits(
+            np.array(
+                [list(randomizer.report(b"ant", secret_of(each))[2:]) for each in range(devices)],
+                np.uint8,
+            ),
+            axis=1,
+        ).astype(float)
+        for _ in range(2)
+    ]
+    first, second = (day - day.mean(axis=0) for day in days)
+    matched = ((first @ second.T).argmax(axis=1) == np.arange(devices)).mean()
+    assert least <= matched <= most
+    assert (spec.mechanism.resemblance_bits > math.log2(devices)) == (least > 0.5)

@@ -93,6 +93,7 @@ def _rows(metric: Metric) -> Iterator[tuple[str, str]]:
         )
     if mechanism.epsilon_permanent is not None:
         yield "not hidden", "when the value changes, from whoever can link a device's reports"
+        yield "not hidden", _resemblance(metric)
         if spec.absent is not None and spec.every != "once":
             yield "warning", _ABSENCE_AND_MEMORY
     yield from _needs(metric)
@@ -125,6 +126,15 @@ def _further_reports(mechanism: Mechanism) -> str:
     if total is not None:
         text += f"; {mechanism.memoized_values} such answers are charged {total:.4f} at most"
     return text
+
+
+def _resemblance(metric: Metric) -> str:
+    """How far reports of a permanent answer can be told to be one device's, by their noise."""
+    shared, devices = metric.spec.mechanism.resemblance_bits, metric.expected_devices
+    return (
+        f"that reports are of one device, while its value stays: two of them share {shared:.2g} "
+        f"bits; {math.log2(devices):.0f} tell {devices:,} devices apart"
+    )
 
 
 def _attributes(spec: Spec) -> list[str]:

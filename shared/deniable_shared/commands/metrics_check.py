@@ -42,6 +42,9 @@ value that 1% of them have (80% power, 5% false alarms), or to bring a mean to
 within 1% of its range (95% interval). Gaussian noise also has a delta, the
 probability that a report reveals more than its epsilon.
 
+For all metrics together: what a device spends; the sum of a year's deltas, with
+a warning above 1e-4; and what is the same in all reports of a device.
+
 All problems of the file are listed at once, and the exit status is then 1.
 """
 
@@ -114,6 +117,7 @@ def _metric_as_json(metric: Metric) -> dict[str, Any]:
         "epsilon": mechanism.epsilon,
         "epsilon_permanent": mechanism.epsilon_permanent,
         "epsilon_total": mechanism.epsilon_total,
+        "resemblance_bits": mechanism.resemblance_bits,
         "memoized_values": mechanism.memoized_values,
         "posterior_from_even_odds": posterior_from_even_odds(mechanism.epsilon),
         "bits": bits_revealed(mechanism.epsilon),

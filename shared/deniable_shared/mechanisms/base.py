@@ -205,6 +205,14 @@ class Mechanism(ABC):
         """
         return 1
 
+    @property
+    def resemblance_bits(self) -> float:
+        """How much two reports of one value tell of coming from one device, see `resemblance`.
+
+        0 where nothing is memoised.
+        """
+        return 0.0
+
     def permanent_support(self) -> Support | None:
         """With which probabilities a device's permanent answer supports an item; None without."""
         return None

@@ -12,6 +12,7 @@ from deniable_shared.exact_bounds import SCALE, ceil_divide, exp_lower, log_uppe
 from deniable_shared.frozen import frozen
 from deniable_shared.mechanisms.base import Support, SupportMechanism, require_integer
 from deniable_shared.mechanisms.oracles.unary import SymmetricUnaryEncoding
+from deniable_shared.mechanisms.resemblance import resemblance_of_bits
 from deniable_shared.mechanisms.sketch import sketches
 
 if TYPE_CHECKING:
@@ -172,6 +173,13 @@ class Rappor(SupportMechanism):
     def permanent_groups(self) -> int:
         """The cohorts."""
         return self.cohorts
+
+    @property
+    def resemblance_bits(self) -> float:
+        """Of all bits, h of them set."""
+        lie, q, p = (each / SCALE for each in (self.flip, self.q, self.p))
+        own, others = (resemblance_of_bits(each, q, p) for each in (1 - lie, lie))
+        return self.hashes * own + (self.bits - self.hashes) * others
 
     @property
     def support(self) -> Support:

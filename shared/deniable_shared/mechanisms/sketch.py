@@ -152,6 +152,11 @@ class Sketch(SupportMechanism):
         return 1 if self.epsilon_permanent is None else self.rows
 
     @property
+    def resemblance_bits(self) -> float:
+        """The inner oracle's."""
+        return self.inner.resemblance_bits
+
+    @property
     def support(self) -> Support:
         """The probabilities that a report supports an item, over the functions of the family.
 

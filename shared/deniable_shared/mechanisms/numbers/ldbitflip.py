@@ -13,6 +13,7 @@ from deniable_shared.frozen import frozen
 from deniable_shared.mechanisms.base import Support, require_integer
 from deniable_shared.mechanisms.numbers.dbitflip import GroupedBins
 from deniable_shared.mechanisms.numbers.flips import composed_flip, weights_for
+from deniable_shared.mechanisms.resemblance import resemblance_of_bits
 
 if TYPE_CHECKING:
     from deniable_shared.mechanisms.request import MechanismRequest
@@ -110,6 +111,12 @@ class MemoizedDBitFlip(GroupedBins):
         """Of devices: the shares of the groups that have the bin, for each bin."""
         shares, places = self.group_shares, range(self.buckets)
         return tuple(sum(shares[each - place] for place in places) for each in range(self.size))
+
+    @property
+    def resemblance_bits(self) -> float:
+        """Of a device's bits; for either value of a bit it is the same."""
+        flip = self.flip / SCALE
+        return self.buckets * resemblance_of_bits(self.permanent / SCALE, 1 - flip, flip)
 
     def permanent_support(self) -> Support:
         """The probabilities of a permanent 1 for the device's own bin (p) and another (q)."""

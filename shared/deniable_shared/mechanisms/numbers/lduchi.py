@@ -13,6 +13,7 @@ from deniable_shared.mechanisms.base import require_integer
 from deniable_shared.mechanisms.numbers.duchi import BitMean, OneBitMean
 from deniable_shared.mechanisms.numbers.flips import composed_flip, weights_for
 from deniable_shared.mechanisms.numbers.numeric import RESOLUTION
+from deniable_shared.mechanisms.resemblance import resemblance_of_bits
 
 if TYPE_CHECKING:
     from deniable_shared.mechanisms.request import MechanismRequest
@@ -97,6 +98,12 @@ class MemoizedOneBitMean(BitMean):
             point: in [0, steps].
         """
         return OneBitMean(flip=self.permanent).weight(point * RESOLUTION // self.steps)
+
+    @property
+    def resemblance_bits(self) -> float:
+        """Of one bit, at most: where it is a 1 as often as a 0."""
+        flip = self.flip / SCALE
+        return resemblance_of_bits(0.5, 1 - flip, flip)
 
     def permanent_variance(self, share: float) -> float:
         """That of the permanent bit."""

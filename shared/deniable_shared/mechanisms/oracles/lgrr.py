@@ -16,6 +16,7 @@ from deniable_shared.mechanisms.base import (
 )
 from deniable_shared.mechanisms.oracle import ItemOracle, MemoizedOracle
 from deniable_shared.mechanisms.oracles.grr import MAX_SIZE, GeneralizedRandomizedResponse
+from deniable_shared.mechanisms.resemblance import resemblance_of_items
 
 
 @frozen
@@ -102,6 +103,11 @@ class MemoizedRandomizedResponse(MemoizedOracle, ItemOracle):
     def epsilon_permanent(self) -> float:
         """The privacy loss of all reports of one value, in nats: that of the permanent round."""
         return log_upper(Fraction(self.permanent_own, self.permanent_other))
+
+    @property
+    def resemblance_bits(self) -> float:
+        """Of two answers among k."""
+        return resemblance_of_items(self.size, self.permanent_own / SCALE, self.own / SCALE)
 
     @property
     def support(self) -> Support:

@@ -11,6 +11,7 @@ from deniable_shared.frozen import frozen
 from deniable_shared.mechanisms.base import PairSupport, Support, independent_pairs, require_integer
 from deniable_shared.mechanisms.oracle import BitsOracle, MemoizedOracle
 from deniable_shared.mechanisms.oracles.unary import MAX_SIZE
+from deniable_shared.mechanisms.resemblance import resemblance_of_bits
 
 HALF: Final = SCALE // 2
 
@@ -78,6 +79,13 @@ class MemoizedUnaryEncoding(MemoizedOracle, BitsOracle):
     def epsilon_permanent(self) -> float:
         """The privacy loss of all reports of one value, in nats: that of the permanent round."""
         return log_upper(Fraction(SCALE - self.permanent_other, self.permanent_other))
+
+    @property
+    def resemblance_bits(self) -> float:
+        """Of the item's own bit, a fair coin, and of all others."""
+        flip, other = self.flip / SCALE, self.permanent_other / SCALE
+        own, others = (resemblance_of_bits(each, 1 - flip, flip) for each in (0.5, other))
+        return own + (self.size - 1) * others
 
     @property
     def support(self) -> Support:
