@@ -39,6 +39,10 @@ LATE_DAYS: Final = 7
 """Reports of this age cannot wait until a program starts once more: the aggregator closes their day
 after 14 days, unless it is configured otherwise."""
 
+ERASE_SECONDS: Final = 3_600.0
+"""How often traces are erased while nothing is sent: erasing waits for the disk, and `record` for
+it."""
+
 _BATCH: Final = 32
 _KEY_BYTES: Final = 16
 """Of a random number whose ties and remainders have a probability below 2^-100."""
@@ -74,6 +78,7 @@ class UploadRounds:
         # A report that is due even later was given its time by a clock that was ahead.
         longest_wait_seconds = max(longest_wait_seconds, sender.longest_backoff_seconds)
         self._horizon_seconds = longest_wait_seconds + CLAIM_SECONDS
+        self._erase_at = 0.0  # by the monotonic clock
         self._has_sent_due = False
 
     def after_fork_in_child(self) -> None:
@@ -110,8 +115,16 @@ class UploadRounds:
             self._sender.parallel_uploads,
         )
 
-    def erase_traces(self) -> None:
-        """Removes what the files still tell of deleted reports, and of the order of recording."""
+    def erase_traces(self, *, at_once: bool) -> None:
+        """Removes what the files still tell of deleted reports, and of the order of recording.
+
+        Args:
+            at_once: whether to do so even if it was done within `ERASE_SECONDS`.
+        """
+        now = time.monotonic()
+        if now < self._erase_at and not at_once:
+            return
+        self._erase_at = now + ERASE_SECONDS
         device = self._storage
         spent = device.run_locked(lambda: device.ledger.lifetime)
         device.sync_ledger()

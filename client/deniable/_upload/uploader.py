@@ -248,7 +248,8 @@ class Uploader:
             self._rounds.send_all(wanted, flush_is_over)
         elif self._background:
             self._rounds.send_due(wanted, flush_is_waiting)
-        self._rounds.erase_traces()
-        if self._events.sent > sent and self._thread is me:
+        has_sent = self._events.sent > sent
+        self._rounds.erase_traces(at_once=flushing or has_sent)
+        if has_sent and self._thread is me:
             self._sender.with_transport(self._remote.fetch_if_due)
         return self._rounds.next_wait() if self._background else None

@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from deniable import Response
+from deniable._upload import rounds
+from tests.client.transports import Accepting
 from tests.waiting import wait_until
 
 RECORDS = 300
@@ -60,3 +62,20 @@ def test_while_nothing_may_be_sent_the_thread_sleeps_however_much_is_recorded(ma
     assert len(rounds) <= 2
     assert transport.tries == 1
     assert client.status().pending == RECORDS + 1
+
+
+def test_traces_are_erased_whenever_something_is_sent_and_else_once_an_hour(make_client, clock):
+    """Erasing waits for the disk, and `record` waits for it."""
+    client = make_client(transport=Accepting(), endpoint=None, key=None, clock=clock)
+    uploader, erased = client._uploader, []
+    erase = client._storage.erase_traces
+    client._storage.erase_traces = lambda spent: erased.append(spent) or erase(spent)
+    for _ in range(3):
+        uploader._round(None, flushing=False)
+    assert len(erased) == 1
+    client.record("late", value=True)
+    client.flush()
+    assert len(erased) == 2
+    uploader._rounds._erase_at -= rounds.ERASE_SECONDS
+    uploader._round(None, flushing=False)
+    assert len(erased) == 3
