@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import date
 from typing import Literal
 
 from msgspec import UNSET, Struct, UnsetType, field
@@ -15,7 +16,32 @@ from deniable_aggregator.answers.common import (
     Number,
     Quantile,
 )
-from deniable_aggregator.answers.words import Count, Margin, Postprocess
+from deniable_aggregator.answers.words import Count, Margin, Postprocess, VersionId
+
+
+class VersionEstimate(Struct, kw_only=True):
+    """One version of a metric by itself: from its own reports, about its own values.
+
+    Attributes:
+        version: its id.
+        first_day: the first of these days on which it reported.
+        last_day: the last.
+        reports: how many reports were counted.
+        combined: the share of some values together, where it was asked for and the version lists
+            them all.
+        estimates: the shares of values.
+        mean: of a number or a distribution.
+        quantiles: of a distribution.
+    """
+
+    version: VersionId
+    first_day: date
+    last_day: date
+    reports: Count
+    combined: CombinedShare | UnsetType = UNSET
+    estimates: list[Share] | UnsetType = UNSET
+    mean: Number | UnsetType = UNSET
+    quantiles: list[Quantile] | UnsetType = UNSET
 
 
 class EstimateHead(Head, kw_only=True, tag_field="kind"):
@@ -29,6 +55,7 @@ class EstimateHead(Head, kw_only=True, tag_field="kind"):
         interval: what intervals mean.
         fakes: what `shift_if_fake` means.
         versions: the versions of the metric whose reports were counted.
+        per_version: each of them by itself, where it was asked for.
     """
 
     metric: str
@@ -38,6 +65,7 @@ class EstimateHead(Head, kw_only=True, tag_field="kind"):
     interval: IntervalNote
     fakes: FakesNote
     versions: list[MetricVersion]
+    per_version: list[VersionEstimate] | UnsetType = UNSET
 
 
 class RobustCheck(Struct):

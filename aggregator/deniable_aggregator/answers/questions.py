@@ -17,6 +17,7 @@ from deniable_aggregator.answers.words import (
     Reconstruction,
     Top,
     Values,
+    VersionStart,
 )
 from deniable_aggregator.dates import FIRST_DAY, DayRange
 
@@ -84,6 +85,8 @@ class EstimateQuery(EstimateOptions, frozen=True, kw_only=True, forbid_unknown_f
             label. May come several times.
         reconstruction: how the histogram of a distribution is found.
         segment: shares among the devices of this segment only.
+        version: one version of the metric only: its id, or the first letters of it.
+        per_version: each version by itself, too.
     """
 
     since: date | None = None
@@ -91,6 +94,8 @@ class EstimateQuery(EstimateOptions, frozen=True, kw_only=True, forbid_unknown_f
     without_key: tuple[str, ...] = ()
     reconstruction: Reconstruction = "em"
     segment: str | None = None
+    version: VersionStart | None = None
+    per_version: bool = False
 
     def __post_init__(self) -> None:
         """Checks the days, see `check_days`."""
@@ -107,6 +112,7 @@ class SeriesQuery(DaysQuery, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         interval: what intervals cover, over all periods; left out for "picked" with top, else
             "one".
         top: only so many values, those with the largest shares over all of the days.
+        version: one version of the metric only: its id, or the first letters of it.
     """
 
     value: tuple[str, ...] = ()
@@ -114,6 +120,7 @@ class SeriesQuery(DaysQuery, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     margin: Margin = "noise"
     interval: IntervalKind | None = None
     top: Top | None = None
+    version: VersionStart | None = None
 
 
 class ChangeQuery(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -129,6 +136,7 @@ class ChangeQuery(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
         top: only so many values, those that changed most.
         without_key: a key whose reports are left out: its id, the first letters of its id, or its
             label. May come several times.
+        version: one version of the metric only: its id, or the first letters of it.
     """
 
     before: DayPair
@@ -139,6 +147,7 @@ class ChangeQuery(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     false_finds: FalseFinds = "few"
     top: Top | None = None
     without_key: tuple[str, ...] = ()
+    version: VersionStart | None = None
 
     def __post_init__(self) -> None:
         """Checks the periods.

@@ -50,5 +50,8 @@ Values = Annotated[tuple[str, ...], Meta(min_length=1)]
 VersionId = Annotated[str, Meta(pattern="^[0-9a-f]{64}$")]
 """SHA-256 of a version of a metric, in hex."""
 
+VersionStart = Annotated[str, Meta(pattern="^[0-9a-f]{4,64}$")]
+"""The first letters of the id of a version of a metric, or all of them."""
+
 DayPair = Annotated[str, Meta(pattern=r"^\d{4}-\d\d-\d\d(\.\.\d{4}-\d\d-\d\d)?$")]
 """The first and the last day of a period, such as 2026-01-01..2026-01-31, or a single day."""

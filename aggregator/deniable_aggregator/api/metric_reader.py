@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from deniable_aggregator.answers.questions import ValueLists
 from deniable_aggregator.api.asked_keys import keys_to_leave_out
+from deniable_aggregator.api.asked_versions import version_named
 from deniable_aggregator.api.metric_list import pending_by_version
 from deniable_aggregator.estimation.metric_reports import collect_tallies, read_reports
 from deniable_aggregator.http.outdated import server_outdated
@@ -68,7 +69,11 @@ class MetricReader:
         self._inbox_fold = inbox_fold
 
     def asked_metric(
-        self, application: str, name: str, without_key: Sequence[str] = ()
+        self,
+        application: str,
+        name: str,
+        without_key: Sequence[str] = (),
+        version: str | None = None,
     ) -> AskedMetric:
         """A metric and the keys that a question leaves out, after counting pending reports.
 
@@ -76,10 +81,11 @@ class MetricReader:
             application: whose metric it is.
             name: of the metric.
             without_key: what names the keys.
+            version: the first letters of the id of the only version that is asked about.
 
         Raises:
-            ProblemError: if there is no such metric or key, or this server cannot read all
-                versions.
+            ProblemError: if there is no such metric, key or version, or this server cannot read
+                all versions.
         """
         entries = [e for e in self._catalogue.for_application(application) if e.spec.name == name]
         for each in self._catalogue.unreadable().values():
@@ -88,6 +94,8 @@ class MetricReader:
                 raise server_outdated(each)
         if not entries:
             raise ProblemError("unknown_metric", "GET /v1/metrics lists the metrics of this key.")
+        if version is not None:
+            entries = [version_named(entries, version)]
         without: frozenset[str] = frozenset()
         if without_key:
             without = keys_to_leave_out(self._store.keys.all(), application, without_key)

@@ -13,11 +13,13 @@ from deniable_aggregator.answers.estimates import RobustCheckNote, Shares
 from deniable_aggregator.answers.integrity import Alarm, Health
 from deniable_aggregator.answers.service import Inbox, Status, UploadCounts
 from deniable_aggregator.answers.trends import HealthOfPeriods
+from deniable_aggregator.api.asked_versions import of_newest_type
 from deniable_aggregator.api.metric_list import list_metrics, pending_by_version
 from deniable_aggregator.api.metric_reader import MetricReader, require_values
 from deniable_aggregator.api.parameters import estimate_refused
 from deniable_aggregator.api.review import HEALTH_CELLS, Reviewer, pending_notices
 from deniable_aggregator.dates import FIRST_DAY, LAST_DAY, DayRange, day_of
+from deniable_aggregator.estimation.each_version import each_version
 from deniable_aggregator.estimation.estimator import estimate
 from deniable_aggregator.estimation.inputs import ChangeRequest, EstimateRequest
 from deniable_aggregator.http.problems import ProblemError
@@ -125,18 +127,24 @@ class QueryService:
         Raises:
             ProblemError: if it is unknown, has no reports or cannot be estimated.
         """
-        asked = self._reader.asked_metric(application, name, query.without_key)
+        asked = self._reader.asked_metric(application, name, query.without_key, query.version)
         days = DayRange(query.since or FIRST_DAY, query.until or LAST_DAY)
-        reported = self._reader.read(asked, days)
+        (reported,), said = of_newest_type(self._reader.read(asked, days))
         tallies = self._reader.collect(reported, days)
         require_values(tallies.specs, lists)
+        request, alone = EstimateRequest(query, lists), None
         try:
-            found = estimate(tallies, EstimateRequest(query, lists))
+            found = estimate(tallies, request)
+            if query.per_version:
+                alone = each_version(tallies, request, reported.by_day)
         except ParameterError as error:
             raise estimate_refused(error) from None
         review = self._reviewer.review(reported)
         pending = self._reader.pending(asked)
         answer = found.answer(review.head(application, query.since, query.until, pending))
+        answer.notices = ordered_notices(answer.notices, said)
+        if alone is not None:
+            answer.per_version = alone
         if isinstance(answer, Shares):
             self._add_robust_checks(answer, reported)
         return answer
@@ -164,10 +172,10 @@ class QueryService:
         Raises:
             ProblemError: if it is unknown, has no reports or cannot be estimated.
         """
-        asked = self._reader.asked_metric(application, name, query.without_key)
-        require_values(asked.specs, lists)
+        asked = self._reader.asked_metric(application, name, query.without_key, query.version)
         days = DayRange(query.since or FIRST_DAY, query.until or LAST_DAY)
-        reported = self._reader.read(asked, days)
+        (reported,), said = of_newest_type(self._reader.read(asked, days))
+        require_values(reported.specs, lists)
         periods = _periods(reported, query)
         try:
             found = series(
@@ -181,7 +189,8 @@ class QueryService:
             raise estimate_refused(error) from None
         review = self._reviewer.review(reported)
         first, last = periods[0].since, periods[-1].until
-        return found.answer(review.head(application, first, last, self._reader.pending(asked)))
+        head = review.head(application, first, last, self._reader.pending(asked))
+        return found.answer(head.with_notices(said))
 
     def change(self, application: str, name: str, query: ChangeQuery, lists: ValueLists) -> Change:
         """What has changed between two periods.
@@ -195,10 +204,10 @@ class QueryService:
         Raises:
             ProblemError: if it is unknown, has no reports or cannot be compared.
         """
-        asked = self._reader.asked_metric(application, name, query.without_key)
-        require_values(asked.specs, lists)
+        asked = self._reader.asked_metric(application, name, query.without_key, query.version)
         days = query.periods()
-        both = [self._reader.read(asked, each) for each in days]
+        both, said = of_newest_type(*(self._reader.read(asked, each) for each in days))
+        require_values([spec for each in both for spec in each.specs], lists)
         before, after = (self._reader.collect(*each) for each in zip(both, days, strict=True))
         try:
             found = change(before, after, ChangeRequest(query, lists))
@@ -214,7 +223,10 @@ class QueryService:
             pending_reports=pending,
             health=HealthOfPeriods(first.summary, second.summary),
             notices=ordered_notices(
-                _of_period("Before", first), _of_period("After", second), pending_notices(pending)
+                said,
+                _of_period("Before", first),
+                _of_period("After", second),
+                pending_notices(pending),
             ),
         )
 

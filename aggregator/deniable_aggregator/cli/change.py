@@ -30,6 +30,7 @@ from deniable_aggregator.cli.support.question_options import (
     query,
     time_options,
     value_lists,
+    version_option,
     without_key_option,
 )
 
@@ -62,6 +63,7 @@ ALIKE: Final = 0.995
 )
 @picture_option
 @partial(time_options, chosen="Only the N largest changes.")
+@version_option
 @without_key_option
 @server_options
 def change(
@@ -76,6 +78,7 @@ def change(
     combined: tuple[str, ...],
     top: int | None,
     picture: Path | None,
+    version: str | None,
     without_key: tuple[str, ...],
     as_json: bool,
     server: str,
@@ -96,6 +99,7 @@ def change(
         "interval": interval,
         "false_finds": false_finds,
         "top": None if top is None else str(top),
+        "version": version,
         "without_key": without_key,
     }
     path = f"/v1/metrics/{metric}/change"

@@ -29,6 +29,7 @@ from deniable_aggregator.cli.render.output import (
     print_table,
 )
 from deniable_aggregator.cli.render.share_table import estimate_table, notes
+from deniable_aggregator.cli.render.version_tables import version_tables
 from deniable_aggregator.cli.support.http_client import server_options
 from deniable_aggregator.cli.support.question_options import (
     candidates_option,
@@ -38,6 +39,7 @@ from deniable_aggregator.cli.support.question_options import (
     margin_option,
     query,
     value_lists,
+    version_option,
     without_key_option,
 )
 
@@ -85,6 +87,8 @@ if TYPE_CHECKING:
 @click.option("--segment", help="Shares among the devices of this segment of the metric.")
 @picture_option
 @json_option
+@click.option("--per-version", is_flag=True, help="Each version of the metric by itself, too.")
+@version_option
 @without_key_option
 @server_options
 def estimate(
@@ -104,6 +108,8 @@ def estimate(
     reconstruction: str | None,
     segment: str | None,
     picture: Path | None,
+    per_version: bool,
+    version: str | None,
     without_key: tuple[str, ...],
     as_json: bool,
     server: str,
@@ -146,6 +152,7 @@ def estimate(
         deniable estimate carrier --combined AA,DL --margin noise-and-sampling
         deniable estimate theme --segment beta
         deniable estimate theme --sort --without-key partner
+        deniable estimate theme --per-version
         deniable estimate startup_seconds
     """  # noqa: D301  click reads the backslash as a sign
     parameters = {
@@ -159,6 +166,8 @@ def estimate(
         "postprocess": postprocess,
         "reconstruction": reconstruction,
         "segment": segment,
+        "version": version,
+        "per_version": "true" if per_version else None,
         "without_key": without_key,
     }
     answered = query(
@@ -187,6 +196,11 @@ def estimate(
     else:
         print_table(estimate_table(answer))
         lines = notes(answer)
+    for each in version_tables(answer):
+        if isinstance(each, str):
+            console.print(each)
+        else:
+            print_table(each)
     for line in lines:
         console.print(line)
 

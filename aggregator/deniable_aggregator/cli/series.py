@@ -32,6 +32,7 @@ from deniable_aggregator.cli.support.question_options import (
     query,
     time_options,
     value_lists,
+    version_option,
     without_key_option,
 )
 
@@ -58,6 +59,7 @@ _MEDIAN = 0.5
 @days_options
 @picture_option
 @partial(time_options, chosen="Only the N largest over all of these days.")
+@version_option
 @without_key_option
 @server_options
 def series(
@@ -72,6 +74,7 @@ def series(
     interval: str | None,
     combined: tuple[str, ...],
     top: int | None,
+    version: str | None,
     without_key: tuple[str, ...],
     as_json: bool,
     server: str,
@@ -94,6 +97,7 @@ def series(
         "margin": margin,
         "interval": interval,
         "top": None if top is None else str(top),
+        "version": version,
         "without_key": without_key,
     }
     path = f"/v1/metrics/{metric}/series"

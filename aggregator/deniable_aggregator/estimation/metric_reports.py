@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -11,7 +11,7 @@ from deniable_aggregator.estimation.inputs import CollectedTallies
 from deniable_aggregator.statistics.repeated_reports import reports_by_period
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from deniable_aggregator.catalog import CatalogEntry
     from deniable_aggregator.dates import DayRange
@@ -75,6 +75,20 @@ class MetricReports:
     def excluded(self) -> int:
         """How many reports are left out because an administrator has excluded their keys."""
         return sum(each.reports for each in self.left_out if self.is_excluded(each.key))
+
+    def only(self, digests: Collection[bytes]) -> MetricReports:
+        """The reports of some versions.
+
+        Args:
+            digests: those of the versions.
+        """
+        return replace(
+            self,
+            entries=[entry for entry in self.entries if entry.spec.digest in digests],
+            by_slice={
+                digest: self.by_slice[digest] for digest in self.by_slice if digest in digests
+            },
+        )
 
     def is_excluded(self, key: str) -> bool:
         """Whether an administrator has excluded a key from all answers."""

@@ -24,7 +24,7 @@ def number_line(answer: Mean) -> str:
         answer: the mean.
     """
     return (
-        f"{answer.metric}: mean {_between(answer.mean)} ({answer.interval.level:.0%} interval), "
+        f"{answer.metric}: mean {between(answer.mean)} ({answer.interval.level:.0%} interval), "
         f"{_counted(answer)}"
     )
 
@@ -59,7 +59,7 @@ def number_notes(answer: Mean | Distribution) -> Iterator[str]:
         answer: as above.
     """
     if isinstance(answer, Distribution):
-        yield f"mean {_between(answer.mean)}, {answer.mean.meaning}"
+        yield f"mean {between(answer.mean)}, {answer.mean.meaning}"
         yield from map(_quantile_line, answer.quantiles)
         yield f"Histogram and quantiles: {answer.meaning}."
         if answer.reports_left_out:
@@ -81,7 +81,7 @@ def _quantile_line(row: Quantile) -> str:
     return f"{below} {row.estimate:.4g}  {ends}"
 
 
-def _between(number: Number) -> str:
+def between(number: Number) -> str:
     """A value and half of the width of its interval, to as many digits as the width supports."""
     half_width = (number.high - number.low) / 2
     digits = max(0, 1 - _magnitude(half_width))

@@ -45,6 +45,14 @@ without_key_option = click.option(
     "given several times. Nobody else's answers change.",
 )
 
+version_option = click.option(
+    "--version",
+    "version",
+    metavar="ID",
+    help="One version of the metric only: its id, or the first letters of it. deniable estimate "
+    "--per-version says the ids.",
+)
+
 candidates_option = click.option(
     "--candidates",
     type=click.Path(path_type=Path, exists=True, dir_okay=False),

@@ -1,0 +1,83 @@
+"""Which versions of a metric a question is about."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from deniable_aggregator.answers.common import Notice
+from deniable_aggregator.dates import day_of
+from deniable_aggregator.estimation.domains import value_type
+from deniable_aggregator.http.problems import ProblemError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from deniable_aggregator.catalog import CatalogEntry
+    from deniable_aggregator.estimation.metric_reports import MetricReports
+
+SHORT: Final = 12
+"""So many letters of a version's id are shown to people."""
+
+
+def version_named(entries: Sequence[CatalogEntry], start: str) -> CatalogEntry:
+    """The version whose id begins in a way.
+
+    Args:
+        entries: the versions of the metric.
+        start: the first letters of an id, or all.
+
+    Raises:
+        ProblemError: if there is none, or several.
+    """
+    found = [entry for entry in entries if entry.spec.digest.hex().startswith(start)]
+    if len(found) == 1:
+        return found[0]
+    ids = ", ".join(entry.spec.digest.hex()[:SHORT] for entry in found or entries)
+    raise ProblemError(
+        "malformed_question",
+        f"version must be the id of one version, or its first letters, got '{start}'. "
+        f"There are {ids}.",
+    )
+
+
+def of_newest_type(*reported: MetricReports) -> tuple[list[MetricReports], list[Notice]]:
+    """The reports of those versions that have the type of the newest one with reports.
+
+    Shares, means and histograms do not add up, so a metric that was given another type is answered
+    about one type at a time.
+
+    Args:
+        reported: which reports there are, in each period of the question.
+
+    Returns:
+        The same without the other versions, and a notice for each of these.
+    """
+    entries = {
+        entry.spec: (entry.registration.registered, min(each.by_day[entry.spec.digest]), entry)
+        for each in reversed(reported)
+        for entry in each.entries
+        if each.by_day.get(entry.spec.digest)
+    }
+    newest = max(entries.values(), key=lambda entry: entry[:2])[2]
+    kind = value_type(newest.spec)
+    others = [entry for _, _, entry in entries.values() if value_type(entry.spec) != kind]
+    notices = []
+    for entry in others:
+        digest = entry.spec.digest
+        left_out = sum(sum(each.by_day.get(digest, {}).values()) for each in reported)
+        since = day_of(newest.registration.registered)
+        notices.append(
+            Notice(
+                "other_type",
+                "warning",
+                f"{left_out:,} reports are left out: they are of a version of "
+                f"{entry.spec.name} that is a {value_type(entry.spec)}, and since {since} it is a "
+                f"{kind}. Ask for version {digest.hex()[:SHORT]} to see them",
+            )
+        )
+    if not others:
+        return list(reported), []
+    kept = {entry.spec.digest for _, _, entry in entries.values()} - {
+        entry.spec.digest for entry in others
+    }
+    return [each.only(kept) for each in reported], notices

@@ -1,0 +1,77 @@
+"""Questions about metrics that several versions of an application report, over HTTP."""
+
+from __future__ import annotations
+
+import pytest
+
+from deniable_shared import registry, wire
+from tests import one_metric
+from tests.aggregator.service import TODAY, problem
+
+OLD = 'type = "category"\nvalues = ["light", "dark"]\nother = "another"\nepsilon = 4\n'
+NEW = 'type = "category"\nvalues = ["light", "dark", "sepia"]\nother = "another"\nepsilon = 2\n'
+PATH = "/v1/metrics/m"
+
+
+def send(service, fields, payload, epoch=TODAY):
+    """Registers a version, and sends reports; returns its id."""
+    text = one_metric.HEAD + fields
+    assert service.register(text).status_code == 200
+    spec = registry.parse(text).metrics["m"].spec
+    part = wire.Part(spec.digest, epoch, payload)
+    upload = wire.Upload(spec.digest[:16], (part,))
+    assert service.send(wire.encode(upload)).status_code == 204
+    return spec.digest.hex()
+
+
+def shares(rows):
+    return {row["value"]: row["share"] for row in rows}
+
+
+def test_each_version_is_there_by_itself_about_its_own_values(service):
+    old = send(service, OLD, b"\0" * 30 + b"\1" * 20 + b"\2" * 50, TODAY - 2)
+    new = send(service, NEW, b"\0" * 60 + b"\1" * 20 + b"\2" * 15 + b"\3" * 5)
+    answer = service.ask(f"{PATH}/estimate?per_version=true").get_json()
+    versions = {each["version"]: each for each in answer["per_version"]}
+    assert set(versions) == {old, new}
+    assert versions[old]["reports"] == versions[new]["reports"] == 100
+    assert versions[old]["last_day"] < versions[new]["first_day"]
+    assert list(shares(versions[old]["estimates"])) == ["light", "dark", "another"]
+    assert list(shares(versions[new]["estimates"])) == ["light", "dark", "sepia", "another"]
+    for version in (old, new):
+        alone = service.ask(f"{PATH}/estimate?version={version[:8]}").get_json()
+        assert shares(alone["estimates"]) == shares(versions[version]["estimates"])
+    both = shares(answer["estimates"])
+    apart = [shares(versions[version]["estimates"])["light"] for version in (old, new)]
+    assert both["light"] == pytest.approx(sum(apart) / 2)
+    assert "per_version" not in service.ask(f"{PATH}/estimate").get_json()
+    days = service.ask(f"{PATH}/series?version={old}").get_json()["periods"]
+    assert [day["reports"] for day in days] == [100]
+
+
+def test_a_version_is_named_by_the_beginning_of_its_id(service):
+    old = send(service, OLD, b"\0" * 10)
+    send(service, NEW, b"\0" * 10)
+    wrong = "ffff" if old[:4] != "ffff" else "0000"
+    refused = service.ask(f"{PATH}/estimate?version={wrong}")
+    problem(refused, 400, "malformed_question")
+    assert old[:12] in refused.get_json()["detail"]
+    problem(service.ask(f"{PATH}/estimate?version=theme"), 400, "malformed_question")
+
+
+def test_a_metric_with_a_new_type_is_answered_about_that_and_says_what_is_left_out(service):
+    """Shares and means do not add up; today's answer would be a refusal for as long as both run."""
+    old = send(service, OLD, b"\0" * 30 + b"\1" * 20, TODAY - 2)
+    send(service, 'type = "boolean"\nepsilon = 2\n', b"\1" * 40 + b"\0" * 10)
+    answer = service.ask(f"{PATH}/estimate").get_json()
+    assert (answer["reports"], list(shares(answer["estimates"]))) == (50, ["true"])
+    (notice,) = [each for each in answer["notices"] if each["code"] == "other_type"]
+    assert notice["severity"] == "warning"
+    for said in ("50 reports", "category", "boolean", old[:12]):
+        assert said in notice["message"]
+    alone = service.ask(f"{PATH}/estimate?version={old[:12]}").get_json()
+    assert (alone["reports"], len(alone["estimates"])) == (50, 3)
+    assert "other_type" not in {each["code"] for each in alone["notices"]}
+    series = service.ask(f"{PATH}/series").get_json()
+    assert "other_type" in {each["code"] for each in series["notices"]}
+    assert series["reports"] == 50
