@@ -122,8 +122,9 @@ def _bins(spec: Spec, report: bytes) -> Sentence:
     answers += [f"no to {join_names(no, 'and')}"] if no else []
     likelihoods = [Likelihood(f"yes to {join_names(yes, 'or')}", p, q)] if yes else []
     likelihoods += [Likelihood(f"no to {join_names(no, 'or')}", 1 - q, 1 - p)] if no else []
+    chosen = "always the same" if mechanism.memoized else "drawn for this answer"
     return (
-        f"is asked about {asked} of {size} ranges, always the same; said {', '.join(answers)}; "
+        f"is asked about {asked} of {size} ranges, {chosen}; said {', '.join(answers)}; "
         f"says yes to the true one with probability {in_decimals(p)}, to any other with "
         f"probability {in_decimals(q)}"
     ), tuple(likelihoods)
