@@ -66,8 +66,8 @@ def test_the_sentence_of_a_category_is_the_one_that_the_documentation_shows():
             histogram(DBitFlip.for_epsilon(5, ONE, 3)),
             b"\x00\x04\x40",
             "Is asked about 3 of 5 ranges, drawn for this answer; said yes to '0 to 0.2', no to "
-            "'0.2 to 0.4' and '0.8 to 1'; says yes to the true one with probability 0.62, to any other "
-            "with probability 0.38.",
+            "'0.2 to 0.4' and '0.8 to 1'; says yes to the true one with probability 0.62, to any "
+            "other with probability 0.38.",
         ),
         (
             record(SampledCoefficients.for_epsilon(2, ONE), attribute("late"), attribute("paid")),
