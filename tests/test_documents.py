@@ -18,7 +18,7 @@ ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 DOCUMENTS = sorted(
     [*ROOT.glob("*.md"), *DOCS.rglob("*.md")]
-    + [ROOT / folder / "README.md" for folder in ("benchmarks", "tests/vectors")]
+    + [ROOT / folder / "README.md" for folder in ("benchmarks", "field", "tests/vectors")]
     + [ROOT / "demo" / "DATA.md"]
 )
 LINK = re.compile(r"\]\((?!https?:)([^)#\s]*)(?:#([^)\s]+))?\)")

@@ -106,6 +106,23 @@ def test_a_day_that_is_too_long_ago_to_be_sent_costs_nothing(attentive, clock):
     assert client.status().epsilon_left_lifetime == 40.0
 
 
+@pytest.mark.parametrize(("days", "pending"), [(14, [TODAY]), (15, [])])
+def test_a_memoised_value_and_its_absence_are_given_up_on_the_same_day(
+    attentive, clock, directory, days, pending
+):
+    """If the one were sent when the other no longer is, it would tell which it was."""
+    text = TEXT.replace('"none"', '"none"\nrepeat = "memoize"\nepsilon_permanent = 2.0')
+    for life in ("value", "silence"):
+        with attentive(text, directory=directory.parent / life) as client:
+            if life == "value":
+                assert client.record("theme", "dark") is Outcome.RECORDED
+        clock.forward(days=days)
+        client = attentive(text, directory=directory.parent / life)
+        client.flush()
+        assert pending_days(client) == pending
+        clock.forward(days=-days)
+
+
 def test_a_clock_that_was_ahead_ends_nothing_once_it_is_right(attentive, clock):
     attentive().close()
     clock.forward(days=10**9)

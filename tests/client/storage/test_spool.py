@@ -8,7 +8,7 @@ import pytest
 from deniable._event_log import EventLog
 from deniable._storage import spool as spool_module
 from deniable._storage import spool_file, spool_queue, sqlite
-from deniable._storage.spool import MAX_AGE_DAYS, Spool
+from deniable._storage.spool import MAX_AGE_DAYS, MAX_MEMOIZED_AGE_DAYS, Spool
 from deniable_shared import wire
 
 ID, DIGEST = b"i" * 16, b"d" * 32
@@ -144,6 +144,54 @@ def test_reports_of_metrics_that_report_absence_are_dropped_untried(spool, journ
     spool.drop_old(70 + MAX_AGE_DAYS, [b"another", DIGEST])
     assert [report.epoch for report in everything(spool)] == [100]
     assert journal.dropped() == {"too_old": 1}
+
+
+def test_memoised_reports_are_dropped_sooner_and_untried(spool, journal):
+    add(spool, epoch=60, memoized=True)
+    spool.drop_old(60 + MAX_MEMOIZED_AGE_DAYS, ())
+    assert spool.count() == 1
+    spool.drop_old(61 + MAX_MEMOIZED_AGE_DAYS, ())
+    assert spool.count() == 0
+    assert journal.dropped() == {"too_old": 1}
+
+
+def test_the_order_of_recording_is_forgotten_once_debits_are_durable(spool):
+    for spent in range(1, 31):
+        add(spool, spent=spent)
+    spool.hide_order(28)
+    reports = everything(spool)
+    ids = [report.upload_id for report in reports]
+    assert ids == sorted(ids)
+    # Those whose debits a power failure may still undo keep what shows it.
+    assert sorted(report.spent for report in reports) == [28] * 28 + [29, 30]
+    spool.drop_unpaid(28)
+    assert spool.count() == 28
+
+
+def test_a_report_that_is_being_sent_keeps_its_place(spool):
+    for upload_id in (b"b" * 16, b"a" * 16):
+        add(spool, upload_id=upload_id)
+    first = everything(spool)[0]
+    assert spool.claim(first, 99.0)
+    spool.hide_order(5)
+    assert spool.move_to_sent(first)
+    assert [report.upload_id for report in everything(spool)] == [b"a" * 16]
+
+
+def test_of_a_delivered_memoised_report_only_metric_and_day_are_remembered(spool):
+    add(spool, payload=b"said", epoch=99, memoized=True)
+    (report,) = everything(spool)
+    assert spool.move_to_sent(report)
+    assert remembered(spool) == [(DIGEST, 99, None)]
+
+
+def test_a_report_that_nothing_describes_any_more_is_not_remembered(spool):
+    """Whether it was memoised is not known."""
+    add(spool, payload=b"said")
+    (report,) = everything(spool)
+    spool._connection.execute("DELETE FROM spec")
+    assert spool.move_to_sent(report)
+    assert remembered(spool) == []
 
 
 def test_reports_that_the_ledger_did_not_pay_for_are_dropped_and_counted(spool, journal):

@@ -227,6 +227,31 @@ def test_that_the_longest_overdue_report_goes_first_would_be_noticed(observe, mo
     assert gain(seen)[0] == pytest.approx(math.log(2))
 
 
+def test_once_a_day_is_over_the_directory_does_not_tell_the_order_of_its_reports(
+    make_client, directory, clock
+):
+    """Places, costs and logs would tell a thief whether the absence of `x` came a day later."""
+    lives = []
+    for life in ("a value", "silence"):
+        place = directory.parent / life
+        client = make_client(
+            registry=REGISTRY, directory=place, transport=Server(), endpoint=None, key=None
+        )
+        for name in "xcwz"[life == "silence" :]:
+            assert client.record(name, "crash" if name == "x" else True) == "recorded"
+        clock.forward(days=1)
+        client._uploader._round(None, flushing=False)
+        clock.forward(days=-1)
+        assert (place / "ledger.sqlite-wal").stat().st_size == 0
+        assert (place / "spool.sqlite-wal").stat().st_size == 0
+        reports = pending_reports(client)
+        ids = [report.upload_id for report in reports]
+        assert ids == sorted(ids)
+        lives.append({(each.digest, each.epoch, each.spent, each.claimant) for each in reports})
+        assert len(lives[-1]) == 4
+    assert lives[0] == lives[1]
+
+
 def test_every_order_is_exactly_as_likely_as_any_other(monkeypatch):
     """Random keys come in each order equally often, and each order of keys gives another result."""
     keys = [bytes([key]) * 16 for key in range(4)]

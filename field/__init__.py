@@ -1,0 +1,1 @@
+"""The field trial: a simulated deployment on a real server, and every answer beside the truth."""

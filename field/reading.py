@@ -1,0 +1,272 @@
+"""Reading answers: every printed number becomes a finding beside the truth."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from field.asking import Reader
+from field.findings import Finds, Interval, Refusal
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from field.asking import Answer
+    from field.recorded import Selection
+
+    Row = dict[str, Any]
+
+STANDS_OUT: Final = 7.0
+"""A share of more standard errors than this must be detected."""
+
+NAN: Final = float("nan")
+
+
+def shares(line: str, *, by_value: bool = False, picked: bool = False) -> Reader:
+    """The interval of every share, of an estimate or of each period of a series.
+
+    Args:
+        line: of the table.
+        by_value: whether intervals of the same value depend on each other at all times, as where
+            noise is permanent or collisions stay; otherwise those of the same days do.
+        picked: whether the values were picked by their estimates, so that their errors are larger
+            than their standard errors say.
+    """
+
+    def read(answer: Answer, line: str) -> Iterator[Interval | Refusal]:
+        for part, selection in periods(answer):
+            for row in rows_of(part):
+                known = row_selection(answer, part, row, selection)
+                truth = share(answer, [row["value"]], known)
+                printed = {**row, "standard_error": None} if picked else row
+                cluster = f"{answer.metric}/{row['value'] if by_value else selection.days}"
+                yield interval(answer, line, cluster, row["value"], printed, truth)
+
+    return Reader(line, read)
+
+
+def combined(line: str) -> Reader:
+    """The interval of the values that were asked for together."""
+
+    def read(answer: Answer, line: str) -> Iterator[Interval | Refusal]:
+        for part, selection in periods(answer):
+            if row := part.get("combined"):
+                truth = share(answer, row["values"], selection)
+                cluster = f"{answer.metric}/{selection.days}"
+                yield interval(answer, line, cluster, " + ".join(row["values"]), row, truth)
+
+    return Reader(line, read)
+
+
+def together(line: str) -> Reader:
+    """Whether all intervals of an answer contain the truth at once: one interval of all."""
+
+    def read(answer: Answer, line: str) -> Iterator[Interval | Refusal]:
+        each = list(shares(line).read(answer, line))
+        missed = sum(isinstance(one, Interval) and not one.covers for one in each)
+        name = f"{answer.metric} {answer.question.days}"
+        # As an interval of the number of those outside, which contains 0 or does not.
+        yield Interval(line, name, f"{name}: outside", 0.0, NAN, missed, missed)
+
+    return Reader(line, read)
+
+
+def robust_checks(line: str) -> Reader:
+    """The interval of the median over slices; for metrics whose slices are alike."""
+
+    def read(answer: Answer, line: str) -> Iterator[Interval | Refusal]:
+        for row in answer.content["estimates"]:
+            if check := row.get("robust_check"):
+                truth = share(answer, [row["value"]], answer.selection)
+                cluster = f"{answer.metric}/{answer.selection.days}"
+                yield interval(answer, line, cluster, row["value"], check, truth)
+
+    return Reader(line, read)
+
+
+def segment_sizes(line: str) -> Reader:
+    """How large the segments are."""
+
+    def read(answer: Answer, line: str) -> Iterator[Interval | Refusal]:
+        rows = answer.content.get("segments") or [answer.content["segment"]]
+        cluster = f"{answer.metric}/{answer.selection.days}"
+        for row in rows:
+            name = f"{row['name']}={row['value']}"
+            truth = answer.truth.share(answer.metric, [name], answer.selection)
+            yield interval(answer, line, cluster, name, row, truth)
+
+    return Reader(line, read)
+
+
+def means(line: str, *, memoised: bool = False) -> Reader:
+    """The mean of a number or a distribution.
+
+    Args:
+        line: of the table.
+        memoised: whether the noise of all days is the same.
+    """
+
+    def read(answer: Answer, line: str) -> Iterator[Interval | Refusal]:
+        for part, selection in periods(answer):
+            if row := part.get("mean"):
+                truth = answer.truth.mean(answer.metric, selection)
+                cluster = answer.metric if memoised else f"{answer.metric}/{selection.days}"
+                yield interval(answer, line, cluster, "mean", row, truth)
+
+    return Reader(line, read)
+
+
+def quantiles(line: str) -> Reader:
+    """Every quantile; one that is not placed has no number, but an interval."""
+
+    def read(answer: Answer, line: str) -> Iterator[Interval | Refusal]:
+        for part, selection in periods(answer):
+            for row in part.get("quantiles") or ():
+                truth = answer.truth.quantile(answer.metric, row["quantile"], selection)
+                cluster = f"{answer.metric}/{selection.days}"
+                yield interval(answer, line, cluster, f"{row['quantile']:.0%}", row, truth)
+
+    return Reader(line, read)
+
+
+def bins(line: str) -> Reader:
+    """The share of every bin."""
+
+    def read(answer: Answer, line: str) -> Iterator[Interval | Refusal]:
+        for row in answer.content["bins"]:
+            truth = answer.truth.between(answer.metric, row["from"], row["to"], answer.selection)
+            name = f"{row['from']:g}..{row['to']:g}"
+            cluster = f"{answer.metric}/{answer.selection.days}"
+            yield interval(answer, line, cluster, name, row, truth)
+
+    return Reader(line, read)
+
+
+def detected(line: str, *, everything: bool = False) -> Reader:
+    """What is said to be above zero, and what stands out and so should be.
+
+    Args:
+        line: of the table.
+        everything: whether the answer has a row for all values that were asked for.
+    """
+
+    def read(answer: Answer, line: str) -> Iterator[Finds]:
+        rows = answer.content["estimates"]
+        truths = {row["value"]: share(answer, [row["value"]], answer.selection) for row in rows}
+        found = [row["value"] for row in rows if row["detected"]]
+        false = [value for value in found if not truths[value]]
+        due = [
+            row["value"]
+            for row in rows
+            if everything and truths[row["value"]] > STANDS_OUT * row["standard_error"]
+        ]
+        missed = sorted(set(due) - set(found))
+        yield Finds(
+            line, f"{answer.metric}/{answer.question.days}", answer.question.text,
+            len(found), len(false), len(due), len(missed), ", ".join([*false, *missed][:3]),
+        )  # fmt: skip
+
+    return Reader(line, read)
+
+
+def differences(line: str) -> Reader:
+    """The interval of every difference between two periods."""
+
+    def read(answer: Answer, line: str) -> Iterator[Interval | Refusal]:
+        before = answer.selection._replace(days=answer.question.before)
+        rows = list(answer.content["changes"])
+        if row := answer.content.get("combined"):
+            rows.append(row)
+        for row in rows:
+            truth = answer_difference(answer, row, before)
+            name = str(row.get("value") or row.get("values") or "mean")
+            printed = {**row, "estimate": row["change"]}
+            cluster = f"{answer.metric}/{answer.question.days}"
+            yield interval(answer, line, cluster, name, printed, truth)
+
+    return Reader(line, read)
+
+
+def answer_difference(answer: Answer, row: Row, before: Selection) -> float:
+    """The true difference that a row of a change is about."""
+    rows = row.get("values") or [row["value"]] if "value" in row or "values" in row else None
+    if rows is None:
+        one, two = (answer.truth.mean(answer.metric, s) for s in (before, answer.selection))
+    else:
+        one, two = (share(answer, rows, s) for s in (before, answer.selection))
+    return two - one
+
+
+def clear_changes(line: str, *, truly: tuple[str, ...] = ()) -> Reader:
+    """What is said to have changed.
+
+    Args:
+        line: of the table.
+        truly: the values that did change, all of which stand out; for all others the law by which
+            devices hold values was the same in both periods.
+    """
+
+    def read(answer: Answer, line: str) -> Iterator[Finds]:
+        rows = {str(row.get("value", "mean")): row for row in answer.content["changes"]}
+        found = [name for name, row in rows.items() if row["changed"]]
+        false = [name for name in found if name not in truly]
+        missed = [name for name in truly if name not in found]
+        yield Finds(
+            line, f"{answer.metric}/{answer.question.days}", answer.question.text,
+            len(found), len(false), len(truly), len(missed), ", ".join([*false, *missed][:3]),
+        )  # fmt: skip
+
+    return Reader(line, read)
+
+
+def periods(answer: Answer) -> Iterator[tuple[Row, Selection]]:
+    """The parts of an answer that have numbers, each with the reports that it is about."""
+    if "periods" not in answer.content:
+        yield answer.content, answer.selection
+        return
+    day = answer.truth.deployment.day_of
+    for part in answer.content["periods"]:
+        yield part, answer.selection._replace(days=(day(part["since"]), day(part["until"])))
+
+
+def rows_of(part: Row) -> Iterator[Row]:
+    """The rows that have a number: no version may know a value."""
+    return (row for row in part.get("estimates") or () if row["share"] is not None)
+
+
+def row_selection(answer: Answer, part: Row, row: Row, selection: Selection) -> Selection:
+    """The reports that a row says it is about: all, or those of the versions that know it."""
+    if row.get("reports", part["reports"]) == part["reports"]:
+        return selection
+    return answer.truth.knowing(answer.metric, row["value"], selection, asked(answer))
+
+
+def asked(answer: Answer) -> Selection:
+    """The reports of all days that an answer is about; of a change, of both periods."""
+    question = answer.question
+    if question.before is None or question.days is None:
+        return answer.selection
+    return answer.selection._replace(days=(question.before[0], question.days[1]))
+
+
+def share(answer: Answer, rows: Iterable[str], selection: Selection) -> float:
+    """The true share of some rows of an answer, among some reports, or those of its segment."""
+    if segment := answer.question.parameters.get("segment"):
+        parts = [
+            answer.truth.share_within(answer.metric, row, str(segment), selection, asked(answer))
+            for row in rows
+        ]
+        return sum(parts)
+    return answer.truth.share(answer.metric, rows, selection, asked(answer))
+
+
+def interval(
+    answer: Answer, line: str, cluster: str, name: str, row: Row, truth: float
+) -> Interval | Refusal:
+    """A row's interval beside the truth; a row without an interval says why it has none."""
+    if row["low"] is None:
+        return Refusal(line, f"{answer.metric} {name}", str(row.get("reason", "no number")))
+    estimate, error = row.get("estimate", row.get("share")), row.get("standard_error")
+    return Interval(
+        line, cluster, f"{answer.metric} {name}", truth, NAN if estimate is None else estimate,
+        row["low"], row["high"], NAN if error is None else error,
+    )  # fmt: skip

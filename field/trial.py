@@ -1,0 +1,98 @@
+"""The whole trial: a server, the deployment, the questions."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from field.asking import ask
+from field.deployment import DAYS_PER_WEEK, FORGER
+from field.questions import after_exclusion, questions
+from field.server import Server
+from field.simulation import run
+from field.truth import Truth
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterator, Sequence
+
+    from field.asking import Question
+    from field.deployment import Deployment
+    from field.findings import Finding
+
+AT_ONCE: Final = 2
+"""So many questions are asked at a time."""
+
+SAID_EVERY: Final = 50
+SLOW_SECONDS: Final = 5.0
+
+
+def find(
+    deployment: Deployment, metrics: Collection[str], say: Callable[[str], None]
+) -> list[Finding]:
+    """Runs the trial; returns what was found in all answers.
+
+    Args:
+        deployment: the calendar.
+        metrics: those that are reported and asked about.
+        say: called with a line of text now and then.
+    """
+    started = time.monotonic()
+
+    def progress(text: str) -> None:
+        say(f"{time.monotonic() - started:4.0f} s  {text}")
+
+    def passed(day: int) -> None:
+        if (day + 1) % DAYS_PER_WEEK == 0:
+            progress(f"day {day + 1} has passed")
+
+    with _server(deployment) as (server, directory):
+        truth = Truth(deployment, run(deployment, server, directory, metrics, passed))
+        server.count_everything()
+        progress("all reports are counted")
+        findings = list(_asked(list(questions(deployment)), metrics, server, truth, progress))
+        server.administer(f"/v1/keys/{server.key_ids[FORGER]}/exclude")
+        later = list(after_exclusion(deployment))
+        return findings + list(_asked(later, metrics, server, truth, progress))
+
+
+def _asked(
+    listed: Sequence[Question],
+    metrics: Collection[str],
+    server: Server,
+    truth: Truth,
+    progress: Callable[[str], None],
+) -> Iterator[Finding]:
+    """What was found in the answers, in the order of the questions."""
+
+    def timed(question: Question) -> tuple[list[Finding], float]:
+        start = time.monotonic()
+        return ask(question, server, truth), time.monotonic() - start
+
+    listed = [question for question in listed if question.metric in metrics]
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        answers = zip(listed, pool.map(timed, listed), strict=True)
+        for number, (question, (found, seconds)) in enumerate(answers, 1):
+            yield from found
+            if seconds > SLOW_SECONDS:
+                progress(f"  {question.metric}, {question.text}: {seconds:.0f} s")
+            if number % SAID_EVERY == 0:
+                progress(f"{number} of {len(listed)} questions answered")
+
+
+@contextmanager
+def _server(deployment: Deployment) -> Iterator[tuple[Server, Path]]:
+    """A server in a directory of its own, both gone in the end."""
+    directory = Path(tempfile.mkdtemp(prefix="deniable-field-"))
+    try:
+        server = Server(directory, deployment)
+        try:
+            yield server, directory
+        finally:
+            server.stop()
+    finally:
+        shutil.rmtree(directory, ignore_errors=True)
