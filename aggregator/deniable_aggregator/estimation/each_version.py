@@ -11,6 +11,7 @@ from deniable_aggregator.answers.estimates import VersionEstimate
 from deniable_aggregator.dates import DayRange, day_of
 from deniable_aggregator.estimation.domains import FLAG, default_items, pairs_of, value_type
 from deniable_aggregator.estimation.estimator import ESTIMATORS
+from deniable_shared.errors import ParameterError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -32,6 +33,8 @@ def each_version(
     Raises:
         ParameterError: if this cannot be estimated.
     """
+    if request.query.segment is not None:
+        raise ParameterError("per_version", "left out within a segment", True)
     found = []
     for spec, counts in tallies.tallies:
         alone = replace(tallies, tallies=[(spec, counts)])

@@ -26,9 +26,15 @@ if TYPE_CHECKING:
     from deniable_aggregator.store import Store
     from deniable_shared.spec import Spec
 
+    _Estimates = tuple[NDArray[np.float64], NDArray[np.float64]]
+    """Shares, and their standard errors."""
+
 FEWEST_SLICES: Final = 5
 ENOUGH_REPORTS: Final = 1_000
 """Slices with fewer reports are left out."""
+
+MOST_UNCHECKED: Final = 0.1
+"""At most this part of the reports may be of versions with too few slices for a median."""
 
 MOST_CELLS: Final = 1 << 22
 MOST_SHARES: Final = 1 << 20
@@ -42,7 +48,7 @@ MEANING: Final = (
     "the median over slices, each what one key brought on one day, of their own estimates; fewer "
     "than half of the slices, if poisoned, cannot pull it far, while its variance is about pi/2 "
     "times that of the plain estimate; where slices differ because their devices do, it is the "
-    "share in the middle one"
+    "share in the middle one. Several versions have a median each, weighted by their reports"
 )
 
 
@@ -85,26 +91,78 @@ def robust_checks(
     cells = sum(entry.tally.cells for entry, _ in counted)
     if len(counted) < FEWEST_SLICES or cells > MOST_CELLS or len(rows) * len(counted) > MOST_SHARES:
         return None
-    found, errors = [], []
     position = {row.value: place for place, row in enumerate(rows)}
     since, until = epoch_of(reported.days.since), epoch_of(reported.days.until)
+    versions = []
     for entry in reported.entries:
-        spec = entry.spec
+        spec, total = entry.spec, np.zeros(entry.tally.cells, np.int64)
+        found = []
         for each in store.tallies.slices(
             spec.digest, entry.tally.cells, since, until, reported.without
         ):
+            total += each.sum.cells
             if each.sum.reports >= ENOUGH_REPORTS:
-                share, error = _slice(spec, each.sum.cells, position)
-                found.append(share)
-                errors.append(error)
-    plain = np.array([row.standard_error for row in rows])
-    middles = medians_of_slices(np.array(found), np.array(errors), plain)
+                found.append(_shares(spec, each.sum.cells, position, reported.specs))
+        if total.any():
+            whole = _shares(spec, total, position, reported.specs)
+            versions.append(_of_version(found, whole, entry.tally.reports(total)))
+    middles = _of_all_versions(versions, np.array([row.standard_error for row in rows]))
     half = z_for_level(level) * middles.standard_error
     columns = (*middles, middles.share - half, middles.share + half)
     return [
         RobustCheck(*values) if values[0] >= FEWEST_SLICES else None
         for values in zip(*(column.tolist() for column in columns), strict=True)
     ]
+
+
+class _OfVersion(NamedTuple):
+    """What one version says of the items of an answer; NaN where it says nothing.
+
+    Attributes:
+        medians: of its slices, where there are enough.
+        share: float64, (items,): the plain estimates from all its reports.
+        standard_error: float64, (items,): of these.
+        reports: how many it has.
+    """
+
+    medians: Medians
+    share: NDArray[np.float64]
+    standard_error: NDArray[np.float64]
+    reports: int
+
+
+def _of_version(slices: Sequence[_Estimates], whole: _Estimates, reports: int) -> _OfVersion:
+    shares, errors = (
+        np.array([each[at] for each in slices]).reshape(-1, whole[0].size) for at in (0, 1)
+    )
+    return _OfVersion(medians_of_slices(shares, errors, 0 * whole[1]), *whole, reports)
+
+
+def _of_all_versions(versions: Sequence[_OfVersion], plain: NDArray[np.float64]) -> Medians:
+    """Medians version by version, weighted by reports as shares are.
+
+    Versions with too few slices count with their plain estimate, if they have at most a tenth of
+    the reports; else there is no check.
+    """
+    slices = np.zeros(plain.size, np.int64)
+    share, variance, reports, unchecked = np.zeros((4, plain.size))
+    for version in versions:
+        known, checked = ~np.isnan(version.share), ~np.isnan(version.medians.share)
+        slices += np.where(checked, version.medians.slices, 0)
+        middle = np.where(checked, version.medians.share, version.share)
+        error = np.where(checked, version.medians.standard_error, version.standard_error)
+        share += np.where(known, version.reports * middle, 0.0)
+        variance += np.where(known, version.reports * error, 0.0) ** 2
+        reports += known * version.reports
+        unchecked += (known & ~checked) * version.reports
+    enough = (slices >= FEWEST_SLICES) & (unchecked <= MOST_UNCHECKED * reports)
+    least = np.maximum(reports, 1)
+    error = np.maximum(np.sqrt(variance) / least, np.sqrt(MEDIAN_VARIANCE_FACTOR) * plain)
+    return Medians(
+        np.where(enough, slices, 0),
+        np.where(enough, share / least, np.nan),
+        np.where(enough, error, np.nan),
+    )
 
 
 def medians_of_slices(
@@ -143,14 +201,13 @@ def medians_of_slices(
     return Medians(slices, share, error)
 
 
-def _slice(
-    spec: Spec, cells: NDArray[np.int64], position: Mapping[str, int]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """One slice's estimates and errors; NaN for items that its version of the metric lacks."""
+def _shares(
+    spec: Spec, cells: NDArray[np.int64], position: Mapping[str, int], versions: Sequence[Spec]
+) -> _Estimates:
+    """The estimates and errors of some reports; NaN for items that their version does not know."""
     share, error = np.full(len(position), np.nan), np.full(len(position), np.nan)
-    read = combine_specs(
-        [(spec, cells)], list(position) if spec.type == "string" else None, "noise"
-    )
+    items = list(position) if spec.type == "string" else None
+    read = combine_specs([(spec, cells)], items, "noise", versions=versions)
     for place in read.wanted.tolist():
         at = position.get(read.domain[place])
         if at is not None:
