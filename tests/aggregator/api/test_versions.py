@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import secrets
+
+import numpy as np
 import pytest
 
 from deniable_shared import registry, wire
@@ -19,7 +22,7 @@ def send(service, fields, payload, epoch=TODAY):
     assert service.register(text).status_code == 200
     spec = registry.parse(text).metrics["m"].spec
     part = wire.Part(spec.digest, epoch, payload)
-    upload = wire.Upload(spec.digest[:16], (part,))
+    upload = wire.Upload(secrets.token_bytes(16), (part,))
     assert service.send(wire.encode(upload)).status_code == 204
     return spec.digest.hex()
 
@@ -75,3 +78,20 @@ def test_a_metric_with_a_new_type_is_answered_about_that_and_says_what_is_left_o
     series = service.ask(f"{PATH}/series").get_json()
     assert "other_type" in {each["code"] for each in series["notices"]}
     assert series["reports"] == 50
+
+
+def test_the_robust_check_of_unlike_versions_is_of_the_share_of_all(service):
+    """The older half has light in nine of ten, the newer in one: half of all, as the share says."""
+    complete = 'type = "category"\nvalues = ["light", "dark"]\ncomplete = true\nepsilon = '
+    generator = np.random.default_rng(6)
+    for epsilon, light in ((4, 0.9), (2, 0.1)):
+        spec = registry.parse(f"{one_metric.HEAD}{complete}{epsilon}\n").metrics["m"].spec
+        support = spec.mechanism.support
+        chance = support.q + light * (support.p - support.q)
+        for day in range(5):
+            payload = (generator.random(1_000) > chance).astype(np.uint8).tobytes()
+            send(service, f"{complete}{epsilon}\n", payload, TODAY - day)
+    light = service.ask(f"{PATH}/estimate").get_json()["estimates"][0]
+    assert light["robust_check"]["slices"] == 10
+    assert light["robust_check"]["low"] < 0.5 < light["robust_check"]["high"]
+    assert light["robust_check"]["high"] - light["robust_check"]["low"] < 0.1
