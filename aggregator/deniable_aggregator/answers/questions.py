@@ -112,6 +112,7 @@ class SeriesQuery(DaysQuery, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         interval: what intervals cover, over all periods; left out for "picked" with top, else
             "one".
         top: only so many values, those with the largest shares over all of the days.
+        segment: shares among the devices of this segment only.
         version: one version of the metric only: its id, or the first letters of it.
     """
 
@@ -120,6 +121,7 @@ class SeriesQuery(DaysQuery, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     margin: Margin = "noise"
     interval: IntervalKind | None = None
     top: Top | None = None
+    segment: str | None = None
     version: VersionStart | None = None
 
 
@@ -134,6 +136,7 @@ class ChangeQuery(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
         interval: what intervals cover; left out for "picked" with top, else "one".
         false_finds: how many false ones there may be among the clear changes.
         top: only so many values, those that changed most.
+        segment: shares among the devices of this segment only.
         without_key: a key whose reports are left out: its id, the first letters of its id, or its
             label. May come several times.
         version: one version of the metric only: its id, or the first letters of it.
@@ -146,6 +149,7 @@ class ChangeQuery(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     interval: IntervalKind | None = None
     false_finds: FalseFinds = "few"
     top: Top | None = None
+    segment: str | None = None
     without_key: tuple[str, ...] = ()
     version: VersionStart | None = None
 

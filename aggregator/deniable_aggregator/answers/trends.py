@@ -19,7 +19,7 @@ from deniable_aggregator.answers.common import (
     Quantile,
 )
 from deniable_aggregator.answers.days import Days, Mark
-from deniable_aggregator.answers.estimates import CombinedShare, Share
+from deniable_aggregator.answers.estimates import CombinedShare, SegmentSize, Share
 from deniable_aggregator.answers.words import Count, KnownIn, Margin, PeriodLength
 
 
@@ -31,6 +31,7 @@ class Period(Struct, kw_only=True):
         until: the last day.
         reports: how many reports were counted.
         marks: what is special about these days.
+        segment: how large the segment is that the shares are within.
         combined: the share of some values together.
         rest: of those values together that some versions do not know; with the shares that are of
             all reports it makes up the whole.
@@ -43,6 +44,7 @@ class Period(Struct, kw_only=True):
     until: date
     reports: Count
     marks: list[Mark] = field(default_factory=list)
+    segment: SegmentSize | UnsetType = UNSET
     combined: CombinedShare | UnsetType = UNSET
     rest: CombinedShare | UnsetType = UNSET
     estimates: list[Share] | UnsetType = UNSET
@@ -206,6 +208,7 @@ class Change(Struct, kw_only=True):
         interval: what intervals mean.
         test: what a clear change is.
         fakes: what `shift_if_fake` means.
+        segment: how large the segment is that the shares are within, before and after.
         values_compared: how many values were compared; those shown may be a selection.
         combined: the change of the share of some values together, where it was asked for.
         changes: one entry per value, or the one of the mean.
@@ -228,6 +231,7 @@ class Change(Struct, kw_only=True):
     interval: IntervalNote
     test: DetectionNote
     fakes: FakesNote
+    segment: tuple[SegmentSize, SegmentSize] | UnsetType = UNSET
     values_compared: Count | UnsetType = UNSET
     combined: CombinedDifference | UnsetType = UNSET
     changes: list[Difference]

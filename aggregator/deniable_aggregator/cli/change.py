@@ -77,6 +77,7 @@ def change(
     interval: str | None,
     combined: tuple[str, ...],
     top: int | None,
+    segment: str | None,
     picture: Path | None,
     version: str | None,
     without_key: tuple[str, ...],
@@ -99,6 +100,7 @@ def change(
         "interval": interval,
         "false_finds": false_finds,
         "top": None if top is None else str(top),
+        "segment": segment,
         "version": version,
         "without_key": without_key,
     }

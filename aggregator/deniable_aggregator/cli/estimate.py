@@ -32,6 +32,7 @@ from deniable_aggregator.cli.render.share_table import estimate_table, notes
 from deniable_aggregator.cli.render.version_tables import version_tables
 from deniable_aggregator.cli.support.http_client import server_options
 from deniable_aggregator.cli.support.question_options import (
+    SEGMENT_HELP,
     candidates_option,
     combined_option,
     days_options,
@@ -84,7 +85,7 @@ if TYPE_CHECKING:
     type=click.Choice(RECONSTRUCTIONS),
     help="How the histogram of a distribution is found; em unless said otherwise.",
 )
-@click.option("--segment", help="Shares among the devices of this segment of the metric.")
+@click.option("--segment", help=SEGMENT_HELP)
 @picture_option
 @json_option
 @click.option("--per-version", is_flag=True, help="Each version of the metric by itself, too.")

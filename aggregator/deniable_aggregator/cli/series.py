@@ -74,6 +74,7 @@ def series(
     interval: str | None,
     combined: tuple[str, ...],
     top: int | None,
+    segment: str | None,
     version: str | None,
     without_key: tuple[str, ...],
     as_json: bool,
@@ -97,6 +98,7 @@ def series(
         "margin": margin,
         "interval": interval,
         "top": None if top is None else str(top),
+        "segment": segment,
         "version": version,
         "without_key": without_key,
     }

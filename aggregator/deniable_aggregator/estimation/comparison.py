@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from deniable_aggregator.answers.common import Notice
+    from deniable_aggregator.answers.estimates import SegmentSize
     from deniable_aggregator.answers.trends import CombinedDifference
     from deniable_aggregator.answers.words import FalseFinds, KnownIn, Margin
     from deniable_aggregator.estimation.inputs import CollectedTallies
@@ -67,6 +68,7 @@ class Comparison:
             the other they are unknown, which is not 0.
         combined: the change of the share of some items together, or None.
         notices: what a reader must know before these numbers.
+        segment: how large the segment is that the shares are within, before and after; or None.
     """
 
     items: tuple[str, ...]
@@ -76,6 +78,7 @@ class Comparison:
     not_compared: Mapping[str, KnownIn] = field(default_factory=dict)
     combined: CombinedDifference | None = None
     notices: tuple[Notice, ...] = ()
+    segment: tuple[SegmentSize, SegmentSize] | None = None
 
 
 def adjust_p_values(p_values: NDArray[np.float64], false_finds: FalseFinds) -> NDArray[np.float64]:

@@ -14,9 +14,9 @@ from deniable_aggregator.estimation.comparison import (
     compare_means,
 )
 from deniable_aggregator.estimation.comparison_of_shares import compare_shares, compare_subset
+from deniable_aggregator.estimation.comparison_within import compare_within_segment
 from deniable_aggregator.estimation.distributions import estimate_distribution
 from deniable_aggregator.estimation.domains import default_items, items_between, value_type
-from deniable_aggregator.estimation.inputs import NO_LISTS
 from deniable_aggregator.estimation.items import combine_specs
 from deniable_aggregator.estimation.means import estimate_mean
 from deniable_aggregator.estimation.segments import estimate_segment_sizes, estimate_within_segment
@@ -188,11 +188,18 @@ def estimate(
     kind, segment = common_type(tallies.specs), request.query.segment
     if segment is None:
         return ESTIMATORS[kind].estimate(tallies, request)
-    if request.lists != NO_LISTS:
-        constraint = "asked for without a body: within it, all values are estimated"
-        raise ParameterError("segment", constraint, segment)
+    lists = request.lists
+    if lists.combined or lists.range:
+        raise ParameterError("combined", "left out within a segment", lists.combined or lists.range)
     return estimate_within_segment(
-        tallies.tallies, segment, request.query, tallies.periods, request.level
+        tallies.tallies,
+        segment,
+        request.query,
+        tallies.periods,
+        request.level,
+        listed=lists.candidates or None,
+        versions=request.versions,
+        may_be_empty=bool(request.versions),
     )
 
 
@@ -210,6 +217,8 @@ def compare(
         ParameterError: if this cannot be compared.
     """
     kind = common_type([*before.specs, *after.specs])
+    if request.query.segment is not None:
+        return compare_within_segment(before, after, request.query.segment, request)
     return ESTIMATORS[kind].compare(before, after, request)
 
 

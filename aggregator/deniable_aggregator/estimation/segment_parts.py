@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import TYPE_CHECKING, NamedTuple, TypeVar, cast
 
 import numpy as np
 
@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from deniable_shared.spec import Spec
 
     Tallies = Sequence[tuple[Spec, NDArray[np.int64]]]
+
+
+T = TypeVar("T")
 
 
 class SegmentPart(NamedTuple):
@@ -94,8 +97,24 @@ class SegmentValues(NamedTuple):
     combined: CombinedShares
     numbers: tuple[dict[str, int | None], ...]
 
+    def of(self, row: int, versions: Sequence[T]) -> list[tuple[T, int | None]]:
+        """The versions that know a value, and its number in each.
 
-def values_in_segment(parts: Sequence[SegmentPart], margin: Margin) -> SegmentValues:
+        Args:
+            row: of the value.
+            versions: something of each version.
+        """
+        value = self.values[row]
+        return [
+            (version, own[value])
+            for version, own in zip(versions, self.numbers, strict=True)
+            if value in own
+        ]
+
+
+def values_in_segment(
+    parts: Sequence[SegmentPart], name: str, versions: Sequence[Spec], margin: Margin
+) -> SegmentValues:
     """The shares of all devices that are in the segment and hold each value.
 
     As without segments, a version none of whose devices can hold a value counts with 0, and one
@@ -103,9 +122,15 @@ def values_in_segment(parts: Sequence[SegmentPart], margin: Margin) -> SegmentVa
 
     Args:
         parts: of each version that has the segment; at least one.
+        name: what the segments are.
+        versions: others whose values are in the domain, if they have segments of this name.
         margin: what errors allow for.
     """
-    values = tuple(dict.fromkeys(value for each in parts for value in each.segments.of.domain))
+    of_all = [each.segments for each in parts]
+    of_all += [spec.segments for spec in versions if spec.segments is not None]
+    values = tuple(
+        dict.fromkeys(value for each in of_all if each.by.name == name for value in each.of.domain)
+    )
     row = {value: number for number, value in enumerate(values)}
     numbers, rows = [], []
     for each in parts:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
+from msgspec import UNSET
 from msgspec.structs import astuple
 
 from deniable_aggregator.answers.common import DetectionNote, IntervalNote, Notice
 from deniable_aggregator.answers.estimates import SegmentShares, SegmentSize, Share
+from deniable_aggregator.answers.trends import Period
 from deniable_aggregator.estimation.results import (
     DETECTION_ALPHA,
     DEVICES,
@@ -23,7 +25,7 @@ from deniable_aggregator.estimation.segment_parts import (
     parts_with,
     values_in_segment,
 )
-from deniable_aggregator.estimation.segment_ratios import ratio_within, segment_moments
+from deniable_aggregator.estimation.segment_ratios import Ratio, ratio_within, segment_moments
 from deniable_aggregator.statistics.intervals import (
     DEFAULT_LEVEL,
     alpha_per_interval,
@@ -41,8 +43,10 @@ if TYPE_CHECKING:
     from deniable_aggregator.answers.common import Head
     from deniable_aggregator.answers.questions import EstimateOptions
     from deniable_aggregator.answers.words import FalseFinds, IntervalKind, Margin
-    from deniable_aggregator.estimation.segment_parts import SegmentPart, Tallies
+    from deniable_aggregator.dates import DayRange
+    from deniable_aggregator.estimation.segment_parts import SegmentPart, SegmentValues, Tallies
     from deniable_aggregator.statistics.repeated_reports import PeriodsBySpec
+    from deniable_shared.attributes import Attribute
     from deniable_shared.spec import Spec
 
 
@@ -50,12 +54,14 @@ if TYPE_CHECKING:
 class SegmentEstimate:
     """Shares of values among the devices of one segment.
 
+    Where the segment is too small to be looked into, or was not there yet, there are none.
+
     A ratio of two unbiased estimates. The ratio is not unbiased, but its interval (Fieller 1954)
     covers with the stated probability all the same.
 
     Attributes:
         metric: the metric's name.
-        size: which segment, and its share among all devices.
+        size: which segment, and its share among all devices; None where no version had it.
         items: the metric's own values.
         share: float64, (items,).
         standard_error: float64, (items,), by the delta method.
@@ -75,8 +81,10 @@ class SegmentEstimate:
         notices: what a reader must know before these numbers.
     """
 
+    kind: ClassVar[Literal["shares"]] = "shares"
+
     metric: str
-    size: SegmentSize
+    size: SegmentSize | None
     items: tuple[str, ...]
     share: NDArray[np.float64]
     standard_error: NDArray[np.float64]
@@ -100,14 +108,14 @@ class SegmentEstimate:
         Args:
             head: where it comes from.
         """
-        inside = f"{DEVICES[self.margin]} and are in segment {self.size.name}={self.size.value}"
+        assert self.size is not None  # only a period of a series may be without it
         covers = "all intervals at once cover" if self.interval == "all" else "each interval covers"
         return SegmentShares(
             *astuple(head.with_notices(self.notices)),
             metric=self.metric,
             reports=self.reports,
             margin=self.margin,
-            unit=f"share of those of {inside}; neither clipped nor rescaled",
+            unit=self.unit,
             interval=IntervalNote(
                 kind=self.interval,
                 level=self.level,
@@ -124,6 +132,29 @@ class SegmentEstimate:
                 "detected values differ from zero, corrected for all that are listed",
             ),
             values_asked=len(self.items),
+            estimates=self._rows(),
+        )
+
+    @property
+    def unit(self) -> str:
+        """What the numbers are, in words."""
+        where = "" if self.size is None else f" {self.size.name}={self.size.value}"
+        return (
+            f"share of those of {DEVICES[self.margin]} and are in segment{where}; neither clipped "
+            "nor rescaled"
+        )
+
+    def period(self, days: DayRange) -> Period:
+        """The estimate as one period of a series.
+
+        Args:
+            days: those of the period.
+        """
+        return Period(
+            since=days.since,
+            until=days.until,
+            reports=self.reports,
+            segment=UNSET if self.size is None else self.size,
             estimates=self._rows(),
         )
 
@@ -160,6 +191,10 @@ def estimate_within_segment(
     options: EstimateOptions,
     periods: PeriodsBySpec,
     level: float = DEFAULT_LEVEL,
+    *,
+    listed: Sequence[str] | None = None,
+    versions: Sequence[Spec] = (),
+    may_be_empty: bool = False,
 ) -> SegmentEstimate:
     """Estimates the shares of values among the devices of one segment, by all specs that have it.
 
@@ -169,58 +204,55 @@ def estimate_within_segment(
         options: how to answer.
         periods: how many reports there are of each period, by the specs' digests.
         level: of the intervals, in (0, 1).
+        listed: the values that are asked for; None for all.
+        versions: those whose values are the domain, with or without reports among these; empty for
+            those with reports.
+        may_be_empty: return no shares, instead of refusing, where the segment is too small or no
+            version with reports has it.
 
     Raises:
         ParameterError: if no spec has the segment, if there may be no device in it, so that
             dividing by its share means nothing, or if an option does not fit.
     """
     _refuse_options(options)
+    total = sum(int(counted) for _, _, counted in nonempty(tallies))
     names = [name for name, value in _declared(tallies) if value == segment]
+    if not names and may_be_empty:
+        return _no_shares(tallies[0][0].name, options, level, total)
     if not names:
         raise ParameterError("segment", _constraint(tallies), segment)
     margin, name = options.margin, names[-1]
     parts = list(parts_with(parts_of_segments(tallies, margin, periods), name, segment))
-    values, combined, numbers = values_in_segment(parts, margin)
-    flag = parts[0].segments.of.type == "boolean"
-    shown = [
-        row
-        for row, value in enumerate(values)
-        if combined.reports[row] and not (flag and value == "false")
-    ]
+    known = values_in_segment(parts, name, versions, margin)
+    shown = _asked(parts[0].segments.of, known, listed)
     interval = options.interval or "one"
-    alpha = alpha_per_interval(interval, level=level, asked=len(shown), shown=len(shown))
+    alpha = alpha_per_interval(
+        interval, level=level, asked=max(len(shown), 1), shown=max(len(shown), 1)
+    )
     size = _segment_size(name, segment, parts, margin, alpha)
     moments = [segment_moments(each, margin) for each in parts]
-    ratios = [
-        ratio_within(
-            [
-                (each, own[values[row]])
-                for each, own in zip(moments, numbers, strict=True)
-                if values[row] in own
-            ],
-            margin,
-            z_for_alpha(alpha),
-        )
-        for row in shown
-    ]
+    ratios = [ratio_within(known.of(row, moments), margin, z_for_alpha(alpha)) for row in shown]
     there = [ratio for ratio in ratios if ratio is not None]
     if size.low <= 0 or len(there) < len(ratios):
-        constraint = f"clearly above 0 to be looked into: {name}={segment} is not"
-        raise ParameterError("segment", constraint, size.share)
-    scores, reports = combined.scores[shown], sum(each.part.reports for each in parts)
-    columns = [np.array(column) for column in zip(*there, strict=True)]
-    total = sum(int(counted) for _, _, counted in nonempty(tallies))
+        if not may_be_empty:
+            constraint = f"clearly above 0 to be looked into: {name}={segment} is not"
+            raise ParameterError("segment", constraint, size.share)
+        shown, there = [], []
+    reports = sum(each.part.reports for each in parts)
+    columns = np.array(there, np.float64).reshape(len(there), len(Ratio._fields)).T
     return SegmentEstimate(
         metric=parts[0].part.spec.name,
         size=size,
-        items=tuple(values[row] for row in shown),
+        items=tuple(known.values[row] for row in shown),
         share=columns[0],
         standard_error=columns[1],
         low=columns[2],
         high=columns[3],
         influence=columns[4],
-        detected=detect(scores, false_finds=options.false_finds, alpha=DETECTION_ALPHA),
-        known=combined.reports[shown],
+        detected=detect(
+            known.combined.scores[shown], false_finds=options.false_finds, alpha=DETECTION_ALPHA
+        ),
+        known=known.combined.reports[shown],
         margin=margin,
         interval=interval,
         level=level,
@@ -228,8 +260,60 @@ def estimate_within_segment(
         reports=reports,
         left_out=total - reports,
         specs=tuple((each.part.spec, each.part.reports) for each in parts),
-        notices=tuple(_left_out(size, total - reports, total)),
+        notices=(*_left_out(size, total - reports, total), *_too_small(size, there)),
     )
+
+
+def _asked(of: Attribute, known: SegmentValues, listed: Sequence[str] | None) -> list[int]:
+    """The rows of the values that are asked for, and that some version tells from others.
+
+    Raises:
+        ParameterError: if a listed value is none of the domain.
+    """
+    rows = {value: row for row, value in enumerate(known.values) if known.combined.reports[row]}
+    if listed is None:
+        return [row for value, row in rows.items() if of.type != "boolean" or value == "true"]
+    for value in listed:
+        if value not in known.values:
+            raise ParameterError("candidates", f"values of {of.name}", value)
+    return [rows[value] for value in listed if value in rows]
+
+
+def _no_shares(
+    metric: str, options: EstimateOptions, level: float, left_out: int
+) -> SegmentEstimate:
+    """The answer where no version has the segment."""
+    nothing = np.zeros(0)
+    message = f"{left_out:,} reports are left out: no version of these days has the segment."
+    return SegmentEstimate(
+        metric=metric,
+        size=None,
+        items=(),
+        share=nothing,
+        standard_error=nothing,
+        low=nothing,
+        high=nothing,
+        influence=nothing,
+        detected=np.zeros(0, bool),
+        known=np.zeros(0, np.int64),
+        margin=options.margin,
+        interval=options.interval or "one",
+        level=level,
+        false_finds=options.false_finds,
+        reports=0,
+        left_out=left_out,
+        specs=(),
+        notices=(Notice("segment_not_there", "note", message),),
+    )
+
+
+def _too_small(size: SegmentSize, shares: Sequence[Ratio]) -> Iterator[Notice]:
+    if not shares:
+        message = (
+            f"the segment {size.name}={size.value} is not clearly above 0, so that shares within "
+            "it cannot be told. Ask for longer periods."
+        )
+        yield Notice("segment_too_small", "warning", message)
 
 
 def _left_out(size: SegmentSize, reports: int, total: int) -> Iterator[Notice]:

@@ -117,8 +117,8 @@ class Change:
             health=health,
             margin=comparison.margin,
             unit=(
-                f"after minus before, {_DEVICES[comparison.margin]}; unbiased, neither clipped nor "
-                "rescaled"
+                f"after minus before, {_DEVICES[comparison.margin]}{_inside(comparison)}; neither "
+                "clipped nor rescaled"
             ),
             overlap=_OVERLAP,
             interval=IntervalNote(
@@ -126,6 +126,7 @@ class Change:
             ),
             test=DetectionNote(ALPHA, self.false_finds, _test_meaning(self.false_finds)),
             fakes=FAKES_OF_CHANGES,
+            segment=UNSET if comparison.segment is None else comparison.segment,
             values_compared=len(comparison.items) if shares else UNSET,
             combined=UNSET if comparison.combined is None else comparison.combined,
             changes=self._rows(),
@@ -206,6 +207,14 @@ def change(before: CollectedTallies, after: CollectedTallies, request: ChangeReq
         before,
         after,
     )
+
+
+def _inside(comparison: Comparison) -> str:
+    """Within which segment shares are compared, in words."""
+    if comparison.segment is None:
+        return ""
+    segment = comparison.segment[0]
+    return f" and are in segment {segment.name}={segment.value}"
 
 
 def _compared_period(days: DayRange, covered: Days, tallies: CollectedTallies) -> ComparedPeriod:

@@ -16,9 +16,10 @@ from deniable_aggregator.answers.trends import Period
 from deniable_aggregator.answers.trends import Series as SeriesAnswer
 from deniable_aggregator.dates import DayRange
 from deniable_aggregator.estimation.domains import default_items
-from deniable_aggregator.estimation.estimator import ESTIMATORS, common_type
+from deniable_aggregator.estimation.estimator import ESTIMATORS, common_type, estimate
 from deniable_aggregator.estimation.inputs import NO_LISTS, EstimateRequest
 from deniable_aggregator.estimation.results import FAKES, ShareEstimate, metric_versions
+from deniable_aggregator.estimation.segments import SegmentEstimate
 from deniable_aggregator.statistics.intervals import DEFAULT_LEVEL, alpha_per_interval
 from deniable_shared.errors import ParameterError
 
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     from deniable_aggregator.estimation.means import MeanEstimate
     from deniable_shared.spec import Spec
 
-    Result = ShareEstimate | MeanEstimate | DistributionEstimate
+    Result = ShareEstimate | SegmentEstimate | MeanEstimate | DistributionEstimate
 
 MAX_PERIODS: Final = 400
 MAX_HISTOGRAMS: Final = 100
@@ -74,7 +75,8 @@ class Series:
         Args:
             head: where it comes from.
         """
-        first = next(result for _, result in self.points if result is not None)
+        results = [result for _, result in self.points if result is not None]
+        first = next((result for result in results if result.specs), results[0])
         specs: Counter[Spec] = Counter()
         for _, result in self.points:
             for spec, reports in () if result is None else result.specs:
@@ -193,6 +195,8 @@ def series(
     """
     if query.interval == "picked" and query.top is None:
         raise ParameterError("interval", "one or all where top is left out", query.interval)
+    if query.segment is not None and query.top is not None:
+        raise ParameterError("top", "left out within a segment", query.top)
     asked = None
     if query.top is not None:
         whole = collect(DayRange(periods[0].since, periods[-1].until))
@@ -207,7 +211,11 @@ def series(
         alpha /= len(periods)
     elif asked is not None:
         alpha = alpha_per_interval(interval, level=level, asked=asked, shown=len(items or ()))
-    options = EstimateQuery(margin=query.margin, postprocess="none")
+    options = EstimateQuery(
+        margin=query.margin,
+        postprocess=None if query.segment else "none",
+        segment=query.segment,
+    )
     points: list[tuple[DayRange, Result | None]] = []
     kind = common_type(versions)
     if kind == "distribution":
@@ -220,8 +228,8 @@ def series(
         if not tallies.tallies:
             points.append((days, None))
             continue
-        result = ESTIMATORS[kind].estimate(tallies, request)
-        if isinstance(result, ShareEstimate):
+        result = estimate(tallies, request)
+        if isinstance(result, ShareEstimate | SegmentEstimate):
             unknown -= set(result.items)
             if len(result.items) * len(periods) > MAX_ROWS:
                 limit = f"so few that there are at most {MAX_ROWS:,} of values times periods"
@@ -229,6 +237,10 @@ def series(
         points.append((days, result))
     if all(result is None for _, result in points):
         raise ParameterError("reports", "at least 1", 0)
+    if query.segment is not None and all(
+        result is None or not result.specs for _, result in points
+    ):
+        raise ParameterError("segment", "one that some version has", query.segment)
     if unknown:
         raise ParameterError("candidates", "values of some period", min(unknown))
     return Series(versions[0].name, query.by, interval, level, asked, tuple(points))

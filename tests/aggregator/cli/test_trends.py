@@ -93,6 +93,40 @@ def test_narrow_tables_break_no_day_no_number_and_no_short_item(asked, width):
         assert str(period.until) in shown
 
 
+def test_a_segment_is_followed_and_compared(asked, tmp_path):
+    """Of beta, 240 of 300 sent 'light' in both periods; of stable, 'light' fell."""
+    picture = str(tmp_path / "beta.svg")
+    shown = asked("series", "theme", "--segment", "stable", "--by", "month", "--picture", picture)
+    assert shown.count("dark") >= 2
+    series = json.loads(asked("series", "theme", "--segment", "stable", "--by", "month", "--json"))
+    segments = [period["segment"]["value"] for period in series["periods"] if period["reports"]]
+    assert segments == ["stable", "stable"]
+    assert "in segment channel=stable" in series["unit"]
+    days = ("--before", day(-40), "--after", f"{day(-1)}..{day(0)}", "--segment")
+    change = json.loads(asked("change", "theme", *days, "stable", "--json"))
+    light, dark = change["changes"]
+    assert (light["value"], light["changed"], dark["changed"]) == ("light", True, True)
+    assert light["change"] == pytest.approx(-dark["change"])
+    assert -1.2 < light["low"] < light["high"] < -0.4
+    assert "in segment channel=stable" in change["unit"]
+    assert [size["value"] for size in change["segment"]] == ["stable", "stable"]
+    beta = asked("change", "theme", *days, "beta", "--value", "light")
+    assert "no clear change" in beta
+
+
+def test_a_segment_that_no_version_has_is_refused(run, url):  # noqa: F811
+    base, service = url
+    assert service.register(REGISTRY + NUMBER).status_code == 200
+    spec = registry.parse(REGISTRY + NUMBER).metrics["theme"].spec
+    part = wire.Part(spec.digest, TODAY, bytes([0, 1] * 100))
+    service.send(wire.encode(wire.Upload(b"\x01" * wire.ID_BYTES, (part,))))
+    asked = ("series", "theme", "--server", base, "--token", service.read, "--segment")
+    told = run(*asked, "gamma")
+    assert (told.exit_code, "segment must be one" in told.output) == (1, True)
+    small = run(*asked, "beta")
+    assert "not clearly above 0" in " ".join(small.output.split())
+
+
 def test_numbers_have_series_too(asked, tmp_path):
     shown = asked("series", "seconds", "--picture", str(tmp_path / "seconds.svg"))
     assert shown.count("mean") >= 2

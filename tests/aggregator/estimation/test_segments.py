@@ -301,7 +301,7 @@ def test_segments_are_answered_over_http(service):
     path = "/v1/metrics/theme/estimate?segment=nightly"
     problem(service.ask(path), 422, "estimate_refused")
     problem(service.ask("/v1/metrics/theme/estimate?segment=no"), 422, "estimate_refused")
-    body = {"candidates": ["light"]}
+    body = {"combined": ["light"]}
     path = "/v1/metrics/theme/estimate?segment=beta"
     problem(service.ask(path, method="POST", json=body), 422, "estimate_refused")
 

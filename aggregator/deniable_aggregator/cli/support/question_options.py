@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 from msgspec import UNSET
@@ -68,6 +68,8 @@ margin_option = click.option(
     "that these are a sample.",
 )
 
+SEGMENT_HELP: Final = "Shares among the devices of this segment of the metric."
+
 interval_option = click.option(
     "--interval",
     type=click.Choice(INTERVAL_KINDS),
@@ -94,10 +96,12 @@ def time_options(command: Callable[..., Any], *, chosen: str) -> Callable[..., A
         "--value", "values", multiple=True, help="One of its values; may be given several times."
     )
     top = click.option("--top", type=click.IntRange(1), help=chosen, metavar="N")
+    segment = click.option("--segment", help=SEGMENT_HELP)
     for option in (
         json_option,
         interval_option,
         margin_option,
+        segment,
         top,
         combined_option,
         candidates_option,
