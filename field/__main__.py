@@ -71,8 +71,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _table(verdicts: Sequence[Verdict]) -> Table:
     table = Table(title="The field trial", title_justify="left")
-    for heading in ("line", "measure", "figure", "error", "wanted", "compared", "verdict"):
-        number = heading in ("figure", "error", "compared")
+    for heading in ("line", "measure", "figure", "error", "wanted", "width", "compared", "verdict"):
+        number = heading in ("figure", "error", "width", "compared")
         table.add_column(heading, justify="right" if number else "left", no_wrap=True)
     for each in verdicts:
         counted = each.measure in ("wrong", "refused")
@@ -82,6 +82,7 @@ def _table(verdicts: Sequence[Verdict]) -> Table:
             f"{each.figure:.0f}" if counted else f"{each.figure:.3f}",
             "" if math.isnan(each.error) else f"{each.error:.3f}",
             each.wanted,
+            "" if math.isnan(each.width) else f"{each.width:.3g}",
             f"{each.compared:,}",
             each.verdict,
             style=STYLES[each.verdict],

@@ -35,6 +35,7 @@ class Question:
         before: of a change, the days of the first period; `days` has those of the second.
         body: what is sent as JSON, such as ``{"candidates": [...]}``.
         without: the keys that are left out.
+        versions: the versions of the application that it is about, or None for all.
         command: further words of ``deniable FORM METRIC`` if it is asked by the command line.
         refused: a part of the message if the only right answer is to refuse; "" otherwise.
     """
@@ -48,13 +49,14 @@ class Question:
     before: tuple[int, int] | None = None
     body: Mapping[str, Any] | None = None
     without: tuple[str, ...] = ()
+    versions: tuple[int, ...] | None = None
     command: Sequence[str] | None = None
     refused: str = ""
 
     @property
     def selection(self) -> Selection:
         """The reports that it is about; of a change, those of the second period."""
-        return Selection(self.days, self.without)
+        return Selection(self.days, self.without, self.versions)
 
 
 @dataclass(frozen=True)

@@ -70,6 +70,8 @@ class Verdict:
         compared: how many printed numbers it is about.
         verdict: `OK`, `WRONG` or `NOT_ANSWERED`.
         detail: examples of what is wrong.
+        width: of intervals, the mean width, in the unit of the numbers: an interval that covers
+            because it says nothing is no gain.
     """
 
     line: str
@@ -80,6 +82,7 @@ class Verdict:
     compared: int
     verdict: str
     detail: str = ""
+    width: float = math.nan
 
 
 def judge(findings: Iterable[Finding]) -> list[Verdict]:
@@ -143,6 +146,7 @@ def coverage(line: str, intervals: Sequence[Interval]) -> Verdict:
     return Verdict(
         line, "coverage", figure, error, f">= {LEAST_COVERAGE}", len(hits),
         WRONG if wrong else OK, "; ".join(missed[:3]) if wrong else "",
+        width=float(np.mean([each.high - each.low for each in intervals])),
     )  # fmt: skip
 
 

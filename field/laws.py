@@ -206,7 +206,7 @@ def battery(_: Situation, generator: Generator, size: int) -> NDArray[np.float64
 
 def latency(_: Situation, generator: Generator, size: int) -> NDArray[np.float64]:
     """Lognormal."""
-    return np.minimum(generator.lognormal(np.log(70), 0.55, size), 399.0)
+    return np.minimum(generator.lognormal(np.log(70), 0.55, size), 999.0)
 
 
 def pages(_: Situation, generator: Generator, size: int) -> NDArray[np.float64]:

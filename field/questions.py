@@ -21,6 +21,7 @@ from field.reading import (
     combined,
     detected,
     differences,
+    each_version,
     means,
     quantiles,
     robust_checks,
@@ -28,6 +29,7 @@ from field.reading import (
     shares,
     together,
 )
+from field.registries import registry
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -148,8 +150,23 @@ def versions(deployment: Deployment) -> Iterator[Question]:
         "light or sepia, over all days", "theme", "estimate", [combined("combined shares")],
         body={"combined": ["light", "sepia"]}, days=days,
     )  # fmt: skip
+    for metric in ("theme", "browser", "dark_mode"):
+        yield Question(
+            "each version by itself", metric, "estimate",
+            [each_version(shares("each version by itself"))], {"per_version": "true"},
+            days=(0, deployment.forged.start - 1),
+        )  # fmt: skip
+        first = registry(1, deployment.application).metrics[metric].spec.digest.hex()
+        yield Question(
+            "of the first version", metric, "series",
+            [shares("one version"), reports()], {"by": "week", "version": first[:12]},
+            days=(0, deployment.forged.start - 1), versions=(1,),
+        )  # fmt: skip
     yield Question(
-        "over both types", "documents", "estimate", [reports()], days=days, refused="type",
+        "over both types", "documents", "estimate",
+        [quantiles("quantiles by week, sw"), means("means over all days"), reports(),
+         warned("reports are left out")],
+        days=days, versions=(3,),
     )  # fmt: skip
     yield Question(
         "while it was a number", "documents", "estimate",

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from field.asking import Reader
-from field.findings import Finds, Interval, Refusal
+from field.deployment import VERSIONS
+from field.findings import Check, Finds, Interval, Refusal
+from field.registries import registry
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from field.asking import Answer
+    from field.findings import Finding
     from field.recorded import Selection
 
     Row = dict[str, Any]
@@ -42,6 +46,30 @@ def shares(line: str, *, by_value: bool = False, picked: bool = False) -> Reader
                 yield interval(answer, line, cluster, row["value"], printed, truth)
 
     return Reader(line, read)
+
+
+def each_version(reader: Reader) -> Reader:
+    """What a reader finds in the answers of each version of the metric by itself."""
+
+    def read(answer: Answer, line: str) -> Iterator[Finding]:
+        deployment, metric = answer.truth.deployment, answer.metric
+        for part in answer.content["per_version"]:
+            versions = tuple(
+                version
+                for version in VERSIONS
+                if registry(version, deployment.application).metrics[metric].spec.digest.hex()
+                == part["version"]
+            )
+            question = replace(answer.question, versions=versions)
+            said, reports = (
+                part["reports"],
+                answer.truth.recorded.reports(metric, question.selection),
+            )
+            name = f"{metric} of {versions}: {said} reports, truly {reports}"
+            yield Check(line, said == reports, name)
+            yield from reader.read(replace(answer, question=question, content=part), line)
+
+    return Reader(reader.line, read)
 
 
 def combined(line: str) -> Reader:
