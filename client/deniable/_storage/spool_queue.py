@@ -135,10 +135,11 @@ class SpoolQueue(SpoolFile):
                 execute("BEGIN IMMEDIATE")
                 if execute("SELECT count(*) FROM report WHERE claimant > 0").fetchone()[0]:
                     return
-                level = "UPDATE report SET spent = ? WHERE spent < ?"
-                if not execute(level, (spent, spent)).rowcount:
-                    return  # nothing was recorded since the last time
+                execute("UPDATE report SET spent = ? WHERE spent < ?", (spent, spent))
                 found = execute("SELECT * FROM report ORDER BY upload_id").fetchall()
+                numbers = [columns[0] for columns in found]
+                if numbers == sorted(numbers):
+                    return  # nothing was recorded since the last time
                 execute("DELETE FROM report")
                 again = "INSERT INTO report VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?)"
                 self._connection.executemany(again, [columns[1:] for columns in found])
