@@ -11,6 +11,8 @@ from msgspec import UNSET
 from deniable_aggregator.answers.estimates import CombinedShare, PossibleShare
 from deniable_aggregator.estimation.combination import NOWHERE, SpecEstimate, combine
 from deniable_aggregator.estimation.influence_of_subsets import influence_on_subset
+from deniable_aggregator.statistics.counted_sums import CountedSums
+from deniable_aggregator.statistics.item_shares import LEAST_VARIANCE
 from deniable_aggregator.tallies import ItemShares, SupportCounts, oracle_tally_for
 from deniable_shared.mechanisms import Mechanism, Oracle, Sketch, Support
 from deniable_shared.mechanisms.base import MUTUALLY_EXCLUSIVE
@@ -208,7 +210,9 @@ def _sum(part: SpecEstimate, chosen: NDArray[np.int64]) -> tuple[ItemShares, str
             return _bounded(share, shares)
         # A few reports may agree by chance: one more has the variance of a random set of items.
         found += (float(variance[0]) - found) / counted.reports
-        return ItemShares(share, np.array([found]), null_variance), "from the reports themselves"
+        total = ItemShares(share, np.array([found]), null_variance)
+        least = float(variance[0])  # few reports may show too small a variance
+        return _counted(total, counted, size, least), "from the reports themselves"
     single: SupportCounts | None = None
     if size == 1:
         single = counted
@@ -216,7 +220,39 @@ def _sum(part: SpecEstimate, chosen: NDArray[np.int64]) -> tuple[ItemShares, str
         # A report supports at most one of the items, so the supporters of any can be added up.
         either = Support(support.p + (size - 1) * support.q, size * support.q)
         single = SupportCounts(counted.supporting.sum(keepdims=True), counted.reports, either)
-    return ItemShares(share, variance, null_variance, single), "exact"
+    total = ItemShares(share, variance, null_variance, single)
+    return total if single else _counted(total, counted, size, 0.0), "exact"
+
+
+def _counted(total: ItemShares, counted: SupportCounts, size: int, least: float) -> CountedSums:
+    """The merged estimate with the effective number of its supporters, for few reports.
+
+    A report supports several of the items, so their supporters together are no binomial count of
+    `size` trials a report. They are taken for one of as many trials as give their variance about
+    the population (Korn and Graubard 1998).
+
+    Args:
+        total: the merged estimate.
+        counted: the counts of the items.
+        size: how many there are.
+        least: the variance is taken for no less where there are few reports.
+    """
+    p, q = counted.support.p, counted.support.q
+    supported, weight = counted.supporting.sum() / (counted.reports * size), size / (p - q)
+    held = float(np.clip(total.share[0], 0.0, 1.0))
+    expected = q + held / weight
+    variance = max(float(total.variance[0]), least) + held * (1 - held) / counted.reports
+    trials = weight**2 * expected * (1 - expected) / max(variance, LEAST_VARIANCE)
+    return CountedSums(
+        total.share,
+        total.variance,
+        total.null_variance,
+        counts=np.array([[supported * trials]]),
+        trials=np.array([[trials]]),
+        weights=np.array([[weight]]),
+        rarest=q,
+        exclusive=False,
+    )
 
 
 def _with_repeats(total: SpecEstimate, repeats: RepeatedReports, size: int) -> SpecEstimate:
@@ -237,6 +273,8 @@ def _with_repeats(total: SpecEstimate, repeats: RepeatedReports, size: int) -> S
         )
     )
     shares = replace(total.shares, variance=variance, null_variance=null_variance)
+    if isinstance(shares, CountedSums):
+        shares = shares.thinned(float(variance[0] / total.shares.variance[0]))
     return total._replace(shares=shares, repeats=repeats._replace(permanent=None))
 
 

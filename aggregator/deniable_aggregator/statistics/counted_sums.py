@@ -31,15 +31,15 @@ class CountedSums(ItemShares):
     reports, so the interval also covers which devices were asked for which part.
 
     Attributes:
-        counts: int64, (items, parts): how many reports are in each part.
-        trials: int64, (items, parts): of how many.
+        counts: int64, (items, parts): how many reports are in each part; float64 if effective.
+        trials: likewise: of how many.
         weights: float64, (items, parts): of each part in the estimate; 0 for none.
         rarest: the least probability with which a report is in a part.
         exclusive: whether the parts of an item are of the same reports, each in at most one.
     """
 
-    counts: NDArray[np.int64]
-    trials: NDArray[np.int64]
+    counts: NDArray[np.int64] | NDArray[np.float64]
+    trials: NDArray[np.int64] | NDArray[np.float64]
     weights: NDArray[np.float64]
     rarest: float
     exclusive: bool
@@ -53,6 +53,14 @@ class CountedSums(ItemShares):
             trials=self.trials[chosen],
             weights=self.weights[chosen],
         )
+
+    def thinned(self, factor: float) -> CountedSums:
+        """The same with as many fewer reports as make variances so many times as large.
+
+        Args:
+            factor: at least 1.
+        """
+        return replace(self, counts=self.counts / factor, trials=self.trials / factor)
 
     def limits(
         self, held: NDArray[np.float64], alpha: float, allowance: Allowance
