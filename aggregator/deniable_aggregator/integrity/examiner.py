@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
@@ -24,8 +25,8 @@ ALARM_P: Final = 1.3346e-5
 FAMILY_P: Final = 1e-3
 """Honest reports make any check of a whole answer fail with this probability, at most."""
 
-REMEMBERED_SLICES: Final = 20_000
-"""The checks of this many days and keys are cached, at about 2 KiB each."""
+REMEMBERED_SLICES: Final = 40_000
+"""The checks of this many days and keys are cached, at about 2 KiB each: a year of 100 keys."""
 
 
 _Name = tuple[bytes, int, frozenset[str]]
@@ -96,17 +97,17 @@ class Examination:
     days: tuple[DayChecks, ...]
     days_left_out: int
 
-    @property
+    @cached_property
     def checks_made(self) -> int:
         """How many checks were made."""
         return sum(check.p is not None for day in self.days for check in day.all_checks())
 
-    @property
+    @cached_property
     def limit(self) -> float:
         """The p-value below which a check fails, corrected for the number of checks."""
         return min(ALARM_P, FAMILY_P / max(self.checks_made, 1))
 
-    @property
+    @cached_property
     def failing_days(self) -> list[DayChecks]:
         """The days on which a check fails."""
         return [day for day in self.days if smallest_p(day.all_checks()) < self.limit]
