@@ -153,7 +153,9 @@ def _of_groups(
     first = ones[used] / reports[used, None]
     second = other_ones[used] / other_reports[used, None]
     both = (first + second) / 2
-    noise = np.maximum(both * (1 - both), 1 / weight) / weight
+    # The mean of both sides is itself uncertain, and counts were rounded to integers.
+    noise = np.maximum(both * (1 - both) / (1 - 1 / (4 * weight)), 1 / weight) / weight
+    noise += 1 / (6 * weight**2)
     squares = (first - second) ** 2
     support = tally.spec.mechanism.support  # type: ignore[attr-defined]
     scale = (support.p - support.q) ** 2 * getattr(tally.spec.mechanism, "hashes", 1)

@@ -21,6 +21,7 @@ import numpy as np
 
 from deniable_aggregator.dates import epoch_of
 from deniable_aggregator.integrity.contrast_measures import LEAST_WEIGHT, measure_contrast
+from deniable_shared.periods import period
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -187,10 +188,19 @@ class KeyComparison:
     ) -> _Sums:
         shape = len(keys), entry.tally.cells
         sums = _Sums(np.zeros(shape), np.zeros(shape), np.zeros(len(keys)))
-        for _, rows, day in self._days(reported, entry, keys, removed):
+        by_period: dict[int, NDArray[np.float64]] = {}
+        for epoch, rows, day in self._days(reported, entry, keys, removed):
             sums.own[rows] += day.own
             sums.others[rows] += day.others
             sums.weight[rows] += day.weight
+            of_period = by_period.setdefault(period(entry.spec.every, epoch), np.zeros(len(keys)))
+            of_period[rows] += day.weight
+        if entry.spec.mechanism.epsilon_permanent is not None and by_period:
+            # Reports of a device share their permanent noise: together they tell no more than
+            # those of one period, if the same devices reported in all of them.
+            largest = np.max(list(by_period.values()), axis=0)
+            kept = largest / np.maximum(sums.weight, 1.0)
+            return _Sums(sums.own * kept[:, None], sums.others * kept[:, None], largest)
         return sums
 
     def _uneven_days(

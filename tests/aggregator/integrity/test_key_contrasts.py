@@ -120,6 +120,19 @@ def test_a_change_over_time_is_no_contrast_between_keys():
     assert Days(SPECS["oue"], days).uneven() == {}
 
 
+def test_devices_with_permanent_noise_tell_no_more_on_the_second_day():
+    """Eighty devices that answer the same on sixty days look far from all others, by chance."""
+    spec = spec_of(
+        f'{FOUR}repeat = "memoize"\nepsilon_permanent = 1.5\nmechanism = {{ name = "lgrr" }}'
+    )
+    days = [{"large": (EVEN, 1_000), "small": (EVEN, 80)}]
+    for seed in range(20):
+        once = Days(spec, days, seed)
+        (few, many) = once.found[1], once.found[0]
+        once.found = [each._replace(epoch=day) for day in range(60) for each in (many, few)]
+        assert once.uneven() == {}
+
+
 @pytest.mark.statistics
 def test_even_keys_of_very_different_sizes_are_hardly_ever_called_uneven():
     """300 answers about keys at the edge of what is even: one in a thousand may be wrong."""
