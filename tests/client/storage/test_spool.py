@@ -166,6 +166,9 @@ def test_the_order_of_recording_is_forgotten_once_debits_are_durable(spool):
     assert sorted(report.spent for report in reports) == [28] * 28 + [29, 30]
     spool.drop_unpaid(28)
     assert spool.count() == 28
+    add(spool, spent=28, upload_id=bytes(16))  # one that costs nothing
+    spool.hide_order(28)
+    assert everything(spool)[0].upload_id == bytes(16)
 
 
 def test_a_report_that_is_being_sent_keeps_its_place(spool):
