@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import math
+import os
 import sys
 import time
 from dataclasses import asdict
@@ -64,9 +65,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
             console.print(f"Not answered: {each.line}: {each.detail}")
     console.print(
         f"{len(findings):,} numbers compared, {len(wrong)} of {len(verdicts)} lines wrong, "
-        f"{time.monotonic() - started:.0f} seconds, seed {options.seed}."
+        f"{time.monotonic() - started:.0f} seconds, {_cpu_seconds():.0f} of CPU, "
+        f"seed {options.seed}."
     )
     return 1 if wrong else 0
+
+
+def _cpu_seconds() -> float:
+    """What this process and those that it has started have worked, in seconds."""
+    times = os.times()
+    return times.user + times.system + times.children_user + times.children_system
 
 
 def _table(verdicts: Sequence[Verdict]) -> Table:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from field.asking import Reader
 from field.deployment import FORGED_METRIC, FORGER
 from field.findings import Check
-from field.reading import asked, periods, row_selection, rows_of, share
+from field.reading import asked, periods, rows_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -81,21 +81,6 @@ def sums() -> Reader:
             yield Check(line, right, f"{what}: adjusted shares add up to {total:.6f}")
 
     return Reader(SUMS, read)
-
-
-def possible_ranges() -> Reader:
-    """Whether a row that is known over fewer reports says what its share of all can be."""
-
-    def read(answer: Answer, line: str) -> Iterator[Check]:
-        for row in rows_of(answer.content):
-            if row_selection(answer, answer.content, row, answer.selection) == answer.selection:
-                continue
-            truth = share(answer, [row["value"]], answer.selection)
-            ends = row["possible"]
-            name = f"{answer.metric} {row['value']}: {truth:.4f} of all, said {ends}"
-            yield Check(line, ends["low"] <= truth <= ends["high"], name)
-
-    return Reader(DENOMINATORS, read)
 
 
 def placed(lowest: float, highest: float) -> Reader:

@@ -6,7 +6,7 @@ import itertools
 from typing import TYPE_CHECKING, Final
 
 from field.asking import Question
-from field.checks import days_said, placed, possible_ranges, quiet, reports, sums, warned
+from field.checks import days_said, placed, quiet, reports, sums, warned
 from field.deployment import DAYS_PER_WEEK, FORGER
 from field.laws import LATE_EMOJI, numbered
 from field.printed import (
@@ -23,6 +23,7 @@ from field.reading import (
     differences,
     each_version,
     means,
+    possible_shares,
     quantiles,
     robust_checks,
     segment_sizes,
@@ -73,7 +74,7 @@ def after_exclusion(deployment: Deployment) -> Iterator[Question]:
     """Questions once the forger's key is excluded."""
     yield Question(
         "browsers, without the forger's key", "browser", "estimate",
-        [shares("shares without a key"), reports(), possible_ranges(), quiet()],
+        [shares("shares without a key"), reports(), possible_shares(), quiet()],
         days=whole_weeks(deployment), without=(FORGER,),
     )  # fmt: skip
     yield Question(
@@ -134,7 +135,7 @@ def versions(deployment: Deployment) -> Iterator[Question]:
     for metric in ("dark_mode", "theme", "crash", "language", "sync"):
         yield Question(
             "over all days", metric, "estimate",
-            [shares("shares over versions"), reports(), possible_ranges(),
+            [shares("shares over versions"), reports(), possible_shares(),
              *([] if metric in ("dark_mode", "sync") else [sums()])],
             days=days,
         )  # fmt: skip
@@ -142,7 +143,7 @@ def versions(deployment: Deployment) -> Iterator[Question]:
         for metric in ("theme", "dark_mode"):
             yield Question(
                 "in a week with several versions", metric, "estimate",
-                [shares("shares over versions"), reports(), possible_ranges(),
+                [shares("shares over versions"), reports(), possible_shares(),
                  *([] if metric == "dark_mode" else [sums()])],
                 days=week,
             )  # fmt: skip
@@ -269,7 +270,7 @@ def segments(deployment: Deployment) -> Iterator[Question]:
         yield Question(
             "whatever the segment", "mode", "estimate",
             [shares("shares whatever the segment"), segment_sizes("segment sizes"), reports(),
-             possible_ranges(), sums()],
+             possible_shares(), sums()],
             days=days,
         )  # fmt: skip
         pairs = [f"mode={value} & channel={segment}" for value in ("visual", "source")
@@ -380,12 +381,12 @@ def health(deployment: Deployment) -> Iterator[Question]:
     )  # fmt: skip
     yield Question(
         "days before forged reports", "browser", "estimate",
-        [quiet(), days_said(), shares("shares over versions"), reports(), possible_ranges()],
+        [quiet(), days_said(), shares("shares over versions"), reports(), possible_shares()],
         days=(0, forged[0] - 1),
     )  # fmt: skip
     yield Question(
         "leaving the forger's key out", "browser", "estimate",
-        [shares("shares without a key"), reports(), days_said(), possible_ranges()],
+        [shares("shares without a key"), reports(), days_said(), possible_shares()],
         {"without_key": FORGER}, days=forged, without=(FORGER,),
     )  # fmt: skip
     yield Question(

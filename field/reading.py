@@ -48,6 +48,20 @@ def shares(line: str, *, by_value: bool = False, picked: bool = False) -> Reader
     return Reader(line, read)
 
 
+def possible_shares(line: str = "possible shares of all") -> Reader:
+    """Between which ends the share of all reports can lie, where a row is known over fewer."""
+
+    def read(answer: Answer, line: str) -> Iterator[Interval]:
+        for row in rows_of(answer.content):
+            if ends := row.get("possible"):
+                truth = share(answer, [row["value"]], answer.selection)
+                cluster = f"{answer.metric}/{answer.selection.days}"
+                name = f"{answer.metric} {row['value']}"
+                yield Interval(line, cluster, name, truth, NAN, ends["low"], ends["high"])
+
+    return Reader(line, read)
+
+
 def each_version(reader: Reader) -> Reader:
     """What a reader finds in the answers of each version of the metric by itself."""
 
