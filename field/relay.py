@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from field.recorded import Batch, Value
 
 BUFFER_BYTES: Final = 1 << 16
+UPLOAD_BYTES: Final = 4 << 20
+"""An upload is not made larger, unless by a single part."""
+
 NO_SECRET: Final = bytes(32)
 
 
@@ -38,7 +41,7 @@ class Upload(NamedTuple):
 def uploads(
     deployment: Deployment, days: Iterable[Sequence[Batch]], processes: int
 ) -> Iterator[list[Upload]]:
-    """The uploads of each day: one for each key, with a part for each version of a metric.
+    """The uploads of each day: those of a key have parts of all metrics and versions.
 
     The noise comes from the deployment's seed, so that the trial is the same every time.
 
@@ -54,16 +57,17 @@ def uploads(
 
 def randomized(deployment: Deployment, batches: Sequence[Batch]) -> list[Upload]:
     """The uploads of one day."""
-    by_key: dict[str, dict[bytes, bytearray]] = {}
-    epoch = 0
+    by_key: dict[str, list[list[wire.Part]]] = {}
     for batch in batches:
         purpose = "noise", batch.metric, batch.day, batch.key, batch.version
         randomness = Randomness(deployment.generator(*purpose).bytes, BUFFER_BYTES)
         spec = registry(batch.version, deployment.application).metrics[batch.metric].spec
-        epoch = deployment.epoch(batch.day)
-        parts = by_key.setdefault(batch.key, {})
-        parts.setdefault(spec.digest, bytearray()).extend(payload(spec, batch, randomness))
-    return [upload(key, epoch, parts) for key, parts in by_key.items()]
+        part = wire.Part(spec.digest, deployment.epoch(batch.day), payload(spec, batch, randomness))
+        bodies = by_key.setdefault(batch.key, [[]])
+        if sum(len(other.payload) for other in bodies[-1]) + len(part.payload) > UPLOAD_BYTES:
+            bodies.append([])
+        bodies[-1].append(part)
+    return [upload(key, parts) for key, bodies in by_key.items() for parts in bodies if parts]
 
 
 def payload(spec: Spec, batch: Batch, randomness: Randomness) -> bytes:
@@ -87,7 +91,6 @@ def encode(spec: Spec, value: Value) -> int | bytes | tuple[int, ...]:
     return spec.encode(value)
 
 
-def upload(key: str, epoch: int, parts: dict[bytes, bytearray]) -> Upload:
-    """An upload of one day's parts."""
-    listed = tuple(wire.Part(digest, epoch, bytes(reports)) for digest, reports in parts.items())
-    return Upload(key, wire.encode(wire.Upload(os.urandom(wire.ID_BYTES), listed)))
+def upload(key: str, parts: Iterable[wire.Part]) -> Upload:
+    """An upload of some parts."""
+    return Upload(key, wire.encode(wire.Upload(os.urandom(wire.ID_BYTES), tuple(parts))))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from deniable._randomness import Randomness
 from deniable.randomizers import randomizer_for
+from deniable_shared import wire
 from field.deployment import FORGED_METRIC, FORGER, VERSIONS
 from field.devices import Devices
 from field.population import Population
@@ -83,4 +84,5 @@ def forge(deployment: Deployment, day: int, honest: int) -> tuple[Batch, Upload]
     report = randomizer_for(spec, Randomness(source)).report(spec.encode("Opera"), bytes(32))
     count = round(FORGED_PART * honest)
     batch = Batch(FORGED_METRIC, day, FORGER, version, ("forged",), (count,))
-    return batch, upload(FORGER, deployment.epoch(day), {spec.digest: bytearray(report * count)})
+    part = wire.Part(spec.digest, deployment.epoch(day), report * count)
+    return batch, upload(FORGER, [part])
