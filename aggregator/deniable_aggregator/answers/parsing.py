@@ -86,6 +86,8 @@ def _malformed(name: str, kind: inspect.Type, value: object) -> MalformedQueryEr
 def _constraint(kind: inspect.Type) -> str:
     """What a parameter of this type must be, in words."""
     (kind, *_) = _alternatives(kind)
+    if isinstance(kind, inspect.VarTupleType) and isinstance(kind.item_type, inspect.FloatType):
+        return f"at most {kind.max_length} numbers between 0 and 1"
     if isinstance(kind, inspect.LiteralType):
         return f"one of {', '.join(map(str, kind.values))}"
     if isinstance(kind, inspect.BoolType):

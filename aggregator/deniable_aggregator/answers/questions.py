@@ -14,6 +14,7 @@ from deniable_aggregator.answers.words import (
     Margin,
     PeriodLength,
     Postprocess,
+    QuantileShares,
     Reconstruction,
     Top,
     Values,
@@ -84,6 +85,8 @@ class EstimateQuery(EstimateOptions, frozen=True, kw_only=True, forbid_unknown_f
         without_key: a key whose reports are left out: its id, the first letters of its id, or its
             label. May come several times.
         reconstruction: how the histogram of a distribution is found.
+        quantile: of a distribution, the share of devices below the value that is wanted, such as
+            0.95; may come several times. Left out for seven of them.
         segment: shares among the devices of this segment only.
         version: one version of the metric only: its id, or the first letters of it.
         per_version: each version by itself, too.
@@ -93,6 +96,7 @@ class EstimateQuery(EstimateOptions, frozen=True, kw_only=True, forbid_unknown_f
     until: date | None = None
     without_key: tuple[str, ...] = ()
     reconstruction: Reconstruction = "em"
+    quantile: QuantileShares = ()
     segment: str | None = None
     version: VersionStart | None = None
     per_version: bool = False
@@ -113,10 +117,13 @@ class SeriesQuery(DaysQuery, frozen=True, kw_only=True, forbid_unknown_fields=Tr
             "one".
         top: only so many values, those with the largest shares over all of the days.
         segment: shares among the devices of this segment only.
+        quantile: of a distribution, the share of devices below the value that is wanted, such as
+            0.95; may come several times. Left out for the median.
         version: one version of the metric only: its id, or the first letters of it.
     """
 
     value: tuple[str, ...] = ()
+    quantile: QuantileShares = ()
     by: PeriodLength = "day"
     margin: Margin = "noise"
     interval: IntervalKind | None = None
@@ -137,6 +144,8 @@ class ChangeQuery(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
         false_finds: how many false ones there may be among the clear changes.
         top: only so many values, those that changed most.
         segment: shares among the devices of this segment only.
+        quantile: of a distribution, the share of devices below the value that is wanted, such as
+            0.95; may come several times. Left out for 0.25, 0.5, 0.75 and 0.95.
         without_key: a key whose reports are left out: its id, the first letters of its id, or its
             label. May come several times.
         version: one version of the metric only: its id, or the first letters of it.
@@ -150,6 +159,7 @@ class ChangeQuery(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     false_finds: FalseFinds = "few"
     top: Top | None = None
     segment: str | None = None
+    quantile: QuantileShares = ()
     without_key: tuple[str, ...] = ()
     version: VersionStart | None = None
 

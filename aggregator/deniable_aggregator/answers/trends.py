@@ -164,6 +164,66 @@ class CombinedDifference(Struct):
     meaning: str
 
 
+class QuantileDifference(Struct, kw_only=True):
+    """By how much a quantile of a distribution differs between two periods; after minus before.
+
+    Attributes:
+        quantile: the share of devices that are below it.
+        before: where it was in the first period; null if the reports cannot place it.
+        after: where it was in the second.
+        change: their difference; null if one of them is.
+        low: the lower end of the difference's interval.
+        high: the upper end.
+        changed: whether the interval is on one side of 0.
+        shift_if_fake: how far fake reports could move the difference.
+    """
+
+    quantile: float
+    before: float | None
+    after: float | None
+    change: float | None
+    low: float
+    high: float
+    changed: bool
+    shift_if_fake: float
+
+
+class ShapeDistance(Struct, kw_only=True):
+    """How far two distributions are apart; post-processed, so noise alone makes it more than 0.
+
+    Attributes:
+        kind: the earth mover's distance, as a part of the range, or the total variation.
+        size: the distance of the estimates.
+        low: the lower end of its interval.
+        high: the upper end.
+        noise: what noise alone makes of it on average, if nothing has changed.
+    """
+
+    kind: Literal["earth-mover", "total-variation"]
+    size: float
+    low: float
+    high: float
+    noise: float
+
+
+class ShapeChange(Struct, kw_only=True):
+    """Whether the distribution has changed as a whole.
+
+    Attributes:
+        p_value: of the test that it has not.
+        changed: whether it is a clear change.
+        reports_left_out: reports of versions that only one of the periods has.
+        distance: how far it has moved, where that can be told.
+        meaning: how it was tested.
+    """
+
+    p_value: float
+    changed: bool
+    reports_left_out: Count
+    distance: ShapeDistance | UnsetType = UNSET
+    meaning: str
+
+
 class NotCompared(Struct):
     """A value whose share is not known of all reports, before and after.
 
@@ -211,7 +271,9 @@ class Change(Struct, kw_only=True):
         segment: how large the segment is that the shares are within, before and after.
         values_compared: how many values were compared; those shown may be a selection.
         combined: the change of the share of some values together, where it was asked for.
+        shape: whether the distribution has changed as a whole, where that can be tested.
         changes: one entry per value, or the one of the mean.
+        quantiles: of a distribution.
         not_compared: values that some versions do not tell from others.
     """
 
@@ -234,5 +296,7 @@ class Change(Struct, kw_only=True):
     segment: tuple[SegmentSize, SegmentSize] | UnsetType = UNSET
     values_compared: Count | UnsetType = UNSET
     combined: CombinedDifference | UnsetType = UNSET
+    shape: ShapeChange | UnsetType = UNSET
     changes: list[Difference]
+    quantiles: list[QuantileDifference] | UnsetType = UNSET
     not_compared: list[NotCompared]

@@ -46,6 +46,11 @@ LARGEST_TOP: Final = 999_999_999
 
 Count = Annotated[int, Meta(ge=0)]
 Top = Annotated[int, Meta(ge=1, le=LARGEST_TOP)]
+MOST_QUANTILES: Final = 20
+QuantileShare = Annotated[float, Meta(gt=0, lt=1)]
+QuantileShares = Annotated[tuple[QuantileShare, ...], Meta(max_length=MOST_QUANTILES)]
+"""The shares of devices that are below the quantiles asked for."""
+
 Values = Annotated[tuple[str, ...], Meta(min_length=1)]
 VersionId = Annotated[str, Meta(pattern="^[0-9a-f]{64}$")]
 """SHA-256 of a version of a metric, in hex."""

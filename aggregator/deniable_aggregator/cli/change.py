@@ -10,7 +10,12 @@ from msgspec import UNSET
 from rich.text import Text
 
 from deniable_aggregator.answers.days import days_in_words
-from deniable_aggregator.answers.trends import Change, CombinedDifference, Difference
+from deniable_aggregator.answers.trends import (
+    Change,
+    CombinedDifference,
+    Difference,
+    ShapeChange,
+)
 from deniable_aggregator.answers.words import FALSE_FINDS
 from deniable_aggregator.cli.render.output import (
     UNBROKEN,
@@ -46,6 +51,9 @@ MOST_NAMED: Final = 10
 LEAST_P: Final = 1e-6
 """Smaller p-values are written as "<1e-06"."""
 
+CHANGED: Final = 3
+"""How the command exits with --fail-if-changed if something has changed."""
+
 ALIKE: Final = 0.995
 """A ratio of errors above this is not worth a sentence."""
 
@@ -61,6 +69,11 @@ ALIKE: Final = 0.995
     show_default=True,
     help="How many clear changes may be none.",
 )
+@click.option(
+    "--fail-if-changed",
+    is_flag=True,
+    help="Exit with 3 if there is a clear change: of a value, the mean or the whole distribution.",
+)
 @picture_option
 @partial(time_options, chosen="Only the N largest changes.")
 @version_option
@@ -71,6 +84,7 @@ def change(
     before: str,
     after: str,
     false_finds: str,
+    fail_if_changed: bool,
     values: tuple[str, ...],
     candidates: Path | None,
     margin: str,
@@ -78,6 +92,7 @@ def change(
     combined: tuple[str, ...],
     top: int | None,
     segment: str | None,
+    quantiles: tuple[float, ...],
     picture: Path | None,
     version: str | None,
     without_key: tuple[str, ...],
@@ -92,6 +107,8 @@ def change(
 
     \b
         deniable change theme --before 2026-01-01..2026-01-31 --after 2026-02-01..2026-02-28
+        deniable change startup_seconds --before 2026-01-05..2026-01-11 \\
+            --after 2026-01-12..2026-01-18 --quantile 0.95 --fail-if-changed
     """  # noqa: D301  click reads the backslash as a sign
     parameters = {
         "before": before,
@@ -101,6 +118,7 @@ def change(
         "false_finds": false_finds,
         "top": None if top is None else str(top),
         "segment": segment,
+        "quantile": [str(each) for each in quantiles],
         "version": version,
         "without_key": without_key,
     }
@@ -109,10 +127,29 @@ def change(
     if picture is not None:
         chart = import_charts("trends").change_chart(answered.decode(Change))
         import_charts().save(chart, picture)
+    answer = answered.decode(Change)
     if as_json:
         click.echo(answered.content)
-        return
-    answer = answered.decode(Change)
+    else:
+        _print(answer)
+    if fail_if_changed and is_changed(answer):
+        raise click.exceptions.Exit(CHANGED)
+
+
+def is_changed(answer: Change) -> bool:
+    """Whether there is a clear change, by a test that allows for the number of values.
+
+    Quantiles do not count: their intervals are for one quantile each.
+
+    Args:
+        answer: the change.
+    """
+    return bool(answer.shape and answer.shape.changed) or any(
+        row.changed for row in _with_combined(answer)
+    )
+
+
+def _print(answer: Change) -> None:
     periods = (("Before", answer.before), ("After", answer.after))
     lines = (f"{when}: {days_in_words(period.days)}." for when, period in periods)
     print_head(answer.notices, *lines)
@@ -128,6 +165,8 @@ def change_notes(answer: Change) -> Iterator[str]:
     Args:
         answer: the change.
     """
+    if answer.shape:
+        yield from shape_lines(answer.shape)
     points = ", in percentage points" if answer.kind == "shares" else ""
     yield f"Changes: {answer.unit}{points}. Intervals: {answer.interval.meaning}."
     yield (
@@ -149,6 +188,36 @@ def change_notes(answer: Change) -> Iterator[str]:
             )
     yield _same_devices(answer)
     yield from dict.fromkeys(repeated([*answer.before.versions, *answer.after.versions]))
+
+
+def shape_lines(shape: ShapeChange) -> Iterator[str]:
+    """Whether the distribution has changed as a whole: the finding, and how it was tested.
+
+    Args:
+        shape: of the answer.
+    """
+    line = "Shape: changed" if shape.changed else "Shape: no clear change"
+    line += f", p {_written(shape.p_value)}"
+    if shape.distance:
+        distance = shape.distance
+        moved = (
+            "moved by {:.3f} of the range"
+            if distance.kind == "earth-mover"
+            else "{:.1%} of devices would have to change"
+        )
+        ends = f"[{distance.low:.3f}, {distance.high:.3f}]"
+        line += (
+            f"; {moved.format(distance.size)} {ends}, of which noise alone explains "
+            f"{distance.noise:.3f}"
+        )
+    yield f"{line}."
+    left_out = ""
+    if shape.reports_left_out:
+        left_out = (
+            f" {shape.reports_left_out:,} reports are left out: only one of the periods has their "
+            "version, or no test is known for it."
+        )
+    yield f"Test of the shape: {shape.meaning}.{left_out}"
 
 
 def _same_devices(answer: Change) -> str:
@@ -219,5 +288,16 @@ def change_table(answer: Change, width: int = UNBROKEN) -> Table:
             plain.format(row.after),
             f"{difference}{space}[{low}, {high}]",
             *columns_or_lines(width, _written(p_value), changed),
+        )
+    for each in answer.quantiles or ():
+        one, other = ("-" if at is None else plain.format(at) for at in (each.before, each.after))
+        low, high = (_points(end, shares) for end in (each.low, each.high))
+        difference = "can't place" if each.change is None else _points(each.change, shares)
+        table.add_row(
+            f"{100 * each.quantile:g}% below",
+            one,
+            other,
+            f"{difference}{space}[{low}, {high}]",
+            *columns_or_lines(width, "", "yes" if each.changed else "no clear change"),
         )
     return table

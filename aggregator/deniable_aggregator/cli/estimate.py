@@ -38,6 +38,7 @@ from deniable_aggregator.cli.support.question_options import (
     days_options,
     interval_option,
     margin_option,
+    quantile_option,
     query,
     value_lists,
     version_option,
@@ -85,6 +86,7 @@ if TYPE_CHECKING:
     type=click.Choice(RECONSTRUCTIONS),
     help="How the histogram of a distribution is found; em unless said otherwise.",
 )
+@quantile_option
 @click.option("--segment", help=SEGMENT_HELP)
 @picture_option
 @json_option
@@ -107,6 +109,7 @@ def estimate(
     false_finds: str,
     postprocess: str | None,
     reconstruction: str | None,
+    quantiles: tuple[float, ...],
     segment: str | None,
     picture: Path | None,
     per_version: bool,
@@ -154,7 +157,7 @@ def estimate(
         deniable estimate theme --segment beta
         deniable estimate theme --sort --without-key partner
         deniable estimate theme --per-version
-        deniable estimate startup_seconds
+        deniable estimate startup_seconds --quantile 0.5 --quantile 0.999
     """  # noqa: D301  click reads the backslash as a sign
     parameters = {
         "since": since,
@@ -166,6 +169,7 @@ def estimate(
         "false_finds": false_finds,
         "postprocess": postprocess,
         "reconstruction": reconstruction,
+        "quantile": [str(each) for each in quantiles],
         "segment": segment,
         "version": version,
         "per_version": "true" if per_version else None,

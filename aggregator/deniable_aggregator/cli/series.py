@@ -75,6 +75,7 @@ def series(
     combined: tuple[str, ...],
     top: int | None,
     segment: str | None,
+    quantiles: tuple[float, ...],
     version: str | None,
     without_key: tuple[str, ...],
     as_json: bool,
@@ -89,7 +90,7 @@ def series(
     \b
         deniable series theme --by week
         deniable series emoji --value 🐝 --value 🌻 --since 2026-01-01 --picture emoji.svg
-        deniable series startup_seconds --by month
+        deniable series startup_seconds --by month --quantile 0.5 --quantile 0.95
     """  # noqa: D301  click reads the backslash as a sign
     parameters = {
         "by": by,
@@ -99,6 +100,7 @@ def series(
         "interval": interval,
         "top": None if top is None else str(top),
         "segment": segment,
+        "quantile": [str(each) for each in quantiles],
         "version": version,
         "without_key": without_key,
     }
@@ -212,7 +214,7 @@ def _marks(period: Period) -> str:
 
 
 def _rows(period: Period) -> Iterator[_Row]:
-    """What is shown of a period: values, or its mean, and of a distribution its median."""
+    """What is shown of a period: values, or its mean, and quantiles of a distribution."""
     for share in period.estimates or ():
         yield _Row(share.value, share.share, share.low, share.high, share.shift_if_fake)
     if period.combined:
@@ -223,5 +225,5 @@ def _rows(period: Period) -> Iterator[_Row]:
         mean = period.mean
         yield _Row("mean", mean.estimate, mean.low, mean.high, mean.shift_if_fake)
     for each in period.quantiles or ():
-        if each.quantile == _MEDIAN:
-            yield _Row("median", each.estimate, each.low, each.high, each.shift_if_fake)
+        name = "median" if each.quantile == _MEDIAN else f"{100 * each.quantile:g}% below"
+        yield _Row(name, each.estimate, each.low, each.high, each.shift_if_fake)

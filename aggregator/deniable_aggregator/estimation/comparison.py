@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 import numpy as np
 from scipy import special
 
-from deniable_aggregator.estimation.distributions import estimate_distribution
 from deniable_aggregator.estimation.means import estimate_mean, mean_covariance, mean_parts
 from deniable_aggregator.statistics.intervals import z_for_alpha
 from deniable_aggregator.tallies import nonempty
@@ -21,8 +20,10 @@ if TYPE_CHECKING:
 
     from deniable_aggregator.answers.common import Notice
     from deniable_aggregator.answers.estimates import SegmentSize
-    from deniable_aggregator.answers.trends import CombinedDifference
+    from deniable_aggregator.answers.trends import CombinedDifference, QuantileDifference
     from deniable_aggregator.answers.words import FalseFinds, KnownIn, Margin
+    from deniable_aggregator.estimation.comparison_of_shapes import ShapeDistance, ShapeTest
+    from deniable_aggregator.estimation.distribution_estimate import DistributionEstimate
     from deniable_aggregator.estimation.inputs import CollectedTallies
 
 ALPHA: Final = 0.05
@@ -69,6 +70,9 @@ class Comparison:
         combined: the change of the share of some items together, or None.
         notices: what a reader must know before these numbers.
         segment: how large the segment is that the shares are within, before and after; or None.
+        quantiles: by how much quantiles differ; None but for a distribution.
+        distance: how far the distribution has moved; None where that is not known.
+        shape: the test that it has not changed; None where there is none.
     """
 
     items: tuple[str, ...]
@@ -79,6 +83,9 @@ class Comparison:
     combined: CombinedDifference | None = None
     notices: tuple[Notice, ...] = ()
     segment: tuple[SegmentSize, SegmentSize] | None = None
+    quantiles: list[QuantileDifference] | None = None
+    distance: ShapeDistance | None = None
+    shape: ShapeTest | None = None
 
 
 def adjust_p_values(p_values: NDArray[np.float64], false_finds: FalseFinds) -> NDArray[np.float64]:
@@ -119,22 +126,22 @@ def compare_means(before: CollectedTallies, after: CollectedTallies, alpha: floa
 
 
 def compare_histogram_means(
-    before: CollectedTallies, after: CollectedTallies, alpha: float
+    before: DistributionEstimate, after: DistributionEstimate, alpha: float
 ) -> Differences:
     """The same for a ``distribution``; what the same devices have in common is not known.
 
     Args:
-        before: what was counted in the first period.
-        after: in the second.
+        before: of the first period.
+        after: of the second.
         alpha: the probability that the interval may miss, in (0, 1).
     """
-    one, other = (
-        estimate_distribution(each.tallies, periods=each.periods) for each in (before, after)
-    )
-    variance = sum(each.width**2 * each.histogram.mean_variance for each in (one, other))
-    influence = sum(each.width * each.histogram.influence.mean for each in (one, other))
+    both = before, after
     return _mean_difference(
-        (one.mean.value, other.mean.value), variance, math.nan, influence, alpha
+        (before.mean.value, after.mean.value),
+        sum(each.width**2 * each.histogram.mean_variance for each in both),
+        math.nan,
+        sum(each.width * each.histogram.influence.mean for each in both),
+        alpha,
     )
 
 

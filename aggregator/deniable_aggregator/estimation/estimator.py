@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
+import numpy as np
 from msgspec.structs import replace
 
 from deniable_aggregator.answers.questions import EstimateOptions
@@ -13,9 +14,18 @@ from deniable_aggregator.estimation.comparison import (
     compare_histogram_means,
     compare_means,
 )
+from deniable_aggregator.estimation.comparison_of_quantiles import (
+    COMPARED_QUANTILES,
+    compare_quantiles,
+)
+from deniable_aggregator.estimation.comparison_of_shapes import (
+    compare_shapes,
+    histogram_distance,
+    share_distance,
+)
 from deniable_aggregator.estimation.comparison_of_shares import compare_shares, compare_subset
 from deniable_aggregator.estimation.comparison_within import compare_within_segment
-from deniable_aggregator.estimation.distributions import estimate_distribution
+from deniable_aggregator.estimation.distributions import QUANTILES, estimate_distribution
 from deniable_aggregator.estimation.domains import default_items, items_between, value_type
 from deniable_aggregator.estimation.items import combine_specs
 from deniable_aggregator.estimation.means import estimate_mean
@@ -27,7 +37,6 @@ from deniable_shared.errors import ParameterError
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    import numpy as np
     from numpy.typing import NDArray
 
     from deniable_aggregator.answers.questions import ChangeQuery, ValueLists
@@ -47,6 +56,9 @@ if TYPE_CHECKING:
 LARGEST_ANSWER: Final = 100_000
 """An answer lists at most so many items, those with the largest shares: a million as JSON would
 take a gigabyte of memory."""
+
+MOST_COMPARED_AS_ONE: Final = 10_000
+"""Of more values, nothing is said about how far their distribution has moved: it takes long."""
 
 
 class Estimator(Protocol):
@@ -118,7 +130,18 @@ class ShareEstimator:
         alpha = _alpha(request, both.size)
         differences = compare_shares(one, other, both, alpha)
         items = tuple(one.domain[place] for place in both.tolist())
-        return Comparison(items, differences, "shares", query.margin, not_compared, change)
+        everything = not listed and not not_compared
+        known = everything and 1 < len(items) <= MOST_COMPARED_AS_ONE
+        whole = known and before.specs[0].type == "category"
+        return Comparison(
+            items,
+            differences,
+            "shares",
+            query.margin,
+            not_compared,
+            change,
+            distance=share_distance(differences) if whole else None,
+        )
 
 
 class MeanEstimator:
@@ -147,6 +170,7 @@ class DistributionEstimator:
         return estimate_distribution(
             tallies.tallies,
             method=request.query.reconstruction,
+            quantiles=request.query.quantile or QUANTILES,
             periods=tallies.periods,
             level=request.level,
         )
@@ -154,10 +178,28 @@ class DistributionEstimator:
     def compare(
         self, before: CollectedTallies, after: CollectedTallies, request: ChangeRequest
     ) -> Comparison:
-        """How the mean of the histogram differs."""
+        """How the mean, the quantiles and the whole histogram differ."""
         _refuse_lists(before, request.lists, request.query)
-        differences = compare_histogram_means(before, after, _alpha(request, 1))
-        return Comparison((before.specs[0].name,), differences, "mean", "noise-and-sampling")
+        one, other = (
+            estimate_distribution(
+                each.tallies,
+                quantiles=request.query.quantile or COMPARED_QUANTILES,
+                periods=each.periods,
+                level=request.level,
+            )
+            for each in (before, after)
+        )
+        differences = compare_histogram_means(one, other, _alpha(request, 1))
+        same_bins = np.array_equal(one.edges, other.edges)
+        return Comparison(
+            (one.metric,),
+            differences,
+            "mean",
+            "noise-and-sampling",
+            notices=(*one.notices, *other.notices),
+            quantiles=compare_quantiles(one, other),
+            distance=histogram_distance(one.histogram, other.histogram) if same_bins else None,
+        )
 
 
 _SHARES: Final = ShareEstimator()
@@ -186,6 +228,7 @@ def estimate(
         ParameterError: if this cannot be estimated.
     """
     kind, segment = common_type(tallies.specs), request.query.segment
+    refuse_quantiles(kind, request.query.quantile)
     if segment is None:
         return ESTIMATORS[kind].estimate(tallies, request)
     lists = request.lists
@@ -217,9 +260,11 @@ def compare(
         ParameterError: if this cannot be compared.
     """
     kind = common_type([*before.specs, *after.specs])
+    refuse_quantiles(kind, request.query.quantile)
     if request.query.segment is not None:
         return compare_within_segment(before, after, request.query.segment, request)
-    return ESTIMATORS[kind].compare(before, after, request)
+    compared = ESTIMATORS[kind].compare(before, after, request)
+    return dataclasses.replace(compared, shape=compare_shapes(before, after))
 
 
 def common_type(specs: Sequence[Spec]) -> MetricType:
@@ -232,6 +277,21 @@ def common_type(specs: Sequence[Spec]) -> MetricType:
     if len(types) > 1:
         raise ParameterError("type", "the same in all of these days: narrow since and until", types)
     return value_type(specs[0])
+
+
+def refuse_quantiles(kind: MetricType, quantiles: Sequence[float]) -> None:
+    """Refuses to look for quantiles of anything but a distribution.
+
+    Args:
+        kind: of the metric.
+        quantiles: those asked for.
+
+    Raises:
+        ParameterError: if there are any.
+    """
+    if quantiles and kind != "distribution":
+        constraint = f"left out: only a distribution has quantiles, and this is a {kind}"
+        raise ParameterError("quantile", constraint, quantiles[0])
 
 
 def combined_items(specs: Sequence[Spec], lists: ValueLists) -> Sequence[str] | None:

@@ -22,7 +22,7 @@ from deniable_aggregator.statistics.quantiles import (
     interval_containing,
     normal_interval,
 )
-from deniable_aggregator.statistics.reconstruction import raw_shares, reconstruct
+from deniable_aggregator.statistics.reconstruction import channel, raw_shares, reconstruct
 from deniable_aggregator.statistics.repeated_reports import repeats_of, shared_pairs_across_specs
 from deniable_aggregator.tallies import tally_for
 from deniable_shared.errors import ParameterError
@@ -53,6 +53,9 @@ class Histogram:
         mean: of the middles of the bins.
         mean_variance: of this estimate.
         influence: how far 1% of fake reports could move all this.
+        sources: of Square Wave, for each spec its mechanism, its reports, and what repeated reports
+            add to the variance of a share.
+        reports: how many there are.
     """
 
     method: Literal["em", "ems", "unbiased"]
@@ -61,6 +64,33 @@ class Histogram:
     mean: float
     mean_variance: float
     influence: DistributionInfluence
+    sources: tuple[tuple[SquareWave, int, float], ...]
+    reports: int
+
+    def redraw(
+        self, held: NDArray[np.float64], draws: int, random: np.random.Generator
+    ) -> NDArray[np.float64]:
+        """Histograms as they would be estimated if devices held this one: float64, (draws, bins).
+
+        Args:
+            held: float64, (bins,).
+            draws: how many.
+            random: the source of randomness.
+        """
+        if not self.sources:
+            raw = random.multivariate_normal(held, self.raw.covariance, draws, method="cholesky")
+            return np.array([norm_sub(each) for each in raw])
+        found = np.zeros((draws, held.size))
+        for mechanism, reports, extra in self.sources:
+            own = np.repeat(held[None], draws, axis=0)
+            if extra:
+                devices = max(1, round(1 / extra))
+                own = random.multinomial(devices, held / held.sum(), size=draws) / devices
+            law = own @ channel(mechanism).T
+            counts = random.multinomial(reports, law / law.sum(axis=1, keepdims=True))
+            method: Reconstruction = "ems" if self.method == "ems" else "em"
+            found += reports / self.reports * reconstruct(mechanism, counts, method=method)
+        return found
 
     def shares(self, level: float) -> tuple[BoundedValue, ...]:
         """The shares of the bins: raw ones with normal intervals, else those of `held`.
@@ -149,6 +179,8 @@ def _from_square_wave(
         float(parts @ [mean.mean for mean in means]),
         mean_variance(mean_parts, periods),
         influence,
+        tuple(zip(mechanisms, reports.tolist(), repeated, strict=True)),
+        int(reports.sum()),
     )
 
 
@@ -196,6 +228,8 @@ def _from_dbitflip(
         0.5 + float(arms @ share),
         max(float(arms @ covariance @ arms), 0.0),
         influence,
+        (),
+        sum(reports for _, _, reports in counted),
     )
 
 

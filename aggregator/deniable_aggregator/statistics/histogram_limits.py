@@ -68,19 +68,25 @@ class RawHistogram:
         merged = self._merged(first, last)
         return -merged.largest(-1.0, z), merged.largest(1.0, z)
 
-    def lower_limit(self, first: int, last: int, z: float) -> float:
-        """The lower of these limits alone."""
-        return -self._merged(first, last).largest(-1.0, z)
+    def lower_limit(self, first: int, last: int, z: float, others: int = MOST_OTHERS) -> float:
+        """The lower of these limits alone.
 
-    def upper_limit(self, first: int, last: int, z: float) -> float:
-        """The upper of these limits alone."""
-        return self._merged(first, last).largest(1.0, z)
+        Args:
+            first: the first of the bins.
+            last: the one after the last.
+            z: as above.
+            others: until at most so many are left, the other bins are merged with their neighbours.
+        """
+        return -self._merged(first, last, others).largest(-1.0, z)
 
-    def _merged(self, first: int, last: int) -> _Merged:
+    def upper_limit(self, first: int, last: int, z: float, others: int = MOST_OTHERS) -> float:
+        """The upper of these limits alone; as above."""
+        return self._merged(first, last, others).largest(1.0, z)
+
+    def _merged(self, first: int, last: int, others: int = MOST_OTHERS) -> _Merged:
         """The histogram in which these bins are one, with its raw shares."""
         size = self.share.size
-        others = first + size - last
-        width = -(-others // MOST_OTHERS)
+        width = max(1, -(-(first + size - last) // others))
         edges = np.array([*range(0, first, width), first, *range(last, size, width), size])
         edges = np.unique(edges)
         cumulated, covariance = self._cumulated

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from deniable_aggregator.statistics.checks import Check
+    from deniable_aggregator.statistics.homogeneity import OutcomeCounts
     from deniable_aggregator.statistics.item_shares import ItemShares
     from deniable_aggregator.tallies.diagnostics import Diagnostics
     from deniable_aggregator.tallies.oracle import OracleTally
@@ -100,6 +101,16 @@ class Tally(ABC):
     @abstractmethod
     def reports(self, counts: NDArray[np.int64]) -> int:
         """How many reports a tally holds."""
+
+    def outcomes(self, counts: NDArray[np.int64]) -> OutcomeCounts | None:  # noqa: ARG002
+        """How often outcomes came whose law depends on what devices hold alone.
+
+        None where no test of them is known.
+
+        Args:
+            counts: int64, (cells,).
+        """
+        return None
 
     @property
     def stored_cells(self) -> int:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from deniable_aggregator.statistics.checks import bounds_check, evenness_check, not_counted
+from deniable_aggregator.statistics.homogeneity import OutcomeCounts
 from deniable_aggregator.statistics.influence import support_influence
 from deniable_aggregator.statistics.item_shares import ItemShares
 from deniable_aggregator.tallies.base import Tally, chunks, tallies
@@ -95,6 +96,11 @@ class DBitFlipTally(Tally):
     def reports(self, counts: NDArray[np.int64]) -> int:
         """Every report has as many answers."""
         return int(counts[: self._mechanism.size].sum()) // self._mechanism.buckets
+
+    def outcomes(self, counts: NDArray[np.int64]) -> OutcomeCounts:
+        """The ones of each bin."""
+        answers, ones = counts.reshape(2, -1)
+        return OutcomeCounts("bits", ones, answers)
 
     def shares(self, counts: NDArray[np.int64]) -> ItemShares:
         """The share of each bin, debiased among the devices that answered for it.

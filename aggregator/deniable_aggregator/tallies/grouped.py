@@ -14,6 +14,7 @@ from deniable_shared.errors import WireError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from deniable_aggregator.statistics.homogeneity import OutcomeCounts
     from deniable_aggregator.tallies.oracle import OracleTally
     from deniable_shared.spec import Spec
 
@@ -61,6 +62,10 @@ class GroupedTally(ShareTally):
     def reports(self, counts: NDArray[np.int64]) -> int:
         """The sum over all groups."""
         return int(self._oracle.reports(self._grouped(counts)).sum())
+
+    def outcomes(self, counts: NDArray[np.int64]) -> OutcomeCounts:
+        """The oracle's, for each group."""
+        return self._oracle.outcomes(self._grouped(counts))._replace(kind="bits")
 
     def supported_by_group(
         self, counts: NDArray[np.int64]

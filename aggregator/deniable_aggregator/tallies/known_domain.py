@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from deniable_aggregator.statistics.checks import Check
+    from deniable_aggregator.statistics.homogeneity import OutcomeCounts
     from deniable_aggregator.statistics.item_shares import ItemShares
     from deniable_aggregator.tallies.diagnostics import Diagnostics
     from deniable_aggregator.tallies.oracle import OracleTally
@@ -67,6 +68,10 @@ class KnownDomainTally(ShareTally):
     def reports(self, counts: NDArray[np.int64]) -> int:
         """What the oracle counted."""
         return int(self._oracle.reports(counts[None])[0])
+
+    def outcomes(self, counts: NDArray[np.int64]) -> OutcomeCounts:
+        """The oracle's."""
+        return self._oracle.outcomes(counts[None])
 
     def shares(self, counts: NDArray[np.int64], items: Sequence[str]) -> ItemShares:
         """The shares of some of the items."""

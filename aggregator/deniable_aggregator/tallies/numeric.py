@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 import numpy as np
 
 from deniable_aggregator.statistics.checks import bounds_check
+from deniable_aggregator.statistics.homogeneity import OutcomeCounts
 from deniable_aggregator.statistics.influence import influence
 from deniable_aggregator.statistics.mean_limits import bit_limits, mean_limits
 from deniable_aggregator.tallies.base import Tally, chunks, tallies
@@ -112,6 +113,10 @@ class NumberTally(OutcomeTally):
     ) -> Iterable[Check]:
         """Outcomes are as frequent as noise allows."""
         return [bounds_check(counts, self.reports(counts), *_outcome_bounds(self._mechanism))]
+
+    def outcomes(self, counts: NDArray[np.int64]) -> OutcomeCounts:
+        """The outcomes in their order."""
+        return OutcomeCounts("ordered", counts, np.full(counts.size, self.reports(counts)))
 
     def mean(self, counts: NDArray[np.int64]) -> Mean:
         """The average of the numbers that the outcomes stand for.

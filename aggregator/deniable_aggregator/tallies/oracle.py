@@ -10,6 +10,7 @@ import numpy as np
 
 from deniable_aggregator.kernels.bit_sums import bit_sums
 from deniable_aggregator.statistics.checks import bounds_check
+from deniable_aggregator.statistics.homogeneity import OutcomeCounts
 from deniable_aggregator.statistics.influence import support_influence
 from deniable_aggregator.statistics.item_shares import ItemShares
 from deniable_aggregator.statistics.support_counts import SupportCounts
@@ -91,6 +92,16 @@ class OracleTally(ABC, Generic[AnyOracle]):
         Args:
             counts: int64, (groups, cells).
         """
+
+    def outcomes(self, counts: NDArray[np.int64]) -> OutcomeCounts:
+        """How often the counted outcomes came, for each group after the other.
+
+        Args:
+            counts: int64, (groups, cells).
+        """
+        bounded = self.bounded_counts(counts)[0]
+        trials = np.repeat(self.reports(counts), bounded.shape[1])
+        return OutcomeCounts("bits", bounded.ravel(), trials)
 
     @cached_property
     def diagnostics(self) -> Diagnostics | None:
@@ -203,6 +214,10 @@ class IndexTally(OracleTally[IndexOracle]):
     def reports(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
         """The sum of all counters."""
         return np.asarray(counts.sum(axis=1))
+
+    def outcomes(self, counts: NDArray[np.int64]) -> OutcomeCounts:
+        """Every report is one of them."""
+        return super().outcomes(counts)._replace(kind="unordered")
 
     def bounded_counts(self, counts: NDArray[np.int64]) -> BoundedCounts:
         """The counters, between the bounds of their outcomes."""

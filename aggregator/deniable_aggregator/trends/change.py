@@ -7,11 +7,17 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
-from msgspec import UNSET
+from msgspec import UNSET, UnsetType
 
 from deniable_aggregator.answers.common import DetectionNote, IntervalNote, ordered_notices
 from deniable_aggregator.answers.trends import Change as ChangeAnswer
-from deniable_aggregator.answers.trends import ComparedPeriod, Difference, NotCompared
+from deniable_aggregator.answers.trends import (
+    ComparedPeriod,
+    Difference,
+    NotCompared,
+    ShapeChange,
+    ShapeDistance,
+)
 from deniable_aggregator.estimation.comparison import ALPHA, Differences, adjust_p_values
 from deniable_aggregator.estimation.estimator import compare
 from deniable_aggregator.estimation.influence_of_changes import FAKES_OF_CHANGES
@@ -43,6 +49,16 @@ _OVERLAP: Final = (
     "none, which is the largest error as long as what a device held before does not make it less "
     "likely to hold it after; standard_error_same_devices is for as many as possible, with the "
     "permanent noise, and with sampling in the margin the sampling, that cancels out then"
+)
+_SHAPE: Final = (
+    "the test compares how often the outcomes of reports came, within each version that has "
+    "reported in both periods: where nothing has changed, these are equally common in both. The "
+    "distance is that of estimates made to add up to 1; its interval comes from a bootstrap, "
+    "covers somewhat less often than 95%, and begins at 0 where the test finds no change"
+)
+_PERMANENT: Final = (
+    "; devices that reported in both periods gave the same permanent answers in both, so the test "
+    "errs less often than it says, and finds less"
 )
 
 
@@ -129,10 +145,26 @@ class Change:
             segment=UNSET if comparison.segment is None else comparison.segment,
             values_compared=len(comparison.items) if shares else UNSET,
             combined=UNSET if comparison.combined is None else comparison.combined,
+            shape=self._shape(),
             changes=self._rows(),
+            quantiles=UNSET if comparison.quantiles is None else comparison.quantiles,
             not_compared=[
                 NotCompared(item, known) for item, known in comparison.not_compared.items()
             ],
+        )
+
+    def _shape(self) -> ShapeChange | UnsetType:
+        test, distance = self.comparison.shape, self.comparison.distance
+        if test is None:
+            return UNSET
+        if distance is not None and test.p_value > ALPHA:
+            distance = distance._replace(low=0.0)
+        return ShapeChange(
+            p_value=test.p_value,
+            changed=test.p_value <= ALPHA,
+            reports_left_out=test.left_out,
+            distance=UNSET if distance is None else ShapeDistance(**distance._asdict()),
+            meaning=_SHAPE + (_PERMANENT if test.permanent else ""),
         )
 
     def _rows(self) -> list[Difference]:

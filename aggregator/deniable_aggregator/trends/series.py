@@ -44,6 +44,7 @@ MAX_HISTOGRAMS: Final = 100
 MAX_ROWS: Final = 100_000
 """Values times periods of one answer."""
 
+_MEDIAN: Final = (0.5,)
 _WEEK_DAYS: Final = 7
 _DECEMBER: Final = 12
 
@@ -211,13 +212,14 @@ def series(
         alpha /= len(periods)
     elif asked is not None:
         alpha = alpha_per_interval(interval, level=level, asked=asked, shown=len(items or ()))
+    kind = common_type(versions)
     options = EstimateQuery(
         margin=query.margin,
         postprocess=None if query.segment else "none",
         segment=query.segment,
+        quantile=query.quantile or (_MEDIAN if kind == "distribution" else ()),
     )
     points: list[tuple[DayRange, Result | None]] = []
-    kind = common_type(versions)
     if kind == "distribution":
         _check_distribution(interval, query.by, len(periods))
     at_once = (asked or _number_of_values(versions, items)) if interval == "all" else 1

@@ -85,3 +85,9 @@ def test_top_says_how_far_it_goes(service, top):
 def test_a_parameter_out_of_range_is_named_with_what_it_must_be(service, path, query, detail):
     told = problem(ask(service, path, query), 400, "malformed_question")
     assert told["detail"].startswith(detail)
+
+
+@pytest.mark.parametrize("quantile", ["0", "1", "nan", "-inf", "half", "null", "1e9"])
+def test_a_quantile_is_between_0_and_1(service, quantile):
+    told = problem(ask(service, ESTIMATE, {"quantile": quantile}), 400, "malformed_question")
+    assert "quantile must be at most 20 numbers between 0 and 1" in told["detail"]

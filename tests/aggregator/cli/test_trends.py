@@ -40,6 +40,7 @@ def asked(run, url):  # noqa: F811  the fixture
     metrics = registry.parse(REGISTRY + NUMBER).metrics
     sent = [("theme", -40, BEFORE), ("theme", 0, AFTER), ("seconds", -1, [300, 100])]
     sent += [("seconds", 0, [100, 300]), ("spread", 0, [80, 80, 80, 80])]
+    sent += [("spread", -1, [160, 20, 20, 120])]
     for number, (name, offset, counts) in enumerate(sent):
         payload = b"".join(bytes([index]) * count for index, count in enumerate(counts))
         part = wire.Part(metrics[name].spec.digest, TODAY + offset, payload)
@@ -132,6 +133,28 @@ def test_numbers_have_series_too(asked, tmp_path):
     assert shown.count("mean") >= 2
     spread = asked("series", "spread", "--picture", str(tmp_path / "spread.html"))
     assert "median" in spread
+
+
+def test_any_quantile_can_be_asked_for(asked):
+    shares = ("--quantile", "0.5", "--quantile", "0.875")
+    estimated = json.loads(asked("estimate", "spread", *shares, "--json"))
+    assert [row["quantile"] for row in estimated["quantiles"]] == [0.5, 0.875]
+    assert "87.5% are below" in asked("estimate", "spread", *shares)
+    assert "87.5% below" in asked("series", "spread", *shares)
+    shown = asked("change", "spread", "--before", day(-1), "--after", day(0), *shares)
+    assert "87.5% below" in shown
+    assert "Shape: changed, p " in shown
+    assert "of which noise alone explains" in shown
+
+
+@pytest.mark.usefixtures("asked")
+def test_a_job_can_fail_where_something_has_changed(run, url):  # noqa: F811
+    base, service = url
+    own = ("--server", base, "--token", service.read, "--fail-if-changed")
+    days = ("--before", day(-1), "--after", day(0))
+    assert run("change", "spread", *days, *own).exit_code == 3
+    assert run("change", "spread", *days, *own, "--json").exit_code == 3
+    assert run("change", "nothing", *days, *own).exit_code == 1
 
 
 def test_a_distribution_has_no_series_of_hundreds_of_histograms(run, url):  # noqa: F811

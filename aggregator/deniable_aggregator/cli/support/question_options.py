@@ -59,6 +59,16 @@ candidates_option = click.option(
     help="A text file with one value per line: values to look for.",
 )
 
+quantile_option = click.option(
+    "--quantile",
+    "quantiles",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    multiple=True,
+    metavar="SHARE",
+    help="Of a distribution: the value that this share of devices is below, such as 0.95; may be "
+    "given several times.",
+)
+
 margin_option = click.option(
     "--margin",
     type=click.Choice(MARGINS),
@@ -102,6 +112,7 @@ def time_options(command: Callable[..., Any], *, chosen: str) -> Callable[..., A
         interval_option,
         margin_option,
         segment,
+        quantile_option,
         top,
         combined_option,
         candidates_option,

@@ -1,0 +1,202 @@
+"""Do two sets of reports follow the same law? A test of the outcomes themselves.
+
+The channel is the same in both, so equal truths give equal laws of outcomes. Nothing is
+reconstructed, so nothing is biased.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
+
+import numpy as np
+from scipy import special
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+DRAWS: Final = 2_000
+"""Of the law under which nothing has changed; the least p-value is 1 / 2,001."""
+
+SEED: Final = 20_201_122
+"""The same counts always give the same p-value."""
+
+MOST_CELLS: Final = 256
+"""More outcomes are put together until so many are left: that loses power, not the level."""
+
+MANY_EXPECTED: Final = 50
+"""So many expected ones, and zeros, make the normal approximation good enough far in the tails."""
+
+_GRID: Final = 64
+
+
+class OutcomeCounts(NamedTuple):
+    """How often outcomes came.
+
+    Attributes:
+        kind: "ordered" outcomes of which each report has one, such as places in a range;
+            "unordered" ones; or "bits", of which a report has many.
+        counts: int64, (outcomes,).
+        trials: int64, (outcomes,): of how many reports.
+    """
+
+    kind: Literal["ordered", "unordered", "bits"]
+    counts: NDArray[np.int64]
+    trials: NDArray[np.int64]
+
+
+class Repetition(NamedTuple):
+    """How much a device's reports may have in common, where it has sent several.
+
+    Attributes:
+        before: K / n^2 - 1 / n of the first period, see `repeated_reports`; 0 if no device has
+            reported twice.
+        after: of the second.
+        epsilon: the privacy loss of a report about what its device holds and has fixed for good;
+            infinite if that is not known.
+    """
+
+    before: float = 0.0
+    after: float = 0.0
+    epsilon: float = np.inf
+
+
+ONCE: Final = Repetition()
+
+
+def homogeneity_p_value(
+    before: OutcomeCounts, after: OutcomeCounts, repetition: Repetition = ONCE
+) -> float:
+    """The p-value of the test that two sets of reports follow the same law.
+
+    Ordered outcomes: the largest standardised difference of cumulated counts. Unordered ones: the
+    chi-square of homogeneity. The law of either if nothing has changed is drawn 2,000 times, and
+    p = (1 + those at least as large) / 2,001. Bits: the smallest p-value of all bits, times their
+    number (Bonferroni), since bits of one report may depend on each other.
+
+    Args:
+        before: those of one period.
+        after: of the other, of the same mechanism.
+        repetition: what devices that reported several times add to the variances.
+    """
+    if before.kind == "bits":
+        return _bits_p_value(before, after, repetition)
+    ordered = before.kind == "ordered"
+    counts = _put_together(np.array([before.counts, after.counts]), ordered=ordered)
+    statistic = _largest_difference if ordered else _chi_square
+    reports = counts.sum(axis=1)
+    share = counts.sum(axis=0) / reports.sum()
+    found = statistic(counts[0][None], counts[1][None], repetition)[0]
+    random = np.random.default_rng(SEED)
+    first, second = (random.multinomial(each, share, size=DRAWS) for each in reports.tolist())
+    as_large = statistic(first, second, ONCE) >= found * (1 - 1e-12)
+    return float((1 + as_large.sum()) / (1 + DRAWS))
+
+
+def combined_p_value(p_values: Sequence[float]) -> float:
+    """That of several independent tests of the same hypothesis (Fisher 1932).
+
+    Args:
+        p_values: one or more.
+    """
+    if len(p_values) == 1:
+        return p_values[0]
+    return float(special.chdtrc(2 * len(p_values), -2 * np.log(p_values).sum()))
+
+
+def common_variance(share: NDArray[np.float64], epsilon: float) -> NDArray[np.float64]:
+    """The largest variance of P(event | device) if the event has this probability on average.
+
+    No event is more than e^epsilon times as probable for one device as for another, nor is its
+    opposite. Between bounds a and b, the variance is at most (b - P) (P - a) (Bhatia and Davis).
+
+    Args:
+        share: float64, (events,): the probabilities P.
+        epsilon: above 0; may be infinite.
+    """
+    low = share * np.linspace(0.0, 1.0, _GRID)[:, None]
+    ratio = np.exp(-epsilon)
+    high = np.minimum(low / ratio, 1 - (1 - low) * ratio) if ratio > 0 else np.ones_like(low)
+    return np.asarray((np.maximum(high - share, 0.0) * (share - low)).max(axis=0))
+
+
+def _largest_difference(
+    before: NDArray[np.int64], after: NDArray[np.int64], repetition: Repetition
+) -> NDArray[np.float64]:
+    """Of cumulated counts, (draws, outcomes) each: float64, (draws,)."""
+    one, other = (np.cumsum(each, axis=1, dtype=np.float64) for each in (before, after))
+    reports = one[0, -1], other[0, -1]
+    share = (one + other)[:, :-1] / sum(reports)
+    apart = one[:, :-1] / reports[0] - other[:, :-1] / reports[1]
+    variance = share * (1 - share) * (1 / reports[0] + 1 / reports[1])
+    extra = repetition.before + repetition.after
+    if extra:
+        variance += extra * common_variance(share, repetition.epsilon)
+    scores = np.abs(apart) / np.sqrt(np.where(variance > 0, variance, np.inf))
+    return np.asarray(scores.max(axis=1, initial=0.0))
+
+
+def _chi_square(
+    before: NDArray[np.int64], after: NDArray[np.int64], repetition: Repetition
+) -> NDArray[np.float64]:
+    """The chi-square of homogeneity of counts, (draws, outcomes) each: float64, (draws,)."""
+    reports = float(before[0].sum()), float(after[0].sum())
+    share = (before + after) / sum(reports)
+    apart = before / reports[0] - after / reports[1]
+    once = 1 / reports[0] + 1 / reports[1]
+    variance = share * once
+    extra = repetition.before + repetition.after
+    if extra:
+        sampling = np.maximum(share * (1 - share), 1e-300)
+        variance *= 1 + extra / once * common_variance(share, repetition.epsilon) / sampling
+    return np.asarray((apart**2 / np.where(variance > 0, variance, np.inf)).sum(axis=1))
+
+
+def _bits_p_value(before: OutcomeCounts, after: OutcomeCounts, repetition: Repetition) -> float:
+    """That of the bit that differs most, times the number of bits."""
+    asked = (before.trials > 0) & (after.trials > 0)
+    if not asked.any():
+        return 1.0
+    ones, trials = (
+        np.array([getattr(each, name)[asked] for each in (before, after)], np.float64)
+        for name in ("counts", "trials")
+    )
+    share = ones.sum(axis=0) / trials.sum(axis=0)
+    once = share * (1 - share) * (1 / trials).sum(axis=0)
+    score = np.abs(np.diff(ones / trials, axis=0)[0]) / np.sqrt(np.where(once > 0, once, np.inf))
+    # Where few ones are expected: all ones together, how many of them came before?
+    few = trials.min(axis=0) * np.minimum(share, 1 - share) < MANY_EXPECTED
+    if few.any():
+        score[few] = np.minimum(score[few], _exact_score(ones[:, few], trials[:, few]))
+    extra = repetition.before + repetition.after
+    if extra:
+        more = extra * common_variance(share, repetition.epsilon)
+        score *= np.sqrt(once / np.maximum(once + more, 1e-300))
+    return float(min(1.0, 2 * special.ndtr(-score.max()) * score.size))
+
+
+def _exact_score(ones: NDArray[np.float64], trials: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Of the test that is binomial given all ones, or all zeros if these are fewer, as z-scores."""
+    rarer = np.where(2 * ones.sum(axis=0) > trials.sum(axis=0), trials - ones, ones)
+    total, part = rarer.sum(axis=0).astype(np.int64), trials[0] / trials.sum(axis=0)
+    below = special.bdtr(rarer[0], total, part)
+    above = np.where(rarer[0] > 0, special.bdtrc(np.maximum(rarer[0] - 1, 0), total, part), 1.0)
+    return np.asarray(-special.ndtri(np.clip(np.minimum(below, above), 1e-300, 0.5)))
+
+
+def _put_together(counts: NDArray[np.int64], *, ordered: bool) -> NDArray[np.int64]:
+    """Counts of at most so many outcomes: neighbours if ordered, else by their number.
+
+    Args:
+        counts: int64, (2, outcomes).
+        ordered: whether outcomes are.
+    """
+    size = counts.shape[1]
+    if size <= MOST_CELLS:
+        return counts
+    groups = np.arange(size) % MOST_CELLS
+    if ordered:
+        both = np.cumsum(counts.sum(axis=0))
+        groups = np.minimum(both * MOST_CELLS // max(int(both[-1]), 1), MOST_CELLS - 1)
+    return np.array([np.bincount(groups, each, MOST_CELLS) for each in counts]).astype(np.int64)
