@@ -26,6 +26,7 @@ from deniable_aggregator.estimation.segment_parts import (
     values_in_segment,
 )
 from deniable_aggregator.estimation.segment_ratios import Ratio, ratio_within, segment_moments
+from deniable_aggregator.estimation.selection import known_in_part
 from deniable_aggregator.statistics.intervals import (
     DEFAULT_LEVEL,
     alpha_per_interval,
@@ -260,7 +261,13 @@ def estimate_within_segment(
         reports=reports,
         left_out=total - reports,
         specs=tuple((each.part.spec, each.part.reports) for each in parts),
-        notices=(*_left_out(size, total - reports, total), *_too_small(size, there)),
+        notices=(
+            *_left_out(size, total - reports, total),
+            *_too_small(size, there),
+            *known_in_part(
+                [known.values[row] for row in shown], known.combined.reports[shown], reports
+            ),
+        ),
     )
 
 

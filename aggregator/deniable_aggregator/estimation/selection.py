@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from deniable_aggregator.estimation.items import ItemEstimates
     from deniable_aggregator.estimation.subset_shares import SubsetShare
 
+_BESIDE: Final = "; beside them stands what they can be of all reports"
 _NAMED: Final = 5
 """A notice names so many values at most."""
 
@@ -96,7 +97,7 @@ def select(
         rest=rest,
         processed=_processed(found, method, shown, total, rest),
         combined=total,
-        notices=_notices(items, known, combined.total),
+        notices=known_in_part(items, known, combined.total, _BESIDE),
     )
 
 
@@ -114,8 +115,17 @@ def _rest(found: ItemEstimates, options: EstimateOptions, alpha: float) -> Subse
     return None if rest is None or rest.reports < combined.total else rest
 
 
-def _notices(items: Sequence[str], known: NDArray[np.int64], total: int) -> tuple[Notice, ...]:
-    """Which values are known over some reports only."""
+def known_in_part(
+    items: Sequence[str], known: NDArray[np.int64], total: int, beside: str = ""
+) -> tuple[Notice, ...]:
+    """A notice about the values that are known over some reports only, if there are any.
+
+    Args:
+        items: the values.
+        known: int64, (items,): over how many reports each is known.
+        total: how many reports there are.
+        beside: what is said of all reports.
+    """
     partly = [items[at] for at in np.flatnonzero(known < total).tolist()]
     if not partly:
         return ()
@@ -125,8 +135,7 @@ def _notices(items: Sequence[str], known: NDArray[np.int64], total: int) -> tupl
             "known_in_part",
             "note",
             f"some versions do not tell {', '.join(partly[:_NAMED])}{more} from other values. "
-            "Their shares are of the reports of the versions that do; beside them stands what they "
-            "can be of all reports",
+            f"Their shares are of the reports of the versions that do{beside}.",
         ),
     )
 

@@ -31,6 +31,7 @@ MAX_CELLS: Final = 48
 _COVERED: Final = {"one": "", "all": ",\nall together", "picked": ",\nafter picking"}
 """What the heading of a column says of its intervals."""
 
+_OF_REPORTS: Final = "of reports,\npossible of all"
 _RECORDS: Final = frozenset({"pairs", "smp"})
 
 
@@ -61,9 +62,10 @@ def estimate_table(
         label = POSTPROCESS_LABELS.get(method, method)
         heading = "\n".join(textwrap.wrap(label, HEADING_WIDTH))
         table.add_column(heading, justify="right", no_wrap=True)
-    partly = any(row.possible for row in rows)
+    partly = any(row.reports < answer.reports for row in rows)
     if partly:
-        table.add_column("of reports,\npossible of all", justify="right", no_wrap=True)
+        heading = "of reports" if isinstance(answer, SegmentShares) else _OF_REPORTS
+        table.add_column(heading, justify="right", no_wrap=True)
     table.add_column(f"0 to {scale:.1%}", ratio=4)
     table.add_column("above\nzero?" if truth is None else "covers")
     for row, end in zip(rows, _ends_of_groups(answer), strict=True):
@@ -83,15 +85,15 @@ def estimate_table(
         elif adjusted:
             cells.insert(2, "" if row.adjusted in (UNSET, None) else f"{row.adjusted:.2%}")
         if partly:
-            cells.insert(-2, _known_over(row))
+            cells.insert(-2, _known_over(row, answer.reports))
         table.add_row(*cells, end_section=end)
     return table
 
 
-def _known_over(row: Share) -> str:
+def _known_over(row: Share, reports: int) -> str:
     """How many reports a share is of, and what it can be of all, where that is more."""
     if row.possible is UNSET:
-        return "all"
+        return "all" if row.reports == reports else f"{row.reports:,}"
     return f"{row.reports:,}\n{row.possible.low:.1%} to {row.possible.high:.1%}"
 
 
