@@ -10,6 +10,7 @@ import numpy as np
 from deniable_aggregator.statistics.checks import bounds_check
 from deniable_aggregator.statistics.homogeneity import OutcomeCounts
 from deniable_aggregator.statistics.influence import influence
+from deniable_aggregator.statistics.intervals import DEFAULT_LEVEL, z_for_level
 from deniable_aggregator.statistics.mean_limits import bit_limits, mean_limits
 from deniable_aggregator.tallies.base import Tally, chunks, tallies
 from deniable_shared.errors import WireError
@@ -121,8 +122,8 @@ class NumberTally(OutcomeTally):
     def mean(self, counts: NDArray[np.int64]) -> Mean:
         """The average of the numbers that the outcomes stand for.
 
-        Its variance is the reports' own, so it contains the spread of the values. One more report
-        with the variance of the noise alone keeps it above zero where a few happen to agree.
+        Its variance is the reports' own, so it contains the spread of the values; where a few
+        happen to agree, it is that which the width of an interval says.
 
         Args:
             counts: int64, (cells,), of at least one report.
@@ -133,7 +134,9 @@ class NumberTally(OutcomeTally):
         squares = float(counts @ (values - mean) ** 2)
         noise = self._mechanism.variance(min(max(mean, 0.0), 1.0), 1)
         moved = influence(mean, float(values.min()), float(values.max()), reports=reports)
-        return Mean(mean, (squares + noise) / reports**2, float(moved))
+        low, high = self.mean_limits(counts, 1 - DEFAULT_LEVEL)
+        said = ((high - low) / (2 * z_for_level(DEFAULT_LEVEL))) ** 2
+        return Mean(mean, max((squares + noise) / reports**2, said), float(moved))
 
     def mean_limits(self, counts: NDArray[np.int64], alpha: float) -> tuple[float, float]:
         """An interval for the mean of the population, in widths of the range above its lower end.

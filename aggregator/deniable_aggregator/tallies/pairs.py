@@ -110,7 +110,7 @@ class SampledCoefficientsTally(OutcomeTally, ShareTally):
             weights=2 * largest * np.abs(signs) / cells[:, None],
             rarest=self._mechanism.inner.support.q,
             exclusive=False,
-        )
+        ).widened()
 
     def _coefficients(
         self, counts: NDArray[np.int64]
