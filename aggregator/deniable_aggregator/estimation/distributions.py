@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 import numpy as np
 
+from deniable_aggregator.answers.common import Notice
 from deniable_aggregator.answers.words import RECONSTRUCTIONS
 from deniable_aggregator.estimation.distribution_estimate import (
     DistributionEstimate,
@@ -85,6 +86,7 @@ def estimate_distribution(
     low, high = (float(end) for end in cast("Range", first.range))
     edges = np.linspace(low, high, histogram.held.size + 1)
     reports = sum(reports for _, _, reports in alike)
+    others = [(spec, each) for spec, _, each in counted if spec not in {one for one, _, _ in alike}]
     return DistributionEstimate(
         metric=first.name,
         edges=edges,
@@ -92,8 +94,19 @@ def estimate_distribution(
         quantiles={q: _place(histogram, edges, q, level) for q in dict.fromkeys(quantiles)},
         level=level,
         reports=reports,
-        left_out=sum(reports for _, _, reports in counted) - reports,
+        left_out=sum(each for _, each in others),
         specs=tuple((spec, reports) for spec, _, reports in alike),
+        notices=tuple(_left_out(spec, each) for spec, each in others),
+    )
+
+
+def _left_out(spec: Spec, reports: int) -> Notice:
+    return Notice(
+        "other_bins",
+        "warning",
+        f"{reports:,} reports are left out: they are of a version of {spec.name} with another "
+        f"range, other bins or another mechanism. Ask for version {spec.digest.hex()[:12]} to see "
+        "them",
     )
 
 

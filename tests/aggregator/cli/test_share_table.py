@@ -1,10 +1,12 @@
 from __future__ import annotations
 
+import dataclasses
 import io
 from fractions import Fraction
 
 import numpy as np
 import pytest
+from msgspec import UNSET
 from msgspec.structs import replace
 from rich.console import Console
 
@@ -101,3 +103,22 @@ def test_below_a_table_of_permanent_noise_stands_that_periods_do_not_average_out
     (line,) = (each for each in notes(answer) if "permanent noise" in each)
     assert line.startswith(mechanism.title)
     assert "errors and intervals allow for the same devices" in line
+
+
+def test_a_share_of_some_reports_says_of_how_many_and_what_is_possible_of_all():
+    old = dataclasses.replace(grr("4", "red green other"), other="other")
+    new = dataclasses.replace(grr("4", "red green blue other"), other="other")
+    tallies = [
+        counted(old, ["red"] * 500 + ["blue"] * 500),
+        counted(new, ["red"] * 300 + ["blue"] * 200),
+    ]
+    data = answer_of(estimate_shares(tallies))
+    rows = {row.value: row for row in data.estimates}
+    text = printed(estimate_table(data), 120)
+    for said in ("possible of all", "500", f"{rows['blue'].possible.high:.1%}", "all"):
+        assert said in text
+    assert rows["red"].possible is UNSET
+    (line,) = [line for line in notes(data) if line.startswith("other + blue: ")]
+    assert "of all reports" in line
+    alone = printed(estimate_table(answer_of(estimate_shares(tallies[:1]))), 120)
+    assert "possible" not in alone
