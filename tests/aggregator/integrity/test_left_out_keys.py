@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import threading
+from wsgiref.simple_server import make_server
+
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
 from deniable_shared import registry, wire
+from tests.aggregator.cli.test_cli import Quiet
 from tests.aggregator.service import TODAY, Service, problem
 from tests.aggregator.stored import key_administrator
+from tests.command_line import deniable
 
 REGISTRY = """
 registry = 1
@@ -127,6 +133,32 @@ def test_what_names_no_key_or_several_is_refused_with_what_there_is(forged):
     }
     asked = forged.ask(f"{PATH}/estimate", query_string=everything)
     assert "14,500 reports are left out" in problem(asked, 404, "no_reports")["detail"]
+
+
+def test_the_command_line_warns_first_and_leaves_a_key_out(forged):
+    with make_server("127.0.0.1", 0, forged.app, handler_class=Quiet) as server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+        thread.start()
+        try:
+            where = ["--server", f"http://127.0.0.1:{server.server_port}", "--token", forged.read]
+            runner = CliRunner(env={"COLUMNS": "400"})
+            shown = runner.invoke(deniable, ["estimate", "look", "--sort", *where]).output
+            without = ["--without-key", "partner"]
+            clean = runner.invoke(deniable, ["estimate", "look", *without, *where]).output
+            health = runner.invoke(deniable, ["health", "look", *where]).output
+        finally:
+            server.shutdown()
+            thread.join()
+    first, second, *_ = shown.splitlines()
+    assert first.startswith("Warning: Key partner (")
+    assert second.startswith("Days: 2024-10-04; 10-04 is incomplete")
+    rows = [line.split()[1] for line in shown.splitlines() if line.startswith("│")]
+    assert rows == ["light", "dark", "contrast", "system"]  # the registry has system before
+    assert "after picking" not in shown  # sorting does not widen
+    assert "without 2,500 reports of key partner (" in clean
+    assert "Warning" not in clean
+    assert "each key against all others" in health
+    assert "uneven" in health
 
 
 def test_keys_of_other_applications_cannot_be_named(forged):
