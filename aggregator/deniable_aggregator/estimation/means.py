@@ -12,6 +12,7 @@ from msgspec.structs import astuple
 from deniable_aggregator.answers.common import IntervalNote, Number
 from deniable_aggregator.answers.estimates import Mean as MeanAnswer
 from deniable_aggregator.answers.trends import Period
+from deniable_aggregator.estimation.distribution_instead import distribution_notices
 from deniable_aggregator.estimation.results import FAKES, metric_versions
 from deniable_aggregator.statistics.influence import FORGED_SHARE
 from deniable_aggregator.statistics.intervals import DEFAULT_LEVEL, z_for_level
@@ -155,6 +156,7 @@ def estimate_mean(
         reports=sum(reports for _, _, reports in counted),
         specs=tuple((spec, reports) for spec, _, reports in counted),
         influence=mean_influence(parts),
+        notices=distribution_notices(parts, math.sqrt(variance)),
     )
 
 

@@ -18,6 +18,7 @@ from deniable_shared.mechanisms import (
     Hybrid,
     MemoizedOneBitMean,
     OneBitMean,
+    SquareWave,
 )
 from tests.aggregator.answered import answer as answer_of
 from tests.aggregator.answered import as_json
@@ -128,3 +129,23 @@ def test_what_cannot_be_answered_is_refused():
         estimate_mean([(spec, counts * 0)])
     with pytest.raises(ParameterError, match="level must be between 0 and 1"):
         estimate_mean([(spec, counts)], level=1.0)
+
+
+def test_a_mean_says_if_a_distribution_would_have_told_more_at_hardly_any_cost():
+    """The error that it states is that of the same values as a distribution."""
+    values = np.full(20_000, 0.5)
+    mechanism = OneBitMean.for_epsilon(Fraction(1))
+    spec = number(mechanism)
+    counts = np.array([values.size // 2, values.size // 2])
+    (note,) = estimate_mean([(spec, counts)]).notices
+    assert (note.code, note.severity) == ("distribution_instead", "note")
+    wave = SquareWave.for_epsilon(32, Fraction(1))
+    assert f"about {wave.variance(0.5, values.size) ** 0.5:.2g} instead of" in note.message
+    assert f"{mechanism.variance(0.5, values.size) ** 0.5:.2g}." in note.message
+
+
+def test_nothing_is_said_of_distributions_where_one_would_tell_nothing_or_cost_otherwise():
+    few = np.array([50, 50])
+    assert not estimate_mean([(number(OneBitMean.for_epsilon(Fraction(1))), few)]).notices
+    memoised = number(MemoizedOneBitMean.for_epsilons(Fraction(1), Fraction(2)))
+    assert not estimate_mean([(memoised, few * 1_000)]).notices
