@@ -151,8 +151,8 @@ def test_its_honest_reports_are_not_called_forged(service, copied, monkeypatch):
     """With the bounds of randomized response, which were a default once, all of them would be."""
     health = service.ask("/v1/metrics/theme/health").get_json()
     assert health["verdict"] == "ok"
-    assert [check["check"] for day in health["days"] for check in day["checks"]] == ["bounds"] * 2
-    assert all(check["p"] > 0.5 for day in health["days"] for check in day["checks"])
+    assert [check["check"] for day in health["by_day"] for check in day["checks"]] == ["bounds"] * 2
+    assert all(check["p"] > 0.5 for day in health["by_day"] for check in day["checks"])
     spec = registry.parse(REGISTRY).metrics["theme"].spec
     support = spec.mechanism.support
     monkeypatch.setattr(copied, "outcome_bounds", lambda _: (support.q, support.p))
