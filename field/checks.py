@@ -40,7 +40,8 @@ def reports() -> Reader:
                 known = here if knowing == selection else count(metric, knowing)
                 row_said = row.get("reports", said)
                 name = f"{what}: {row['value']} is known over {known} reports, said {row_said}"
-                said_so = known == here or bool(row.get("possible"))
+                within = "segment" in answer.question.parameters
+                said_so = known == here or within or bool(row.get("possible"))
                 yield Check(line, known == row_said and said_so, name)
         everything = count(metric, answer.selection._replace(without=()))
         excluded = everything - count(metric, answer.selection)

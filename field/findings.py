@@ -41,7 +41,6 @@ class Finds:
 
     Attributes:
         line: the line of the table that it belongs to.
-        cluster: finds with the same cluster depend on each other.
         name: of the question.
         found: how many were declared.
         false: how many of these are none.
@@ -51,7 +50,6 @@ class Finds:
     """
 
     line: str
-    cluster: str
     name: str
     found: int
     false: int

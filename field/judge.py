@@ -15,8 +15,10 @@ Bias
     The sum of a number's errors over all days, over the standard error of that sum; wrong if the
     largest is too large for so many numbers.
 False finds
-    The part of what was declared found that is not so, averaged over clusters; wrong above
-    `MOST_FALSE`. Of what stands out by seven standard errors, `MOST_MISSED` may be missed.
+    The part of what was declared found that is not so, averaged over questions; wrong above
+    `MOST_FALSE` by more than chance. The number of false ones varies `CLUMPS` times as much as a
+    Poisson number: strings that collide with the same string are found together. Of what stands out
+    by seven standard errors, `MOST_MISSED` may be missed.
 Checks
     Wrong if one is.
 """
@@ -42,6 +44,7 @@ LEAST_COVERAGE: Final = 0.93
 NOMINAL_COVERAGE: Final = 0.95
 MOST_FALSE: Final = 0.05
 MOST_MISSED: Final = 0.01
+CLUMPS: Final = 2.0
 MOST_ERROR: Final = 1.1
 MOST_CORRELATION: Final = 0.5
 REPEATED: Final = 5
@@ -186,10 +189,10 @@ def bias(line: str, intervals: Sequence[Interval]) -> Verdict:
 
 def false_finds(line: str, finds: Sequence[Finds]) -> Verdict:
     """Whether what is declared found is mostly so."""
-    rates = np.array([each.false / max(each.found, 1) for each in finds])
-    clusters = [each.cluster for each in finds]
-    error = clustered_error(rates, clusters, math.sqrt(MOST_FALSE * (1 - MOST_FALSE)))
-    figure = float(rates.mean())
+    found = np.array([max(each.found, 1) for each in finds])
+    figure = float(np.mean([each.false for each in finds] / found))
+    variances = np.minimum(CLUMPS * MOST_FALSE / found, MOST_FALSE * (1 - MOST_FALSE))
+    error = math.sqrt(float(variances.sum())) / len(finds)
     wrong = figure > MOST_FALSE + STANDARD_ERRORS * error
     examples = [f"{each.name}: {each.false} of {each.found} ({each.examples})" for each in finds
                 if each.false]  # fmt: skip

@@ -64,7 +64,7 @@ METRICS: Final = {
     "site": Reporting(10_000, weekly=True, devices=10_000),
     "startup_seconds": Reporting(2_000),
     "battery": Reporting(800, devices=2_000),
-    "latency": Reporting(3_000),
+    "latency": Reporting(10_000),
     "pages": Reporting(2_000),
     "typing": Reporting(2_000),
     "documents": Reporting(2_000),

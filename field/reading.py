@@ -203,7 +203,7 @@ def detected(line: str, *, everything: bool = False) -> Reader:
         ]
         missed = sorted(set(due) - set(found))
         yield Finds(
-            line, f"{answer.metric}/{answer.question.days}", answer.question.text,
+            line, f"{answer.metric} {answer.question.text}",
             len(found), len(false), len(due), len(missed), ", ".join([*false, *missed][:3]),
         )  # fmt: skip
 
@@ -253,7 +253,7 @@ def clear_changes(line: str, *, truly: tuple[str, ...] = ()) -> Reader:
         false = [name for name in found if name not in truly]
         missed = [name for name in truly if name not in found]
         yield Finds(
-            line, f"{answer.metric}/{answer.question.days}", answer.question.text,
+            line, f"{answer.metric} {answer.question.text}",
             len(found), len(false), len(truly), len(missed), ", ".join([*false, *missed][:3]),
         )  # fmt: skip
 
