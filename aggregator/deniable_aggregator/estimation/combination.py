@@ -119,7 +119,7 @@ class CombinedShares:
         for part, weights in zip(self.parts, self.weights, strict=True):
             mine = part.known
             held = np.clip(part.shares.share + moved[mine], 0.0, 1.0)
-            own = part.shares.variance_at(held) + allowance_of(part, self.margin).variance(held)
+            own = part.shares.variance_at(held, allowance_of(part, self.margin))
             variance[mine] += weights[mine] ** 2 * own
         return variance
 
@@ -306,7 +306,7 @@ def variance_of(
         margin: what the variance allows for; with sampling, the devices are a sample too.
     """
     held = np.clip(share, 0.0, 1.0)
-    return np.asarray(shares.variance + allowance_of(part, margin).variance(held))
+    return shares.variance_with(held, allowance_of(part, margin))
 
 
 def allowance_of(part: SpecEstimate, margin: Margin) -> Allowance:

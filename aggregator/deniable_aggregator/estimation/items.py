@@ -28,6 +28,7 @@ from deniable_aggregator.tallies import (
     share_tally_for,
 )
 from deniable_shared.errors import ParameterError
+from deniable_shared.hashing import normalize
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -109,6 +110,12 @@ def _requested_items(
     for name, listed in (("combined", add or ()), ("candidates", asked)):
         if len(set(listed)) != len(listed):
             raise ParameterError(name, "all different", f"{len(listed)} values")
+        if specs[0].type == "string" and not all(map(str.isascii, listed)):
+            # Two spellings of one string would be found twice.
+            spelled: dict[str, str] = {}
+            for item in listed:
+                if spelled.setdefault(normalize(item), item) != item:
+                    raise ParameterError(name, "all different in Unicode's form NFC", item)
     return tuple(asked)
 
 

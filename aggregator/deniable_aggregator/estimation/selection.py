@@ -15,14 +15,16 @@ from deniable_aggregator.estimation.results import (
 )
 from deniable_aggregator.estimation.subset_shares import estimate_subset_share
 from deniable_aggregator.statistics.intervals import alpha_per_interval, detect
+from deniable_aggregator.statistics.sketch_shares import SketchShares
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
     from deniable_aggregator.answers.questions import EstimateOptions
     from deniable_aggregator.answers.words import Postprocess
+    from deniable_aggregator.estimation.combination import SpecEstimate
     from deniable_aggregator.estimation.items import ItemEstimates
     from deniable_aggregator.estimation.subset_shares import SubsetShare
 
@@ -97,7 +99,10 @@ def select(
         rest=rest,
         processed=_processed(found, method, shown, total, rest),
         combined=total,
-        notices=known_in_part(items, known, combined.total, _BESIDE),
+        notices=(
+            *_unlisted(combined.parts),
+            *known_in_part(items, known, combined.total, _BESIDE),
+        ),
     )
 
 
@@ -138,6 +143,24 @@ def known_in_part(
             f"Their shares are of the reports of the versions that do{beside}.",
         ),
     )
+
+
+def _unlisted(parts: Sequence[SpecEstimate]) -> Iterator[Notice]:
+    """That a common string is not among the candidates, where the sketches show it clearly."""
+    seen = [
+        (part.reports, part.shares.unlisted)
+        for part in parts
+        if isinstance(part.shares, SketchShares) and part.shares.unlisted is not None
+    ]
+    if seen:
+        reports = sum(count for count, _ in seen)
+        share = sum(count * held for count, held in seen) / reports
+        yield Notice(
+            "unlisted_string",
+            "warning",
+            f"a string that you did not list holds about {share:.0%} of the reports; add "
+            "candidates to find out which",
+        )
 
 
 def _processed(

@@ -14,7 +14,7 @@ from deniable_aggregator.estimation.influence_of_subsets import influence_on_sub
 from deniable_aggregator.statistics.counted_sums import CountedSums
 from deniable_aggregator.statistics.item_shares import LEAST_VARIANCE
 from deniable_aggregator.tallies import ItemShares, SupportCounts, oracle_tally_for
-from deniable_shared.mechanisms import Mechanism, Oracle, Sketch, Support
+from deniable_shared.mechanisms import Oracle, Support
 from deniable_shared.mechanisms.base import MUTUALLY_EXCLUSIVE
 
 if TYPE_CHECKING:
@@ -180,8 +180,19 @@ def merge_items(part: SpecEstimate, chosen: NDArray[np.int64]) -> tuple[SpecEsti
     """
     if part.merged is not None:
         return merge_items(part.merged.part, part.merged.members[chosen].ravel())
+    one = np.zeros(1, np.int64)
+    found = part.shares.take(chosen)
+    if chosen.size == 1:
+        return part._replace(known=one, shares=found), "there are none"
+    measured = found.sum_variance(part.repeats)
+    if measured is not None:
+        variance = np.array([measured])
+        shares = ItemShares(found.share.sum(keepdims=True), variance, variance)
+        repeats = part.repeats._replace(permanent=None)  # they are in what was measured
+        total = part._replace(known=one, shares=shares, repeats=repeats)
+        return total, "from the reports themselves"
     shares, note = _sum(part, chosen)
-    total = part._replace(known=np.zeros(1, np.int64), shares=shares)
+    total = part._replace(known=one, shares=shares)
     return _with_repeats(total, part.repeats, chosen.size), note
 
 
@@ -191,19 +202,13 @@ def _sum(part: SpecEstimate, chosen: NDArray[np.int64]) -> tuple[ItemShares, str
     share = shares.share.sum(keepdims=True)
     held = np.clip(share, 0.0, 1.0)
     counted, pairs = shares.support_counts, mechanism.pair_support()
-    known = shares.sum_variance()
-    if known is not None:
-        variance = np.array([known])
-        return ItemShares(share, variance, variance), "those of the regression"
     if counted is None or pairs is None:
         return _bounded(share, shares)
     size, support = chosen.size, counted.support
-    family = _family_variance(mechanism, shares, counted.family_variance, float(held[0]))
     null_variance, variance = (
-        _sum_variance(each, size, support, pairs, counted.reports) + family
-        for each in (np.zeros(1), held)
+        _sum_variance(each, size, support, pairs, counted.reports) for each in (np.zeros(1), held)
     )
-    if pairs.averaged and size > 1:
+    if pairs.averaged:
         tally = oracle_tally_for(cast("Oracle", mechanism))
         found = tally.sum_variance(part.counts, chosen, float(held[0]))
         if found is None:
@@ -214,9 +219,7 @@ def _sum(part: SpecEstimate, chosen: NDArray[np.int64]) -> tuple[ItemShares, str
         least = float(variance[0])  # few reports may show too small a variance
         return _counted(total, counted, size, least), "from the reports themselves"
     single: SupportCounts | None = None
-    if size == 1:
-        single = counted
-    elif pairs == MUTUALLY_EXCLUSIVE and size < getattr(mechanism, "size", 0):
+    if pairs == MUTUALLY_EXCLUSIVE and size < getattr(mechanism, "size", 0):
         # A report supports at most one of the items, so the supporters of any can be added up.
         either = Support(support.p + (size - 1) * support.q, size * support.q)
         single = SupportCounts(counted.supporting.sum(keepdims=True), counted.reports, either)
@@ -259,7 +262,7 @@ def _with_repeats(total: SpecEstimate, repeats: RepeatedReports, size: int) -> S
     """The merged estimate with the extra variance because of permanent noise."""
     mechanism, permanent = total.spec.mechanism, repeats.permanent
     pairs = mechanism.permanent_pair_support()
-    if size == 1 or permanent is None or pairs is None:
+    if permanent is None or pairs is None:
         return total
     if total.shares.support_counts is not None:
         either = Support(permanent.p + (size - 1) * permanent.q, size * permanent.q)
@@ -285,21 +288,6 @@ def _bounded(share: NDArray[np.float64], shares: ItemShares) -> tuple[ItemShares
     )
     note = "not known in closed form; the error is the largest that any could give"
     return ItemShares(share, variance, null_variance), note
-
-
-def _family_variance(mechanism: Mechanism, shares: ItemShares, family: float, held: float) -> float:
-    """What a hash family adds: each item's error from all others, and the items' on each other.
-
-    With F the sum's share and F2 the second moment of all shares, (s F2 + F^2 - 2 sum of f^2)
-    over rows (m - 1): an item does not fall on itself, and where two of the set collide, each is
-    moved by the other's share.
-    """
-    size = shares.share.size
-    if size == 1 or not isinstance(mechanism, Sketch):
-        return size * family
-    squares = float((shares.share**2 - shares.variance).sum())  # without bias
-    within = held**2 - 2 * max(squares, 0.0)
-    return max(size * family + mechanism.family_variance(within), 0.0)
 
 
 def _sum_variance(held: Any, size: int, support: Support, pairs: PairSupport, reports: int) -> Any:

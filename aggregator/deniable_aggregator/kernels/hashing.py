@@ -48,7 +48,7 @@ def buckets(value_words: NDArray[np.uint64], member_key: int, size: int) -> NDAr
     for factor in (_MIX_1, _MIX_2):
         state ^= state >> _HALF
         state *= factor
-    state ^= state >> _HALF
+    # The last step of the finalisation leaves the upper half alone, which decides.
     state >>= _UPPER
     state *= np.uint64(size)
     state >>= _UPPER

@@ -218,4 +218,4 @@ def _scores(regression: BloomRegression, places: NDArray[np.int64]) -> NDArray[n
         own = (regression.shares[:-1] * part)[:, None]
         sums[found] = counted(left[mine] + own, mine).sum(axis=1)
     draws = places.shape[1] // cells.cohorts
-    return SumLaw(np.repeat(values.reshape(cells.cohorts, -1), draws, axis=0)).scores(sums)
+    return SumLaw.of_cells(np.repeat(values.reshape(cells.cohorts, -1), draws, axis=0)).scores(sums)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final, cast
+from typing import TYPE_CHECKING, Final, Self
 
 import numpy as np
 from scipy import special
@@ -44,11 +44,10 @@ class CountedSums(ItemShares):
     rarest: float
     exclusive: bool
 
-    def take(self, chosen: NDArray[np.int64]) -> ItemShares:
+    def take(self, chosen: NDArray[np.int64]) -> Self:
         """The estimates of some of the items, in the given order."""
-        taken = cast("CountedSums", super().take(chosen))
         return replace(
-            taken,
+            super().take(chosen),
             counts=self.counts[chosen],
             trials=self.trials[chosen],
             weights=self.weights[chosen],

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from scipy import special
@@ -94,10 +94,29 @@ def score_limits(
     slope = support.variance(1.0, reports) + family + repeats.noise(1.0) - constant
     curvature = 1 / reports + repeats.extra if population else 0.0
     slope += curvature
+    low, high = (wilson_end(share, constant, slope, curvature, side * z) for side in (-1, 1))
+    return low, high
+
+
+def wilson_end(
+    share: NDArray[np.float64], constant: Any, slope: Any, curvature: Any, z: float
+) -> NDArray[np.float64]:
+    """One end of score intervals, if the variance at a share f is a + b f - c f^2.
+
+    Args:
+        share: float64, (items,): the estimates.
+        constant: a; a float or float64, (items,).
+        slope: b, likewise.
+        curvature: c, likewise, at least 0.
+        z: how many standard errors above the estimate the end lies; below it, if negative.
+
+    Returns:
+        float64, (items,).
+    """
     leading = 1 + z**2 * curvature
     middle = share + z**2 * slope / 2
     root = np.sqrt(np.maximum(middle**2 - leading * (share**2 - z**2 * constant), 0.0))
-    return (middle - root) / leading, (middle + root) / leading
+    return np.asarray((middle + np.sign(z) * root) / leading)
 
 
 def detect(

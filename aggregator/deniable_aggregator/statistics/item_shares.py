@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
 
 import numpy as np
 
@@ -81,7 +81,7 @@ class ItemShares:
     influence: NDArray[np.float64] | None = None
     law_scores: NDArray[np.float64] | None = None
 
-    def take(self, chosen: NDArray[np.int64]) -> ItemShares:
+    def take(self, chosen: NDArray[np.int64]) -> Self:
         """The estimates of some of the items, in the given order."""
         counted = self.support_counts
         return replace(
@@ -100,20 +100,34 @@ class ItemShares:
         """The variance if nobody holds the item; positive, and with that of repeated reports."""
         return np.asarray(np.maximum(self.null_variance + repeats.noise(0.0), LEAST_VARIANCE))
 
-    def variance_at(self, held: NDArray[np.float64]) -> NDArray[np.float64]:
+    def variance_with(self, held: NDArray[np.float64], allowance: Allowance) -> NDArray[np.float64]:
+        """The variance of the estimates with what is allowed for.
+
+        Args:
+            held: float64, (items,), in [0, 1]: the best estimates of the true shares.
+            allowance: what it allows for beside noise.
+        """
+        return np.asarray(self.variance + allowance.variance(held))
+
+    def variance_at(self, held: NDArray[np.float64], allowance: Allowance) -> NDArray[np.float64]:
         """The variance of the estimates if these were the true shares, where that is known.
 
         Args:
             held: float64, (items,), in [0, 1].
+            allowance: what it allows for beside noise.
         """
         counted = self.support_counts
         if counted is None or counted.sampled:
-            return self.variance
-        noise = counted.support.variance(held, counted.reports)
-        return np.asarray(noise + counted.family_variance)
+            return self.variance_with(held, allowance)
+        noise = counted.support.variance(held, counted.reports) + counted.family_variance
+        return np.asarray(noise + allowance.variance(held))
 
-    def sum_variance(self) -> float | None:
-        """The variance of the sum of all estimates; None where it follows from the mechanism."""
+    def sum_variance(self, repeats: RepeatedReports) -> float | None:  # noqa: ARG002
+        """The variance of the sum of all estimates, where it is measured; else None.
+
+        Args:
+            repeats: extra variance because one device may have sent several reports.
+        """
         return None
 
     def scores(self, repeats: RepeatedReports) -> NDArray[np.float64]:
@@ -146,7 +160,7 @@ class ItemShares:
         # Where only a random part of the devices answered, that part is a sample of all devices.
         sampled = allowance.population or (counted is not None and counted.sampled)
         if counted is None or (counted.sampled and not binomial.is_small_count(counted, alpha)):
-            width = z * np.sqrt(self.variance + allowance.variance(held))
+            width = z * np.sqrt(self.variance_with(held, allowance))
             return self._between(self.share - width, self.share + width, exact=False)
         repeats = allowance.repeats
         if not binomial.is_small_count(counted, alpha):

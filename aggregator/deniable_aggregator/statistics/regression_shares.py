@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final, cast
+from typing import TYPE_CHECKING, Final, Self
 
 import numpy as np
 
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from deniable_aggregator.statistics.bloom_regression import BloomRegression
+    from deniable_aggregator.statistics.repeated_reports import RepeatedReports
 
 _CHUNK_CELLS: Final = 1 << 19
 
@@ -32,12 +33,11 @@ class RegressionShares(ItemShares):
     strings: NDArray[np.int64]
     cell_variance: NDArray[np.float64]
 
-    def take(self, chosen: NDArray[np.int64]) -> ItemShares:
+    def take(self, chosen: NDArray[np.int64]) -> Self:
         """The estimates of some of the items, in the given order."""
-        taken = cast("RegressionShares", super().take(chosen))
-        return replace(taken, strings=self.strings[chosen])
+        return replace(super().take(chosen), strings=self.strings[chosen])
 
-    def sum_variance(self) -> float:
+    def sum_variance(self, repeats: RepeatedReports) -> float:  # noqa: ARG002
         """The variance of the sum of all estimates, from the cells that they share."""
         together = np.zeros(self.cell_variance.size)
         for part in _chunks(self.strings, self.cell_variance.size):

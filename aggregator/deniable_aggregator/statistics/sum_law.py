@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 LOWEST_SCORE: Final = -5.0
 HIGHEST_SCORE: Final = 37.0
 
-_TILTS: Final = np.arange(-3.75, 39.0, 0.5)
+_TILTS: Final = np.arange(-8.25, 39.0, 0.5)
 """Saddlepoints of the table, in units of one over the sum's standard deviation; 0 is none."""
 
 _LEAST: Final = 1e-300
@@ -32,34 +32,65 @@ class SumLaw:
     percent of the probability far into the tail, where sums are not normal.
 
     Args:
-        values: int64 or float64, (draws, outcomes): row j has the equally probable outcomes of draw
-            j. Sums of few different numbers are tabulated faster.
+        values: float64, (outcomes,): what the draws can give: those of the first, then those of
+            the next.
+        weights: float64, (outcomes,): how probable each is; positive, and 1 together for a draw.
+        starts: int64, (draws,): where the outcomes of each draw begin.
         step: the distance between possible sums, 1 for integers; 0 if they are not on a lattice.
     """
 
-    def __init__(self, values: NDArray[np.int64] | NDArray[np.float64], step: float = 1.0) -> None:
-        ordered = np.sort(values, axis=1)
-        means = ordered.mean(axis=1)
+    def __init__(
+        self,
+        values: NDArray[np.float64],
+        weights: NDArray[np.float64],
+        starts: NDArray[np.int64],
+        step: float = 1.0,
+    ) -> None:
+        draws = np.repeat(np.arange(starts.size), np.diff(starts, append=values.size))
+        means = np.add.reduceat(weights * values, starts)
+        centred = values - means[draws]
         self.mean: float = float(means.sum())
-        deviation = float(np.sqrt(ordered.var(axis=1).sum()))
+        deviation = float(np.sqrt(weights @ centred**2))
         if not deviation > 0:
             # Every sum is the same, so none is surprising.
-            self._sums, self._scores = np.zeros(1), np.full(1, LOWEST_SCORE)
+            self._deviation, self._sums, self._scores = 0.0, np.zeros(1), np.full(1, LOWEST_SCORE)
             return
-        first = np.ones(ordered.shape, bool)
-        np.not_equal(ordered[:, 1:], ordered[:, :-1], out=first[:, 1:])
-        places = np.flatnonzero(first)
-        weights = np.diff(places, append=ordered.size) / ordered.shape[1]
-        draws, _ = np.divmod(places, ordered.shape[1])
-        starts = np.searchsorted(draws, np.arange(len(ordered)))
-        centred = ordered.ravel()[places] - means[draws]
         table = [
             _saddlepoint(tilt / deviation, centred, weights, draws, starts, step)
             for tilt in _TILTS.tolist()
         ]
         sums, scores = np.array(table).T
+        self._deviation = deviation
         self._sums = np.maximum.accumulate(sums) + self.mean
-        self._scores = np.clip(np.maximum.accumulate(scores), LOWEST_SCORE, HIGHEST_SCORE)
+        self._scores = np.maximum.accumulate(scores)
+
+    @classmethod
+    def of_cells(cls, cells: NDArray[np.int64] | NDArray[np.float64], step: float = 1.0) -> SumLaw:
+        """The law of a sum of equally probable cells, one from each row.
+
+        Args:
+            cells: int64 or float64, (rows, cells).
+            step: see `SumLaw`.
+        """
+        ordered = np.sort(cells, axis=1)
+        first = np.ones(ordered.shape, bool)
+        np.not_equal(ordered[:, 1:], ordered[:, :-1], out=first[:, 1:])
+        places = np.flatnonzero(first)
+        weights = np.diff(places, append=ordered.size) / ordered.shape[1]
+        starts = np.searchsorted(places, np.arange(len(ordered)) * ordered.shape[1])
+        return cls(ordered.ravel()[places].astype(np.float64), weights, starts, step)
+
+    @classmethod
+    def of_frequencies(cls, counts: NDArray[np.int64]) -> SumLaw:
+        """The law of a sum of draws of integers.
+
+        Args:
+            counts: int64, (draws, values): how often each draw has 0, 1, 2, ...; see `frequencies`.
+        """
+        draws, values = np.nonzero(counts)
+        weights = counts[draws, values] / counts.sum(axis=1)[draws]
+        starts = np.searchsorted(draws, np.arange(len(counts)))
+        return cls(values.astype(np.float64), weights, starts)
 
     def scores(self, sums: NDArray[np.int64] | NDArray[np.float64]) -> NDArray[np.float64]:
         """How surprising sums are, as z-scores: of the probability of a sum as large or larger.
@@ -70,8 +101,31 @@ class SumLaw:
         Returns:
             float64, (items,), in [-5, 37].
         """
-        found: NDArray[np.float64] = np.interp(sums, self._sums, self._scores)
-        return found
+        scores = np.interp(sums, self._sums, self._scores)
+        return np.asarray(np.clip(scores, LOWEST_SCORE, HIGHEST_SCORE))
+
+    def deviations(self, score: float) -> float:
+        """How many standard deviations from the mean the sum with a score lies.
+
+        That is the score itself for a normal law.
+
+        Args:
+            score: between -8 and 37.
+        """
+        if not self._deviation:
+            return score
+        return float(np.interp(score, self._scores, self._sums) - self.mean) / self._deviation
+
+
+def frequencies(cells: NDArray[np.int64]) -> NDArray[np.int64]:
+    """How often each row has the values 0, 1, 2, ...: int64, (rows, values).
+
+    Args:
+        cells: int64, (rows, cells), at least 0.
+    """
+    width = int(cells.max()) + 1
+    places = cells + np.arange(len(cells))[:, None] * width
+    return np.bincount(places.ravel(), minlength=len(cells) * width).reshape(len(cells), width)
 
 
 def _saddlepoint(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, cast
 
@@ -10,9 +9,10 @@ import numpy as np
 
 from deniable_aggregator.kernels import hashing
 from deniable_aggregator.statistics.checks import bounds_check, evenness_check
+from deniable_aggregator.statistics.sketch_rows import SketchRows
+from deniable_aggregator.statistics.sketch_shares import StringSums, shares_of_strings
 from deniable_aggregator.tallies.base import oracle_tally_for, tallies
 from deniable_aggregator.tallies.grouped import GroupedTally
-from deniable_aggregator.tallies.oracle import shares_from_support
 from deniable_shared.hashing import key
 from deniable_shared.mechanisms import Sketch
 
@@ -22,11 +22,12 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from deniable_aggregator.statistics.checks import Check
-    from deniable_aggregator.statistics.item_shares import ItemShares
+    from deniable_aggregator.statistics.sketch_shares import SketchShares
     from deniable_aggregator.tallies.diagnostics import OnesHistogram
     from deniable_shared.spec import Spec
 
 _CHUNK_ITEMS = 1 << 15
+_SUM_BITS = 62
 
 
 @tallies(Sketch)
@@ -61,54 +62,100 @@ class SketchTally(GroupedTally):
         if self.diagnostics is not None:
             yield self.diagnostics.check(diagnostics)
 
-    def shares(self, counts: NDArray[np.int64], items: Sequence[str]) -> ItemShares:
-        """The shares of any strings; cost grows linearly with candidates times rows.
-
-        The variance has, besides noise and sampled collisions, the error of this one hash family.
-        More reports do not reduce it; its size is estimated from the sketch itself.
-        """
+    def shares(self, counts: NDArray[np.int64], items: Sequence[str]) -> SketchShares:
+        """The shares of any strings; cost grows linearly with candidates times rows."""
         rows = self._grouped(counts)
-        reports, supporting = self._oracle.reports(rows), self._oracle.supporting(rows)
-        total = int(reports.sum())
-        found = shares_from_support(self._sums(supporting, items), total, self._mechanism)
-        family = self._mechanism.family_variance(self._second_moment(reports, supporting))
-        counted = (
-            None
-            if found.support_counts is None
-            else found.support_counts._replace(family_variance=family)
+        reports = self._oracle.reports(rows)
+        filled = np.flatnonzero(reports)
+        read = SketchRows(
+            reports[filled],
+            self._oracle.supporting(rows[filled]),
+            self._mechanism.inner.support,
         )
-        return replace(
-            found,
-            variance=found.variance + family,
-            null_variance=found.null_variance + family,
-            support_counts=counted,
+        places = _Places(hashing.words(items, self.spec.salt), filled, self._mechanism.buckets)
+        left_out = np.where(read.kept, 0, read.reports[:, None])
+        tables = read.supporting, read.capped, read.centred, left_out
+        return shares_of_strings(
+            read,
+            StringSums(*places.sums(tables)),
+            self._mechanism.support,
+            places.buckets,
+            self._oracle.support_range(np.arange(self._mechanism.buckets)),
         )
 
-    def _sums(self, supporting: NDArray[np.int64], items: Sequence[str]) -> NDArray[np.int64]:
-        """For each item, the support of its bucket summed over the rows: int64, (items,)."""
-        words = hashing.words(items, self.spec.salt)
-        sums = np.zeros(words.size, np.int64)
-        keys = [key(row) for row in range(self._groups)]
-        for start in range(0, words.size, _CHUNK_ITEMS):
-            chunk = slice(start, start + _CHUNK_ITEMS)
-            for row_key, row in zip(keys, supporting, strict=True):
-                sums[chunk] += row[hashing.buckets(words[chunk], row_key, self._mechanism.buckets)]
-        return sums
 
-    def _second_moment(self, reports: NDArray[np.int64], supporting: NDArray[np.int64]) -> float:
-        """The sum of all items' squared shares, estimated without bias, then kept in [0, 1].
+class _Places:
+    """Where strings are in the rows of a sketch.
 
-        Within a row, C (C - 1) / (N (N - 1)) is an unbiased estimate of the squared probability
-        that a report supports a bucket. Debiased and summed over the m buckets it estimates
-        F2 + (1 - F2) / m.
+    Args:
+        words: uint64, (items,): of the strings.
+        rows: int64, (rows,): the numbers of the rows.
+        size: how many buckets a row has.
+    """
+
+    def __init__(self, words: NDArray[np.uint64], rows: NDArray[np.int64], size: int) -> None:
+        self._words, self._size = words, size
+        self._keys = [key(row) for row in rows.tolist()]
+
+    def sums(self, tables: Sequence[NDArray[np.int64]]) -> list[NDArray[np.int64]]:
+        """Sums over the cells of each string, one in each row.
+
+        Args:
+            tables: int64, (rows, buckets), each.
+
+        Returns:
+            int64, (items,), of each table.
         """
-        pairs = float((reports * (reports - 1.0)).sum())
-        if not pairs > 0:
-            return 1.0
-        inner, buckets = self._mechanism.inner.support, self._mechanism.buckets
-        row_reports = reports[:, None].astype(np.float64)
-        squares = supporting * (supporting - 1.0) - 2 * inner.q * supporting * (row_reports - 1)
-        total = float(squares.sum()) + buckets * inner.q**2 * pairs
-        concentration = total / (pairs * (inner.p - inner.q) ** 2)
-        moment = (concentration - 1 / buckets) / (1 - 1 / buckets)
-        return min(max(moment, 0.0), 1.0)
+        least = [table.min(axis=1, keepdims=True) for table in tables]
+        packed = _packed([table - low for table, low in zip(tables, least, strict=True)])
+        sums = [np.zeros(self._words.size, np.int64) for _ in packed]
+        for start in range(0, self._words.size, _CHUNK_ITEMS):
+            chunk = slice(start, start + _CHUNK_ITEMS)
+            words = self._words[chunk]
+            for row, row_key in enumerate(self._keys):
+                buckets = hashing.buckets(words, row_key, self._size)
+                for total, (table, _) in zip(sums, packed, strict=True):
+                    total[chunk] += table[row].take(buckets)
+        found = [
+            total >> shift & (1 << bits) - 1
+            for total, (_, places) in zip(sums, packed, strict=True)
+            for shift, bits in places
+        ]
+        return [above + low.sum() for above, low in zip(found, least, strict=True)]
+
+    def buckets(self, chosen: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The buckets of some strings: int64, (chosen, rows).
+
+        Args:
+            chosen: int64, (chosen,): the strings' places in the list.
+        """
+        found = np.empty((chosen.size, len(self._keys)), np.int64)
+        for row, row_key in enumerate(self._keys):
+            found[:, row] = hashing.buckets(self._words[chosen], row_key, self._size)
+        return found
+
+
+def _packed(
+    tables: Sequence[NDArray[np.int64]],
+) -> list[tuple[NDArray[np.int64], list[tuple[int, int]]]]:
+    """Tables beside each other in the bits of as few as possible, so that each cell is read once.
+
+    Args:
+        tables: int64, (rows, buckets), each; at least 0.
+
+    Returns:
+        Each packed table, and where in its sums those of the given ones are: the first bit, and how
+        many bits a sum over the rows may have.
+    """
+    packed: list[tuple[NDArray[np.int64], list[tuple[int, int]]]] = []
+    used = _SUM_BITS
+    for table in tables:
+        bits = int(table.max(axis=1).sum()).bit_length()
+        if used + bits > _SUM_BITS:
+            packed.append((table, [(0, bits)]))
+            used = bits
+            continue
+        before, places = packed[-1]
+        packed[-1] = before | table << used, [*places, (used, bits)]
+        used += bits
+    return packed

@@ -40,7 +40,7 @@ def test_the_tail_of_a_sum_is_known_to_a_few_percent_where_it_is_not_normal(
     tails = exact_tails(values)
     sums = np.flatnonzero((tails > 1e-11) & (tails < 0.3))
 
-    stated = special.ndtr(-SumLaw(values).scores(sums))
+    stated = special.ndtr(-SumLaw.of_cells(values).scores(sums))
 
     assert np.abs(np.log(stated / tails[sums])).max() < 0.08
     narrow, wide = (special.ndtr(scale * special.ndtri(tails[sums])) for scale in (0.7, 1.3))
@@ -53,25 +53,27 @@ def test_sums_of_real_numbers_have_the_same_law_in_any_unit() -> None:
     scale = np.pi / 1_000
     sums = np.arange(3_000, 4_200)
 
-    real = SumLaw(values * scale + 0.25, step=scale).scores(sums * scale + 0.25 * 64)
+    real = SumLaw.of_cells(values * scale + 0.25, step=scale).scores(sums * scale + 0.25 * 64)
 
-    np.testing.assert_allclose(real, SumLaw(values).scores(sums), atol=1e-9)
+    np.testing.assert_allclose(real, SumLaw.of_cells(values).scores(sums), atol=1e-9)
 
 
 def test_a_finer_lattice_has_the_law_of_a_continuous_sum() -> None:
     values = np.random.default_rng(2).normal(size=(64, 400))
     sums = np.linspace(-20, 60, 50)
 
-    law = SumLaw(values, step=0.0)
+    law = SumLaw.of_cells(values, step=0.0)
 
-    np.testing.assert_allclose(law.scores(sums), SumLaw(values, step=1e-9).scores(sums), atol=1e-6)
+    np.testing.assert_allclose(
+        law.scores(sums), SumLaw.of_cells(values, step=1e-9).scores(sums), atol=1e-6
+    )
     assert law.mean == pytest.approx(values.mean(axis=1).sum())
 
 
 def test_scores_grow_with_the_sum_beyond_all_that_the_draws_can_reach() -> None:
     values = rows(64, 1_093, 50.0, 75)
 
-    scores = SumLaw(values).scores(np.arange(0, 64 * 80, 7))
+    scores = SumLaw.of_cells(values).scores(np.arange(0, 64 * 80, 7))
 
     assert (np.diff(scores) >= 0).all()
     assert -5 <= scores[0] < -3
@@ -79,6 +81,6 @@ def test_scores_grow_with_the_sum_beyond_all_that_the_draws_can_reach() -> None:
 
 
 def test_a_sum_that_cannot_vary_is_never_surprising() -> None:
-    law = SumLaw(np.full((3, 10), 4))
+    law = SumLaw.of_cells(np.full((3, 10), 4))
 
     assert law.scores(np.array([0, 12, 99])).tolist() == [-5.0, -5.0, -5.0]
