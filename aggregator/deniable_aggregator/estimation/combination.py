@@ -91,7 +91,8 @@ class CombinedShares:
         weights: float64, (parts, items): the weight of each estimate; 0 where there is none.
         reports: int64, (items,): over how many reports an item is known; 0 if no version knows it.
         between: float64, (items,): variance because versions differ and the devices are a sample,
-            and because one device may have used several versions, one after the other.
+            because one device may have used several versions, one after the other, and because
+            sketches of several versions have the same collisions.
     """
 
     parts: Sequence[SpecEstimate]
@@ -239,16 +240,37 @@ def combine(parts: Sequence[SpecEstimate], size: int, margin: Margin) -> Combine
         null_variance[mine] += own
         # Stouffer: weighted like the estimates, so that what is detected is also large.
         scores[mine] += np.sqrt(own) * shares.scores(part.repeats)
+    collisions = _shared_collisions(parts, weights)
+    null_variance += collisions
     scores = np.divide(
         scores, np.sqrt(null_variance), out=np.full(size, -np.inf), where=null_variance > 0
     )
     between = np.zeros(size)
     if margin == "noise-and-sampling":
         between = _variance_between(parts, weights, reports, share)
+    between += collisions
     variance += between
     return CombinedShares(
         parts, margin, share, variance, null_variance, scores, weights, reports, between
     )
+
+
+def _shared_collisions(
+    parts: Sequence[SpecEstimate], weights: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """The covariance of sketches of several versions: they have the same hash family.
+
+    Their common rows have the same collisions, whose error does not average out over versions. Of
+    two versions it is at most the smaller one's.
+    """
+    total = np.zeros(weights.shape[1])
+    counted = [part.shares.support_counts for part in parts]
+    for one, other in itertools.combinations(range(len(parts)), 2):
+        first, second = counted[one], counted[other]
+        if first is not None and second is not None:
+            family = min(first.family_variance, second.family_variance)
+            total += 2 * family * weights[one] * weights[other]
+    return total
 
 
 def _variance_between(

@@ -11,12 +11,14 @@ import pytest
 
 from deniable_aggregator.answers.questions import EstimateOptions
 from deniable_aggregator.estimation.shares import estimate_shares
+from deniable_aggregator.kernels import hashing
 from deniable_shared.errors import DomainError, ParameterError
+from deniable_shared.hashing import key
 from deniable_shared.mechanisms import ORACLES
 from tests.aggregator.answered import answer as answer_of
 from tests.aggregator.answered import as_json
 from tests.aggregator.simulated import drawn
-from tests.privacy.specs import category
+from tests.privacy.specs import category, sketch, string
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -227,3 +229,38 @@ def test_a_precise_version_of_few_devices_does_not_outvote_the_others():
     light = estimate_shares(tallies, ["light"])
     assert light.low[0] < 0.61 < light.high[0]
     assert light.standard_error[0] < 0.02
+
+
+@pytest.mark.statistics
+def test_sketches_of_two_versions_have_the_same_collisions():
+    """Of 3,000 intervals over 60 families 96% cover, standard error .6%; .87 if errors added."""
+    generator = np.random.default_rng(25)
+    values = [f"v{number}" for number in range(200)]
+    truth = 1 / np.arange(1, 201)
+    truth /= truth.sum()
+    covered = []
+    for family in range(60):
+        specs = [
+            replace(string(sketch("oue", epsilon, rows=32, buckets=64)), name=f"text{family}")
+            for epsilon in (2, 4)
+        ]
+        tallies = [(spec, sketched(spec, values, truth, generator)) for spec in specs]
+        found = estimate_shares(tallies, values[:50])
+        covered.append((found.low <= truth[:50]) & (truth[:50] <= found.high))
+    assert np.mean(covered) > 0.93
+
+
+def sketched(spec, values, truth, generator, reports=200_000):
+    """The tally of a sketch over a unary encoding, drawn at once."""
+    inner, rows, buckets = spec.mechanism.inner.support, spec.mechanism.rows, spec.mechanism.buckets
+    words = hashing.words(values, spec.salt)
+    counts = np.zeros((rows, 1 + buckets), np.int64)
+    counts[:, 0] = generator.multinomial(reports, np.full(rows, 1 / rows))
+    for row, number in enumerate(counts[:, 0].tolist()):
+        held = generator.multinomial(number, truth)
+        places = hashing.buckets(words, key(row), buckets)
+        own = np.bincount(places, weights=held, minlength=buckets).astype(np.int64)
+        counts[row, 1:] = generator.binomial(own, inner.p) + generator.binomial(
+            number - own, inner.q
+        )
+    return counts.ravel()
