@@ -35,6 +35,9 @@ _STANDS_OUT: Final = 4.5
 _QUARTILES: Final = 1.349
 """Distance between the quartiles of a normal law, in standard deviations."""
 
+_LEAST_COHORTS: Final = 0.75
+"""At least this part of the cohorts must show a string for its share to be told."""
+
 _LEAST_OWN: Final = 1e-9
 """Strings with a smaller part of their cells to themselves cannot be told from others."""
 
@@ -96,6 +99,28 @@ class BloomRegression:
     def left(self) -> NDArray[np.float64]:
         """What is not explained of the cells: float64, (cells,)."""
         return self.cells.shares - self.fitted
+
+    def unlisted(self, hashes: int) -> float | None:
+        """The share of the most common string that is not listed, if there clearly is one.
+
+        A string of share f adds f to as many cells of every cohort as there are hash functions.
+
+        Args:
+            hashes: how many there are.
+
+        Returns:
+            The median over the cohorts of the mean of so many largest cells. None where too few
+            cohorts have as many that stand out, or where rarer strings may share cells so often.
+        """
+        bits = self.left.size // self.cells.cohorts
+        standing = np.where(self.kept, 0.0, self.left).reshape(self.cells.cohorts, bits)
+        largest = np.sort(standing, axis=1)[:, -hashes:]
+        if not (largest[:, 0] > 0).mean() >= _LEAST_COHORTS:
+            return None
+        held = float(np.median(largest.mean(axis=1)))
+        if (2 * hashes / held) ** 2 / (2 * bits) > hashes:
+            return None
+        return min(held, 1.0)
 
     def cell_variance(self, extra: float) -> NDArray[np.float64]:
         """The variance of each cell about its expectation: float64, (cells,).

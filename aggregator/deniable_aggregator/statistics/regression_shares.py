@@ -27,11 +27,13 @@ class RegressionShares(ItemShares):
         regression: where they come from.
         strings: int64, (items,): their numbers there.
         cell_variance: float64, (cells,): the variance of each cell.
+        unlisted: the share of the most common string that is no candidate, where it is clear.
     """
 
     regression: BloomRegression
     strings: NDArray[np.int64]
     cell_variance: NDArray[np.float64]
+    unlisted: float | None
 
     def take(self, chosen: NDArray[np.int64]) -> Self:
         """The estimates of some of the items, in the given order."""
@@ -46,13 +48,14 @@ class RegressionShares(ItemShares):
 
 
 def regression_shares(
-    regression: BloomRegression, scores: NDArray[np.float64], again: float
+    regression: BloomRegression, scores: NDArray[np.float64], hashes: int, again: float
 ) -> RegressionShares:
     """Estimates the shares of all strings of a regression.
 
     Args:
         regression: of the cells.
         scores: float64, (strings,): of the tests that nobody holds a string.
+        hashes: how many cells of a cohort a string sets.
         again: variance of a single report that is added because devices report again.
     """
     cells, strings = regression.cells, np.arange(scores.size)
@@ -78,6 +81,7 @@ def regression_shares(
         regression=regression,
         strings=strings,
         cell_variance=cell_variance,
+        unlisted=regression.unlisted(hashes),
     )
 
 

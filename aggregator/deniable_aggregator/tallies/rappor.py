@@ -94,7 +94,7 @@ class RapporTally(GroupedTally):
         cells = Cells(observed, weights, seen.size, support)
         regression, scores = regress(cells, self._places(items, seen))
         again = repeated * Support(1 - lie, lie).variance(0.0, 1)
-        return regression_shares(regression, scores, again)
+        return regression_shares(regression, scores, self._mechanism.hashes, again)
 
     def _places(self, items: Sequence[str], cohorts: NDArray[np.int64]) -> NDArray[np.int64]:
         """The bits that items set: int64, (items, cohorts x hashes), numbered over all cohorts."""

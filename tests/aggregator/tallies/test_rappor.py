@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from fractions import Fraction
+
 import numpy as np
 import pytest
 
-from benchmarks.rappor import Found, measure
+from benchmarks.rappor import Found, drawn, measure, population
 from deniable_aggregator.statistics.bloom_regression import Cells, regress
-from deniable_shared.mechanisms import Support
+from deniable_aggregator.tallies import tally_for
+from deniable_shared.mechanisms import Rappor, Support
+from tests.privacy.specs import string
 
 RUNS = 16
 ABSENT = 200
@@ -52,3 +57,17 @@ def test_scores_of_absent_strings_are_normal_and_those_of_noise_stated_wrongly_a
     places += np.repeat(np.arange(cohorts) * bits, draws)
     _, scores = regress(cells, places)
     assert abs((scores > 2.326).mean() - 0.01) < 0.003
+
+
+@pytest.mark.statistics
+@pytest.mark.parametrize(("name", "share"), [("top .6", 0.6), ("top .3", 0.3), ("uniform", None)])
+def test_the_share_of_a_common_string_that_is_not_listed_is_told(name, share):
+    """100,000 devices at epsilon 4; nothing is said once it is listed, or where none is common."""
+    mechanism = Rappor.for_epsilons(Fraction(4), Fraction(8))
+    strings, held = [f"held {index}" for index in range(100)], population(name, 100_000)
+    for run in range(4):
+        spec = replace(string(mechanism), name=f"text{run}")
+        counts = drawn(spec, strings, held, np.random.default_rng(run))
+        told, silent = (tally_for(spec).shares(counts, strings[skip:]).unlisted for skip in (1, 0))
+        assert silent is None
+        assert told == (None if share is None else pytest.approx(share, abs=0.03))
