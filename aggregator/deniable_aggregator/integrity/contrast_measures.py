@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 LEAST_WEIGHT: Final = 50.0
 """Fewer reports than these are not compared."""
 
+PARTS: Final = 256
+
 
 class Contrast(NamedTuple):
     """By how much a key differs from the others where it differs most.
@@ -46,19 +48,26 @@ class Contrast(NamedTuple):
 
 
 def measure_contrast(
-    tally: Tally, own: NDArray[np.int64], others: NDArray[np.int64], alpha: float
+    tally: Tally,
+    own_counts: NDArray[np.float64],
+    other_counts: NDArray[np.float64],
+    noise_of_own: float,
+    alpha: float,
 ) -> Contrast | None:
     """By how much reports differ from as many others.
 
     Args:
         tally: of the metric.
-        own: int64, (cells,): the counts of one side.
-        others: int64, (cells,): of the other, of about as many reports.
+        own_counts: float64, (cells,): the counts of one side, weighted by day.
+        other_counts: float64, (cells,): of the other, of about as many reports.
+        noise_of_own: which part of the noise of their difference is that of the one side, in
+            (0, 1): nearly all of it, if the counts of the other are those of many more reports.
         alpha: the probability that `least` is above the true difference, at most.
 
     Returns:
         None where there are too few reports, or nothing to compare.
     """
+    own, others = (np.rint(each).astype(np.int64) for each in (own_counts, other_counts))
     if min(tally.reports(own), tally.reports(others)) < LEAST_WEIGHT:
         return None
     if isinstance(tally, NumberTally):
@@ -68,7 +77,11 @@ def measure_contrast(
         sides = [_with_sampling(tally.shares(each), tally.reports(each)) for each in (own, others)]
         return _of_shares(bins, sides, alpha)
     if isinstance(tally, GroupedTally):
-        return _of_groups(tally, own, others, alpha)
+        # A group has few reports: so that rounding is no noise, they are counted in parts.
+        own, others = (
+            np.rint(each * PARTS).astype(np.int64) for each in (own_counts, other_counts)
+        )
+        return _of_groups(tally, own, others, noise_of_own, alpha)
     if isinstance(tally, ShareTally):
         items = tally.spec.items
         sides = [
@@ -137,7 +150,11 @@ def _of_shares(items: Sequence[str], sides: Sequence[_Side], alpha: float) -> Co
 
 
 def _of_groups(
-    tally: GroupedTally, own: NDArray[np.int64], others: NDArray[np.int64], alpha: float
+    tally: GroupedTally,
+    own: NDArray[np.int64],
+    others: NDArray[np.int64],
+    noise_of_own: float,
+    alpha: float,
 ) -> Contrast | None:
     """The distance of all shares, from the buckets of all rows: no string need be known.
 
@@ -146,16 +163,19 @@ def _of_groups(
     """
     reports, ones = tally.supported_by_group(own)
     other_reports, other_ones = tally.supported_by_group(others)
-    used = np.minimum(reports, other_reports) >= 1
+    used = np.minimum(reports, other_reports) >= PARTS
     if not used.any():
         return None
-    weight = np.minimum(reports, other_reports)[used, None].astype(np.float64)
+    # Of each group there may be more or fewer reports than its part.
+    weight = (1 / PARTS) / (
+        noise_of_own / reports[used, None] + (1 - noise_of_own) / other_reports[used, None]
+    )
     first = ones[used] / reports[used, None]
     second = other_ones[used] / other_reports[used, None]
-    both = (first + second) / 2
-    # The mean of both sides is itself uncertain, and counts were rounded to integers.
-    noise = np.maximum(both * (1 - both) / (1 - 1 / (4 * weight)), 1 / weight) / weight
-    noise += 1 / (6 * weight**2)
+    pooled = (1 - noise_of_own) * first + noise_of_own * second
+    # The pooled share is itself uncertain.
+    own_part = noise_of_own * (1 - noise_of_own)
+    noise = np.maximum(pooled * (1 - pooled) / (1 - own_part / weight), 1 / weight) / weight
     squares = (first - second) ** 2
     support = tally.spec.mechanism.support  # type: ignore[attr-defined]
     scale = (support.p - support.q) ** 2 * getattr(tally.spec.mechanism, "hashes", 1)

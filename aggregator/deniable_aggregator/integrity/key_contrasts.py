@@ -82,11 +82,14 @@ class _Sums:
         own: float64, (keys, cells).
         others: float64, (keys, cells).
         weight: float64, (keys,): of how many reports either may be taken to be.
+        noise_of_own: float64, (keys,): which part of the noise of their difference is that of the
+            key's own reports, times the weight.
     """
 
     own: NDArray[np.float64]
     others: NDArray[np.float64]
     weight: NDArray[np.float64]
+    noise_of_own: NDArray[np.float64]
 
 
 class KeyComparison:
@@ -187,12 +190,13 @@ class KeyComparison:
         removed: set[str],
     ) -> _Sums:
         shape = len(keys), entry.tally.cells
-        sums = _Sums(np.zeros(shape), np.zeros(shape), np.zeros(len(keys)))
+        sums = _Sums(np.zeros(shape), np.zeros(shape), *np.zeros((2, len(keys))))
         by_period: dict[int, NDArray[np.float64]] = {}
         for epoch, rows, day in self._days(reported, entry, keys, removed):
             sums.own[rows] += day.own
             sums.others[rows] += day.others
             sums.weight[rows] += day.weight
+            sums.noise_of_own[rows] += day.noise_of_own
             of_period = by_period.setdefault(period(entry.spec.every, epoch), np.zeros(len(keys)))
             of_period[rows] += day.weight
         if entry.spec.mechanism.epsilon_permanent is not None and by_period:
@@ -200,7 +204,12 @@ class KeyComparison:
             # those of one period, if the same devices reported in all of them.
             largest = np.max(list(by_period.values()), axis=0)
             kept = largest / np.maximum(sums.weight, 1.0)
-            return _Sums(sums.own * kept[:, None], sums.others * kept[:, None], largest)
+            return _Sums(
+                sums.own * kept[:, None],
+                sums.others * kept[:, None],
+                largest,
+                sums.noise_of_own * kept,
+            )
         return sums
 
     def _uneven_days(
@@ -249,6 +258,7 @@ class KeyComparison:
                     counted * (others / all_)[:, None],
                     (counts.sum(axis=0) - counted) * (own / all_)[:, None],
                     own * others / all_,
+                    own * (others / all_) ** 2,
                 ),
             )
 
@@ -256,8 +266,8 @@ class KeyComparison:
 def _measure(tally: Tally, sums: _Sums, row: int, alpha: float) -> Contrast | None:
     if sums.weight[row] < LEAST_WEIGHT:
         return None
-    own, others = (np.rint(each[row]).astype(np.int64) for each in (sums.own, sums.others))
-    return measure_contrast(tally, own, others, alpha)
+    noise_of_own = sums.noise_of_own[row] / sums.weight[row]
+    return measure_contrast(tally, sums.own[row], sums.others[row], noise_of_own, alpha)
 
 
 def _first_day(reported: MetricReports, entry: CatalogEntry) -> int:
