@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import itertools
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from deniable_aggregator.estimation.between_versions import shared_collisions, variance_between
+from deniable_aggregator.estimation.spec_estimates import allowance_of, variance_of
 from deniable_aggregator.statistics.influence import FORGED_SHARE, concentrate
 from deniable_aggregator.statistics.intervals import z_for_alpha
-from deniable_aggregator.statistics.item_shares import Allowance, IntervalBounds
-from deniable_aggregator.statistics.repeated_reports import (
-    RepeatedReports,
-    shared_pairs_across_specs,
-)
+from deniable_aggregator.statistics.item_shares import IntervalBounds
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,57 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from deniable_aggregator.answers.words import Margin
-    from deniable_aggregator.statistics.repeated_reports import Periods
-    from deniable_aggregator.tallies import ItemShares
-    from deniable_shared.spec import Spec
-
-NOWHERE: Final = np.zeros(0, np.int64)
-"""No positions."""
-
-
-class SpecEstimate(NamedTuple):
-    """The estimates of one spec; of a record that samples attributes, those of one attribute.
-
-    Attributes:
-        spec: the spec.
-        counts: int64, (cells,): its tally.
-        reports: how many of its reports were counted; at least 1.
-        known: int64, (known,): the positions of the items that are estimated.
-        shares: estimates of these items, assuming that every report is of another device.
-        repeats: extra variance because one device may have sent several reports.
-        periods: how many reports there are of each period, if there are several.
-        impossible: int64: the positions of items that no report of the spec can be about.
-        hidden: int64: the positions of items that the spec does not tell apart from others.
-        inside: int64, (hidden,): for each of them the position of the item that holds it.
-        least: int64, (hidden,): the position of what is known to be of it all the same; empty
-            where that is nothing.
-        merged: what the items were merged from, where they are values of all segments together.
-    """
-
-    spec: Spec
-    counts: NDArray[np.int64]
-    reports: int
-    known: NDArray[np.int64]
-    shares: ItemShares
-    repeats: RepeatedReports = RepeatedReports()
-    periods: Periods | None = None
-    impossible: NDArray[np.int64] = NOWHERE
-    hidden: NDArray[np.int64] = NOWHERE
-    inside: NDArray[np.int64] = NOWHERE
-    least: NDArray[np.int64] = NOWHERE
-    merged: Merged | None = None
-
-
-class Merged(NamedTuple):
-    """Estimates whose items are groups of others.
-
-    Attributes:
-        part: the estimates of the others.
-        members: int64, (items, each): the places of each group's members in `part.known`.
-    """
-
-    part: SpecEstimate
-    members: NDArray[np.int64]
+    from deniable_aggregator.estimation.spec_estimates import SpecEstimate
 
 
 @dataclass(frozen=True)
@@ -240,102 +187,16 @@ def combine(parts: Sequence[SpecEstimate], size: int, margin: Margin) -> Combine
         null_variance[mine] += own
         # Stouffer: weighted like the estimates, so that what is detected is also large.
         scores[mine] += np.sqrt(own) * shares.scores(part.repeats)
-    collisions = _shared_collisions(parts, weights)
+    collisions = shared_collisions(parts, weights)
     null_variance += collisions
     scores = np.divide(
         scores, np.sqrt(null_variance), out=np.full(size, -np.inf), where=null_variance > 0
     )
     between = np.zeros(size)
     if margin == "noise-and-sampling":
-        between = _variance_between(parts, weights, reports, share)
+        between = variance_between(parts, weights, reports, share)
     between += collisions
     variance += between
     return CombinedShares(
         parts, margin, share, variance, null_variance, scores, weights, reports, between
     )
-
-
-def _shared_collisions(
-    parts: Sequence[SpecEstimate], weights: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """The covariance of sketches of several versions: they have the same hash family.
-
-    Their common rows have the same collisions, whose error does not average out over versions. Of
-    two versions it is at most the smaller one's.
-    """
-    total = np.zeros(weights.shape[1])
-    counted = [part.shares.support_counts for part in parts]
-    for one, other in itertools.combinations(range(len(parts)), 2):
-        first, second = counted[one], counted[other]
-        if first is not None and second is not None:
-            family = min(first.family_variance, second.family_variance)
-            total += 2 * family * weights[one] * weights[other]
-    return total
-
-
-def _variance_between(
-    parts: Sequence[SpecEstimate],
-    weights: NDArray[np.float64],
-    reports: NDArray[np.int64],
-    share: NDArray[np.float64],
-) -> NDArray[np.float64]:
-    """What sampling devices adds to the sampling within each version; see `CombinedShares.between`.
-
-    An estimate is the average over all reports, so its error is that of their deviations from the
-    share: each one's variance in a version is f_s (1 - f_s) + (f_s - f)^2, of which a version's own
-    variance has the first term.
-    """
-    total = np.zeros(share.size)
-    deviations = []
-    for row, part in zip(weights, parts, strict=True):
-        apart, spread, weight = np.zeros(share.size), np.zeros(share.size), row.copy()
-        weight[part.impossible] = part.reports / reports[part.impossible]
-        apart[part.impossible] = share[part.impossible]
-        held = part.shares.share
-        apart[part.known] = held - share[part.known]
-        spread[part.known] = np.clip(held, 0.0, 1.0) * (1 - np.clip(held, 0.0, 1.0))
-        total += weight**2 * (1 / part.reports + part.repeats.extra) * apart**2
-        deviations.append(weight * np.sqrt(spread + apart**2))
-    for one, other in itertools.combinations(range(len(parts)), 2):
-        total += (
-            2
-            * shared_pairs_fraction(parts[one], parts[other])
-            * (deviations[one] * deviations[other])
-        )
-    return total
-
-
-def shared_pairs_fraction(one: SpecEstimate, other: SpecEstimate) -> float:
-    """Which part of all pairs of reports of two versions may be of one device, at most.
-
-    Their permanent noise differs between versions, but their values may be the same.
-    """
-    if one.spec == other.spec or one.periods is None or other.periods is None:
-        return 0.0
-    pairs = shared_pairs_across_specs(one.periods, other.periods)
-    return pairs / (one.reports * other.reports)
-
-
-def variance_of(
-    part: SpecEstimate, shares: ItemShares, share: NDArray[np.float64], margin: Margin
-) -> NDArray[np.float64]:
-    """The variance of one spec's estimates.
-
-    Args:
-        part: the estimates.
-        shares: those of some of its items.
-        share: float64, (items,): the true shares, or the best estimates of them.
-        margin: what the variance allows for; with sampling, the devices are a sample too.
-    """
-    held = np.clip(share, 0.0, 1.0)
-    return shares.variance_with(held, allowance_of(part, margin))
-
-
-def allowance_of(part: SpecEstimate, margin: Margin) -> Allowance:
-    """What one spec's errors allow for beside noise.
-
-    Args:
-        part: its estimates.
-        margin: with sampling, the devices are a sample too.
-    """
-    return Allowance(part.reports, part.repeats, margin == "noise-and-sampling")

@@ -27,9 +27,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from deniable_aggregator.answers.words import Margin
-    from deniable_aggregator.estimation.combination import CombinedShares, SpecEstimate
+    from deniable_aggregator.estimation.combination import CombinedShares
     from deniable_aggregator.estimation.inputs import CollectedTallies
     from deniable_aggregator.estimation.items import ItemEstimates
+    from deniable_aggregator.estimation.spec_estimates import SpecEstimate
     from deniable_aggregator.tallies import SupportCounts
     from deniable_shared.spec import Spec
 

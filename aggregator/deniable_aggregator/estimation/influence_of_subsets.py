@@ -13,7 +13,7 @@ from deniable_shared.mechanisms import Oracle
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from deniable_aggregator.estimation.combination import SpecEstimate
+    from deniable_aggregator.estimation.spec_estimates import SpecEstimate
     from deniable_shared.mechanisms import Mechanism
 
 

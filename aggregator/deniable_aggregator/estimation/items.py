@@ -6,12 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from deniable_aggregator.estimation.combination import (
-    NOWHERE,
-    CombinedShares,
-    SpecEstimate,
-    combine,
-)
+from deniable_aggregator.estimation.combination import CombinedShares, combine
 from deniable_aggregator.estimation.domains import (
     FLAG,
     default_items,
@@ -20,6 +15,7 @@ from deniable_aggregator.estimation.domains import (
     views_of,
 )
 from deniable_aggregator.estimation.marginals import merge_groups
+from deniable_aggregator.estimation.spec_estimates import NOWHERE, SpecEstimate
 from deniable_aggregator.statistics.repeated_reports import repeats_of
 from deniable_aggregator.tallies import (
     RapporTally,

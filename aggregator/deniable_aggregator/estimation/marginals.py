@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from deniable_aggregator.estimation.combination import Merged, SpecEstimate
 from deniable_aggregator.estimation.influence_of_subsets import influence_on_subset
+from deniable_aggregator.estimation.spec_estimates import Merged, SpecEstimate
 from deniable_aggregator.estimation.subset_shares import merge_items
 from deniable_aggregator.tallies import ItemShares
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar, cast
 
 import numpy as np
 
-from deniable_aggregator.estimation.combination import CombinedShares, SpecEstimate, combine
+from deniable_aggregator.estimation.combination import CombinedShares, combine
 from deniable_aggregator.estimation.domains import value_counted_as
 from deniable_aggregator.estimation.influence_of_subsets import influence_on_subset
 from deniable_aggregator.estimation.items import combine_specs
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from deniable_aggregator.answers.words import Margin
     from deniable_aggregator.estimation.domains import Domain
+    from deniable_aggregator.estimation.spec_estimates import SpecEstimate
     from deniable_aggregator.statistics.repeated_reports import PeriodsBySpec
     from deniable_shared.segments import Segments
     from deniable_shared.spec import Spec

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from deniable_aggregator.estimation.combination import shared_pairs_fraction, variance_of
+from deniable_aggregator.estimation.between_versions import shared_pairs_fraction
 from deniable_aggregator.estimation.influence_of_subsets import support_range
+from deniable_aggregator.estimation.spec_estimates import variance_of
 from deniable_aggregator.estimation.subset_shares import merge_items
 from deniable_aggregator.statistics.influence import FORGED_SHARE
 from deniable_shared.errors import ParameterError
@@ -24,8 +25,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from deniable_aggregator.answers.words import Margin
-    from deniable_aggregator.estimation.combination import SpecEstimate
     from deniable_aggregator.estimation.segment_parts import SegmentPart
+    from deniable_aggregator.estimation.spec_estimates import SpecEstimate
 
 
 class Ratio(NamedTuple):

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
     from deniable_aggregator.answers.questions import EstimateOptions
     from deniable_aggregator.answers.words import Postprocess
-    from deniable_aggregator.estimation.combination import SpecEstimate
     from deniable_aggregator.estimation.items import ItemEstimates
+    from deniable_aggregator.estimation.spec_estimates import SpecEstimate
     from deniable_aggregator.estimation.subset_shares import SubsetShare
 
 _BESIDE: Final = "; beside them stands what they can be of all reports"

@@ -9,8 +9,9 @@ import numpy as np
 from msgspec import UNSET
 
 from deniable_aggregator.answers.estimates import CombinedShare, PossibleShare
-from deniable_aggregator.estimation.combination import NOWHERE, SpecEstimate, combine
+from deniable_aggregator.estimation.combination import combine
 from deniable_aggregator.estimation.influence_of_subsets import influence_on_subset
+from deniable_aggregator.estimation.spec_estimates import NOWHERE, SpecEstimate
 from deniable_aggregator.statistics.counted_sums import CountedSums
 from deniable_aggregator.statistics.item_shares import LEAST_VARIANCE
 from deniable_aggregator.tallies import ItemShares, SupportCounts, oracle_tally_for
