@@ -24,9 +24,12 @@ from field.reading import (
     each_version,
     means,
     possible_shares,
+    quantile_differences,
     quantiles,
     robust_checks,
     segment_sizes,
+    shape_changes,
+    shape_distances,
     shares,
     together,
 )
@@ -353,10 +356,22 @@ def changes(deployment: Deployment) -> Iterator[Question]:
         "after the change", "features", "change",
         [differences("differences")], before=early, days=late,
     )  # fmt: skip
-    yield Question(
-        "the shape after the change", "typing", "change",
-        [warned("shape")], before=early, days=late,
-    )  # fmt: skip
+    for metric in ("typing", "latency", "pages"):
+        yield Question(
+            "the shape after the change", metric, "change",
+            [shape_changes("clear change of shape", truly=metric == "typing"),
+             shape_distances("distances of shapes"),
+             quantile_differences("quantiles, differences")],
+            before=early, days=late,
+        )  # fmt: skip
+        for before, after in itertools.pairwise(listed):
+            if metric != "typing" or not before[0] < deployment.change <= after[0]:
+                yield Question(
+                    "the shape, week by week", metric, "change",
+                    [shape_changes("clear change of shape"), shape_distances("distances of shapes"),
+                     quantile_differences("quantiles, differences")],
+                    before=before, days=after,
+                )  # fmt: skip
 
 
 def health(deployment: Deployment) -> Iterator[Question]:

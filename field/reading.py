@@ -260,6 +260,55 @@ def clear_changes(line: str, *, truly: tuple[str, ...] = ()) -> Reader:
     return Reader(line, read)
 
 
+def quantile_differences(line: str) -> Reader:
+    """The interval of every difference of a quantile between two periods."""
+
+    def read(answer: Answer, line: str) -> Iterator[Interval | Refusal]:
+        before = answer.selection._replace(days=answer.question.before)
+        for row in answer.content["quantiles"]:
+            one, two = (
+                answer.truth.quantile(answer.metric, row["quantile"], each)
+                for each in (before, answer.selection)
+            )
+            printed = {**row, "estimate": row["change"]}
+            cluster = f"{answer.metric}/{answer.question.days}"
+            yield interval(answer, line, cluster, f"{row['quantile']:.0%}", printed, two - one)
+
+    return Reader(line, read)
+
+
+def shape_distances(line: str) -> Reader:
+    """The interval of how far a distribution has moved."""
+
+    def read(answer: Answer, line: str) -> Iterator[Interval | Refusal]:
+        before = answer.selection._replace(days=answer.question.before)
+        row = answer.content["shape"].get("distance")
+        if row and row["kind"] == "earth-mover":
+            truth = answer.truth.distance(answer.metric, before, answer.selection)
+            cluster = f"{answer.metric}/{answer.question.days}"
+            yield interval(answer, line, cluster, "distance", {**row, "estimate": None}, truth)
+
+    return Reader(line, read)
+
+
+def shape_changes(line: str, *, truly: bool = False) -> Reader:
+    """Whether the distribution is said to have changed as a whole.
+
+    Args:
+        line: of the table.
+        truly: whether it did; otherwise the law was the same in both periods.
+    """
+
+    def read(answer: Answer, line: str) -> Iterator[Finds]:
+        found = int(answer.content["shape"]["changed"])
+        false = int(found and not truly)
+        missed = int(truly and not found)
+        name = f"{answer.metric} {answer.question.text}"
+        yield Finds(line, name, found, false, int(truly), missed)
+
+    return Reader(line, read)
+
+
 def periods(answer: Answer) -> Iterator[tuple[Row, Selection]]:
     """The parts of an answer that have numbers, each with the reports that it is about."""
     if "periods" not in answer.content:

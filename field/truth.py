@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     Held = Mapping[str, str]
     """What a device's report is about: a value for the metric, its segment, or each attribute."""
 
+PLACES = 2_001
+"""Places of a range at which two distributions are compared."""
+
 WHOLE = ""
 """The name of the value of a metric with neither segments nor attributes."""
 
@@ -119,6 +122,17 @@ class Truth:
         """The smallest number that at least this part of the devices does not exceed."""
         numbers = self.recorded.numbers(metric, selection)
         return float(np.quantile(numbers, probability, method="inverted_cdf"))
+
+    def distance(self, metric: str, before: Selection, after: Selection) -> float:
+        """The earth mover's distance of a number's distributions, as a part of its range."""
+        ends = self.spec(metric, after).range
+        assert ends is not None
+        places = np.linspace(float(ends[0]), float(ends[1]), PLACES)
+        below = [
+            np.searchsorted(np.sort(numbers), places, side="right") / len(numbers)
+            for numbers in (self.recorded.numbers(metric, each) for each in (before, after))
+        ]
+        return float(np.mean(np.abs(below[0] - below[1])))
 
     def between(self, metric: str, start: float, end: float, selection: Selection) -> float:
         """The share of the numbers in a bin; the upper end belongs to it if it is the range's."""
