@@ -15,6 +15,7 @@ from deniable_aggregator.estimation.results import (
 )
 from deniable_aggregator.estimation.subset_shares import estimate_subset_share
 from deniable_aggregator.statistics.intervals import alpha_per_interval, detect
+from deniable_aggregator.statistics.regression_shares import RegressionShares
 from deniable_aggregator.statistics.sketch_shares import SketchShares
 
 if TYPE_CHECKING:
@@ -150,7 +151,8 @@ def _unlisted(parts: Sequence[SpecEstimate]) -> Iterator[Notice]:
     seen = [
         (part.reports, part.shares.unlisted)
         for part in parts
-        if isinstance(part.shares, SketchShares) and part.shares.unlisted is not None
+        if isinstance(part.shares, SketchShares | RegressionShares)
+        and part.shares.unlisted is not None
     ]
     if seen:
         reports = sum(count for count, _ in seen)

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from benchmarks.rappor import Found, drawn, measure, population
+from deniable_aggregator.estimation.shares import estimate_shares
 from deniable_aggregator.statistics.bloom_regression import Cells, regress
 from deniable_aggregator.tallies import tally_for
 from deniable_shared.mechanisms import Rappor, Support
@@ -70,4 +71,6 @@ def test_the_share_of_a_common_string_that_is_not_listed_is_told(name, share):
         counts = drawn(spec, strings, held, np.random.default_rng(run))
         told, silent = (tally_for(spec).shares(counts, strings[skip:]).unlisted for skip in (1, 0))
         assert silent is None
+        codes = [each.code for each in estimate_shares([(spec, counts)], strings[1:]).notices]
+        assert codes == ([] if share is None else ["unlisted_string"])
         assert told == (None if share is None else pytest.approx(share, abs=0.03))
