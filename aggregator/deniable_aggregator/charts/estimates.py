@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from deniable_aggregator.answers.estimates import Distribution, Shares
+    from deniable_aggregator.answers.estimates import Distribution, Share, Shares
     from deniable_aggregator.answers.words import Margin
 
 WIDTH: Final = 420
@@ -54,7 +54,11 @@ def shares_chart(
     """
     ordered = sorted(answer.estimates, key=lambda row: -row.share)[:most]
     rows = [
-        {**to_builtins(row), "truth": None if truth is None else truth[row.value]}
+        {
+            **to_builtins(row),
+            "truth": None if truth is None else truth[row.value],
+            "label": _label(row, answer.reports),
+        }
         for row in ordered
     ]
     level = answer.interval.level
@@ -83,7 +87,12 @@ def shares_chart(
         legend=below,
     )
     base = alt.Chart(alt.InlineData(values=rows)).encode(
-        y=alt.Y("value:N", title=None, sort=[row.value for row in ordered])
+        y=alt.Y(
+            "label:N",
+            title=None,
+            sort=[row["label"] for row in rows],
+            axis=alt.Axis(labelLimit=_LEGEND_PIXELS),
+        )
     )
     axis = alt.Axis(format="~%", tickCount=6)
     marked = base.transform_calculate(mark=f"'{estimated}'")
@@ -116,6 +125,11 @@ def shares_chart(
     return alt.LayerChart(
         layer=layers, title=_title(answer), width=WIDTH, height=ROW_HEIGHT * max(len(rows), 2)
     )
+
+
+def _label(row: Share, reports: int) -> str:
+    """A value, and how many reports its share is of where these are not all."""
+    return row.value if row.reports == reports else f"{row.value} (of {row.reports:,} reports)"
 
 
 def distribution_chart(answer: Distribution) -> alt.LayerChart:

@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 
 import pytest
+from msgspec.structs import replace
 
 from deniable_aggregator.answers.estimates import SegmentShares, SegmentSize
 from deniable_aggregator.answers.questions import EstimateOptions
@@ -41,6 +42,14 @@ def test_a_chart_within_a_segment_says_within_which(answer):
     within = SegmentShares(**fields, segment=segment, reports_left_out=0)
     assert "share of the devices that reported with channel=beta" in shares_chart(within).to_json()
     assert "with channel" not in shares_chart(answer).to_json()
+
+
+def test_a_share_of_some_of_the_reports_says_of_how_many(answer):
+    shown = json.loads(shares_chart(answer).to_json())
+    drawn = max(shown["datasets"].values(), key=len)
+    assert [row["label"] for row in drawn] == ["red", "green", "blue"]
+    rows = [replace(row, reports=400) for row in answer.estimates]
+    assert "red (of 400 reports)" in shares_chart(replace(answer, estimates=rows)).to_json()
 
 
 def test_only_the_largest_are_drawn(answer):
