@@ -154,7 +154,7 @@ def require_values(specs: Sequence[Spec], lists: ValueLists) -> None:
     Raises:
         ProblemError: saying how to ask.
     """
-    if lists == ValueLists() and any(spec.type == "string" for spec in specs):
+    if lists == ValueLists() and all(spec.type == "string" for spec in specs):
         raise ProblemError(
             "candidates_needed",
             f"{specs[0].name} counts strings of an open domain: POST the same path with "

@@ -173,6 +173,7 @@ class QueryService:
             ProblemError: if it is unknown, has no reports or cannot be estimated.
         """
         asked = self._reader.asked_metric(application, name, query.without_key, query.version)
+        require_values(asked.specs, lists)
         days = DayRange(query.since or FIRST_DAY, query.until or LAST_DAY)
         (reported,), said = of_newest_type(self._reader.read(asked, days))
         require_values(reported.specs, lists)
@@ -205,6 +206,7 @@ class QueryService:
             ProblemError: if it is unknown, has no reports or cannot be compared.
         """
         asked = self._reader.asked_metric(application, name, query.without_key, query.version)
+        require_values(asked.specs, lists)
         days = query.periods()
         both, said = of_newest_type(*(self._reader.read(asked, each) for each in days))
         require_values([spec for each in both for spec in each.specs], lists)

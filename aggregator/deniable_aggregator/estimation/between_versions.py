@@ -26,12 +26,17 @@ def shared_collisions(
     two versions it is at most the smaller one's.
     """
     total = np.zeros(weights.shape[1])
-    counted = [part.shares.support_counts for part in parts]
+    family = np.zeros_like(weights)
+    for row, part in zip(family, parts, strict=True):
+        counted = part.shares.support_counts
+        if counted is not None and counted.family_variance > 0:
+            # Of what is measured for an item nobody holds, noise and collisions have fixed parts.
+            noise = counted.support.variance(0.0, counted.reports)
+            collisions = counted.family_variance / (noise + counted.family_variance)
+            row[part.known] = part.shares.null_variance * collisions
     for one, other in itertools.combinations(range(len(parts)), 2):
-        first, second = counted[one], counted[other]
-        if first is not None and second is not None:
-            family = min(first.family_variance, second.family_variance)
-            total += 2 * family * weights[one] * weights[other]
+        together = np.minimum(family[one], family[other])
+        total += 2 * together * weights[one] * weights[other]
     return total
 
 

