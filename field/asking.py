@@ -37,7 +37,6 @@ class Question:
         without: the keys that are left out.
         versions: the versions of the application that it is about, or None for all.
         command: further words of ``deniable FORM METRIC`` if it is asked by the command line.
-        refused: a part of the message if the only right answer is to refuse; "" otherwise.
     """
 
     text: str
@@ -51,7 +50,6 @@ class Question:
     without: tuple[str, ...] = ()
     versions: tuple[int, ...] | None = None
     command: Sequence[str] | None = None
-    refused: str = ""
 
     @property
     def selection(self) -> Selection:
@@ -104,11 +102,8 @@ def ask(question: Question, server: Server, truth: Truth) -> list[Finding]:
     try:
         answer = _ask(question, server, truth)
     except RefusedError as refused:
-        message = str(refused)
-        if question.refused and question.refused in message:
-            return []
         lines = dict.fromkeys(reader.line for reader in question.reads)
-        return [Refusal(line, question.text, message) for line in lines]
+        return [Refusal(line, question.text, str(refused)) for line in lines]
     return [found for reader in question.reads for found in reader.read(answer, reader.line)]
 
 

@@ -16,22 +16,24 @@ from field.printed import (
     printed_shares,
 )
 from field.reading import (
-    bins,
     clear_changes,
     combined,
     detected,
     differences,
     each_version,
-    means,
     possible_shares,
-    quantile_differences,
-    quantiles,
     robust_checks,
     segment_sizes,
-    shape_changes,
-    shape_distances,
     shares,
     together,
+)
+from field.reading_numbers import (
+    bins,
+    means,
+    quantile_differences,
+    quantiles,
+    shape_changes,
+    shape_distances,
 )
 from field.registries import registry
 
