@@ -207,7 +207,8 @@ def _sum(part: SpecEstimate, chosen: NDArray[np.int64]) -> tuple[ItemShares, str
         return _bounded(share, shares)
     size, support = chosen.size, counted.support
     null_variance, variance = (
-        _sum_variance(each, size, support, pairs, counted.reports) for each in (np.zeros(1), held)
+        _sum_variance(each, size, support, pairs, counted.reports) + size * counted.family_variance
+        for each in (np.zeros(1), held)
     )
     if pairs.averaged:
         tally = oracle_tally_for(cast("Oracle", mechanism))

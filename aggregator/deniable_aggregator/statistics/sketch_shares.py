@@ -89,7 +89,7 @@ class SketchShares(ItemShares):
             allowance: what it allows for beside noise.
         """
         slope, curvature = self._growth(allowance)
-        return self.null_variance + slope * held - curvature * held**2
+        return self._absent(allowance) + slope * held - curvature * held**2
 
     variance_at = variance_with
 
@@ -111,11 +111,12 @@ class SketchShares(ItemShares):
         if binomial.is_small_count(counted, alpha):
             return self._exact_limits(counted, alpha, allowance)
         slope, curvature = self._growth(allowance)
+        absent = self._absent(allowance)
         # The cells of others are not quite normal; a high estimate decides the lower end.
         low, high = (
             wilson_end(
                 share,
-                (self.rows.kept_law.deviations(-side) / side) ** 2 * self.null_variance,
+                (self.rows.kept_law.deviations(-side) / side) ** 2 * absent,
                 slope,
                 curvature,
                 side,
@@ -126,8 +127,8 @@ class SketchShares(ItemShares):
             np.minimum(low, share), np.maximum(high, share), np.zeros(share.size, bool)
         )
 
-    def sum_variance(self, repeats: RepeatedReports) -> float:
-        """The variance of the sum of all estimates.
+    def sum_variance(self, repeats: RepeatedReports) -> float | None:
+        """The variance of the sum of all estimates; None where devices repeat permanent answers.
 
         Given what was counted, where one string falls says nothing of where another does. But if
         both fall into one bucket, each is moved by the other's share, unless that is so large that
@@ -136,11 +137,26 @@ class SketchShares(ItemShares):
         Args:
             repeats: extra variance because one device may have sent several reports.
         """
+        if repeats.extra and repeats.permanent is not None:
+            return None
         rows, held = self.rows, np.clip(self.share, 0.0, 1.0)
         own = self.variance_with(held, Allowance(rows.total, repeats))
         beside = held[held < ROW_CAP * rows.cell_deviation]
         together = (beside.sum() ** 2 - (beside**2).sum()) / (rows.rows * (rows.buckets - 1))
         return float(own.sum() + together)
+
+    def _absent(self, allowance: Allowance) -> NDArray[np.float64]:
+        """The variance if nobody held the items.
+
+        Where devices reported repeatedly, few of them may fill a cell, which is then left out and
+        not measured: it is at least what the same devices in all periods would give.
+        """
+        repeats = allowance.repeats
+        if not repeats.extra or repeats.permanent is None:
+            return self.null_variance
+        counted = cast("SupportCounts", self.support_counts)
+        alone = counted.support.variance(0.0, counted.reports) + repeats.noise(0.0)
+        return np.maximum(self.null_variance, alone * self.rows.total / self.kept)
 
     def _growth(self, allowance: Allowance) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """How the variance grows with the share f: by slope f - curvature f^2.
@@ -149,11 +165,12 @@ class SketchShares(ItemShares):
         permanent noise; and the share of those in the kept rows differs from that of all.
         """
         total, inner, repeats = self.rows.total, self.rows.support, allowance.repeats
-        missing = total / self.kept - 1
-        own = (1 - inner.p - inner.q) / ((inner.p - inner.q) * self.kept)
-        own = own + (repeats.noise(1.0) - repeats.noise(0.0)) * (1 + missing)
-        sampled = (1 / total + repeats.extra) * (missing + allowance.population)
-        return own + sampled, sampled
+        stretch = total / self.kept
+        own = (1 - inner.p - inner.q) / ((inner.p - inner.q) * total)
+        own += repeats.noise(1.0) - repeats.noise(0.0)
+        sampled = 1 / total + repeats.extra
+        elsewhere = 1 - allowance.population  # of a population, all rows are a sample
+        return (own + sampled) * stretch - sampled * elsewhere, sampled * (stretch - elsewhere)
 
     def _exact_limits(
         self, counted: SupportCounts, alpha: float, allowance: Allowance

@@ -115,7 +115,7 @@ def test_an_item_that_nobody_holds_is_seldom_detected(memoised):
     ]
     mended, naive = np.mean(found, axis=0)
     assert mended <= 0.11
-    if memoised[0][0].mechanism.name != "rappor":
+    if memoised[0][0].mechanism.name not in ("rappor", "sketch"):  # their law is in their counts
         assert naive > mended
 
 
