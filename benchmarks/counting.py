@@ -11,7 +11,7 @@ import numpy as np
 
 from benchmarks.randomizers import BITS, EPSILON, categories, points, sketch, unary
 from benchmarks.timing import Row, at_least, at_most, rate, seconds
-from deniable_aggregator.estimation.shares import estimate_shares
+from deniable_aggregator.estimation.shares.estimate import estimate_shares
 from deniable_aggregator.kernels.projective_space import singer_cycle
 from deniable_aggregator.tallies import oracle_tally_for, tally_for
 from deniable_shared.mechanisms import ProjectiveGeometryResponse

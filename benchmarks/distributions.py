@@ -25,8 +25,8 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from scipy import stats
 
-from deniable_aggregator.estimation.distributions import estimate_distribution
-from deniable_aggregator.statistics.reconstruction import channel
+from deniable_aggregator.estimation.numbers.distributions import estimate_distribution
+from deniable_aggregator.statistics.histograms.reconstruction import channel
 from deniable_aggregator.tallies import tally_for
 from deniable_shared.mechanisms import DBitFlip, SquareWave
 from deniable_shared.spec import Spec

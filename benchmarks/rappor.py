@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, cast
 import numpy as np
 
 from deniable_aggregator.answers.questions import EstimateOptions
-from deniable_aggregator.estimation.shares import estimate_shares
+from deniable_aggregator.estimation.shares.estimate import estimate_shares
 from deniable_aggregator.kernels import hashing
 from deniable_shared.exact_bounds import SCALE
 from deniable_shared.hashing import key

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
-from deniable_aggregator.estimation.shares import combine_specs
+from deniable_aggregator.estimation.shares.estimate import combine_specs
 from deniable_aggregator.kernels import hashing
 from deniable_aggregator.statistics.intervals import alpha_per_interval, detect
 from deniable_shared.hashing import key
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from deniable_aggregator.estimation.combination import CombinedShares
+    from deniable_aggregator.estimation.shares.combination import CombinedShares
 
 OTHERS: Final = 100
 """So many strings share what the most common one leaves, by Zipf's law with exponent 1."""

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from deniable_aggregator.answers.common import Notice
 from deniable_aggregator.dates import day_of
-from deniable_aggregator.estimation.domains import value_type
+from deniable_aggregator.estimation.shares.domains import value_type
 from deniable_aggregator.http.problems import ProblemError
 
 if TYPE_CHECKING:

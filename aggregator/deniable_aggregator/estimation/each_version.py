@@ -9,8 +9,8 @@ from msgspec.structs import replace as replaced
 
 from deniable_aggregator.answers.estimates import VersionEstimate
 from deniable_aggregator.dates import DayRange, day_of
-from deniable_aggregator.estimation.domains import FLAG, default_items, pairs_of, value_type
 from deniable_aggregator.estimation.estimator import ESTIMATORS
+from deniable_aggregator.estimation.shares.domains import FLAG, default_items, pairs_of, value_type
 from deniable_shared.errors import ParameterError
 
 if TYPE_CHECKING:

@@ -9,28 +9,31 @@ import numpy as np
 from msgspec.structs import replace
 
 from deniable_aggregator.answers.questions import EstimateOptions
-from deniable_aggregator.estimation.comparison import (
+from deniable_aggregator.estimation.changes.comparison import (
     Comparison,
     compare_histogram_means,
     compare_means,
 )
-from deniable_aggregator.estimation.comparison_of_quantiles import (
+from deniable_aggregator.estimation.changes.quantiles import (
     COMPARED_QUANTILES,
     compare_quantiles,
 )
-from deniable_aggregator.estimation.comparison_of_shapes import (
+from deniable_aggregator.estimation.changes.segments import compare_within_segment
+from deniable_aggregator.estimation.changes.shapes import (
     compare_shapes,
     histogram_distance,
     share_distance,
 )
-from deniable_aggregator.estimation.comparison_of_shares import compare_shares, compare_subset
-from deniable_aggregator.estimation.comparison_within import compare_within_segment
-from deniable_aggregator.estimation.distributions import QUANTILES, estimate_distribution
-from deniable_aggregator.estimation.domains import default_items, items_between, value_type
-from deniable_aggregator.estimation.items import combine_specs
-from deniable_aggregator.estimation.means import estimate_mean
-from deniable_aggregator.estimation.segments import estimate_segment_sizes, estimate_within_segment
-from deniable_aggregator.estimation.shares import estimate_shares
+from deniable_aggregator.estimation.changes.shares import compare_shares, compare_subset
+from deniable_aggregator.estimation.numbers.distributions import QUANTILES, estimate_distribution
+from deniable_aggregator.estimation.numbers.means import estimate_mean
+from deniable_aggregator.estimation.segments.estimate import (
+    estimate_segment_sizes,
+    estimate_within_segment,
+)
+from deniable_aggregator.estimation.shares.domains import default_items, items_between, value_type
+from deniable_aggregator.estimation.shares.estimate import estimate_shares
+from deniable_aggregator.estimation.shares.items import combine_specs
 from deniable_aggregator.statistics.intervals import alpha_per_interval
 from deniable_shared.errors import ParameterError
 
@@ -41,16 +44,16 @@ if TYPE_CHECKING:
 
     from deniable_aggregator.answers.questions import ChangeQuery, ValueLists
     from deniable_aggregator.answers.words import KnownIn
-    from deniable_aggregator.estimation.distribution_estimate import DistributionEstimate
     from deniable_aggregator.estimation.inputs import (
         ChangeRequest,
         CollectedTallies,
         EstimateRequest,
     )
-    from deniable_aggregator.estimation.items import ItemEstimates
-    from deniable_aggregator.estimation.means import MeanEstimate
-    from deniable_aggregator.estimation.results import ShareEstimate
-    from deniable_aggregator.estimation.segments import SegmentEstimate
+    from deniable_aggregator.estimation.numbers.distribution_estimate import DistributionEstimate
+    from deniable_aggregator.estimation.numbers.means import MeanEstimate
+    from deniable_aggregator.estimation.segments.segment_estimate import SegmentEstimate
+    from deniable_aggregator.estimation.shares.items import ItemEstimates
+    from deniable_aggregator.estimation.shares.share_estimate import ShareEstimate
     from deniable_shared.spec import MetricType, Spec
 
 LARGEST_ANSWER: Final = 100_000

@@ -13,7 +13,7 @@ import numpy as np
 
 from deniable_aggregator.answers.estimates import RobustCheck
 from deniable_aggregator.dates import epoch_of
-from deniable_aggregator.estimation.items import combine_specs
+from deniable_aggregator.estimation.shares.items import combine_specs
 from deniable_aggregator.statistics.intervals import z_for_level
 from deniable_aggregator.tallies import share_tally_for
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from deniable_aggregator.statistics.checks import Check
-    from deniable_aggregator.statistics.homogeneity import OutcomeCounts
+    from deniable_aggregator.statistics.histograms.homogeneity import OutcomeCounts
     from deniable_aggregator.statistics.item_shares import ItemShares
     from deniable_aggregator.tallies.diagnostics import Diagnostics
     from deniable_aggregator.tallies.oracle import OracleTally

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from deniable_aggregator.statistics.checks import bounds_check, evenness_check, not_counted
-from deniable_aggregator.statistics.homogeneity import OutcomeCounts
+from deniable_aggregator.statistics.histograms.homogeneity import OutcomeCounts
 from deniable_aggregator.statistics.influence import support_influence
 from deniable_aggregator.statistics.item_shares import ItemShares
 from deniable_aggregator.tallies.base import Tally, chunks, tallies

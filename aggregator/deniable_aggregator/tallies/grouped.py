@@ -14,7 +14,7 @@ from deniable_shared.errors import WireError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from deniable_aggregator.statistics.homogeneity import OutcomeCounts
+    from deniable_aggregator.statistics.histograms.homogeneity import OutcomeCounts
     from deniable_aggregator.tallies.oracle import OracleTally
     from deniable_shared.spec import Spec
 

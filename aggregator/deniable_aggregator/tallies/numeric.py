@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 import numpy as np
 
 from deniable_aggregator.statistics.checks import bounds_check
-from deniable_aggregator.statistics.homogeneity import OutcomeCounts
+from deniable_aggregator.statistics.histograms.homogeneity import OutcomeCounts
 from deniable_aggregator.statistics.influence import influence
 from deniable_aggregator.statistics.intervals import DEFAULT_LEVEL, z_for_level
 from deniable_aggregator.statistics.mean_limits import bit_limits, mean_limits

@@ -10,7 +10,7 @@ import numpy as np
 
 from deniable_aggregator.kernels.bit_sums import bit_sums
 from deniable_aggregator.statistics.checks import bounds_check
-from deniable_aggregator.statistics.homogeneity import OutcomeCounts
+from deniable_aggregator.statistics.histograms.homogeneity import OutcomeCounts
 from deniable_aggregator.statistics.influence import support_influence
 from deniable_aggregator.statistics.item_shares import ItemShares
 from deniable_aggregator.statistics.support_counts import SupportCounts

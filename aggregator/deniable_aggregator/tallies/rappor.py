@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Final, cast
 import numpy as np
 
 from deniable_aggregator.kernels import hashing
-from deniable_aggregator.statistics.bloom_regression import Cells, regress
 from deniable_aggregator.statistics.checks import bounds_check, evenness_check
-from deniable_aggregator.statistics.regression_shares import regression_shares
+from deniable_aggregator.statistics.hashed.bloom_regression import Cells, regress
+from deniable_aggregator.statistics.hashed.regression_shares import regression_shares
 from deniable_aggregator.tallies.base import tallies
 from deniable_aggregator.tallies.diagnostics import GROUP_BYTES, OnesHistogram
 from deniable_aggregator.tallies.grouped import GroupedTally

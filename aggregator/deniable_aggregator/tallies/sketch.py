@@ -9,8 +9,8 @@ import numpy as np
 
 from deniable_aggregator.kernels import hashing
 from deniable_aggregator.statistics.checks import bounds_check, evenness_check
-from deniable_aggregator.statistics.sketch_rows import SketchRows
-from deniable_aggregator.statistics.sketch_shares import StringSums, shares_of_strings
+from deniable_aggregator.statistics.hashed.sketch_rows import SketchRows
+from deniable_aggregator.statistics.hashed.sketch_shares import StringSums, shares_of_strings
 from deniable_aggregator.tallies.base import oracle_tally_for, tallies
 from deniable_aggregator.tallies.grouped import GroupedTally
 from deniable_shared.hashing import key
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from deniable_aggregator.statistics.checks import Check
-    from deniable_aggregator.statistics.sketch_shares import SketchShares
+    from deniable_aggregator.statistics.hashed.sketch_shares import SketchShares
     from deniable_aggregator.tallies.diagnostics import OnesHistogram
     from deniable_shared.spec import Spec
 

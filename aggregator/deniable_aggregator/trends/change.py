@@ -18,10 +18,10 @@ from deniable_aggregator.answers.trends import (
     ShapeChange,
     ShapeDistance,
 )
-from deniable_aggregator.estimation.comparison import ALPHA, Differences, adjust_p_values
+from deniable_aggregator.estimation.changes.comparison import ALPHA, Differences, adjust_p_values
+from deniable_aggregator.estimation.changes.influence import FAKES_OF_CHANGES
 from deniable_aggregator.estimation.estimator import compare
-from deniable_aggregator.estimation.influence_of_changes import FAKES_OF_CHANGES
-from deniable_aggregator.estimation.results import metric_versions
+from deniable_aggregator.estimation.shares.share_estimate import metric_versions
 from deniable_aggregator.tallies import nonempty
 from deniable_shared.errors import ParameterError
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from deniable_aggregator.answers.trends import HealthOfPeriods
     from deniable_aggregator.answers.words import FalseFinds, IntervalKind, Margin
     from deniable_aggregator.dates import DayRange
-    from deniable_aggregator.estimation.comparison import Comparison
+    from deniable_aggregator.estimation.changes.comparison import Comparison
     from deniable_aggregator.estimation.inputs import ChangeRequest, CollectedTallies
 
 _DEVICES: Final[Mapping[Margin, str]] = {

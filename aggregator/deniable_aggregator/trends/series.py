@@ -15,11 +15,15 @@ from deniable_aggregator.answers.questions import EstimateQuery, ValueLists
 from deniable_aggregator.answers.trends import Period
 from deniable_aggregator.answers.trends import Series as SeriesAnswer
 from deniable_aggregator.dates import DayRange
-from deniable_aggregator.estimation.domains import default_items
 from deniable_aggregator.estimation.estimator import ESTIMATORS, common_type, estimate
 from deniable_aggregator.estimation.inputs import NO_LISTS, EstimateRequest
-from deniable_aggregator.estimation.results import FAKES, ShareEstimate, metric_versions
-from deniable_aggregator.estimation.segments import SegmentEstimate
+from deniable_aggregator.estimation.segments.segment_estimate import SegmentEstimate
+from deniable_aggregator.estimation.shares.domains import default_items
+from deniable_aggregator.estimation.shares.share_estimate import (
+    FAKES,
+    ShareEstimate,
+    metric_versions,
+)
 from deniable_aggregator.statistics.intervals import DEFAULT_LEVEL, alpha_per_interval
 from deniable_shared.errors import ParameterError
 
@@ -30,9 +34,9 @@ if TYPE_CHECKING:
     from deniable_aggregator.answers.days import Days
     from deniable_aggregator.answers.questions import SeriesQuery
     from deniable_aggregator.answers.words import IntervalKind, PeriodLength
-    from deniable_aggregator.estimation.distribution_estimate import DistributionEstimate
     from deniable_aggregator.estimation.inputs import CollectedTallies
-    from deniable_aggregator.estimation.means import MeanEstimate
+    from deniable_aggregator.estimation.numbers.distribution_estimate import DistributionEstimate
+    from deniable_aggregator.estimation.numbers.means import MeanEstimate
     from deniable_shared.spec import Spec
 
     Result = ShareEstimate | SegmentEstimate | MeanEstimate | DistributionEstimate

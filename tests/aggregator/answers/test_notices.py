@@ -9,7 +9,7 @@ from msgspec.structs import replace as with_fields
 from deniable_aggregator.answers.common import Notice
 from deniable_aggregator.charts.estimates import shares_chart
 from deniable_aggregator.cli.render.output import print_head
-from deniable_aggregator.estimation.shares import estimate_shares
+from deniable_aggregator.estimation.shares.estimate import estimate_shares
 from tests.aggregator.answered import HEAD, as_json
 from tests.aggregator.estimation.test_shares import counted, grr
 

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from deniable_aggregator.answers.estimates import SegmentShares, SegmentSize
 from deniable_aggregator.answers.questions import EstimateOptions
 from deniable_aggregator.charts.estimates import SUFFIXES, save, shares_chart
-from deniable_aggregator.estimation.shares import estimate_shares
+from deniable_aggregator.estimation.shares.estimate import estimate_shares
 from deniable_shared.errors import ParameterError
 from tests.aggregator.answered import answer as answer_of
 from tests.aggregator.estimation.test_shares import counted, grr

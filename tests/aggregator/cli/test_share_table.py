@@ -12,7 +12,7 @@ from rich.console import Console
 
 from deniable_aggregator.answers.questions import EstimateOptions
 from deniable_aggregator.cli.render.share_table import IntervalBar, estimate_table, notes
-from deniable_aggregator.estimation.shares import estimate_shares
+from deniable_aggregator.estimation.shares.estimate import estimate_shares
 from deniable_shared.mechanisms import MemoizedRandomizedResponse
 from tests.aggregator.answered import answer as answer_of
 from tests.aggregator.estimation.test_shares import counted, grr

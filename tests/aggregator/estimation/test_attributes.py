@@ -14,7 +14,7 @@ from rich.console import Console
 from deniable.randomizers import randomizer_for
 from deniable_aggregator.answers.questions import EstimateOptions
 from deniable_aggregator.cli.render.share_table import estimate_table
-from deniable_aggregator.estimation.shares import estimate_shares
+from deniable_aggregator.estimation.shares.estimate import estimate_shares
 from deniable_aggregator.tallies import tally_for
 from deniable_shared import registry, wire
 from deniable_shared.errors import ParameterError

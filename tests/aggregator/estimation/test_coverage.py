@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from deniable_aggregator.answers.questions import EstimateOptions
-from deniable_aggregator.estimation.shares import estimate_shares
+from deniable_aggregator.estimation.shares.estimate import estimate_shares
 from tests.aggregator.answered import answer as answer_of
 from tests.aggregator.answered import as_json
 from tests.aggregator.simulated import drawn, holders, spec_of

@@ -13,8 +13,8 @@ from scipy import stats
 
 from benchmarks.distributions import drawn as draw_tally
 from benchmarks.distributions import populations, spec_of
-from deniable_aggregator.estimation.distributions import QUANTILES, estimate_distribution
-from deniable_aggregator.statistics.reconstruction import channel, reconstruct
+from deniable_aggregator.estimation.numbers.distributions import QUANTILES, estimate_distribution
+from deniable_aggregator.statistics.histograms.reconstruction import channel, reconstruct
 from deniable_aggregator.tallies import tally_for
 from deniable_shared.errors import ParameterError
 from deniable_shared.exact_bounds import SCALE

@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 from deniable_aggregator.answers.questions import ChangeQuery, EstimateOptions
-from deniable_aggregator.estimation.distributions import estimate_distribution
 from deniable_aggregator.estimation.inputs import ChangeRequest, CollectedTallies
-from deniable_aggregator.estimation.means import estimate_mean
-from deniable_aggregator.estimation.segments import estimate_within_segment
-from deniable_aggregator.estimation.shares import estimate_shares
+from deniable_aggregator.estimation.numbers.distributions import estimate_distribution
+from deniable_aggregator.estimation.numbers.means import estimate_mean
+from deniable_aggregator.estimation.segments.estimate import estimate_within_segment
+from deniable_aggregator.estimation.shares.estimate import estimate_shares
+from deniable_aggregator.statistics.histograms.reconstruction import channel
 from deniable_aggregator.statistics.influence import allocated_influence
-from deniable_aggregator.statistics.reconstruction import channel
 from deniable_aggregator.tallies import tally_for
 from deniable_aggregator.trends.change import change
 from deniable_shared.mechanisms import ORACLES as ORACLES_BY_NAME

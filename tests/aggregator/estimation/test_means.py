@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from deniable_aggregator.cli.render.number_tables import number_notes
-from deniable_aggregator.estimation.means import estimate_mean
+from deniable_aggregator.estimation.numbers.means import estimate_mean
 from deniable_shared.errors import ParameterError
 from deniable_shared.mechanisms import (
     DiscreteGaussian,

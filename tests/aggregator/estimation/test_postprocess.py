@@ -10,7 +10,7 @@ from scipy import optimize
 
 from deniable_aggregator.answers.questions import EstimateOptions
 from deniable_aggregator.answers.words import POSTPROCESS
-from deniable_aggregator.estimation.shares import estimate_shares
+from deniable_aggregator.estimation.shares.estimate import estimate_shares
 from deniable_aggregator.statistics.consistency import base_cut, ibu, norm_sub, power
 from deniable_shared.errors import ParameterError
 from tests.aggregator.answered import answer as answer_of

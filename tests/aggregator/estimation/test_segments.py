@@ -10,8 +10,11 @@ import numpy as np
 import pytest
 
 from deniable_aggregator.answers.questions import EstimateOptions
-from deniable_aggregator.estimation.segments import estimate_segment_sizes, estimate_within_segment
-from deniable_aggregator.estimation.shares import estimate_shares
+from deniable_aggregator.estimation.segments.estimate import (
+    estimate_segment_sizes,
+    estimate_within_segment,
+)
+from deniable_aggregator.estimation.shares.estimate import estimate_shares
 from deniable_aggregator.tallies import tally_for
 from deniable_shared import registry, wire
 from deniable_shared.attributes import Attribute

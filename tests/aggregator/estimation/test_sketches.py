@@ -9,7 +9,7 @@ import pytest
 
 from benchmarks.sketch_detection import Setting, collect, measure, metric, shares_of
 from deniable_aggregator.answers.questions import EstimateOptions
-from deniable_aggregator.estimation.shares import estimate_shares
+from deniable_aggregator.estimation.shares.estimate import estimate_shares
 from deniable_shared.errors import ParameterError
 from tests.privacy.specs import sketch, string
 

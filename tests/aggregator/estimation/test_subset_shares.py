@@ -11,7 +11,7 @@ import pytest
 
 from deniable.randomizers import randomizer_for
 from deniable_aggregator.answers.questions import EstimateOptions
-from deniable_aggregator.estimation.shares import estimate_shares
+from deniable_aggregator.estimation.shares.estimate import estimate_shares
 from deniable_aggregator.tallies import tally_for
 from deniable_shared.errors import ParameterError
 from deniable_shared.mechanisms import (

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from deniable_aggregator.answers.questions import EstimateOptions
-from deniable_aggregator.estimation.shares import estimate_shares
+from deniable_aggregator.estimation.shares.estimate import estimate_shares
 from deniable_aggregator.kernels import hashing
 from deniable_shared.errors import DomainError, ParameterError
 from deniable_shared.hashing import key

@@ -10,7 +10,7 @@ import pytest
 from deniable_aggregator.integrity.examiner import ALARM_P
 from deniable_aggregator.statistics.bit_tests import ones_distribution
 from deniable_aggregator.statistics.checks import MEANINGS
-from deniable_aggregator.statistics.reconstruction import channel
+from deniable_aggregator.statistics.histograms.reconstruction import channel
 from deniable_aggregator.statistics.tail_bounds import (
     bennett_bound,
     binomial_at_least,

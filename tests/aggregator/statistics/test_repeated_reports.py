@@ -11,9 +11,9 @@ import pytest
 
 from deniable.randomizers import randomizer_for
 from deniable_aggregator.answers.questions import EstimateOptions
-from deniable_aggregator.estimation.distributions import estimate_distribution
-from deniable_aggregator.estimation.means import estimate_mean
-from deniable_aggregator.estimation.shares import estimate_shares
+from deniable_aggregator.estimation.numbers.distributions import estimate_distribution
+from deniable_aggregator.estimation.numbers.means import estimate_mean
+from deniable_aggregator.estimation.shares.estimate import estimate_shares
 from deniable_aggregator.statistics.repeated_reports import (
     repeats_of,
     reports_by_period,

@@ -12,14 +12,14 @@ from benchmarks.distributions import drawn, populations, spec_of
 from deniable_aggregator.answers.questions import ChangeQuery
 from deniable_aggregator.dates import DayRange
 from deniable_aggregator.estimation.inputs import ChangeRequest, CollectedTallies
-from deniable_aggregator.statistics.homogeneity import (
+from deniable_aggregator.statistics.histograms.homogeneity import (
     OutcomeCounts,
     Repetition,
     combined_p_value,
     common_variance,
     homogeneity_p_value,
 )
-from deniable_aggregator.statistics.reconstruction import channel
+from deniable_aggregator.statistics.histograms.reconstruction import channel
 from deniable_aggregator.tallies import tally_for
 from deniable_aggregator.trends.change import change
 from deniable_shared.errors import ParameterError

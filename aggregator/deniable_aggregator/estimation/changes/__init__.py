@@ -1,0 +1,1 @@
+"""What differs between two periods: shares, means, quantiles and the shape."""

@@ -1,0 +1,71 @@
+"""By how much quantiles differ between two periods."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from deniable_aggregator.answers.trends import QuantileDifference
+
+if TYPE_CHECKING:
+    from deniable_aggregator.estimation.numbers.distribution_estimate import DistributionEstimate
+
+COMPARED_QUANTILES: Final = (0.25, 0.5, 0.75, 0.95)
+"""Those that are compared where no others are asked for."""
+
+
+def compare_quantiles(
+    before: DistributionEstimate, after: DistributionEstimate
+) -> list[QuantileDifference]:
+    """The differences of the quantiles that both have, after minus before.
+
+    The interval of the difference of the bins in which they are comes from the intervals of both
+    (Zou and Donner 2008): with d = b - a and intervals [l, u], it goes from
+    d - sqrt((b - l_b)^2 + (u_a - a)^2) to d + sqrt((u_b - b)^2 + (a - l_a)^2). A quantile is
+    somewhere in its bin, so a whole bin is added to either side: where values are within a bin is
+    not random, and nothing of it averages out.
+
+    Args:
+        before: of the first period.
+        after: of the second; the same quantiles were asked for.
+    """
+    return [_difference(before, after, quantile) for quantile in before.quantiles]
+
+
+def _difference(
+    before: DistributionEstimate, after: DistributionEstimate, quantile: float
+) -> QuantileDifference:
+    places = [_bin(each, quantile) for each in (before, after)]
+    (first, first_low, first_high), (second, second_low, second_high) = places
+    apart = second - first
+    low = apart - math.hypot(second - second_low, first_high - first) - _bin_width(before)
+    high = apart + math.hypot(second_high - second, first - first_low) + _bin_width(after)
+    one, other = (each.quantiles[quantile].value for each in (before, after))
+    change = None if one is None or other is None else other - one
+    moved = (each.width * each.histogram.influence.quantiles[quantile] for each in (before, after))
+    return QuantileDifference(
+        quantile=quantile,
+        before=one,
+        after=other,
+        change=None if change is None else min(max(change, low), high),
+        low=low,
+        high=high,
+        changed=low > 0 or high < 0,
+        shift_if_fake=sum(moved),
+    )
+
+
+def _bin(estimate: DistributionEstimate, quantile: float) -> tuple[float, float, float]:
+    """The lower end of the bin in which a quantile is, and the lowest and highest it may have."""
+    placed, width = estimate.quantiles[quantile], _bin_width(estimate)
+    low, high = placed.low, placed.high - width
+    found = (low + high) / 2 if placed.value is None else placed.value
+    edges = estimate.edges
+    at = float(edges[np.searchsorted(edges, found * (1 + 1e-12), side="right") - 1])
+    return min(max(at, low), high), low, high
+
+
+def _bin_width(estimate: DistributionEstimate) -> float:
+    return float(estimate.edges[1] - estimate.edges[0])

@@ -1,0 +1,118 @@
+"""Differences of shares within a segment between two periods."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy import special
+
+from deniable_aggregator.answers.questions import EstimateOptions
+from deniable_aggregator.estimation.changes.comparison import Comparison, Differences
+from deniable_aggregator.estimation.changes.shares import LEAST_ERROR
+from deniable_aggregator.estimation.segments.estimate import estimate_within_segment
+from deniable_aggregator.statistics.intervals import alpha_per_interval
+from deniable_shared.errors import ParameterError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from deniable_aggregator.answers.words import KnownIn
+    from deniable_aggregator.estimation.inputs import ChangeRequest, CollectedTallies
+    from deniable_aggregator.estimation.segments.segment_estimate import SegmentEstimate
+    from deniable_shared.spec import Spec
+
+
+def compare_within_segment(
+    before: CollectedTallies, after: CollectedTallies, segment: str, request: ChangeRequest
+) -> Comparison:
+    """How the shares of values among the devices of one segment differ.
+
+    Args:
+        before: what was counted in the first period.
+        after: in the second.
+        segment: which one.
+        request: what is asked.
+
+    Raises:
+        ParameterError: if a period does not have the segment, or so little of it that its shares
+            are unknown, if no value is known in both, or if an option does not fit.
+    """
+    query, lists = request.query, request.lists
+    if lists.combined or lists.range:
+        raise ParameterError("combined", "left out within a segment", lists.combined or lists.range)
+    versions = list(dict.fromkeys([*before.specs, *after.specs]))
+    first, second = (
+        _within(each, segment, request, versions, 1 - request.level) for each in (before, after)
+    )
+    known = [_known_of_all(each) for each in (first, second)]
+    items = tuple(dict.fromkeys((*first.items, *second.items)))
+    both = tuple(item for item in items if item in known[0] and item in known[1])
+    if not both:
+        listed = list(lists.candidates or ())
+        raise ParameterError("candidates", "values that both periods know", listed)
+    top = query.top
+    interval = query.interval or ("one" if top is None else "picked")
+    shown = min(top or len(both), len(both))
+    alpha = alpha_per_interval(interval, level=request.level, asked=len(both), shown=shown)
+    first, second = (_within(each, segment, request, versions, alpha) for each in (before, after))
+    rows = [[each.items.index(item) for item in both] for each in (first, second)]
+    assert first.size is not None
+    assert second.size is not None
+    return Comparison(
+        both,
+        _differences(first, second, *rows),
+        "shares",
+        query.margin,
+        {item: _known_in(item, *known) for item in items if item not in both},
+        notices=tuple({each.code: each for each in (*first.notices, *second.notices)}.values()),
+        segment=(first.size, second.size),
+    )
+
+
+def _known_of_all(estimate: SegmentEstimate) -> frozenset[str]:
+    """The values that all versions with the segment tell from others."""
+    reports = zip(estimate.items, estimate.known.tolist(), strict=True)
+    return frozenset(item for item, known in reports if known == estimate.reports)
+
+
+def _known_in(item: str, before: frozenset[str], after: frozenset[str]) -> KnownIn:
+    return "before" if item in before else "after" if item in after else "neither"
+
+
+def _within(
+    tallies: CollectedTallies,
+    segment: str,
+    request: ChangeRequest,
+    versions: Sequence[Spec],
+    alpha: float,
+) -> SegmentEstimate:
+    return estimate_within_segment(
+        tallies.tallies,
+        segment,
+        EstimateOptions(margin=request.query.margin),
+        tallies.periods,
+        1 - alpha,
+        listed=request.lists.candidates or None,
+        versions=versions,
+    )
+
+
+def _differences(
+    first: SegmentEstimate, second: SegmentEstimate, before: list[int], after: list[int]
+) -> Differences:
+    """The differences of ratios; how they vary together for the same devices is not known."""
+    one, other = first.share[before], second.share[after]
+    error = np.hypot(first.standard_error[before], second.standard_error[after])
+    error = np.maximum(error, LEAST_ERROR)
+    return Differences(
+        before=one,
+        after=other,
+        standard_error=error,
+        same_devices=np.full(one.size, np.nan),
+        # The distances of Zou and Donner (2008), as for all sums of estimates.
+        low=other - one - np.hypot(other - second.low[after], first.high[before] - one),
+        high=other - one + np.hypot(second.high[after] - other, one - first.low[before]),
+        p_value=2 * special.ndtr(-np.abs(other - one) / error),
+        influence=first.influence[before] + second.influence[after],
+    )

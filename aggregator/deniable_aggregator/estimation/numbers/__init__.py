@@ -1,0 +1,1 @@
+"""Numbers: their means, and their distributions with quantiles."""

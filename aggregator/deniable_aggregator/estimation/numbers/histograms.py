@@ -1,0 +1,275 @@
+"""From tallies over the same bins to one histogram, with what is needed for its intervals."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, cast
+
+import numpy as np
+
+from deniable_aggregator.estimation.numbers.influence_of_histograms import (
+    DistributionInfluence,
+    dbitflip_influence,
+    square_wave_influence,
+)
+from deniable_aggregator.estimation.numbers.means import MeanPart, mean_influence, mean_variance
+from deniable_aggregator.statistics.consistency import norm_sub
+from deniable_aggregator.statistics.histograms.histogram_limits import RawHistogram
+from deniable_aggregator.statistics.histograms.quantiles import (
+    BoundedValue,
+    interval_containing,
+    normal_interval,
+)
+from deniable_aggregator.statistics.histograms.reconstruction import (
+    channel,
+    raw_shares,
+    reconstruct,
+)
+from deniable_aggregator.statistics.intervals import z_for_level
+from deniable_aggregator.statistics.repeated_reports import repeats_of, shared_pairs_across_specs
+from deniable_aggregator.tallies import tally_for
+from deniable_shared.errors import ParameterError
+from deniable_shared.mechanisms import GroupedBins, SquareWave
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from deniable_aggregator.answers.words import Reconstruction
+    from deniable_aggregator.statistics.repeated_reports import PeriodsBySpec
+    from deniable_aggregator.tallies import Reported
+    from deniable_aggregator.tallies.dbitflip import DBitFlipTally
+    from deniable_aggregator.tallies.numeric import NumberTally
+
+    Weights = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Histogram:
+    """A histogram over the width of the range, which counts as 1.
+
+    Attributes:
+        method: "em", "ems", or "unbiased".
+        held: float64, (bins,): the estimate; not negative, and adds up to 1.
+        raw: raw shares, which intervals are made from.
+        mean: of the middles of the bins.
+        mean_variance: of this estimate.
+        influence: how far 1% of fake reports could move all this.
+        sources: of Square Wave, for each spec its mechanism, its reports, and what repeated reports
+            add to the variance of a share.
+        reports: how many there are.
+    """
+
+    method: Literal["em", "ems", "unbiased"]
+    held: NDArray[np.float64]
+    raw: RawHistogram
+    mean: float
+    mean_variance: float
+    influence: DistributionInfluence
+    sources: tuple[tuple[SquareWave, int, float], ...]
+    reports: int
+
+    def redraw(
+        self, held: NDArray[np.float64], draws: int, random: np.random.Generator
+    ) -> NDArray[np.float64]:
+        """Histograms as they would be estimated if devices held this one: float64, (draws, bins).
+
+        Args:
+            held: float64, (bins,).
+            draws: how many.
+            random: the source of randomness.
+        """
+        if not self.sources:
+            raw = random.multivariate_normal(held, self.raw.covariance, draws, method="cholesky")
+            return np.array([norm_sub(each) for each in raw])
+        found = np.zeros((draws, held.size))
+        for mechanism, reports, extra in self.sources:
+            own = np.repeat(held[None], draws, axis=0)
+            if extra:
+                devices = max(1, round(1 / extra))
+                own = random.multinomial(devices, held / held.sum(), size=draws) / devices
+            law = own @ channel(mechanism).T
+            counts = random.multinomial(reports, law / law.sum(axis=1, keepdims=True))
+            method: Reconstruction = "ems" if self.method == "ems" else "em"
+            found += reports / self.reports * reconstruct(mechanism, counts, method=method)
+        return found
+
+    def shares(self, level: float) -> tuple[BoundedValue, ...]:
+        """The shares of the bins: raw ones with normal intervals, else those of `held`.
+
+        Args:
+            level: of the intervals.
+        """
+        if self.method == "unbiased":
+            variances = np.diag(self.raw.covariance).tolist()
+            bars = zip(self.raw.share.tolist(), variances, strict=True)
+            return tuple(normal_interval(*bar, level) for bar in bars)
+        z = z_for_level(level)
+        return tuple(
+            interval_containing(value, *self.raw.limits(number, number + 1, z))
+            for number, value in enumerate(self.held.tolist())
+        )
+
+
+def find_histogram(
+    counted: Sequence[Reported],
+    *,
+    method: Reconstruction,
+    quantiles: Sequence[float],
+    periods: PeriodsBySpec,
+) -> Histogram:
+    """The histogram of all reports: that of each spec by itself, weighted by its reports.
+
+    Args:
+        counted: specs with reports, over the same bins and with the same mechanism.
+        method: how reports of Square Wave are turned into a histogram.
+        quantiles: those whose influence is wanted.
+        periods: how many of the reports there are in each of the metric's periods, by the specs'
+            digests.
+
+    Raises:
+        ParameterError: if no report is about some bin.
+    """
+    if isinstance(counted[0][0].mechanism, GroupedBins):
+        return _from_dbitflip(counted, quantiles, periods)
+    return _from_square_wave(counted, method, quantiles, periods)
+
+
+def _from_square_wave(
+    counted: Sequence[Reported],
+    method: Reconstruction,
+    quantiles: Sequence[float],
+    periods: PeriodsBySpec,
+) -> Histogram:
+    """Reconstruction; raw shares are those of the linear estimator that is best at its result."""
+    mechanisms = [cast("SquareWave", spec.mechanism) for spec, _, _ in counted]
+    reports = np.array([reports for _, _, reports in counted])
+    parts = reports / reports.sum()
+    size = mechanisms[0].size
+    held, raw = np.zeros(size), np.zeros(size)
+    likely, covariances = [], []
+    for mechanism, part, (_, counts, _) in zip(mechanisms, parts.tolist(), counted, strict=True):
+        found = reconstruct(mechanism, counts[None], method="em")[0]
+        share, covariance = raw_shares(mechanism, counts, found)
+        likely.append(found)
+        raw += part * share
+        covariances.append(covariance)
+        smooth = method != "em"
+        held += part * (reconstruct(mechanism, counts[None], method=method)[0] if smooth else found)
+    means = [cast("NumberTally", tally_for(spec)).mean(counts) for spec, counts, _ in counted]
+    mean_parts = [
+        MeanPart(spec, each, part, mean)
+        for (spec, _, each), part, mean in zip(counted, parts.tolist(), means, strict=True)
+    ]
+    influence = square_wave_influence(
+        mechanisms,
+        [counts for _, counts, _ in counted],
+        method=method,
+        mean=mean_influence(mean_parts),
+        quantiles=quantiles,
+    )
+    repeated = [repeats_of(spec, each, periods.get(spec.digest)).extra for spec, _, each in counted]
+    noise = [
+        covariance + extra * _sampling(found)
+        for covariance, extra, found in zip(covariances, repeated, likely, strict=True)
+    ]
+    weights = [np.full(size, part) for part in parts.tolist()]
+    return Histogram(
+        method,
+        held,
+        RawHistogram(raw, _covariance(counted, weights, noise, likely, periods)),
+        float(parts @ [mean.mean for mean in means]),
+        mean_variance(mean_parts, periods),
+        influence,
+        tuple(zip(mechanisms, reports.tolist(), repeated, strict=True)),
+        int(reports.sum()),
+    )
+
+
+def _from_dbitflip(
+    counted: Sequence[Reported], quantiles: Sequence[float], periods: PeriodsBySpec
+) -> Histogram:
+    """Unbiased shares, and their projection on histograms."""
+    tallies = [cast("DBitFlipTally", tally_for(spec)) for spec, _, _ in counted]
+    found = [tally.shares(entry[1]) for tally, entry in zip(tallies, counted, strict=True)]
+    # A spec has no weight in a bin that none of its reports is about.
+    weights = [
+        reports * np.isfinite(shares.null_variance)
+        for shares, (_, _, reports) in zip(found, counted, strict=True)
+    ]
+    about = np.sum(weights, axis=0)
+    if not about.all():
+        reports = sum(reports for _, _, reports in counted)
+        raise ParameterError("reports", "enough for an answer about every bin", reports)
+    weights = [weight / about for weight in weights]
+    share = np.sum([w * shares.share for w, shares in zip(weights, found, strict=True)], axis=0)
+    held, each = norm_sub(share), [norm_sub(shares.share) for shares in found]
+    noise = [
+        tally.covariance(
+            counts, own, repeats_of(spec, reports, periods.get(spec.digest)).extra * reports
+        )
+        for tally, (spec, counts, reports), own in zip(tallies, counted, each, strict=True)
+    ]
+    covariance = _covariance(counted, weights, noise, each, periods)
+    moved = [cast("Any", shares.influence) for shares in found]
+    influence = dbitflip_influence(
+        [cast("GroupedBins", spec.mechanism) for spec, _, _ in counted],
+        [counts for _, counts, _ in counted],
+        weights,
+        share,
+        np.sum([weight * each for weight, each in zip(weights, moved, strict=True)], axis=0),
+        quantiles,
+    )
+    # Measured from the middle of the range, since raw shares need not add up to 1: their sum
+    # would add noise to a mean that is measured from the lower end.
+    arms = (np.arange(share.size) + 0.5) / share.size - 0.5
+    return Histogram(
+        "unbiased",
+        held,
+        RawHistogram(share, covariance),
+        0.5 + float(arms @ share),
+        max(float(arms @ covariance @ arms), 0.0),
+        influence,
+        (),
+        sum(reports for _, _, reports in counted),
+    )
+
+
+def _covariance(
+    counted: Sequence[Reported],
+    weights: Sequence[Weights],
+    noise: Sequence[NDArray[np.float64]],
+    held: Sequence[NDArray[np.float64]],
+    periods: PeriodsBySpec,
+) -> NDArray[np.float64]:
+    """The covariance of weighted shares, if the same devices reported under all specs.
+
+    Where the specs' shares differ, how many reports each happens to have adds to it.
+
+    Args:
+        counted: the specs.
+        weights: of each one float64, (bins,).
+        noise: of each one float64, (bins, bins): the covariance of its shares.
+        held: of each one float64, (bins,): what its devices hold.
+        periods: how many reports there are of each period, by the specs' digests.
+    """
+    together = np.sum([weight * own for weight, own in zip(weights, held, strict=True)], axis=0)
+    total = np.zeros((together.size, together.size))
+    for weight, own, each, (_, _, reports) in zip(weights, held, noise, counted, strict=True):
+        apart = weight * (own - together)
+        total += np.outer(weight, weight) * each + np.outer(apart, apart) / reports
+    for one, other in itertools.combinations(range(len(counted)), 2):
+        (first, _, reports), (second, _, more) = counted[one], counted[other]
+        within, beside = periods.get(first.digest), periods.get(second.digest)
+        if within is not None and beside is not None:
+            pairs = shared_pairs_across_specs(within, beside) / (reports * more)
+            same = pairs * np.outer(weights[one], weights[other])
+            total += (same + same.T) * _sampling(together)
+    return total
+
+
+def _sampling(held: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The covariance of what a single device holds: float64, (bins, bins)."""
+    return np.diag(held) - np.outer(held, held)

@@ -1,0 +1,287 @@
+"""From tallies of numbers to a mean with its error."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple, cast
+
+from msgspec.structs import astuple
+
+from deniable_aggregator.answers.common import IntervalNote, Number
+from deniable_aggregator.answers.estimates import Mean as MeanAnswer
+from deniable_aggregator.answers.trends import Period
+from deniable_aggregator.estimation.numbers.distribution_instead import distribution_notices
+from deniable_aggregator.estimation.shares.share_estimate import FAKES, metric_versions
+from deniable_aggregator.statistics.influence import FORGED_SHARE
+from deniable_aggregator.statistics.intervals import DEFAULT_LEVEL, z_for_level
+from deniable_aggregator.statistics.repeated_reports import repeats_of, shared_pairs_across_specs
+from deniable_aggregator.tallies import nonempty, tally_for
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from deniable_aggregator.answers.common import Head, Notice
+    from deniable_aggregator.answers.words import Margin
+    from deniable_aggregator.dates import DayRange
+    from deniable_aggregator.statistics.repeated_reports import PeriodsBySpec
+    from deniable_aggregator.tallies import Reported
+    from deniable_aggregator.tallies.numeric import Mean, NumberTally
+    from deniable_shared.mechanisms import NumericMechanism
+    from deniable_shared.numbers import Range
+    from deniable_shared.spec import Spec
+
+
+@dataclass(frozen=True)
+class MeanEstimate:
+    """An unbiased estimate of the mean of a number, in the metric's own unit.
+
+    Attributes:
+        metric: the metric's name.
+        mean: the estimate; not clipped to the range.
+        standard_error: of the mean, for the population that the devices come from.
+        low: lower end of the interval.
+        high: upper end of the interval.
+        level: the probability with which the interval covers, in (0, 1).
+        reports: how many reports were counted.
+        specs: for each spec that contributed, the spec and its number of reports.
+        influence: how far 1% of fake reports could move the mean.
+        notices: what a reader must know before these numbers.
+    """
+
+    metric: str
+    mean: float
+    standard_error: float
+    low: float
+    high: float
+    level: float
+    reports: int
+    specs: tuple[tuple[Spec, int], ...]
+    influence: float
+    notices: tuple[Notice, ...] = ()
+
+    kind: ClassVar[Literal["mean"]] = "mean"
+    margin: ClassVar[Margin] = "noise-and-sampling"
+    unit: ClassVar[str] = (
+        "the metric's own; unbiased, and not clipped to the range. Values outside the range were "
+        "recorded as its ends"
+    )
+
+    def answer(self, head: Head) -> MeanAnswer:
+        """The estimate as an answer.
+
+        Args:
+            head: where it comes from.
+        """
+        return MeanAnswer(
+            *astuple(head.with_notices(self.notices)),
+            metric=self.metric,
+            reports=self.reports,
+            margin=self.margin,
+            unit=self.unit,
+            interval=IntervalNote(
+                level=self.level,
+                meaning=(
+                    "the interval covers the mean of the population that the devices that "
+                    f"reported are a random sample of with probability {self.level:g}, and the "
+                    "mean among these devices at least as often"
+                ),
+            ),
+            fakes=FAKES,
+            versions=metric_versions(self.specs),
+            mean=self._number(),
+        )
+
+    def period(self, days: DayRange) -> Period:
+        """The estimate as one period of a series.
+
+        Args:
+            days: those of the period.
+        """
+        return Period(since=days.since, until=days.until, reports=self.reports, mean=self._number())
+
+    def _number(self) -> Number:
+        return Number(
+            estimate=self.mean,
+            standard_error=self.standard_error,
+            low=self.low,
+            high=self.high,
+            shift_if_fake=self.influence,
+        )
+
+
+def estimate_mean(
+    tallies: Sequence[tuple[Spec, NDArray[np.int64]]],
+    *,
+    level: float = DEFAULT_LEVEL,
+    periods: PeriodsBySpec | None = None,
+) -> MeanEstimate:
+    """Estimates the mean of a ``number`` from its tallies.
+
+    Tallies of different specs are never added: each gives a mean by itself, and these are averaged
+    over all reports: a spec's weight is its part of them, whatever its devices hold.
+
+    Args:
+        tallies: one entry per spec: the spec, and its counts as int64, (cells,).
+        level: of the interval, in (0, 1).
+        periods: how many of the reports there are in each of the metric's periods, by the specs'
+            digests. None for a single period.
+
+    Raises:
+        ParameterError: if there is no report, or the level is out of range.
+    """
+    z = z_for_level(level)
+    counted = nonempty(tallies)
+    parts = mean_parts(counted)
+    mean = sum(part.mean for part in parts)
+    variance = mean_variance(parts, periods or {})
+    # Distances to the ends of intervals combine like errors (Zou and Donner 2008).
+    below = above = variance - sum(part.weight**2 * part.found.variance for part in parts)
+    below, above = (max(rest, 0.0) * z**2 for rest in (below, above))
+    for part, (spec, counts, _) in zip(parts, counted, strict=True):
+        low, high = cast("NumberTally", tally_for(spec)).mean_limits(counts, 1 - level)
+        below += (part.weight * (part.found.mean - low)) ** 2
+        above += (part.weight * (high - part.found.mean)) ** 2
+    return MeanEstimate(
+        metric=counted[0][0].name,
+        mean=mean,
+        standard_error=math.sqrt(variance),
+        low=mean - math.sqrt(below),
+        high=mean + math.sqrt(above),
+        level=level,
+        reports=sum(reports for _, _, reports in counted),
+        specs=tuple((spec, reports) for spec, _, reports in counted),
+        influence=mean_influence(parts),
+        notices=distribution_notices(parts, math.sqrt(variance)),
+    )
+
+
+class MeanPart(NamedTuple):
+    """One spec's part in a mean.
+
+    Attributes:
+        spec: the spec.
+        reports: how many reports it has.
+        weight: of its mean, in the unit of the result for one width of its range.
+        found: its mean, in widths of its range.
+        offset: what the lower end of its range contributes to the result.
+    """
+
+    spec: Spec
+    reports: int
+    weight: float
+    found: Mean
+    offset: float = 0.0
+
+    @property
+    def mean(self) -> float:
+        """What it adds to the result."""
+        return self.offset + self.weight * self.found.mean
+
+
+def mean_parts(counted: Sequence[Reported]) -> list[MeanPart]:
+    """The part of each spec of a ``number`` in the mean over all specs.
+
+    Args:
+        counted: the specs with reports.
+    """
+    total = sum(reports for _, _, reports in counted)
+    parts = []
+    for spec, counts, reports in counted:
+        low, high = (float(end) for end in cast("Range", spec.range))
+        found, share = cast("NumberTally", tally_for(spec)).mean(counts), reports / total
+        parts.append(MeanPart(spec, reports, share * (high - low), found, share * low))
+    return parts
+
+
+def mean_variance(parts: Sequence[MeanPart], periods: PeriodsBySpec) -> float:
+    """The variance of an average of means, if the same devices reported in all periods.
+
+    The reports of a device share its permanent bit, if the mechanism has one, and its value. The
+    variance of the values is not known; for values in [0, 1] with mean m it is at most m (1 - m).
+    Where the specs' means differ, the devices of each being a sample adds to it.
+
+    Args:
+        parts: what is averaged.
+        periods: how many reports there are of each period, by the specs' digests.
+    """
+    reports = sum(part.reports for part in parts)
+    mean = sum(part.mean for part in parts)
+    total, deviations = 0.0, []
+    for part in parts:
+        repeats = repeats_of(part.spec, part.reports, periods.get(part.spec.digest))
+        shared = repeats.extra * _shared(part.spec, part.found)
+        apart = part.mean - part.reports / reports * mean
+        total += part.weight**2 * (part.found.variance + shared)
+        total += apart**2 * (1 / part.reports + repeats.extra)
+        deviations.append(math.sqrt(part.weight**2 * _spread(part.found) + apart**2))
+    for one, other in itertools.combinations(range(len(parts)), 2):
+        first, second = (periods.get(parts[at].spec.digest) for at in (one, other))
+        if first is not None and second is not None:
+            pairs = shared_pairs_across_specs(first, second)
+            pairs /= parts[one].reports * parts[other].reports
+            total += 2 * pairs * deviations[one] * deviations[other]
+    return total
+
+
+def mean_covariance(
+    before: Sequence[MeanPart],
+    after: Sequence[MeanPart],
+    periods: tuple[PeriodsBySpec, PeriodsBySpec],
+) -> float:
+    """The largest covariance that two means can have because the same devices are in both.
+
+    Args:
+        before: what the one is averaged from.
+        after: the other.
+        periods: how many reports there are of each period, by the specs' digests, for both.
+    """
+    total = 0.0
+    for one, other in itertools.product(before, after):
+        pairs = shared_pairs_across_specs(
+            periods[0][one.spec.digest], periods[1][other.spec.digest]
+        )
+        shared = _shared if one.spec == other.spec else _spread_of
+        common = math.sqrt(shared(one.spec, one.found) * shared(other.spec, other.found))
+        total += one.weight * other.weight * pairs / (one.reports * other.reports) * common
+    return total
+
+
+def _spread_of(_: Spec, found: Mean) -> float:
+    return _spread(found)
+
+
+def _shared(spec: Spec, found: Mean) -> float:
+    """The largest variance that all reports of a device can have in common."""
+    mechanism = cast("NumericMechanism", spec.mechanism)
+    permanent = mechanism.permanent_variance(_inside(found))
+    return _spread(found) if permanent is None else permanent
+
+
+def _spread(found: Mean) -> float:
+    return _inside(found) * (1 - _inside(found))
+
+
+def _inside(found: Mean) -> float:
+    return min(max(found.mean, 0.0), 1.0)
+
+
+def mean_influence(parts: Sequence[MeanPart]) -> float:
+    """How far fake reports, 1% of all, could move an average of means: at most.
+
+    All fakes claim to be of the spec in which one report moves the average most.
+
+    Args:
+        parts: what is averaged.
+    """
+    reports, mean = sum(part.reports for part in parts), sum(part.mean for part in parts)
+
+    def moved(part: MeanPart) -> float:
+        width, own = part.weight * reports / part.reports, part.mean * reports / part.reports
+        return width * part.found.influence + FORGED_SHARE * abs(own - mean)
+
+    return max(map(moved, parts))

@@ -1,0 +1,1 @@
+"""Metrics with segments: how large these are, and the shares of values within one."""

@@ -1,0 +1,254 @@
+"""Metrics with segments: the share of devices in a segment, and shares of values within it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from deniable_aggregator.answers.common import Notice
+from deniable_aggregator.answers.estimates import SegmentSize
+from deniable_aggregator.estimation.segments.parts import (
+    combined_size,
+    parts_of_segments,
+    parts_with,
+    values_in_segment,
+)
+from deniable_aggregator.estimation.segments.ratios import Ratio, ratio_within, segment_moments
+from deniable_aggregator.estimation.segments.segment_estimate import SegmentEstimate
+from deniable_aggregator.estimation.shares.selection import known_in_part
+from deniable_aggregator.estimation.shares.share_estimate import (
+    DETECTION_ALPHA,
+)
+from deniable_aggregator.statistics.intervals import (
+    DEFAULT_LEVEL,
+    alpha_per_interval,
+    detect,
+    z_for_alpha,
+)
+from deniable_aggregator.tallies import nonempty
+from deniable_shared.errors import ParameterError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from deniable_aggregator.answers.questions import EstimateOptions
+    from deniable_aggregator.answers.words import Margin
+    from deniable_aggregator.estimation.segments.parts import SegmentPart, SegmentValues, Tallies
+    from deniable_aggregator.statistics.repeated_reports import PeriodsBySpec
+    from deniable_shared.attributes import Attribute
+    from deniable_shared.spec import Spec
+
+
+def estimate_segment_sizes(
+    tallies: Tallies, margin: Margin, level: float, periods: PeriodsBySpec
+) -> tuple[SegmentSize, ...]:
+    """The share of each segment; nothing where no spec has segments.
+
+    Args:
+        tallies: the specs with reports, and their counts.
+        margin: what errors allow for.
+        level: of each single interval, in (0, 1).
+        periods: how many reports there are of each period, by the specs' digests.
+    """
+    parts = parts_of_segments(tallies, margin, periods)
+    return tuple(
+        _segment_size(name, segment, list(parts_with(parts, name, segment)), margin, 1 - level)
+        for name, segment in _declared(tallies)
+    )
+
+
+def estimate_within_segment(
+    tallies: Tallies,
+    segment: str,
+    options: EstimateOptions,
+    periods: PeriodsBySpec,
+    level: float = DEFAULT_LEVEL,
+    *,
+    listed: Sequence[str] | None = None,
+    versions: Sequence[Spec] = (),
+    may_be_empty: bool = False,
+) -> SegmentEstimate:
+    """Estimates the shares of values among the devices of one segment, by all specs that have it.
+
+    Args:
+        tallies: the specs with reports, and their counts.
+        segment: which one.
+        options: how to answer.
+        periods: how many reports there are of each period, by the specs' digests.
+        level: of the intervals, in (0, 1).
+        listed: the values that are asked for; None for all.
+        versions: those whose values are the domain, with or without reports among these; empty for
+            those with reports.
+        may_be_empty: return no shares, instead of refusing, where the segment is too small or no
+            version with reports has it.
+
+    Raises:
+        ParameterError: if no spec has the segment, if there may be no device in it, so that
+            dividing by its share means nothing, or if an option does not fit.
+    """
+    _refuse_options(options)
+    total = sum(int(counted) for _, _, counted in nonempty(tallies))
+    names = [name for name, value in _declared(tallies) if value == segment]
+    if not names and may_be_empty:
+        return _no_shares(tallies[0][0].name, options, level, total)
+    if not names:
+        raise ParameterError("segment", _constraint(tallies), segment)
+    margin, name = options.margin, names[-1]
+    parts = list(parts_with(parts_of_segments(tallies, margin, periods), name, segment))
+    known = values_in_segment(parts, name, versions, margin)
+    shown = _asked(parts[0].segments.of, known, listed)
+    interval = options.interval or "one"
+    alpha = alpha_per_interval(
+        interval, level=level, asked=max(len(shown), 1), shown=max(len(shown), 1)
+    )
+    size = _segment_size(name, segment, parts, margin, alpha)
+    moments = [segment_moments(each, margin) for each in parts]
+    ratios = [ratio_within(known.of(row, moments), margin, z_for_alpha(alpha)) for row in shown]
+    there = [ratio for ratio in ratios if ratio is not None]
+    if size.low <= 0 or len(there) < len(ratios):
+        if not may_be_empty:
+            constraint = f"clearly above 0 to be looked into: {name}={segment} is not"
+            raise ParameterError("segment", constraint, size.share)
+        shown, there = [], []
+    reports = sum(each.part.reports for each in parts)
+    columns = np.array(there, np.float64).reshape(len(there), len(Ratio._fields)).T
+    return SegmentEstimate(
+        metric=parts[0].part.spec.name,
+        size=size,
+        items=tuple(known.values[row] for row in shown),
+        share=columns[0],
+        standard_error=columns[1],
+        low=columns[2],
+        high=columns[3],
+        influence=columns[4],
+        detected=detect(
+            known.combined.scores[shown], false_finds=options.false_finds, alpha=DETECTION_ALPHA
+        ),
+        known=known.combined.reports[shown],
+        margin=margin,
+        interval=interval,
+        level=level,
+        false_finds=options.false_finds,
+        reports=reports,
+        left_out=total - reports,
+        specs=tuple((each.part.spec, each.part.reports) for each in parts),
+        notices=(
+            *_left_out(size, total - reports, total),
+            *_too_small(size, there),
+            *known_in_part(
+                [known.values[row] for row in shown], known.combined.reports[shown], reports
+            ),
+        ),
+    )
+
+
+def _asked(of: Attribute, known: SegmentValues, listed: Sequence[str] | None) -> list[int]:
+    """The rows of the values that are asked for, and that some version tells from others.
+
+    Raises:
+        ParameterError: if a listed value is none of the domain.
+    """
+    rows = {value: row for row, value in enumerate(known.values) if known.combined.reports[row]}
+    if listed is None:
+        return [row for value, row in rows.items() if of.type != "boolean" or value == "true"]
+    for value in listed:
+        if value not in known.values:
+            raise ParameterError("candidates", f"values of {of.name}", value)
+    return [rows[value] for value in listed if value in rows]
+
+
+def _no_shares(
+    metric: str, options: EstimateOptions, level: float, left_out: int
+) -> SegmentEstimate:
+    """The answer where no version has the segment."""
+    nothing = np.zeros(0)
+    message = f"{left_out:,} reports are left out: no version of these days has the segment."
+    return SegmentEstimate(
+        metric=metric,
+        size=None,
+        items=(),
+        share=nothing,
+        standard_error=nothing,
+        low=nothing,
+        high=nothing,
+        influence=nothing,
+        detected=np.zeros(0, bool),
+        known=np.zeros(0, np.int64),
+        margin=options.margin,
+        interval=options.interval or "one",
+        level=level,
+        false_finds=options.false_finds,
+        reports=0,
+        left_out=left_out,
+        specs=(),
+        notices=(Notice("segment_not_there", "note", message),),
+    )
+
+
+def _too_small(size: SegmentSize, shares: Sequence[Ratio]) -> Iterator[Notice]:
+    if not shares:
+        message = (
+            f"the segment {size.name}={size.value} is not clearly above 0, so that shares within "
+            "it cannot be told. Ask for longer periods."
+        )
+        yield Notice("segment_too_small", "warning", message)
+
+
+def _left_out(size: SegmentSize, reports: int, total: int) -> Iterator[Notice]:
+    if reports:
+        message = (
+            f"{reports:,} of {total:,} reports are left out: they are of versions without the "
+            f"segment {size.name}={size.value}."
+        )
+        yield Notice("reports_left_out", "note", message)
+
+
+def _refuse_options(options: EstimateOptions) -> None:
+    """Refuses options for picked values and for whole domains.
+
+    Raises:
+        ParameterError: naming the option.
+    """
+    for name in ("top", "detected", "postprocess"):
+        if value := getattr(options, name):
+            raise ParameterError(name, "left out within a segment", value)
+    if options.interval == "picked":
+        raise ParameterError("interval", "one or all within a segment", "picked")
+
+
+def _declared(tallies: Tallies) -> list[tuple[str, str]]:
+    """The name of the segments and the segment, of all that some version has."""
+    return list(
+        dict.fromkeys(
+            (spec.segments.by.name, value)
+            for spec, _ in tallies
+            if spec.segments
+            for value in spec.segments.by.values
+        )
+    )
+
+
+def _constraint(tallies: Tallies) -> str:
+    """The constraint on the name of a segment, in words."""
+    found = ", ".join(value for _, value in _declared(tallies))
+    return f"one of {found}" if found else "left out, as the metric has none"
+
+
+def _segment_size(
+    name: str, segment: str, parts: Sequence[SegmentPart], margin: Margin, alpha: float
+) -> SegmentSize:
+    """The share of a segment, of the reports of all versions that have it."""
+    found, whole = combined_size(parts, margin), np.zeros(1, np.int64)
+    limits = found.limits(whole, alpha)
+    low = float(limits.low[0])
+    return SegmentSize(
+        name=name,
+        value=segment,
+        share=float(found.share[0]),
+        standard_error=float(np.sqrt(found.variance[0])),
+        low=low,
+        high=float(limits.high[0]),
+        detected=low > 0,
+        shift_if_fake=float(found.influence(whole)[0]),
+    )

@@ -1,0 +1,206 @@
+"""Shares within a segment: ratios of the share of a value and the segment to that of the segment.
+
+Both are averages over the reports of the same versions, so a version has one weight in a ratio. A
+ratio of two unbiased estimates is not unbiased, but its interval (Fieller 1954) covers with the
+stated probability all the same.
+"""
+
+from __future__ import annotations
+
+import itertools
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from deniable_aggregator.estimation.shares.between_versions import shared_pairs_fraction
+from deniable_aggregator.estimation.shares.influence_of_subsets import support_range
+from deniable_aggregator.estimation.shares.spec_estimates import variance_of
+from deniable_aggregator.estimation.shares.subset_shares import merge_items
+from deniable_aggregator.statistics.influence import FORGED_SHARE
+from deniable_shared.errors import ParameterError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from deniable_aggregator.answers.words import Margin
+    from deniable_aggregator.estimation.segments.parts import SegmentPart
+    from deniable_aggregator.estimation.shares.spec_estimates import SpecEstimate
+
+
+class Ratio(NamedTuple):
+    """The share of a value among the devices of a segment.
+
+    Attributes:
+        share: the estimate.
+        standard_error: of it, by the delta method.
+        low: lower end of the interval.
+        high: upper end.
+        influence: how far 1% of fake reports could move it; infinite where they could empty the
+            segment.
+    """
+
+    share: float
+    standard_error: float
+    low: float
+    high: float
+    influence: float
+
+
+class SegmentMoments(NamedTuple):
+    """One version's estimates of a segment and of the values within, with their variances.
+
+    Attributes:
+        part: its estimates.
+        inside: int64, (values,): the places of the segment's pairs in `part.known`.
+        size: the share of the segment.
+        size_variance: its variance.
+        shares: float64, (values,): the shares of the values within the segment, of all devices.
+        variances: float64, (values,): theirs.
+        covariances: float64, (values,): of each with the size.
+    """
+
+    part: SpecEstimate
+    inside: NDArray[np.int64]
+    size: float
+    size_variance: float
+    shares: NDArray[np.float64]
+    variances: NDArray[np.float64]
+    covariances: NDArray[np.float64]
+
+
+def segment_moments(each: SegmentPart, margin: Margin) -> SegmentMoments:
+    """One version's estimates of a segment, with how they vary together.
+
+    The covariance follows from the variance of all other values together:
+    Var(segment - value) = Var(segment) + Var(value) - 2 Cov(segment, value).
+
+    Args:
+        each: the version.
+        margin: what variances allow for.
+
+    Raises:
+        ParameterError: if the covariances of its mechanism's estimates are not known.
+    """
+    part, inside = each
+    shares = part.shares.share[inside]
+
+    def variance(chosen: NDArray[np.int64], held: float) -> float:
+        if not chosen.size:
+            return 0.0
+        total, note = merge_items(part, chosen)
+        if note.startswith("not known"):
+            known = "one whose covariances are known, to divide by a segment"
+            raise ParameterError("mechanism", known, part.spec.mechanism.name)
+        return float(variance_of(total, total.shares, np.array([held]), margin)[0])
+
+    size = float(shares.sum())
+    of_size = variance(inside, size)
+    own = np.array([variance(inside[[at]], held) for at, held in enumerate(shares.tolist())])
+    rest = np.array(
+        [variance(np.delete(inside, at), size - held) for at, held in enumerate(shares.tolist())]
+    )
+    return SegmentMoments(part, inside, size, of_size, shares, own, (own + of_size - rest) / 2)
+
+
+def ratio_within(
+    known: Sequence[tuple[SegmentMoments, int | None]], margin: Margin, z: float
+) -> Ratio | None:
+    """The share of one value among the devices of a segment.
+
+    Args:
+        known: the versions that have the segment and tell the value from others, at least one, and
+            the number of the value among each one's own; None if no device can hold it there.
+        margin: what errors and the interval allow for.
+        z: half the width of the interval, in standard errors.
+
+    Returns:
+        None if the segment's share is within z standard errors of 0: then Fieller's interval is
+        unbounded.
+    """
+    versions = [each for each, _ in known]
+    reports = np.array([each.part.reports for each in versions], np.float64)
+    weights = reports / reports.sum()
+    read = np.array([_read(*each) for each in known])
+    top, bottom = (float(weights @ column) for column in read[:, :2].T)
+    own, both, size = (float(weights**2 @ column) for column in read[:, 2:].T)
+    if margin == "noise-and-sampling":
+        added = _sampling(versions, weights, read[:, 0], read[:, 1])
+        own, both, size = own + added[0], both + added[1], size + added[2]
+    leading = bottom**2 - z**2 * size
+    if not (bottom > 0 and leading > 0):
+        return None
+    share = top / bottom
+    error = max(own - 2 * share * both + share**2 * size, 0.0) ** 0.5 / bottom
+    middle = top * bottom - z**2 * both
+    root = max(middle**2 - leading * (top**2 - z**2 * own), 0.0) ** 0.5
+    moved = _influence(known, top, bottom)
+    return Ratio(share, error, (middle - root) / leading, (middle + root) / leading, moved)
+
+
+def _read(each: SegmentMoments, value: int | None) -> tuple[float, ...]:
+    """Shares of value and segment; variance of the value, covariance, variance of the segment."""
+    if value is None:
+        return 0.0, each.size, 0.0, 0.0, each.size_variance
+    own, both = each.variances[value], each.covariances[value]
+    return float(each.shares[value]), each.size, float(own), float(both), each.size_variance
+
+
+def _sampling(
+    versions: Sequence[SegmentMoments],
+    weights: NDArray[np.float64],
+    held: NDArray[np.float64],
+    inside: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    """What sampling adds to the sampling within each version: to the variances and the covariance.
+
+    Versions differ, and one device may have used several, one after the other; as for shares
+    without segments, see `CombinedShares.between`.
+
+    Args:
+        versions: those that have the segment.
+        weights: float64, (versions,).
+        held: float64, (versions,): the share of the value within the segment, of all devices.
+        inside: float64, (versions,): that of the segment.
+
+    Returns:
+        float64, (3,): of the value, of both, of the segment.
+    """
+    apart, away = held - weights @ held, inside - weights @ inside
+    each = np.array([1 / one.part.reports + one.part.repeats.extra for one in versions])
+    added = np.array([(weights**2 * each * x).sum() for x in (apart**2, apart * away, away**2)])
+    held, inside = np.clip(held, 0.0, 1.0), np.clip(inside, 0.0, 1.0)
+    spread = held * (1 - held), held * (1 - inside), inside * (1 - inside)
+    deviations = weights * np.sqrt(np.clip(spread, 0.0, None))
+    for one, other in itertools.combinations(range(len(versions)), 2):
+        fraction = shared_pairs_fraction(versions[one].part, versions[other].part)
+        added += 2 * fraction * deviations[:, one] * deviations[:, other]
+    return added
+
+
+def _influence(
+    known: Sequence[tuple[SegmentMoments, int | None]], top: float, bottom: float
+) -> float:
+    """How far fakes could move the share of a value within the segment.
+
+    An estimate is the average over all reports of what each one says, (1 or 0 - q) / (p - q). All
+    fakes are of one version: each supports the value or does not, and as few or as many of the
+    segment's other values as one report can. Exact for one version with randomized response, unary
+    encodings or subset selection, else an upper bound.
+    """
+    moved = 0.0
+    for each, value in known:
+        counted: Any = each.part.shares.support_counts
+        p, q = counted.support.p, counted.support.q
+        least, most = support_range(each.part.spec.mechanism, each.inside)
+        size = each.inside.size
+        for held in (0, 1) if value is not None else (0,):
+            for count in (max(held, least), min(most, size - 1 + held)):
+                said = 0.0 if value is None else (held - q) / (p - q)
+                above = top + FORGED_SHARE * (said - top)
+                below = bottom + FORGED_SHARE * ((count - size * q) / (p - q) - bottom)
+                if below <= 0:
+                    return np.inf
+                moved = max(moved, abs(above / below - top / bottom))
+    return moved

@@ -1,0 +1,146 @@
+"""The shares of values within one segment, and what an answer says about them."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+import numpy as np
+from msgspec import UNSET
+from msgspec.structs import astuple
+
+from deniable_aggregator.answers.common import DetectionNote, IntervalNote, Notice
+from deniable_aggregator.answers.estimates import SegmentShares, SegmentSize, Share
+from deniable_aggregator.answers.trends import Period
+from deniable_aggregator.estimation.shares.share_estimate import (
+    DETECTION_ALPHA,
+    DEVICES,
+    FAKES,
+    metric_versions,
+)
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from deniable_aggregator.answers.common import Head
+    from deniable_aggregator.answers.words import FalseFinds, IntervalKind, Margin
+    from deniable_aggregator.dates import DayRange
+    from deniable_shared.spec import Spec
+
+
+@dataclass(frozen=True)
+class SegmentEstimate:
+    """Shares of values among the devices of one segment.
+
+    Where the segment is too small to be looked into, or was not there yet, there are none.
+
+    A ratio of two unbiased estimates. The ratio is not unbiased, but its interval (Fieller 1954)
+    covers with the stated probability all the same.
+
+    Attributes:
+        metric: the metric's name.
+        size: which segment, and its share among all devices; None where no version had it.
+        items: the metric's own values.
+        share: float64, (items,).
+        standard_error: float64, (items,), by the delta method.
+        low: float64, (items,): lower end of the interval.
+        high: float64, (items,): upper end.
+        influence: float64, (items,): how far 1% of fake reports could move each share.
+        detected: bool, (items,): whether there are such devices, by a one-sided test corrected for
+            all items.
+        known: int64, (items,): over how many reports each is known, of all segments.
+        margin: what errors and intervals allow for.
+        interval: what intervals cover.
+        level: with which probability, in (0, 1).
+        false_finds: how many false ones there may be among the detected values.
+        reports: how many reports were counted, of all segments.
+        left_out: reports of specs that do not have the segment.
+        specs: for each spec that contributed, the spec and its number of reports.
+        notices: what a reader must know before these numbers.
+    """
+
+    kind: ClassVar[Literal["shares"]] = "shares"
+
+    metric: str
+    size: SegmentSize | None
+    items: tuple[str, ...]
+    share: NDArray[np.float64]
+    standard_error: NDArray[np.float64]
+    low: NDArray[np.float64]
+    high: NDArray[np.float64]
+    influence: NDArray[np.float64]
+    detected: NDArray[np.bool_]
+    known: NDArray[np.int64]
+    margin: Margin
+    interval: IntervalKind
+    level: float
+    false_finds: FalseFinds
+    reports: int
+    left_out: int
+    specs: tuple[tuple[Spec, int], ...]
+    notices: tuple[Notice, ...] = ()
+
+    def answer(self, head: Head) -> SegmentShares:
+        """The estimate as an answer.
+
+        Args:
+            head: where it comes from.
+        """
+        assert self.size is not None  # only a period of a series may be without it
+        covers = "all intervals at once cover" if self.interval == "all" else "each interval covers"
+        return SegmentShares(
+            *astuple(head.with_notices(self.notices)),
+            metric=self.metric,
+            reports=self.reports,
+            margin=self.margin,
+            unit=self.unit,
+            interval=IntervalNote(
+                kind=self.interval,
+                level=self.level,
+                meaning=f"{covers} with probability {self.level:g} (Fieller: of a ratio of two "
+                "estimates).",
+            ),
+            fakes=FAKES,
+            versions=metric_versions(self.specs),
+            reports_left_out=self.left_out,
+            segment=self.size,
+            detection=DetectionNote(
+                DETECTION_ALPHA,
+                self.false_finds,
+                "detected values differ from zero, corrected for all that are listed",
+            ),
+            values_asked=len(self.items),
+            estimates=self._rows(),
+        )
+
+    @property
+    def unit(self) -> str:
+        """What the numbers are, in words."""
+        where = "" if self.size is None else f" {self.size.name}={self.size.value}"
+        return (
+            f"share of those of {DEVICES[self.margin]} and are in segment{where}; neither clipped "
+            "nor rescaled"
+        )
+
+    def period(self, days: DayRange) -> Period:
+        """The estimate as one period of a series.
+
+        Args:
+            days: those of the period.
+        """
+        return Period(
+            since=days.since,
+            until=days.until,
+            reports=self.reports,
+            segment=UNSET if self.size is None else self.size,
+            estimates=self._rows(),
+        )
+
+    def _rows(self) -> list[Share]:
+        columns = (self.share, self.standard_error, self.low, self.high)
+        numbers = (column.tolist() for column in columns)
+        influence = (x if np.isfinite(x) else None for x in self.influence.tolist())
+        method, detected = itertools.repeat("fieller"), self.detected.tolist()
+        reports = self.known.tolist()
+        return list(map(Share, self.items, *numbers, method, detected, influence, reports))

@@ -1,0 +1,1 @@
+"""The shares of values: each version by itself, and all of them together."""

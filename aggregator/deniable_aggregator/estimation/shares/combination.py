@@ -1,0 +1,205 @@
+"""Several versions of one metric, estimated each by itself and averaged over all reports."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from deniable_aggregator.estimation.shares.between_versions import (
+    shared_collisions,
+    variance_between,
+)
+from deniable_aggregator.estimation.shares.spec_estimates import allowance_of, variance_of
+from deniable_aggregator.statistics.influence import FORGED_SHARE, concentrate
+from deniable_aggregator.statistics.intervals import z_for_alpha
+from deniable_aggregator.statistics.item_shares import IntervalBounds
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from deniable_aggregator.answers.words import Margin
+    from deniable_aggregator.estimation.shares.spec_estimates import SpecEstimate
+
+
+@dataclass(frozen=True)
+class CombinedShares:
+    """Estimates of a list of items, each over the reports of all versions that know it.
+
+    A version's weight for an item is its part of these reports, so the estimate is the average over
+    them, whatever the devices of each version hold (a stratified estimate, Cochran 1977, ch. 5). A
+    version none of whose reports can be about the item counts with 0, and without an error.
+
+    Attributes:
+        share: float64, (items,).
+        variance: float64, (items,).
+        null_variance: float64, (items,), if nobody held the item.
+        scores: float64, (items,): of the test that nobody holds it, as z-scores.
+        weights: float64, (parts, items): the weight of each estimate; 0 where there is none.
+        reports: int64, (items,): over how many reports an item is known; 0 if no version knows it.
+        between: float64, (items,): variance because versions differ and the devices are a sample,
+            because one device may have used several versions, one after the other, and because
+            sketches of several versions have the same collisions.
+    """
+
+    parts: Sequence[SpecEstimate]
+    margin: Margin
+    share: NDArray[np.float64]
+    variance: NDArray[np.float64]
+    null_variance: NDArray[np.float64]
+    scores: NDArray[np.float64]
+    weights: NDArray[np.float64]
+    reports: NDArray[np.int64]
+    between: NDArray[np.float64]
+
+    @property
+    def total(self) -> int:
+        """How many reports all versions have."""
+        return sum({part.spec: part.reports for part in self.parts}.values())
+
+    def variance_at(self, share: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The variance of the estimates if these were the true shares.
+
+        Args:
+            share: float64, (items,): all versions are assumed to be off by the same.
+        """
+        moved, variance = share - self.share, self.between.copy()
+        for part, weights in zip(self.parts, self.weights, strict=True):
+            mine = part.known
+            held = np.clip(part.shares.share + moved[mine], 0.0, 1.0)
+            own = part.shares.variance_at(held, allowance_of(part, self.margin))
+            variance[mine] += weights[mine] ** 2 * own
+        return variance
+
+    def limits(self, chosen: NDArray[np.int64], alpha: float) -> IntervalBounds:
+        """Intervals for some of the items.
+
+        Where there are several errors (of several versions, or of noise and of a hash family), the
+        distances from the estimate to the end of each one's interval are combined like
+        independent errors: the root of the sum of squares (Zou and Donner 2008).
+
+        Args:
+            chosen: int64, (items,): their positions.
+            alpha: the probability that a single one may miss, in (0, 1).
+        """
+        down = z_for_alpha(alpha) ** 2 * self.between[chosen]
+        up = down.copy()
+        is_exact = np.zeros(chosen.size, bool)
+        for part, weights in zip(self.parts, self.weights, strict=True):
+            places = np.full(self.share.size, -1)
+            places[part.known] = np.arange(part.known.size)
+            mine = np.flatnonzero(places[chosen] >= 0)
+            if not mine.size:
+                continue
+            shares = part.shares.take(places[chosen[mine]])
+            here = chosen[mine]
+            own = shares.limits(shares.share, alpha, allowance_of(part, self.margin))
+            down[mine] += (weights[here] * (shares.share - own.low)) ** 2
+            up[mine] += (weights[here] * (own.high - shares.share)) ** 2
+            is_exact[mine] |= own.exact
+        share = self.share[chosen]
+        return IntervalBounds(share - np.sqrt(down), share + np.sqrt(up), is_exact)
+
+    def possible(self, chosen: NDArray[np.int64], alpha: float) -> IntervalBounds:
+        """Between which shares of all reports some of the items can lie, known or not.
+
+        From none of the reports that may be about an item to all of them: at least those where it
+        is known to be, at most also all that are counted as the `other` of a version that does not
+        list it, and all of a version that says nothing about it. Each end has its error.
+
+        Args:
+            chosen: int64, (items,): their positions.
+            alpha: the probability that the range may miss, in (0, 1).
+        """
+        total, z = self.total, z_for_alpha(alpha)
+        known, own = self.reports[chosen] / total, self.limits(chosen, alpha)
+        told, least = known.copy(), known * self.share[chosen]
+        # Of a sample, also how many of its devices know the item is chance.
+        chance = z**2 * known * (1 - known) / total * (self.margin == "noise-and-sampling")
+        down = (known * (self.share[chosen] - own.low)) ** 2 + chance
+        most, up = least.copy(), (known * (own.high - self.share[chosen])) ** 2 + chance
+        for part in self.parts:
+            weight = part.reports / total
+            for ends, share, error, side in (
+                (part.inside, most, up, 1),
+                (part.least, least, down, -1),
+            ):
+                mine, there = self._holders(part.hidden, ends, chosen)
+                limits = self.limits(there, alpha)
+                share[mine] += weight * self.share[there]
+                reach = limits.high if side > 0 else limits.low
+                error[mine] += (weight * (reach - self.share[there])) ** 2
+                if side > 0:
+                    told[mine] += weight
+        low, high = least - np.sqrt(down), most + np.sqrt(up) + (1 - told)
+        return IntervalBounds(
+            np.clip(low, 0.0, 1.0), np.clip(high, 0.0, 1.0), np.zeros(chosen.size, bool)
+        )
+
+    def _holders(
+        self, hidden: NDArray[np.int64], holders: NDArray[np.int64], chosen: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Which of the chosen items are held by an estimated one, and by which."""
+        of = np.full(self.share.size, -1)
+        of[hidden[: holders.size]] = holders
+        mine = np.flatnonzero(of[chosen] >= 0)
+        mine = mine[self.reports[of[chosen[mine]]] > 0]
+        return mine, of[chosen[mine]]
+
+    def influence(self, chosen: NDArray[np.int64]) -> NDArray[np.float64]:
+        """How far fake reports, 1% of all, could move some of the items: at most.
+
+        All fakes claim to be of the version in which one report moves the average most.
+
+        Args:
+            chosen: int64, (items,): their positions.
+        """
+        moved = np.zeros(self.share.size)
+        for part in self.parts:
+            mine = part.known
+            if part.shares.influence is not None:
+                apart = np.abs(part.shares.share - self.share[mine])
+                moved[mine] = np.maximum(moved[mine], part.shares.influence + FORGED_SHARE * apart)
+        return np.asarray(concentrate(moved, self.reports, self.total)[chosen])
+
+
+def combine(parts: Sequence[SpecEstimate], size: int, margin: Margin) -> CombinedShares:
+    """Combines the estimates of several versions.
+
+    Args:
+        parts: the estimates.
+        size: how many items there are.
+        margin: what variances allow for.
+    """
+    reports = np.zeros(size, np.int64)
+    for part in parts:
+        reports[part.known] += part.reports
+        reports[part.impossible] += part.reports
+    weights, share = np.zeros((len(parts), size)), np.zeros(size)
+    for row, part in zip(weights, parts, strict=True):
+        row[part.known] = part.reports / reports[part.known]
+        share[part.known] += row[part.known] * part.shares.share
+    variance, null_variance, scores = np.zeros(size), np.zeros(size), np.zeros(size)
+    for row, part in zip(weights, parts, strict=True):
+        mine, shares = part.known, part.shares
+        variance[mine] += row[mine] ** 2 * variance_of(part, shares, shares.share, margin)
+        own = row[mine] ** 2 * shares.null_variance_with(part.repeats)
+        null_variance[mine] += own
+        # Stouffer: weighted like the estimates, so that what is detected is also large.
+        scores[mine] += np.sqrt(own) * shares.scores(part.repeats)
+    collisions = shared_collisions(parts, weights)
+    null_variance += collisions
+    scores = np.divide(
+        scores, np.sqrt(null_variance), out=np.full(size, -np.inf), where=null_variance > 0
+    )
+    between = np.zeros(size)
+    if margin == "noise-and-sampling":
+        between = variance_between(parts, weights, reports, share)
+    between += collisions
+    variance += between
+    return CombinedShares(
+        parts, margin, share, variance, null_variance, scores, weights, reports, between
+    )

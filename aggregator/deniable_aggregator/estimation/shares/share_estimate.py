@@ -1,0 +1,331 @@
+"""The estimated shares of values, and what an answer says about them."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, ClassVar, Final, Literal
+
+from msgspec import UNSET, UnsetType
+from msgspec.structs import astuple
+
+from deniable_aggregator.answers.common import (
+    DetectionNote,
+    FakesNote,
+    IntervalNote,
+    MetricVersion,
+)
+from deniable_aggregator.answers.estimates import PossibleShare, PostprocessNote, Share, Shares
+from deniable_aggregator.answers.trends import Period
+from deniable_aggregator.statistics.influence import FORGED_SHARE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from deniable_aggregator.answers.common import Head, Notice
+    from deniable_aggregator.answers.estimates import CombinedShare, SegmentSize
+    from deniable_aggregator.answers.words import FalseFinds, IntervalKind, Margin, Postprocess
+    from deniable_aggregator.dates import DayRange
+    from deniable_aggregator.estimation.shares.subset_shares import SubsetShare
+    from deniable_shared.spec import Spec
+
+DETECTION_ALPHA: Final = 0.05
+
+FAKES: Final = FakesNote(
+    FORGED_SHARE,
+    f"shift_if_fake is how far fake reports could move the estimate beside it, up or down, if "
+    f"they came on top of the reports that were counted until they were {FORGED_SHARE:.0%} of "
+    "all, each made to move it most; no interval contains it",
+)
+"""What `shift_if_fake` beside every estimate is."""
+
+DEVICES: Final[Mapping[Margin, str]] = {
+    "noise": "the devices that reported",
+    "noise-and-sampling": "the population that the devices that reported are a random sample of",
+}
+"""Whose shares an estimate, its errors and its intervals are about, by margin."""
+
+VERSIONS_NOTE: Final = (
+    "each version is estimated by itself and weighted by its reports, so a share is of the reports "
+    "of all versions, whatever their devices hold. A version that does not list a value has none "
+    "of it or, if it counts all others as one value, cannot tell: then the share is of the reports "
+    "of the other versions"
+)
+"""How several versions are put together."""
+
+_EXACT: Final = (
+    " Where fewer than 20 reports (more, for many values at once) would support a value that "
+    "nobody has, they are exact binomial intervals instead of normal ones: see each one's method."
+)
+_REPEATED: Final = (
+    "the reports of a device share its permanent noise, which does not average out: where the same "
+    "devices report, periods err alike. Over several periods together, errors and intervals allow "
+    "for the same devices having reported in all of them"
+)
+
+
+@dataclass(frozen=True)
+class PostprocessedShares:
+    """Post-processed shares; no interval belongs to them.
+
+    Attributes:
+        method: its name.
+        meaning: what it does.
+        share: float64, (items,); NaN for items that are known over some reports only.
+        combined: the share of the items of a combined share that was asked for, or None.
+        rest: the share of the items together that are known over some reports only, or None.
+    """
+
+    method: Postprocess
+    meaning: str
+    share: NDArray[np.float64]
+    combined: float | None = None
+    rest: float | None = None
+
+
+@dataclass(frozen=True)
+class ShareEstimate:
+    """Unbiased estimates of the items of one metric; nothing of it is clipped or rescaled.
+
+    Attributes:
+        metric: the metric's name.
+        items: what is shown.
+        share: float64, (items,): estimated share; may lie outside [0, 1].
+        standard_error: float64, (items,), of the share.
+        low: float64, (items,): lower end of the interval.
+        high: float64, (items,): upper end of the interval.
+        exact: bool, (items,): whether the interval is an exact binomial one.
+        detected: bool, (items,): whether the item is present at all, by a one-sided test corrected
+            for all items asked for.
+        asked: how many items were asked for; those shown may be a selection.
+        margin: what the errors and intervals allow for.
+        interval: what the intervals cover.
+        level: with which probability, in (0, 1).
+        false_finds: how many false ones there may be among the detected items.
+        reports: how many reports were counted.
+        specs: for each spec that contributed, the spec and its number of reports.
+        influence: float64, (items,): how far 1% of fake reports could move each share.
+        known: int64, (items,): over how many reports each share is known, and which it is of.
+        possible: float64, (items,), twice: between which ends the share of all reports can lie.
+        rest: the share of all reports of the items together that are known over some of them only;
+            None if there are none, or it is not known.
+        processed: post-processed shares beside the raw ones, or None.
+        combined: the share of a set of items, or None.
+        segments: how large the segments are, where the metric has any.
+        notices: what a reader must know before these numbers.
+    """
+
+    metric: str
+    items: tuple[str, ...]
+    share: NDArray[np.float64]
+    standard_error: NDArray[np.float64]
+    low: NDArray[np.float64]
+    high: NDArray[np.float64]
+    exact: NDArray[np.bool_]
+    detected: NDArray[np.bool_]
+    asked: int
+    margin: Margin
+    interval: IntervalKind
+    level: float
+    false_finds: FalseFinds
+    reports: int
+    specs: tuple[tuple[Spec, int], ...]
+    influence: NDArray[np.float64]
+    known: NDArray[np.int64]
+    possible: tuple[NDArray[np.float64], NDArray[np.float64]]
+    rest: SubsetShare | None = None
+    processed: PostprocessedShares | None = None
+    combined: SubsetShare | None = None
+    segments: tuple[SegmentSize, ...] = ()
+    notices: tuple[Notice, ...] = ()
+
+    kind: ClassVar[Literal["shares"]] = "shares"
+
+    @property
+    def unit(self) -> str:
+        """What the numbers are."""
+        return f"share of {DEVICES[self.margin]}; unbiased, neither clipped nor rescaled"
+
+    def answer(self, head: Head) -> Shares:
+        """The estimate as an answer.
+
+        Args:
+            head: where it comes from.
+        """
+        processed = self.processed
+        return Shares(
+            *astuple(head.with_notices(self.notices)),
+            metric=self.metric,
+            reports=self.reports,
+            margin=self.margin,
+            unit=self.unit,
+            interval=IntervalNote(
+                kind=self.interval, level=self.level, meaning=self._interval_meaning() + _EXACT
+            ),
+            fakes=FAKES,
+            versions=metric_versions(self.specs),
+            detection=DetectionNote(
+                DETECTION_ALPHA, self.false_finds, _detection_meaning(self.false_finds)
+            ),
+            values_asked=self.asked,
+            versions_note=VERSIONS_NOTE if len(self.specs) > 1 else UNSET,
+            postprocess=(
+                UNSET if processed is None else PostprocessNote(processed.method, processed.meaning)
+            ),
+            segments=list(self.segments) or UNSET,
+            combined=self._combined_answer(),
+            rest=self._rest_answer(),
+            estimates=self.rows(),
+        )
+
+    def period(self, days: DayRange) -> Period:
+        """The estimate as one period of a series.
+
+        Args:
+            days: those of the period.
+        """
+        return Period(
+            since=days.since,
+            until=days.until,
+            reports=self.reports,
+            combined=self._combined_answer(),
+            rest=self._rest_answer(),
+            estimates=self.rows(),
+        )
+
+    def _combined_answer(self) -> CombinedShare | UnsetType:
+        if self.combined is None:
+            return UNSET
+        answer = self.combined.answer(DEVICES[self.margin], self.level)
+        if self.processed is not None:
+            answer.adjusted = _number(self.processed.combined)
+        return answer
+
+    def _rest_answer(self) -> CombinedShare | UnsetType:
+        if self.rest is None:
+            return UNSET
+        answer = self.rest.answer(DEVICES[self.margin], self.level)
+        if self.processed is not None:
+            answer.adjusted = _number(self.processed.rest)
+        return answer
+
+    def only(self, items: Sequence[str]) -> ShareEstimate:
+        """The estimate without all other items.
+
+        Args:
+            items: those that stay.
+        """
+        wanted = set(items)
+        kept = [index for index, item in enumerate(self.items) if item in wanted]
+        return replace(
+            self,
+            items=tuple(self.items[index] for index in kept),
+            share=self.share[kept],
+            standard_error=self.standard_error[kept],
+            low=self.low[kept],
+            high=self.high[kept],
+            exact=self.exact[kept],
+            detected=self.detected[kept],
+            influence=self.influence[kept],
+            known=self.known[kept],
+            possible=(self.possible[0][kept], self.possible[1][kept]),
+        )
+
+    def rows(self) -> list[Share]:
+        """One entry per item."""
+        possible: Iterable[PossibleShare | UnsetType] = itertools.repeat(UNSET)
+        if (self.known < self.reports).any():
+            ends = zip(self.known.tolist(), *(each.tolist() for each in self.possible), strict=True)
+            possible = [
+                PossibleShare(low, high) if known < self.reports else UNSET
+                for known, low, high in ends
+            ]
+        adjusted: Iterable[float | UnsetType | None] = itertools.repeat(UNSET)
+        if self.processed is not None:
+            adjusted = map(_number, self.processed.share.tolist())
+        columns: tuple[Iterable[object], ...] = (
+            self.items,
+            self.share.tolist(),
+            self.standard_error.tolist(),
+            self.low.tolist(),
+            self.high.tolist(),
+            ["exact" if exact else "normal" for exact in self.exact.tolist()],
+            self.detected.tolist(),
+            self.influence.tolist(),
+            self.known.tolist(),
+            possible,
+            adjusted,
+        )
+        return list(map(Share, *columns))
+
+    def _interval_meaning(self) -> str:
+        devices = DEVICES[self.margin]
+        if self.interval == "all":
+            return (
+                f"with probability {self.level:g}, the intervals of all {self.asked:,} values "
+                f"asked for cover their shares among {devices} at once (Bonferroni)."
+            )
+        if self.interval == "picked":
+            return (
+                f"of the intervals shown, picked by their estimates out of {self.asked:,} values, "
+                f"at most {1 - self.level:.2g} on average fail to cover the share among {devices} "
+                "(false coverage rate, Benjamini and Yekutieli)."
+            )
+        return (
+            f"each interval, taken by itself, covers the share among {devices} with probability "
+            f"{self.level:g}; not all of them at once, and not if it was picked for its estimate."
+        )
+
+
+def _number(value: float | None) -> float | None:
+    """A number, or None for NaN."""
+    return None if value is None or math.isnan(value) else value
+
+
+def _detection_meaning(false_finds: FalseFinds) -> str:
+    if false_finds == "few":
+        return (
+            "detected values differ from zero; the expected part of false ones among them is at "
+            f"most {DETECTION_ALPHA:g} (Benjamini-Hochberg over all values asked for)"
+        )
+    return (
+        "detected values differ from zero; the probability that any of them is false is at most "
+        f"{DETECTION_ALPHA:g} (Bonferroni over all values asked for)"
+    )
+
+
+def metric_versions(specs: Iterable[tuple[Spec, int]]) -> list[MetricVersion]:
+    """What an answer says of the specs that contributed to it.
+
+    Args:
+        specs: each with the number of its reports that were counted.
+    """
+    return [_metric_version(spec, reports) for spec, reports in specs]
+
+
+def _metric_version(spec: Spec, reports: int) -> MetricVersion:
+    mechanism = spec.mechanism
+    version = MetricVersion(
+        version=spec.digest.hex(),
+        title=mechanism.title,
+        mechanism=mechanism.description(),
+        epsilon=mechanism.epsilon,
+        epsilon_permanent=mechanism.epsilon_permanent,
+        epsilon_total=mechanism.epsilon_total,
+        reports=reports,
+    )
+    if spec.range is not None:
+        low, high = spec.range
+        version.range = float(low), float(high)
+    if mechanism.epsilon_permanent is not None:
+        version.repeated = _REPEATED
+    if mechanism.delta:
+        version.delta = mechanism.delta
+        version.privacy = (
+            "(epsilon, delta): with probability delta a report may reveal more than epsilon"
+        )
+    return version

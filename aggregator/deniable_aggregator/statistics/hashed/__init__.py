@@ -1,0 +1,1 @@
+"""Strings that were hashed: sketches and Bloom filters, with the law of an absent string."""

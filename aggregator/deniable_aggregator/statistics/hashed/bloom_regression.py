@@ -1,0 +1,246 @@
+"""Which strings are in Bloom filters, tested against the law that the filters themselves give.
+
+A cell is one bit of one cohort. Strings that are found are explained: a regression subtracts them
+from the cells that they set. The bits of a string that nobody holds are random, whatever is left
+in the cells, so the sum over its cells has the law of random draws, as many from each cohort as
+there are hash functions. Strings that nobody listed are in that law: their cells stand out. The
+test cuts such cells, and estimates leave them out.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import numpy as np
+from scipy import linalg, sparse
+
+from deniable_aggregator.statistics.hashed.sum_law import SumLaw
+from deniable_aggregator.statistics.intervals import detect
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from deniable_shared.mechanisms import Support
+
+MOST_EXPLAINED: Final = 2 / 3
+"""At most so many strings for each cell are explained."""
+
+_CUT: Final = 3.0
+"""Standard deviations at which the test cuts a cell, so that few collisions decide nothing."""
+
+_STANDS_OUT: Final = 4.5
+"""Standard deviations from which a cell holds a string that is not listed."""
+
+_QUARTILES: Final = 1.349
+"""Distance between the quartiles of a normal law, in standard deviations."""
+
+_LEAST_COHORTS: Final = 0.75
+"""At least this part of the cohorts must show a string for its share to be told."""
+
+_LEAST_OWN: Final = 1e-9
+"""Strings with a smaller part of their cells to themselves cannot be told from others."""
+
+_FALSE: Final = 0.05
+"""The part of the explained strings that may be held by nobody, on average."""
+
+_ROUNDS: Final = 8
+_FITS: Final = 6
+
+
+class Cells(NamedTuple):
+    """What the bits of the cohorts with reports say.
+
+    Attributes:
+        shares: float64, (cells,): debiased shares of the cohort's devices that set the bit.
+        reports: float64, (cells,): how many reports the cohort has; at least 1.
+        cohorts: how many there are; each has as many cells, one after the other.
+        support: with which probabilities a set and an unset bit are reported as 1.
+    """
+
+    shares: NDArray[np.float64]
+    reports: NDArray[np.float64]
+    cohorts: int
+    support: Support
+
+
+@dataclass(frozen=True, eq=False)
+class BloomRegression:
+    """The regression of all cells on the strings that were found.
+
+    Attributes:
+        cells: what was observed.
+        filters: sparse float64, (cells, strings): which cells each string sets.
+        found: int64, (found,): the strings that are explained.
+        design: sparse float64, (cells, found + 1): their filters, and ones for all other strings.
+        inverse: float64, (found + 1, found + 1): of the weighted normal equations.
+        shares: float64, (found + 1,): of the strings found, and of all others in a cell.
+        kept: bool, (cells,): which cells do not stand out.
+        fitted: float64, (cells,): the shares of devices that set each bit, as far as explained.
+        spread: float64, (cells,): the standard deviation of what is left.
+    """
+
+    cells: Cells
+    filters: Any
+    found: NDArray[np.int64]
+    design: Any
+    inverse: NDArray[np.float64]
+    shares: NDArray[np.float64]
+    kept: NDArray[np.bool_]
+    fitted: NDArray[np.float64]
+    spread: NDArray[np.float64]
+
+    @property
+    def reports(self) -> int:
+        """How many reports there are in all cohorts."""
+        return int(self.cells.reports.sum()) // (self.cells.reports.size // self.cells.cohorts)
+
+    @property
+    def left(self) -> NDArray[np.float64]:
+        """What is not explained of the cells: float64, (cells,)."""
+        return self.cells.shares - self.fitted
+
+    def unlisted(self, hashes: int) -> float | None:
+        """The share of the most common string that is not listed, if there clearly is one.
+
+        A string of share f adds f to as many cells of every cohort as there are hash functions.
+
+        Args:
+            hashes: how many there are.
+
+        Returns:
+            The median over the cohorts of the mean of so many largest cells. None where too few
+            cohorts have as many that stand out, or where rarer strings may share cells so often.
+        """
+        bits = self.left.size // self.cells.cohorts
+        standing = np.where(self.kept, 0.0, self.left).reshape(self.cells.cohorts, bits)
+        largest = np.sort(standing, axis=1)[:, -hashes:]
+        if not (largest[:, 0] > 0).mean() >= _LEAST_COHORTS:
+            return None
+        held = float(np.median(largest.mean(axis=1)))
+        if (2 * hashes / held) ** 2 / (2 * bits) > hashes:
+            return None
+        return min(held, 1.0)
+
+    def cell_variance(self, extra: float) -> NDArray[np.float64]:
+        """The variance of each cell about its expectation: float64, (cells,).
+
+        The exact one of its bits, and larger where what is left is: that has collisions with
+        strings that are not explained, too.
+
+        Args:
+            extra: variance of a single report that is added because devices report again.
+        """
+        held = np.clip(self.fitted, 0.0, 1.0)
+        stated = (self.cells.support.variance(held, 1) + extra) / self.cells.reports
+        freedom = max(int(self.kept.sum()) - self.design.shape[1], 1)
+        misfit = float((self.left**2 / stated)[self.kept].sum()) / freedom
+        return np.asarray(stated * max(1.0, misfit))
+
+    def weights(self, strings: NDArray[np.int64]) -> NDArray[np.float64]:
+        """How much each cell counts in the estimates of some strings.
+
+        A string that was not found is estimated by adding it to the regression alone.
+
+        Args:
+            strings: int64, (strings,).
+
+        Returns:
+            float64, (cells, strings): NaN where a string cannot be told from those found.
+        """
+        weights = np.where(self.kept, self.cells.reports, 0.0)
+        filters = self.filters[:, strings]
+        shared = (self.design.T @ filters.multiply(weights[:, None])).toarray()
+        explained, whole = self.inverse @ shared, filters.T @ weights
+        own = whole - (shared * explained).sum(axis=0)
+        with np.errstate(divide="ignore"):
+            scale = np.where(own > _LEAST_OWN * whole, 1 / own, np.nan)
+        explained *= scale
+        place = np.full(self.filters.shape[1], -1)
+        place[self.found] = np.arange(self.found.size)
+        among = np.flatnonzero(place[strings] >= 0)
+        explained[:, among] = -self.inverse[:, place[strings[among]]]
+        scale[among] = 0.0
+        counted = filters.multiply(scale).toarray()
+        counted -= self.design @ explained
+        counted *= weights[:, None]
+        return np.asarray(counted)
+
+
+def regress(cells: Cells, places: NDArray[np.int64]) -> tuple[BloomRegression, NDArray[np.float64]]:
+    """Finds the strings that somebody holds, and explains them, until no more are found.
+
+    Args:
+        cells: what was observed.
+        places: int64, (strings, draws): the cells that each string sets, as many of each cohort;
+            two of them may be the same.
+
+    Returns:
+        The regression, and float64, (strings,): the scores of the tests that nobody holds a string.
+    """
+    size = cells.shares.size
+    columns = np.repeat(np.arange(places.shape[0]), places.shape[1])
+    filters = sparse.coo_array(
+        (np.ones(places.size), (places.ravel(), columns)), shape=(size, places.shape[0])
+    ).tocsc()
+    filters.data[:] = 1.0  # two hash functions may set the same bit
+    most = int(MOST_EXPLAINED * size)
+    found, tried = np.zeros(0, np.int64), set[bytes]()
+    while True:
+        tried.add(found.tobytes())
+        regression = _fit(cells, filters, found)
+        scores = _scores(regression, places)
+        found = np.flatnonzero(detect(scores, alpha=_FALSE))
+        if found.size > most:
+            found = np.sort(np.argsort(-scores)[:most])
+        if found.tobytes() in tried or len(tried) == _ROUNDS:
+            return regression, scores
+
+
+def _fit(cells: Cells, filters: Any, found: NDArray[np.int64]) -> BloomRegression:
+    """Least squares, again and again without the cells that stand out above it."""
+    p, q = cells.support.p, cells.support.q
+    ones = np.ones((cells.shares.size, 1))
+    design = sparse.hstack([filters[:, found], ones], format="csc")
+    kept = np.ones(cells.shares.size, bool)
+    for _ in range(_FITS):
+        weighted = design.multiply(np.where(kept, cells.reports, 0.0)[:, None]).tocsc()
+        inverse = linalg.pinvh((design.T @ weighted).toarray())
+        shares = inverse @ (weighted.T @ cells.shares)
+        fitted = design @ shares
+        ones_expected = q + np.clip(fitted, 0.0, 1.0) * (p - q)
+        stated = np.sqrt(ones_expected * (1 - ones_expected) / cells.reports) / (p - q)
+        left = (cells.shares - fitted) / stated
+        # Devices that report again, and strings that nobody lists, spread all cells further.
+        low, high = np.percentile(left[kept], [25, 75])
+        spread = stated * max(1.0, float(high - low) / _QUARTILES)
+        before, kept = kept, left * stated <= _STANDS_OUT * spread
+        if (kept == before).all():
+            break
+    return BloomRegression(cells, filters, found, design, inverse, shares, before, fitted, spread)
+
+
+def _scores(regression: BloomRegression, places: NDArray[np.int64]) -> NDArray[np.float64]:
+    """The tests that nobody holds a string: of each, with all others that were found explained."""
+    cells, left, found = regression.cells, regression.left, regression.found
+    gap = cells.support.p - cells.support.q
+    ones = cells.support.q + np.clip(regression.fitted, 0.0, 1.0) * gap
+    skew = (_CUT**2 - 1) / 6 * (1 - 2 * ones) / (cells.reports * gap)
+    cut, counts = _CUT * regression.spread + skew, cells.reports * gap
+
+    def counted(left: NDArray[np.float64], where: Any) -> NDArray[np.int64]:
+        return np.asarray(np.rint(np.minimum(left, cut[where]) * counts[where]), np.int64)
+
+    values = counted(left, slice(None))
+    sums = values[places].sum(axis=1)
+    if found.size:
+        # Were a string not in the regression, the others would explain some of its cells: what is
+        # left to it is the part that its own variance tells.
+        weights = np.where(regression.kept, cells.reports, 0.0)
+        size = np.maximum(regression.filters[:, found].T @ weights, 1.0)
+        part = np.minimum(1 / (np.diag(regression.inverse)[:-1] * size), 1.0)
+        mine = places[found]
+        own = (regression.shares[:-1] * part)[:, None]
+        sums[found] = counted(left[mine] + own, mine).sum(axis=1)
+    draws = places.shape[1] // cells.cohorts
+    return SumLaw.of_cells(np.repeat(values.reshape(cells.cohorts, -1), draws, axis=0)).scores(sums)

@@ -1,0 +1,1 @@
+"""Histograms from noisy outcomes: reconstruction, limits, quantiles, and tests of their shape."""
