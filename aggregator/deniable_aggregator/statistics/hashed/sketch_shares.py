@@ -156,7 +156,7 @@ class SketchShares(ItemShares):
             return self.null_variance
         counted = cast("SupportCounts", self.support_counts)
         alone = counted.support.variance(0.0, counted.reports) + repeats.noise(0.0)
-        return np.maximum(self.null_variance, alone * self.rows.total / self.kept)
+        return np.asarray(np.maximum(self.null_variance, alone * self.rows.total / self.kept))
 
     def _growth(self, allowance: Allowance) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """How the variance grows with the share f: by slope f - curvature f^2.
