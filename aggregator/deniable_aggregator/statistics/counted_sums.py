@@ -9,7 +9,7 @@ import numpy as np
 from scipy import special
 
 from deniable_aggregator.statistics import binomial
-from deniable_aggregator.statistics.intervals import DEFAULT_LEVEL, z_for_alpha
+from deniable_aggregator.statistics.intervals import z_for_alpha
 from deniable_aggregator.statistics.item_shares import IntervalBounds, ItemShares
 
 if TYPE_CHECKING:
@@ -52,17 +52,6 @@ class CountedSums(ItemShares):
             trials=self.trials[chosen],
             weights=self.weights[chosen],
         )
-
-    def widened(self) -> CountedSums:
-        """The same; with few reports, errors are no smaller than the widths of intervals say."""
-        alpha = 1 - DEFAULT_LEVEL
-        few = self._few(alpha)
-        if not few.any():
-            return self
-        below, above = self._distances(np.full(self.share.size, alpha))
-        said = ((below + above) / (2 * z_for_alpha(alpha))) ** 2
-        variance = np.where(few, np.maximum(self.variance, said), self.variance)
-        return replace(self, variance=variance)
 
     def thinned(self, factor: float) -> CountedSums:
         """The same with as many fewer reports as make variances so many times as large.

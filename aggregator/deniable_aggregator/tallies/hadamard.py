@@ -102,7 +102,7 @@ class RecursiveHadamardTally(RowsTally):
             weights=np.broadcast_to(weights, (share.size, 2)),
             rarest=q,
             exclusive=True,
-        ).widened()
+        )
 
     def _supporting(self, counts: NDArray[np.int64]) -> tuple[NDArray[Any], NDArray[Any]]:
         """Reports of the item's block with its sign, and with any: int64, (groups, size) each."""

@@ -10,7 +10,6 @@ import numpy as np
 from deniable_aggregator.statistics.checks import bounds_check
 from deniable_aggregator.statistics.histograms.homogeneity import OutcomeCounts
 from deniable_aggregator.statistics.influence import influence
-from deniable_aggregator.statistics.intervals import DEFAULT_LEVEL, z_for_level
 from deniable_aggregator.statistics.mean_limits import bit_limits, mean_limits
 from deniable_aggregator.tallies.base import Tally, chunks, tallies
 from deniable_shared.errors import WireError
@@ -122,8 +121,9 @@ class NumberTally(OutcomeTally):
     def mean(self, counts: NDArray[np.int64]) -> Mean:
         """The average of the numbers that the outcomes stand for.
 
-        Its variance is the reports' own, so it contains the spread of the values; where a few
-        happen to agree, it is that which the width of an interval says.
+        Its variance is the reports' own, so it contains the spread of the values. A few may happen
+        to agree, so it counts four more reports with the variance of the noise alone, and of bits
+        one more of each kind (Agresti and Coull 1998 do likewise for proportions).
 
         Args:
             counts: int64, (cells,), of at least one report.
@@ -134,9 +134,12 @@ class NumberTally(OutcomeTally):
         squares = float(counts @ (values - mean) ** 2)
         noise = self._mechanism.variance(min(max(mean, 0.0), 1.0), 1)
         moved = influence(mean, float(values.min()), float(values.max()), reports=reports)
-        low, high = self.mean_limits(counts, 1 - DEFAULT_LEVEL)
-        said = ((high - low) / (2 * z_for_level(DEFAULT_LEVEL))) ** 2
-        return Mean(mean, max((squares + noise) / reports**2, said), float(moved))
+        if self._is_bit:
+            ones = (int(counts[1]) + 1) / (reports + 2)
+            variance = ones * (1 - ones) * float(values[1] - values[0]) ** 2 / reports
+        else:
+            variance = (squares + 4 * noise) / (reports * (reports + 3))
+        return Mean(mean, variance, float(moved))
 
     def mean_limits(self, counts: NDArray[np.int64], alpha: float) -> tuple[float, float]:
         """An interval for the mean of the population, in widths of the range above its lower end.
@@ -146,13 +149,17 @@ class NumberTally(OutcomeTally):
             alpha: the probability that it may miss, in (0, 1).
         """
         reports, values, noise = self.reports(counts), self._values, self._mechanism.variance
-        if self.cells == 2:
+        if self._is_bit:
             lie, _ = _outcome_bounds(self._mechanism)
             return bit_limits(int(counts[1]), reports, float(lie), alpha)
         mean = float(counts @ values) / reports
         seen = float(counts @ (values - mean) ** 2) / max(reports - 1, 1)
         least = noise(min(max(mean, 0.0), 1.0), 1)
         return mean_limits(mean, max(seen, least), (noise(0.0, 1), noise(1.0, 1)), reports, alpha)
+
+    @property
+    def _is_bit(self) -> bool:
+        return isinstance(self._mechanism, OneBitMean | MemoizedOneBitMean)
 
     @cached_property
     def _values(self) -> NDArray[np.float64]:

@@ -75,14 +75,14 @@ class SampledCoefficientsTally(OutcomeTally, ShareTally):
             )
         chosen = [self._places[item] for item in items]
         numbers, signs = self._numbers[chosen], self._signs[chosen]
-        theta, lies, unasked = self._coefficients(counts)
+        theta, likely, lies, unasked = self._coefficients(counts)
         rest = max(self.reports(counts) - 1, 1)
 
         def total(column: NDArray[np.float64]) -> NDArray[np.float64]:
             return np.asarray(np.where(signs, column, 0.0).sum(axis=1))
 
         means = theta[numbers] * signs
-        kept = np.clip(means, -1.0, 1.0)
+        kept = np.clip(likely[numbers] * signs, -1.0, 1.0)
         # With the signs inside, each coefficient of a pair is the product of the other two.
         products = kept * np.roll(kept, 1, axis=1)
         pair = signs[:, 1] != 0
@@ -110,14 +110,13 @@ class SampledCoefficientsTally(OutcomeTally, ShareTally):
             weights=2 * largest * np.abs(signs) / cells[:, None],
             rarest=self._mechanism.inner.support.q,
             exclusive=False,
-        ).widened()
+        )
 
-    def _coefficients(
-        self, counts: NDArray[np.int64]
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    def _coefficients(self, counts: NDArray[np.int64]) -> tuple[NDArray[np.float64], ...]:
         """Of each coefficient theta, the variance of its lies, and (n - n_a) / (n_a (n - 1)).
 
-        Without a report they are 0, infinite and 1.
+        Without a report they are 0, infinite and 1. Behind theta stands what it is with one more
+        report of each kind, for its variance: a few reports may happen to agree.
         """
         zeros, ones = counts.reshape(-1, 2).T.astype(np.float64)
         reports = zeros + ones
@@ -126,4 +125,5 @@ class SampledCoefficientsTally(OutcomeTally, ShareTally):
         scale = 1 / (support.p - support.q)
         theta = scale * (zeros - ones) / asked
         lies = np.where(reports > 0, (scale**2 - 1) / asked, np.inf)
-        return theta, lies, (devices - asked) / (asked * max(devices - 1, 1.0))
+        likely = scale * (zeros - ones) / (reports + 2)
+        return theta, likely, lies, (devices - asked) / (asked * max(devices - 1, 1.0))

@@ -174,9 +174,8 @@ def test_combined_values_cover_with_few_reports(name, width):
     assert np.mean(widths) < width
 
 
-def test_the_standard_error_of_a_few_reports_that_agree_is_that_of_the_interval():
+def test_the_standard_error_of_a_few_reports_that_agree_is_not_zero():
     """Five bits alike at epsilon 4: their own spread is zero, and the mean may be anywhere near."""
     spec = replace(number(OneBitMean.for_epsilon(Fraction(4))), range=(Fraction(0), Fraction(1)))
     found = estimate_mean([(spec, np.array([5, 0]))])
-    assert found.standard_error == pytest.approx((found.high - found.low) / (2 * 1.96), rel=1e-3)
-    assert found.standard_error > 0.1
+    assert 0.1 < found.standard_error < (found.high - found.low) / 2
