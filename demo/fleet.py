@@ -44,20 +44,19 @@ def run(devices: Sequence[Device], endpoint: str, key: str) -> Iterator[tuple[in
         devices[start : start + BATCH_DEVICES] for start in range(0, len(devices), BATCH_DEVICES)
     ]
     workers = os.cpu_count() or 1
-    with ProcessPoolExecutor(
-        workers, mp_context=get_context("spawn"), initializer=_leave_interrupts_to_the_parent
-    ) as pool:
-        futures = [pool.submit(relay, batch, endpoint, key) for batch in batches]
+    with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
+        # A terminal sends Ctrl-C to all processes. Workers inherit that it is blocked, from their
+        # first moment on, and the parent ends them.
+        unblocked = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        try:
+            futures = [pool.submit(relay, batch, endpoint, key) for batch in batches]
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, unblocked)
         try:
             for future in as_completed(futures):
                 yield future.result()
         finally:
             pool.shutdown(cancel_futures=True)
-
-
-def _leave_interrupts_to_the_parent() -> None:
-    """Ignores Ctrl-C, which a terminal sends to all processes; the parent ends its workers."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def relay(devices: Sequence[Device], endpoint: str, key: str) -> tuple[int, int]:
