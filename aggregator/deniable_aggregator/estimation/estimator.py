@@ -34,7 +34,6 @@ from deniable_aggregator.estimation.segments.estimate import (
 from deniable_aggregator.estimation.shares.domains import default_items, items_between, value_type
 from deniable_aggregator.estimation.shares.estimate import estimate_shares
 from deniable_aggregator.estimation.shares.items import combine_specs
-from deniable_aggregator.statistics.intervals import alpha_per_interval
 from deniable_shared.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -130,7 +129,7 @@ class ShareEstimator:
         if combined is not None:
             level = 1 - request.level
             change = compare_subset(before, after, combined, query.margin, level, versions)
-        alpha = _alpha(request, both.size)
+        alpha = request.alpha(both.size)
         differences = compare_shares(one, other, both, alpha)
         items = tuple(one.domain[place] for place in both.tolist())
         everything = not listed and not not_compared
@@ -160,7 +159,7 @@ class MeanEstimator:
     ) -> Comparison:
         """How the mean differs."""
         _refuse_lists(before, request.lists, request.query)
-        differences = compare_means(before, after, _alpha(request, 1))
+        differences = compare_means(before, after, request.alpha(1))
         return Comparison((before.specs[0].name,), differences, "mean", "noise-and-sampling")
 
 
@@ -192,7 +191,7 @@ class DistributionEstimator:
             )
             for each in (before, after)
         )
-        differences = compare_histogram_means(one, other, _alpha(request, 1))
+        differences = compare_histogram_means(one, other, request.alpha(1))
         same_bins = np.array_equal(one.edges, other.edges)
         return Comparison(
             (one.metric,),
@@ -234,16 +233,14 @@ def estimate(
     refuse_quantiles(kind, request.query.quantile)
     if segment is None:
         return ESTIMATORS[kind].estimate(tallies, request)
-    lists = request.lists
-    if lists.combined or lists.range:
-        raise ParameterError("combined", "left out within a segment", lists.combined or lists.range)
+    _refuse_combined(request.lists)
     return estimate_within_segment(
         tallies.tallies,
         segment,
         request.query,
         tallies.periods,
         request.level,
-        listed=lists.candidates or None,
+        listed=request.lists.candidates or None,
         versions=request.versions,
         may_be_empty=bool(request.versions),
     )
@@ -265,6 +262,7 @@ def compare(
     kind = common_type([*before.specs, *after.specs])
     refuse_quantiles(kind, request.query.quantile)
     if request.query.segment is not None:
+        _refuse_combined(request.lists)
         return compare_within_segment(before, after, request.query.segment, request)
     compared = ESTIMATORS[kind].compare(before, after, request)
     return dataclasses.replace(compared, shape=compare_shapes(before, after))
@@ -321,12 +319,14 @@ def _bounded(
     return replace(query, top=LARGEST_ANSWER)
 
 
-def _alpha(request: ChangeRequest, items: int) -> float:
-    """The probability that a single interval may miss, if so many items are compared."""
-    top = request.query.top
-    interval = request.query.interval or ("one" if top is None else "picked")
-    shown = min(top or items, items)
-    return alpha_per_interval(interval, level=request.level, asked=items, shown=shown)
+def _refuse_combined(lists: ValueLists) -> None:
+    """Refuses to add values up within a segment.
+
+    Raises:
+        ParameterError: if that is asked for.
+    """
+    if lists.combined or lists.range:
+        raise ParameterError("combined", "left out within a segment", lists.combined or lists.range)
 
 
 def _refuse_lists(

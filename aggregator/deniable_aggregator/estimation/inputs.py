@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from deniable_aggregator.answers.questions import ChangeQuery, EstimateQuery, ValueLists
-from deniable_aggregator.statistics.intervals import DEFAULT_LEVEL
+from deniable_aggregator.statistics.intervals import DEFAULT_LEVEL, alpha_per_interval
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from deniable_aggregator.answers.words import IntervalKind
     from deniable_shared.spec import Spec
 
 
@@ -52,6 +53,20 @@ class ChangeRequest:
     query: ChangeQuery
     lists: ValueLists = NO_LISTS
     level: float = DEFAULT_LEVEL
+
+    @property
+    def interval(self) -> IntervalKind:
+        """What intervals cover."""
+        return self.query.interval or ("one" if self.query.top is None else "picked")
+
+    def alpha(self, items: int) -> float:
+        """The probability that a single interval may miss, if so many items are compared.
+
+        Args:
+            items: how many, at least 1 for intervals of several at once.
+        """
+        shown = min(self.query.top or items, items)
+        return alpha_per_interval(self.interval, level=self.level, asked=items, shown=shown)
 
 
 @dataclass(frozen=True)

@@ -234,7 +234,7 @@ def change(before: CollectedTallies, after: CollectedTallies, request: ChangeReq
         comparison,
         adjust_p_values(differences.p_value, query.false_finds),
         shown,
-        query.interval or ("one" if query.top is None else "picked"),
+        request.interval,
         request.level,
         query.false_finds,
         before,

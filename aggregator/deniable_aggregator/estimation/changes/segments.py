@@ -11,7 +11,6 @@ from deniable_aggregator.answers.questions import EstimateOptions
 from deniable_aggregator.estimation.changes.comparison import Comparison, Differences
 from deniable_aggregator.estimation.changes.shares import LEAST_ERROR
 from deniable_aggregator.estimation.segments.estimate import estimate_within_segment
-from deniable_aggregator.statistics.intervals import alpha_per_interval
 from deniable_shared.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -39,8 +38,6 @@ def compare_within_segment(
             are unknown, if no value is known in both, or if an option does not fit.
     """
     query, lists = request.query, request.lists
-    if lists.combined or lists.range:
-        raise ParameterError("combined", "left out within a segment", lists.combined or lists.range)
     versions = list(dict.fromkeys([*before.specs, *after.specs]))
     first, second = (
         _within(each, segment, request, versions, 1 - request.level) for each in (before, after)
@@ -51,11 +48,11 @@ def compare_within_segment(
     if not both:
         listed = list(lists.candidates or ())
         raise ParameterError("candidates", "values that both periods know", listed)
-    top = query.top
-    interval = query.interval or ("one" if top is None else "picked")
-    shown = min(top or len(both), len(both))
-    alpha = alpha_per_interval(interval, level=request.level, asked=len(both), shown=shown)
-    first, second = (_within(each, segment, request, versions, alpha) for each in (before, after))
+    alpha = request.alpha(len(both))
+    if alpha != 1 - request.level:
+        first, second = (
+            _within(each, segment, request, versions, alpha) for each in (before, after)
+        )
     rows = [[each.items.index(item) for item in both] for each in (first, second)]
     assert first.size is not None
     assert second.size is not None
