@@ -8,7 +8,7 @@ from deniable_aggregator.audit import COMMAND_LINE, AuditAction, AuditRecord
 from deniable_aggregator.catalog import MetricCatalog
 from deniable_aggregator.operations.fold import InboxFold
 from deniable_aggregator.security.key_administration import KeyAdministrator
-from deniable_aggregator.store import StoredKey
+from deniable_aggregator.store import Sender, StoredKey
 from deniable_shared import registry, wire
 from tests.aggregator.service import REGISTRY, SPECS, TODAY, upload
 
@@ -26,9 +26,11 @@ def decoded(payload: bytes = b"\x00", **options: Any) -> wire.Upload:
     return wire.decode(upload(payload, **options))
 
 
-def append(store: Store, uploads: list[wire.Upload], key: str = KEY) -> list[Outcome]:
+def append(
+    store: Store, uploads: list[wire.Upload], key: str = KEY, application: str = "flightdeck"
+) -> list[Outcome]:
     """Stores uploads that came with one key."""
-    return store.inbox.append(uploads, [key] * len(uploads))
+    return store.inbox.append(uploads, [Sender(application, key)] * len(uploads))
 
 
 def waiting(store: Store) -> list[InboxRow]:

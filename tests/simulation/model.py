@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from tests.simulation.contents import Place
 
 if TYPE_CHECKING:
+    from deniable_aggregator.store import Sender
     from deniable_shared.wire import Upload
     from tests.simulation.contents import Contents
 
@@ -28,7 +29,7 @@ class Sent:
     Attributes:
         number: the item that it reports in all its parts, and that no other upload reports.
         upload: its content, the same at every attempt.
-        key: the id of the write key that it comes with.
+        sender: who brings it.
         poison: whether it cannot be counted and must be set aside.
         stored: whether it is in the store, as far as the model knows.
         acknowledged: whether its sender was told that it is stored.
@@ -37,7 +38,7 @@ class Sent:
 
     number: int
     upload: Upload
-    key: str
+    sender: Sender
     poison: bool = False
     stored: bool = False
     acknowledged: bool = False
@@ -50,7 +51,7 @@ class Sent:
         """How many reports it has for each place."""
         found: Counter[Place] = Counter()
         for part in self.upload.parts:
-            place = Place(part.digest, part.epoch, self.key, self.number)
+            place = Place(part.digest, part.epoch, self.sender.key_id, self.number)
             found[place] += len(part.payload)
         return found
 
@@ -161,7 +162,7 @@ class Model:
 
 def _name(sent: Sent) -> str:
     days = ", ".join(str(day) for day in sent.days())
-    return f"upload {sent.number} (days {days}, key {sent.key})"
+    return f"upload {sent.number} (days {days}, key {sent.sender.key_id})"
 
 
 def _few(places: Counter[Place]) -> list[tuple[Place, int]]:

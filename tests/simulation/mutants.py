@@ -50,14 +50,14 @@ def answered_before_the_commit(writer: Any) -> None:
         writer._commit(group)
 
 
-def closed_days_open_again(step: Any, uploads: Any, key_ids: Any) -> Any:
+def closed_days_open_again(step: Any, uploads: Any, senders: Any) -> Any:
     keys = step.epoch_keys
 
     def reopened(wanted: Any) -> Any:
         return {day: key or bytes(base.EPOCH_KEY_BYTES) for day, key in keys(wanted).items()}
 
     step.epoch_keys = reopened
-    return _append(step, uploads, key_ids)
+    return _append(step, uploads, senders)
 
 
 def hashes_go_before_the_key(waiting: Any, oldest_open: int) -> None:
@@ -76,12 +76,12 @@ def days_are_deleted_where_they_are_closed(waiting: Any, oldest_open: int) -> No
     waiting._database.purge()
 
 
-def remembered_in_a_transaction_of_its_own(waiting: Any, uploads: Any, key_ids: Any) -> Any:
+def remembered_in_a_transaction_of_its_own(waiting: Any, uploads: Any, senders: Any) -> Any:
     outcomes = []
 
     def remember(step: Any) -> None:
         step.append_rows = lambda rows: outcomes.append(rows)
-        outcomes.extend(_append(step, uploads, key_ids))
+        outcomes.extend(_append(step, uploads, senders))
 
     waiting._database.ingest(remember)
     rows = [each for each in outcomes if isinstance(each, list)]

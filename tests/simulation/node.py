@@ -168,8 +168,8 @@ class Node:
         """Checks an upload and adds it to the writer's queue; returns the outcome."""
         try:
             upload = self._receiver.decode(wire.encode(sent.upload))
-            self._receiver.check(APPLICATION, upload)
-            self.writer.submit(PendingUpload(upload, sent.key, self._on_done, sent))
+            self._receiver.check(sent.sender.application, upload)
+            self.writer.submit(PendingUpload(upload, sent.sender, self._on_done, sent))
         except ProblemError as problem:
             if problem.code == "epoch_closed":
                 oldest_open = self.believable() - ACCEPT_DAYS

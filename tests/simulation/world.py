@@ -12,7 +12,7 @@ from unittest import mock
 
 from deniable_aggregator.audit import COMMAND_LINE
 from deniable_aggregator.security.key_administration import KeyAdministrator
-from deniable_aggregator.store import StoreUnavailableError
+from deniable_aggregator.store import Sender, StoreUnavailableError
 from deniable_aggregator.store.backends.opening import open_database
 from deniable_aggregator.store.maintenance.transfer import export_store, import_store
 from deniable_aggregator.store.tables.tallies import Tallies
@@ -22,6 +22,7 @@ from tests.simulation.faults import Crash, PointedDatabase
 from tests.simulation.model import Model, Sent, Violation
 from tests.simulation.node import (
     ACCEPT_DAYS,
+    APPLICATION,
     CONFIRM_DAYS,
     DIGESTS,
     ITEMS,
@@ -230,7 +231,7 @@ class World:
                 part = sent.upload.parts[0]._replace(digest=drawn.randbytes(wire.DIGEST_BYTES))
                 sent.upload = sent.upload._replace(parts=(part,))
             # Without the checks of ingest, as damage or a defect would store it.
-            (outcome,) = node.store.inbox.append([sent.upload], [sent.key])
+            (outcome,) = node.store.inbox.append([sent.upload], [sent.sender])
             self.model.sent.append(sent)
             self.model.heard(sent, outcome.name.lower())
 
@@ -282,7 +283,7 @@ class World:
                 reports = drawn.choice((1, 1, 1, 2, 40))
                 parts.append(wire.Part(digest, self._day + day, bytes([number]) * reports))
         upload = wire.Upload(drawn.randbytes(wire.ID_BYTES), tuple(parts))
-        return Sent(number, upload, drawn.choice(KEYS))
+        return Sent(number, upload, Sender(APPLICATION, drawn.choice(KEYS)))
 
     def _hand(self, node: Node, sent: Sent) -> None:
         if sent not in self.model.sent:

@@ -14,6 +14,7 @@ from deniable_aggregator.store import Outcome, Store, StoreUnavailableError
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from deniable_aggregator.store import Sender
     from deniable_shared.wire import Upload
 
 GROUP_WINDOW_SECONDS: Final = 0.003
@@ -51,26 +52,26 @@ class PendingUpload:
 
     Args:
         upload: the upload.
-        key_id: the id of the write key that it came with.
+        sender: who brought it.
         on_done: called in the writer's thread after the commit, once with all uploads of the commit
             that have the same `on_done`.
-        ticket: whatever the caller wants to find again.
+        context: whatever the caller wants to find again.
 
     Attributes:
         abandoned: set by a caller who waits no longer; it is not written, if that is not too late.
     """
 
-    __slots__ = ("_outcome", "abandoned", "context", "key_id", "on_done", "size", "upload")
+    __slots__ = ("_outcome", "abandoned", "context", "on_done", "sender", "size", "upload")
 
     def __init__(
         self,
         upload: Upload,
-        key_id: str,
+        sender: Sender,
         on_done: Callable[[Sequence[PendingUpload]], object],
         context: Any = None,
     ) -> None:
         self.upload = upload
-        self.key_id = key_id
+        self.sender = sender
         self.on_done = on_done
         self.context = context
         self.size = UPLOAD_OVERHEAD_BYTES + sum(len(part.payload) for part in upload.parts)
@@ -161,12 +162,12 @@ class GroupCommitWriter:
             waiting < self._max_uploads and self._queued_bytes + size <= self._max_bytes
         )
 
-    def write(self, upload: Upload, key_id: str) -> Outcome:
+    def write(self, upload: Upload, sender: Sender) -> Outcome:
         """Adds an upload to the queue and waits until it is durable.
 
         Args:
             upload: the upload.
-            key_id: the id of the write key that it came with.
+            sender: who brought it.
 
         Raises:
             OverloadedError: if the queue is full, or the commit takes too long. In the second case
@@ -176,7 +177,7 @@ class GroupCommitWriter:
         # The cheapest way to wait for another thread: a lock that it releases.
         done = threading.Lock()
         done.acquire()
-        pending = PendingUpload(upload, key_id, lambda _: done.release())
+        pending = PendingUpload(upload, sender, lambda _: done.release())
         self.submit(pending)
         if not done.acquire(timeout=self._wait_seconds):
             pending.abandoned = True
@@ -222,7 +223,7 @@ class GroupCommitWriter:
         start = time.monotonic()
         try:
             outcomes = self._store.inbox.append(
-                [pending.upload for pending in group], [pending.key_id for pending in group]
+                [pending.upload for pending in group], [pending.sender for pending in group]
             )
         except StoreUnavailableError as error:
             self.commits_failed += 1

@@ -15,7 +15,7 @@ from deniable_aggregator.http.outdated import server_outdated
 from deniable_aggregator.http.problems import ProblemError, overloaded, store_unavailable
 from deniable_aggregator.ingest.group_commit import OverloadedError
 from deniable_aggregator.ingest.histogram import SECONDS, Histogram
-from deniable_aggregator.store import Outcome, StoreUnavailableError
+from deniable_aggregator.store import Outcome, Sender, StoreUnavailableError
 from deniable_shared import wire
 from deniable_shared.errors import WireError
 from deniable_shared.periods import epoch_at
@@ -208,7 +208,9 @@ class UploadReceiver:
         Raises:
             ProblemError: if it was not stored.
         """
-        return self.outcome_or_problem(lambda: self._writer.write(upload, key.id))
+        return self.outcome_or_problem(
+            lambda: self._writer.write(upload, Sender(key.application, key.id))
+        )
 
     def outcome_or_problem(self, outcome: Callable[[], Outcome]) -> Outcome:
         """The outcome of an upload that was stored, now or before.

@@ -20,7 +20,7 @@ from deniable_aggregator.ingest.receiver import NO_APPLICATION, OUTCOME_NAMES
 from deniable_aggregator.server.deadlines import Deadlines
 from deniable_aggregator.server.request_body import MAX_WHOLE_BYTES, MemoryBudget, RequestBody
 from deniable_aggregator.server.rsgi_messages import content_length, respond_problem
-from deniable_aggregator.store import StoreUnavailableError
+from deniable_aggregator.store import Sender, StoreUnavailableError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -159,7 +159,8 @@ class UploadHandler:
         """Hands an upload to the writer and waits, for at most `queue_seconds`, for its commit."""
         loop = asyncio.get_running_loop()
         committed: asyncio.Future[None] = loop.create_future()
-        pending = PendingUpload(upload, key.id, _wake_loop, (loop, committed))
+        sender = Sender(key.application, key.id)
+        pending = PendingUpload(upload, sender, _wake_loop, (loop, committed))
         try:
             self._writer.submit(pending)
         except (OverloadedError, StoreUnavailableError) as error:

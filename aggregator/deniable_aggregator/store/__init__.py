@@ -16,7 +16,7 @@ from deniable_aggregator.store.errors import (
 )
 from deniable_aggregator.store.tables.audit import AuditLog
 from deniable_aggregator.store.tables.batch import Batch, TallyKey, TallyTotal
-from deniable_aggregator.store.tables.inbox import Backlog, Inbox, Outcome
+from deniable_aggregator.store.tables.inbox import Backlog, Inbox, Outcome, Sender
 from deniable_aggregator.store.tables.keys import Keys, StoredKey
 from deniable_aggregator.store.tables.metrics import (
     Metrics,
@@ -107,6 +107,7 @@ __all__ = [
     "Registration",
     "RemoteDocuments",
     "ReportsBySlice",
+    "Sender",
     "SetAsideGroup",
     "SetAsideRows",
     "Slice",

@@ -11,11 +11,13 @@ from deniable_aggregator.ingest.group_commit import (
     OverloadedError,
     PendingUpload,
 )
-from deniable_aggregator.store import Outcome, StoreUnavailableError
+from deniable_aggregator.store import Outcome, Sender, StoreUnavailableError
 from deniable_shared import wire
 from deniable_shared.errors import ParameterError
 from tests.aggregator.service import problem, serving, upload
 from tests.waiting import wait_until
+
+SENDER = Sender("flightdeck", "cafe")
 
 
 class SlowInbox:
@@ -27,8 +29,8 @@ class SlowInbox:
         self.began = threading.Event()
         self.groups = []
 
-    def append(self, uploads, key_ids):
-        assert len(key_ids) == len(uploads)
+    def append(self, uploads, senders):
+        assert len(senders) == len(uploads)
         self.began.set()
         assert self.go.wait(120)
         self.groups.append(list(uploads))
@@ -49,9 +51,9 @@ def one():
 def test_uploads_that_come_during_a_commit_share_the_next_one(slow):
     writer = GroupCommitWriter(slow, queue_uploads=99, queue_bytes=1 << 20, queue_seconds=30)
     with ThreadPoolExecutor(21) as pool:
-        first = pool.submit(writer.write, one(), "cafe")
+        first = pool.submit(writer.write, one(), SENDER)
         assert slow.began.wait(120)
-        others = [pool.submit(writer.write, one(), "cafe") for _ in range(20)]
+        others = [pool.submit(writer.write, one(), SENDER) for _ in range(20)]
         wait_until(lambda: writer.load().queued_uploads == 20)
         slow.go.set()
         assert {each.result() for each in (first, *others)} == {Outcome.STORED}
@@ -65,22 +67,22 @@ def test_a_full_queue_refuses_at_once(slow, limits):
         slow, queue_uploads=limits[0], queue_bytes=limits[1], queue_seconds=30
     )
     with ThreadPoolExecutor(2) as pool:
-        first = pool.submit(writer.write, one(), "cafe")
+        first = pool.submit(writer.write, one(), SENDER)
         assert slow.began.wait(120)
-        waiting = pool.submit(writer.write, one(), "cafe")
+        waiting = pool.submit(writer.write, one(), SENDER)
         wait_until(lambda: writer.load().queued_uploads == 1)
         with pytest.raises(OverloadedError):
-            writer.write(one(), "cafe")
+            writer.write(one(), SENDER)
         slow.go.set()
         assert {first.result(), waiting.result()} == {Outcome.STORED}
-    assert writer.write(one(), "cafe") is Outcome.STORED
+    assert writer.write(one(), SENDER) is Outcome.STORED
     writer.close()
 
 
 def test_one_upload_may_wait_whatever_its_size(slow):
     writer = GroupCommitWriter(slow, queue_uploads=1, queue_bytes=1, queue_seconds=30)
     slow.go.set()
-    assert writer.write(one(), "cafe") is Outcome.STORED
+    assert writer.write(one(), SENDER) is Outcome.STORED
     writer.close()
 
 
@@ -93,7 +95,7 @@ def test_uploads_of_one_commit_are_told_at_once(slow):
         if sum(told) == 6:
             done.set()
 
-    pendings = [PendingUpload(one(), "cafe", tell) for _ in range(6)]
+    pendings = [PendingUpload(one(), SENDER, tell) for _ in range(6)]
     writer.submit(pendings[0])
     assert slow.began.wait(120)
     for pending in pendings[1:]:
@@ -108,10 +110,10 @@ def test_uploads_of_one_commit_are_told_at_once(slow):
 def test_nobody_waits_longer_than_the_limit_and_the_abandoned_are_not_written(slow):
     writer = GroupCommitWriter(slow, queue_uploads=99, queue_bytes=1 << 20, queue_seconds=0.01)
     with pytest.raises(OverloadedError):
-        writer.write(one(), "cafe")
+        writer.write(one(), SENDER)
     assert slow.began.wait(120)
     with pytest.raises(OverloadedError):
-        writer.write(one(), "cafe")
+        writer.write(one(), SENDER)
     slow.go.set()
     writer.close()
     assert [len(group) for group in slow.groups] == [1]
@@ -120,13 +122,13 @@ def test_nobody_waits_longer_than_the_limit_and_the_abandoned_are_not_written(sl
 def test_closing_writes_what_waits_and_then_refuses(slow):
     writer = GroupCommitWriter(slow, queue_uploads=99, queue_bytes=1 << 20, queue_seconds=30)
     with ThreadPoolExecutor(1) as pool:
-        waiting = pool.submit(writer.write, one(), "cafe")
+        waiting = pool.submit(writer.write, one(), SENDER)
         assert slow.began.wait(120)
         slow.go.set()
         writer.close()
         assert waiting.result() is Outcome.STORED
     with pytest.raises(StoreUnavailableError):
-        writer.write(one(), "cafe")
+        writer.write(one(), SENDER)
 
 
 def test_a_failed_commit_fails_its_uploads_and_not_the_next_ones(slow, monkeypatch):
@@ -140,8 +142,8 @@ def test_a_failed_commit_fails_its_uploads_and_not_the_next_ones(slow, monkeypat
         with monkeypatch.context() as patch:
             patch.setattr(slow, "append", fail)
             with pytest.raises(StoreUnavailableError):
-                writer.write(one(), "cafe")
-        assert writer.write(one(), "cafe") is Outcome.STORED
+                writer.write(one(), SENDER)
+        assert writer.write(one(), SENDER) is Outcome.STORED
     writer.close()
 
 

@@ -11,14 +11,14 @@ from hypothesis import strategies as st
 from deniable_aggregator import Store
 from deniable_aggregator.catalog import MetricCatalog
 from deniable_aggregator.operations import fold
-from deniable_aggregator.store import StoreUnavailableError, TallyKey, TallyTotal
+from deniable_aggregator.store import Sender, StoreUnavailableError, TallyKey, TallyTotal
 from deniable_shared import registry, wire
 from tests.aggregator.service import REGISTRY, SPECS, TODAY, serving, upload
 from tests.aggregator.stored import rows
 from tests.waiting import wait_until
 
 THEME = SPECS["theme"].digest
-KEY = "cafe"
+SENDER = Sender("flightdeck", "cafe")
 
 
 @contextlib.contextmanager
@@ -29,7 +29,7 @@ def opened(target):
 
 
 def send(store, payload, epoch=TODAY):
-    store.inbox.append([wire.decode(upload(payload, epoch=epoch))], [KEY])
+    store.inbox.append([wire.decode(upload(payload, epoch=epoch))], [SENDER])
 
 
 def counted(store, epoch=TODAY):
@@ -53,7 +53,7 @@ def test_any_partition_into_uploads_groups_and_folds_gives_the_same_tally(
                 if rest:
                     group.append(wire.decode(upload(bytes(rest[:size]))))
                     rest = rest[size:]
-            store.inbox.append(group, [KEY] * len(group))
+            store.inbox.append(group, [SENDER] * len(group))
             if data.draw(st.booleans(), label="fold"):
                 inbox_fold.fold(seconds=60)
         inbox_fold.fold(seconds=60)
@@ -91,7 +91,7 @@ def test_rows_that_two_processes_want_to_count_are_counted_once(target):
             other_fold.fold(seconds=60)
             # Either the row was locked, and is this one's to count, or it is gone.
             mine = TallyTotal(1, np.array([0, 1, 0]))
-            was_mine = batch.move_to_tally(TallyKey(THEME, TODAY, KEY), mine, batch.rows)
+            was_mine = batch.move_to_tally(TallyKey(THEME, TODAY, SENDER.key_id), mine, batch.rows)
         assert counted(store) == [0, 2, 0]
         assert was_mine == store._database.locks_rows
         inbox_fold.fold(seconds=60)
@@ -100,7 +100,7 @@ def test_rows_that_two_processes_want_to_count_are_counted_once(target):
 
 def test_a_row_that_cannot_be_counted_is_set_aside_and_blocks_nothing(service, caplog):
     service.send(upload(b"\x01"))
-    service.store.inbox.append([wire.decode(upload(b"\x07"))], [KEY])  # past the check of ingest
+    service.store.inbox.append([wire.decode(upload(b"\x07"))], [SENDER])  # past the check of ingest
     service.send(upload(b"\x02"))
     assert service.counts() == [0, 1, 1]
     assert service.counts() == [0, 1, 1]
@@ -110,7 +110,7 @@ def test_a_row_that_cannot_be_counted_is_set_aside_and_blocks_nothing(service, c
 
 def test_rows_of_an_unregistered_metric_are_set_aside(service):
     alien = wire.Upload(bytes(16), (wire.Part(bytes(32), TODAY, b"\x01"),))
-    service.store.inbox.append([alien], [KEY])
+    service.store.inbox.append([alien], [SENDER])
     service.send(upload(b"\x02"))
     assert service.counts() == [0, 0, 1]
     assert service.store.inbox.count_set_aside([bytes(32)]) == 1

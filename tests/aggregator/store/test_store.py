@@ -11,6 +11,7 @@ import pytest
 from deniable_aggregator import Store
 from deniable_aggregator.store import (
     Outcome,
+    Sender,
     StoreRefusedError,
     StoreUnavailableError,
     TallyKey,
@@ -67,6 +68,19 @@ def test_a_commit_puts_uploads_together_under_random_keys(target):
         assert sorted(one.payload) == sorted(b"".join(payloads))
         assert one.payload == other.payload  # whatever the order of arrival was
         assert abs(one.id - other.id) > 1
+
+
+def test_ids_are_compared_within_an_application(target):
+    with contextlib.closing(Store(target)) as store:
+        upload = decoded()
+        both = [Sender("flightdeck", "cafe"), Sender("tracker", "beef")]
+        assert store.inbox.append([upload, upload], both) == [Outcome.STORED] * 2
+        again = [Sender("flightdeck", "another"), Sender("tracker", "key")]
+        assert store.inbox.append([upload, upload], again) == [Outcome.DUPLICATE] * 2
+        # Nothing in the store shows that the two had one id.
+        (first, second) = rows(store, "SELECT epoch, hash FROM seen")
+        assert first[0] == second[0]
+        assert sum(a == b for a, b in zip(first[1], second[1], strict=True)) < 6
 
 
 def test_closing_epochs_leaves_the_open_ones(target):
@@ -141,7 +155,8 @@ def test_reports_are_kept_by_day_and_key(target):
 
 def test_the_keys_of_one_group_are_told_apart(target):
     with contextlib.closing(Store(target)) as store:
-        store.inbox.append([decoded(b"\x00"), decoded(b"\x01")], ["build", "relay"])
+        senders = [Sender("flightdeck", key) for key in ("build", "relay")]
+        store.inbox.append([decoded(b"\x00"), decoded(b"\x01")], senders)
         assert sorted((row.key, row.payload) for row in waiting(store)) == [
             ("build", b"\x00"),
             ("relay", b"\x01"),

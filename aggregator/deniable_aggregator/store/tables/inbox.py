@@ -38,6 +38,18 @@ class Outcome(enum.Enum):
     CLOSED = enum.auto()
 
 
+class Sender(NamedTuple):
+    """Who brought an upload, as far as the server knows.
+
+    Attributes:
+        application: the application of the write key.
+        key_id: the id of the write key, which all devices of a build share.
+    """
+
+    application: str
+    key_id: str
+
+
 class Backlog(NamedTuple):
     """The rows of one spec that wait to be counted."""
 
@@ -52,7 +64,7 @@ class Inbox:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def append(self, uploads: Sequence[Upload], key_ids: Sequence[str]) -> list[Outcome]:
+    def append(self, uploads: Sequence[Upload], senders: Sequence[Sender]) -> list[Outcome]:
         """Stores uploads in one transaction; durable when this returns.
 
         The payloads of all uploads are joined by (digest, epoch, key), sorted, under a random row
@@ -60,7 +72,7 @@ class Inbox:
 
         Args:
             uploads: at least one.
-            key_ids: for each upload, the id of the write key that it came with.
+            senders: of each upload, in order.
 
         Returns:
             One outcome for each upload, in order. An upload is stored whole or not at all.
@@ -69,7 +81,7 @@ class Inbox:
             StoreUnavailableError: if the commit failed, or whether it succeeded is unknown. An
                 upload that is sent again counts once in either case.
         """
-        return self._database.ingest(lambda step: _append(step, uploads, key_ids))
+        return self._database.ingest(lambda step: _append(step, uploads, senders))
 
     @contextmanager
     def claim(
@@ -150,15 +162,18 @@ class Inbox:
 
 
 def _append(
-    step: IngestTransaction, uploads: Sequence[Upload], key_ids: Sequence[str]
+    step: IngestTransaction, uploads: Sequence[Upload], senders: Sequence[Sender]
 ) -> list[Outcome]:
     epoch_keys = step.epoch_keys({part.epoch for upload in uploads for part in upload.parts})
-    names = [_upload_name(upload, epoch_keys) for upload in uploads]
+    names = [
+        _upload_name(upload, sender.application, epoch_keys)
+        for upload, sender in zip(uploads, senders, strict=True)
+    ]
     distinct = sorted({name for name in names if name is not None})
     fresh = step.remember_uploads(distinct) if distinct else set()
     outcomes: list[Outcome] = []
     payloads: defaultdict[tuple[bytes, int, str], list[bytes]] = defaultdict(list)
-    for upload, key_id, name in zip(uploads, key_ids, names, strict=True):
+    for upload, sender, name in zip(uploads, senders, names, strict=True):
         if name is None:
             outcomes.append(Outcome.CLOSED)
         elif name not in fresh:
@@ -167,7 +182,7 @@ def _append(
             outcomes.append(Outcome.STORED)
             fresh.remove(name)
             for digest, epoch, payload in upload.parts:
-                payloads[digest, epoch, key_id].append(payload)
+                payloads[digest, epoch, sender.key_id].append(payload)
     if payloads:
         step.append_rows([_inbox_row(*item) for item in payloads.items()])
     return outcomes
@@ -192,17 +207,21 @@ def _fetch(connection: Connection, query: Select[Any], max_bytes: int) -> list[I
     return rows
 
 
-def _upload_name(upload: Upload, keys: Mapping[int, bytes | None]) -> UploadName | None:
+def _upload_name(
+    upload: Upload, application: str, keys: Mapping[int, bytes | None]
+) -> UploadName | None:
     """The epoch and hash by which an upload is remembered; None if one of its epochs is closed.
 
     It is the latest epoch of its parts, so that the id is kept as long as a retry of any part
-    could be accepted.
+    could be accepted. Two applications may draw the same id: the hash is of both, and without the
+    epoch's key nobody can tell that two hashes are of one id.
     """
     latest = max(part.epoch for part in upload.parts)
     key = keys[latest]
     if key is None or any(keys[part.epoch] is None for part in upload.parts):
         return None
-    return latest, hashlib.blake2b(upload.id, digest_size=HASH_BYTES, key=key).digest()
+    named = upload.id + application.encode()
+    return latest, hashlib.blake2b(named, digest_size=HASH_BYTES, key=key).digest()
 
 
 def _inbox_row(group: tuple[bytes, int, str], payloads: list[bytes]) -> InboxRow:
