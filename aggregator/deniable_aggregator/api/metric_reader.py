@@ -13,6 +13,7 @@ from deniable_aggregator.api.metric_list import pending_by_version
 from deniable_aggregator.estimation.metric_reports import collect_tallies, read_reports
 from deniable_aggregator.http.outdated import server_outdated
 from deniable_aggregator.http.problems import ProblemError
+from deniable_aggregator.slices.cache import SliceTables
 from deniable_aggregator.store import StoreUnavailableError
 
 if TYPE_CHECKING:
@@ -65,6 +66,7 @@ class MetricReader:
 
     def __init__(self, store: Store, catalogue: MetricCatalog, inbox_fold: InboxFold) -> None:
         self._store = store
+        self._tables = SliceTables(store)
         self._catalogue = catalogue
         self._inbox_fold = inbox_fold
 
@@ -116,7 +118,7 @@ class MetricReader:
         Raises:
             ProblemError: if there are none, saying whether leaving out keys is why.
         """
-        reported = read_reports(self._store, asked.entries, days, asked.without)
+        reported = read_reports(self._store, self._tables, asked.entries, days, asked.without)
         if reported.reported_days:
             return reported
         detail = (
@@ -137,7 +139,7 @@ class MetricReader:
             reported: which reports there are.
             days: some of its days.
         """
-        return collect_tallies(self._store, reported, days)
+        return collect_tallies(reported, days)
 
     def pending(self, asked: AskedMetric) -> int:
         """How many reports of a metric wait to be counted."""

@@ -1,4 +1,4 @@
-"""How many reports of a metric there are, by version, day and key: read once for each question."""
+"""The reports of a metric that a question is about, by version, day and key."""
 
 from __future__ import annotations
 
@@ -6,15 +6,19 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
+
 from deniable_aggregator.dates import epoch_of
 from deniable_aggregator.estimation.inputs import CollectedTallies
 from deniable_aggregator.statistics.repeated_reports import reports_by_period
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from deniable_aggregator.catalog import CatalogEntry
     from deniable_aggregator.dates import DayRange
+    from deniable_aggregator.slices.cache import SliceTables
+    from deniable_aggregator.slices.table import SliceTable
     from deniable_aggregator.store import ReportsBySlice, Store, StoredKey
     from deniable_shared.spec import Spec
 
@@ -40,7 +44,7 @@ class MetricReports:
     Attributes:
         entries: the versions of the metric.
         days: the days that were read.
-        by_slice: what is counted, by digest, day and key; only days and keys with reports.
+        tables: what is counted, by digest; only versions with reports.
         left_out: what is not counted, because the key is excluded or was asked to be left out.
         keys: all keys of the store, by id.
         without: the ids of the keys that the question leaves out.
@@ -48,7 +52,7 @@ class MetricReports:
 
     entries: Sequence[CatalogEntry]
     days: DayRange
-    by_slice: ReportsBySlice
+    tables: Mapping[bytes, SliceTable]
     left_out: Sequence[LeftOut]
     keys: Mapping[str, StoredKey]
     without: frozenset[str]
@@ -56,10 +60,18 @@ class MetricReports:
     @cached_property
     def by_day(self) -> Mapping[bytes, Mapping[int, int]]:
         """How many reports each version has of each day."""
-        return {
-            digest: {epoch: sum(keys.values()) for epoch, keys in days.items()}
-            for digest, days in self.by_slice.items()
-        }
+        return {digest: table.reports_by_day for digest, table in self.tables.items()}
+
+    @cached_property
+    def by_slice(self) -> ReportsBySlice:
+        """How many reports each version has of each day and key."""
+        found: ReportsBySlice = {}
+        for digest, table in self.tables.items():
+            columns = (column.tolist() for column in (table.epochs, table.keys, table.reports))
+            for epoch, code, reports in zip(*columns, strict=True):
+                of_day = found.setdefault(digest, {}).setdefault(epoch, {})
+                of_day[table.key_ids[code]] = reports
+        return found
 
     @cached_property
     def reported_days(self) -> Sequence[int]:
@@ -85,9 +97,7 @@ class MetricReports:
         return replace(
             self,
             entries=[entry for entry in self.entries if entry.spec.digest in digests],
-            by_slice={
-                digest: self.by_slice[digest] for digest in self.by_slice if digest in digests
-            },
+            tables={digest: table for digest, table in self.tables.items() if digest in digests},
         )
 
     def is_excluded(self, key: str) -> bool:
@@ -98,41 +108,46 @@ class MetricReports:
 
 def read_reports(
     store: Store,
+    tables: SliceTables,
     entries: Sequence[CatalogEntry],
     days: DayRange,
     without: frozenset[str] = frozenset(),
 ) -> MetricReports:
-    """Reads how many reports of a metric there are: one query, whatever the number of days.
+    """Reads what was counted of a metric.
 
     Args:
         store: the store.
+        tables: its slices.
         entries: the versions of the metric.
         days: which days.
         without: ids of keys to leave out.
     """
+    # Asked for anew by each question: a key may have been excluded a moment ago.
     keys = {key.id: key for key in store.keys.all()}
-    found = store.tallies.reports_by_slice(
-        [entry.spec.digest for entry in entries], epoch_of(days.since), epoch_of(days.until)
-    )
     left_out_keys = without | {key.id for key in keys.values() if key.excluded is not None}
-    left_out = []
-    for digest, of_days in found.items():
-        for epoch, of_keys in of_days.items():
-            for key in left_out_keys & of_keys.keys():
-                left_out.append(LeftOut(epoch, key, of_keys.pop(key)))
-        found[digest] = {
-            epoch: kept
-            for epoch, of_keys in of_days.items()
-            if (kept := {key: reports for key, reports in of_keys.items() if reports})
-        }
-    return MetricReports(entries, days, found, left_out, keys, without)
+    counted: dict[bytes, SliceTable] = {}
+    left_out: list[LeftOut] = []
+    for entry in entries:
+        table = tables.table(entry, epoch_of(days.since), epoch_of(days.until))
+        left_out.extend(_left_out(table, left_out_keys))
+        table = table.without(left_out_keys)
+        if len(table):
+            counted[entry.spec.digest] = table
+    return MetricReports(entries, days, counted, left_out, keys, without)
 
 
-def collect_tallies(store: Store, reported: MetricReports, days: DayRange) -> CollectedTallies:
-    """Reads the tallies of a metric; versions without reports in these days are left out.
+def _left_out(table: SliceTable, keys: frozenset[str]) -> Iterator[LeftOut]:
+    codes = [code for code, key in enumerate(table.key_ids) if key in keys]
+    here = np.isin(table.keys, codes)
+    columns = (column[here].tolist() for column in (table.epochs, table.keys, table.reports))
+    for epoch, code, reports in zip(*columns, strict=True):
+        yield LeftOut(epoch, table.key_ids[code], reports)
+
+
+def collect_tallies(reported: MetricReports, days: DayRange) -> CollectedTallies:
+    """The tallies of a metric; versions without reports in these days are left out.
 
     Args:
-        store: the store.
         reported: which reports there are.
         days: some of the days of these.
     """
@@ -140,14 +155,12 @@ def collect_tallies(store: Store, reported: MetricReports, days: DayRange) -> Co
     tallies, periods = [], {}
     for entry in reported.entries:
         spec = entry.spec
-        counted = reported.by_day.get(spec.digest, {})
-        epochs = {epoch: reports for epoch, reports in counted.items() if since <= epoch <= until}
-        if epochs:
-            sum_ = store.tallies.total(
-                spec.digest, entry.tally.cells, min(epochs), max(epochs), reported.without
-            )
-            tallies.append((spec, sum_.cells))
-            periods[spec.digest] = reports_by_period(spec, epochs)
+        if spec.digest not in reported.tables:
+            continue
+        table = reported.tables[spec.digest].between(since, until)
+        if len(table):
+            tallies.append((spec, table.total(entry.tally.cells)))
+            periods[spec.digest] = reports_by_period(spec, table.reports_by_day)
     excluded = sum(
         each.reports
         for each in reported.left_out

@@ -26,7 +26,7 @@ from deniable_aggregator.store.tables.metrics import (
 )
 from deniable_aggregator.store.tables.remote import RemoteDocuments
 from deniable_aggregator.store.tables.set_aside import SetAsideGroup, SetAsideRows
-from deniable_aggregator.store.tables.tallies import ReportsBySlice, Slice, Tallies
+from deniable_aggregator.store.tables.tallies import DayStamp, ReportsBySlice, Slice, Tallies
 from deniable_aggregator.store.tables.usage import StoreUsage, store_usage
 
 
@@ -98,6 +98,7 @@ __all__ = [
     "AuditLog",
     "Backlog",
     "Batch",
+    "DayStamp",
     "Inbox",
     "InboxRow",
     "Keys",

@@ -11,6 +11,7 @@ from deniable_aggregator.dates import FIRST_DAY, LAST_DAY, DayRange, epoch_of
 from deniable_aggregator.estimation.metric_reports import LeftOut, MetricReports
 from deniable_aggregator.integrity.examiner import Examination
 from deniable_aggregator.store import StoredKey
+from tests.aggregator.sliced import slice_table
 
 ONE, TWO = b"\x01" * 32, b"\x02" * 32
 PARTNER = StoredKey("0307bb3eac2d", bytes(32), "write", "flightdeck", "partner", 0, None)
@@ -34,13 +35,15 @@ class Field:
 
     def days(self, today: str, accept_days: int = 0):
         since, until = epoch_of(self.asked.since), epoch_of(self.asked.until)
-        by_slice = {
-            digest: {epoch: {"app": 10} for epoch in found if since <= epoch <= until}
+        tables = {
+            digest: slice_table(
+                None, {epoch: {"app": 10} for epoch in found if since <= epoch <= until}
+            )
             for digest, found in self.versions.items()
         }
         without = frozenset(each.key for each in self.left_out)
         reported = MetricReports(
-            [], self.asked, by_slice, self.left_out, {PARTNER.id: PARTNER}, without
+            [], self.asked, tables, self.left_out, {PARTNER.id: PARTNER}, without
         )
         return covered_days(
             reported,

@@ -18,6 +18,7 @@ from deniable_aggregator.integrity import examiner as examiner_module
 from deniable_aggregator.integrity.examiner import Examiner
 from deniable_aggregator.security.key_verifier import LOOKUP_BURST, LOOKUPS_PER_SECOND, KeyVerifier
 from deniable_aggregator.security.keys import create_key
+from deniable_aggregator.slices.cache import SliceTables
 from deniable_aggregator.store import StoreUnavailableError
 from deniable_aggregator.store.backends.sqlite_connections import READERS
 from deniable_shared import registry
@@ -200,7 +201,7 @@ def test_checks_that_are_remembered_take_bounded_memory(target, monkeypatch):
     def examined():
         append(store, [decoded(epoch=day) for day in days])
         fold(store)
-        reported = read_reports(store, [entry], DayRange(FIRST_DAY, LAST_DAY))
+        reported = read_reports(store, SliceTables(store), [entry], DayRange(FIRST_DAY, LAST_DAY))
         return len(examiner.examine(reported, most_cells=1_000).days)
 
     assert [examined() for _ in range(3)] == [4, 4, 4]

@@ -21,6 +21,7 @@ from deniable_aggregator.estimation.metric_reports import read_reports
 from deniable_aggregator.integrity import slice_medians
 from deniable_aggregator.integrity.examiner import ALARM_P, Examiner
 from deniable_aggregator.integrity.slice_medians import medians_of_slices
+from deniable_aggregator.slices.cache import SliceTables
 from deniable_shared import registry, wire
 from tests.aggregator.cli.test_cli import Quiet
 from tests.aggregator.fakes import bits_of_oue, padded_fakes
@@ -202,14 +203,16 @@ def test_days_are_examined_once_until_their_reports_change(fleet, monkeypatch):
     read = []
     slices = service.store.tallies.slices
     monkeypatch.setattr(
-        service.store.tallies, "slices", lambda *where: read.append(where) or slices(*where)
+        service.store.tallies,
+        "slices",
+        lambda *where, **options: read.append(where) or slices(*where, **options),
     )
     first = service.ask(f"{PATH}/health").data
     assert service.ask(f"{PATH}/health").data == first
-    assert len(read) == 2  # for the checks, and for keys against each other
+    assert len(read) == 3  # for the sums, the checks, and keys against each other
     send(service, tokens[0], "screen", bytes([0b01000000, 0]))
     assert service.ask(f"{PATH}/health").get_json()["by_day"][0]["reports"] == 30_001
-    assert len(read) == 4
+    assert len(read) == 6
 
 
 def test_the_oldest_days_are_left_out_where_the_work_would_be_too_much(fleet):
@@ -223,7 +226,9 @@ def test_the_oldest_days_are_left_out_where_the_work_would_be_too_much(fleet):
         if each.spec.name == "screen"
     ]
     examiner = Examiner(service.store)
-    reported = read_reports(service.store, [entry], DayRange(FIRST_DAY, LAST_DAY))
+    reported = read_reports(
+        service.store, SliceTables(service.store), [entry], DayRange(FIRST_DAY, LAST_DAY)
+    )
     found = examiner.examine(reported, most_cells=4 * entry.tally.stored_cells)
     assert [day.epoch for day in found.days] == [TODAY, TODAY - 1]
     assert found.days_left_out == 2

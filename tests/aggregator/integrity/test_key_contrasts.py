@@ -12,6 +12,7 @@ from deniable_aggregator.estimation.metric_reports import MetricReports
 from deniable_aggregator.integrity.key_contrasts import KeyComparison
 from deniable_aggregator.store import Slice, TallyTotal
 from deniable_aggregator.tallies import tally_for
+from tests.aggregator.sliced import slice_table
 from tests.one_metric import spec_of
 
 FOUR = """
@@ -60,10 +61,11 @@ class Days:
         for each in self.found:
             by_slice.setdefault(each.epoch, {})[each.key] = each.sum.reports
         entry = SimpleNamespace(spec=self.spec, tally=tally_for(self.spec))
+        table = slice_table(entry, by_slice, [each.sum.cells for each in self.found])
         reported = MetricReports(
             [entry],
             DayRange(FIRST_DAY, LAST_DAY),
-            {self.spec.digest: by_slice},
+            {self.spec.digest: table},
             (),
             {},
             frozenset(),

@@ -22,6 +22,7 @@ FETCHED_ROWS: Final = 256
 MERGED_BYTES: Final = 64 << 20
 MERGED_PARTS: Final = 256
 FORGOTTEN_PARTS: Final = 100
+STAMP_MODULUS: Final = (1 << 43) - 57
 
 _part_length: Final = func.length(tallies.c.cells)
 
@@ -42,6 +43,18 @@ class Slice(NamedTuple):
     epoch: int
     key: str
     sum: TallyTotal
+
+
+class DayStamp(NamedTuple):
+    """What changes whenever something is added, merged or deleted of one spec and day.
+
+    Attributes:
+        parts: how many parts there are; at least as many as slices.
+        sum: of their random names.
+    """
+
+    parts: int
+    sum: int
 
 
 class Tallies:
@@ -71,8 +84,35 @@ class Tallies:
         with self._database.read() as connection, connection.execute(query) as rows:
             return sum_parts(((row.reports, row.cells) for row in rows), cells)
 
+    def stamps(self, digest: bytes, since: int, until: int) -> dict[int, DayStamp]:
+        """What changes whenever something of a day changes, for each day that has anything.
+
+        Args:
+            digest: the spec's digest.
+            since: the first day.
+            until: the last day, inclusive.
+        """
+        query = (
+            # The sum of 2^20 numbers of 63 bits would not fit.
+            select(tallies.c.epoch, func.count(), func.sum(tallies.c.part % STAMP_MODULUS))
+            .where(tallies.c.digest == digest, tallies.c.epoch.between(since, until))
+            .group_by(tallies.c.epoch)
+        )
+        with self._database.read() as connection:
+            return {
+                epoch: DayStamp(parts, int(sum_))
+                for epoch, parts, sum_ in connection.execute(query)
+            }
+
     def slices(
-        self, digest: bytes, cells: int, since: int, until: int, without: Collection[str] = ()
+        self,
+        digest: bytes,
+        cells: int,
+        since: int,
+        until: int,
+        without: Collection[str] = (),
+        *,
+        excluded: bool = False,
     ) -> Iterator[Slice]:
         """Yields the tallies of one spec by day and key, in this order, without excluded keys.
 
@@ -82,8 +122,11 @@ class Tallies:
             since: the first day.
             until: the last day, inclusive.
             without: ids of more keys whose reports are left out.
+            excluded: whether those of excluded keys are wanted, too.
         """
-        query = _parts(digest, cells, since, until).where(_not_excluded(without))
+        query = _parts(digest, cells, since, until)
+        if not excluded:
+            query = query.where(_not_excluded(without))
         query = query.order_by(tallies.c.epoch, tallies.c.key)
         with self._database.read() as connection, connection.execute(query) as rows:
             for (epoch, key), parts in groupby(rows, lambda row: (row.epoch, row.key)):

@@ -1,0 +1,147 @@
+"""Keeps slice tables in memory, and renews those days that have changed in the store."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from deniable_aggregator.slices.reading import MOST_TABLE_BYTES, Columns, read_columns
+from deniable_aggregator.slices.table import SliceTable
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Mapping
+
+    from numpy.typing import NDArray
+
+    from deniable_aggregator.catalog import CatalogEntry
+    from deniable_aggregator.store import DayStamp, Slice, Store
+
+MOST_CACHED_BYTES: Final = 256 << 20
+"""All tables together; those that were asked for longest ago are forgotten."""
+
+_NARROW_BYTES: Final = 4
+_LOCKS: Final = 64
+
+
+class SliceTables:
+    """The slice tables of a store, as they are now.
+
+    Any process may count, merge or delete at any time. A day is read again when its stamp in the
+    store is another than when it was read; all others come from memory. Threads that ask for the
+    same version wait for the first of them, and then find what it has read.
+
+    Args:
+        store: the store.
+        most_bytes: how much memory the tables take at most, but for the one in use.
+        most_table_bytes: the counters of a version are in memory up to this size.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        most_bytes: int = MOST_CACHED_BYTES,
+        most_table_bytes: int = MOST_TABLE_BYTES,
+    ) -> None:
+        self._store = store
+        self._most_bytes = most_bytes
+        self._most_table_bytes = most_table_bytes
+        self._lock = threading.Lock()
+        self._renewing = [threading.Lock() for _ in range(_LOCKS)]
+        self._held: OrderedDict[bytes, SliceTable] = OrderedDict()
+
+    def table(self, entry: CatalogEntry, since: int, until: int) -> SliceTable:
+        """The slices of a version, those of all keys.
+
+        Args:
+            entry: the version.
+            since: the first day.
+            until: the last, inclusive.
+
+        Raises:
+            StoreUnavailableError: if the store cannot be read.
+        """
+        digest = entry.spec.digest
+        with self._renewing[hash(digest) % _LOCKS]:
+            # Read before the slices: these may be newer than their stamps say, and never older.
+            stamps = self._store.tallies.stamps(digest, since, until)
+            with self._lock:
+                known = self._held.get(digest)
+            if known is None:
+                known = self._empty(entry)
+            renewed = self._renewed(known, stamps, since, until)
+            self._hold(renewed)
+        return renewed.between(since, until)
+
+    def _empty(self, entry: CatalogEntry) -> SliceTable:
+        def read(since: int, until: int, without: Collection[str]) -> Iterator[Slice]:
+            digest, cells = entry.spec.digest, entry.tally.stored_cells
+            return self._store.tallies.slices(digest, cells, since, until, without)
+
+        none = np.zeros(0, np.int32)
+        counters = np.zeros((0, entry.tally.stored_cells), np.int32)
+        return SliceTable(entry, none, none, (), none.astype(np.int64), {}, counters, read)
+
+    def _renewed(
+        self, known: SliceTable, stamps: Mapping[int, DayStamp], since: int, until: int
+    ) -> SliceTable:
+        """The table with some days as they are now."""
+        beyond = {day: old for day, old in known.stamps.items() if not since <= day <= until}
+        now = {**beyond, **stamps}
+        if now == known.stamps:
+            return known
+        parts = sum(stamp.parts for stamp in now.values())
+        row_bytes = _NARROW_BYTES * known.entry.tally.stored_cells
+        fits = parts * row_bytes <= self._most_table_bytes
+        if fits and known.counters is None:  # old days were deleted
+            known = self._empty(known.entry)
+            now = dict(stamps)
+        changed = [day for day, stamp in now.items() if known.stamps.get(day) != stamp]
+        new = read_columns(self._store, known.entry, changed, with_counters=fits)
+        gone = known.stamps.keys() - now.keys()
+        return _merged(known, new, {*changed, *gone}, now)
+
+    def _hold(self, table: SliceTable) -> None:
+        digest = table.entry.spec.digest
+        with self._lock:
+            self._held[digest] = table
+            self._held.move_to_end(digest)
+            held = sum(map(_size, self._held.values()))
+            while held > self._most_bytes and len(self._held) > 1:
+                held -= _size(self._held.popitem(last=False)[1])
+
+
+def _merged(
+    known: SliceTable, new: Columns, replaced: Collection[int], stamps: Mapping[int, DayStamp]
+) -> SliceTable:
+    """The slices of a table, but for those of some days, and new ones."""
+    kept = np.flatnonzero(~np.isin(known.epochs, list(replaced)))
+    key_ids = tuple(sorted({*known.key_ids, *new.keys}))
+    code_of = {key: code for code, key in enumerate(key_ids)}
+    moved = np.array([code_of[key] for key in known.key_ids], np.int32)
+    epochs = np.concatenate([known.epochs[kept], np.array(new.epochs, np.int32)])
+    codes = np.array([code_of[key] for key in new.keys], np.int32)
+    keys = np.concatenate([moved[known.keys[kept]], codes])
+    reports = np.concatenate([known.reports[kept], np.array(new.reports, np.int64)])
+    order = np.lexsort((keys, epochs))
+    order = order[reports[order] > 0]
+    counters: NDArray[np.int32] | NDArray[np.int64] | None = None
+    if new.counters is not None and known.counters is not None:
+        counters = np.concatenate([known.counters[kept], new.counters])[order]
+    return SliceTable(
+        known.entry,
+        epochs[order],
+        keys[order],
+        key_ids,
+        reports[order],
+        stamps,
+        counters,
+        known.read_slices,
+    )
+
+
+def _size(table: SliceTable) -> int:
+    columns = table.epochs.nbytes + table.keys.nbytes + table.reports.nbytes
+    return columns + (0 if table.counters is None else table.counters.nbytes)

@@ -1,0 +1,181 @@
+"""The slices of one version of a metric as columns: a slice is what one key brought for one day."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Hashable, Iterator, Mapping
+
+    from numpy.typing import NDArray
+
+    from deniable_aggregator.catalog import CatalogEntry
+    from deniable_aggregator.store import DayStamp, Slice
+
+    ReadSlices = Callable[[int, int, Collection[str]], Iterator[Slice]]
+    """Reads the slices from one day to another, without those of some keys, by day and key."""
+
+CHUNK_BYTES: Final = 8 << 20
+"""Counters are handed out in chunks of this size, so that what is computed of them is small."""
+
+
+class SliceChunk(NamedTuple):
+    """The counters of some slices that follow each other in a table.
+
+    Attributes:
+        rows: which slices of the table.
+        reports: int64, (slices,): how many reports each has.
+        counters: int64, (slices, cells).
+    """
+
+    rows: slice
+    reports: NDArray[np.int64]
+    counters: NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class SliceTable:
+    """The slices of one version, by day and then by key; never changed once it is made.
+
+    The counters of few slices, or of small tallies, are in memory. Others, such as those of
+    sketches, are read from the store one slice at a time whenever they are needed.
+
+    Attributes:
+        entry: the version.
+        epochs: int32, (slices,): the day of each slice, ascending, counted from 1970-01-01.
+        keys: int32, (slices,): its key, as a position in `key_ids`; ascending within a day.
+        key_ids: the ids of the keys, ascending; some may have no slice in this table.
+        reports: int64, (slices,): how many reports each slice has.
+        stamps: what changes whenever something of a day changes, for each day of the table.
+        counters: int32 or int64, (slices, stored cells); None if they are not in memory.
+        left_out: ids of the keys whose slices are not in this table, though there may be some.
+    """
+
+    entry: CatalogEntry
+    epochs: NDArray[np.int32]
+    keys: NDArray[np.int32]
+    key_ids: tuple[str, ...]
+    reports: NDArray[np.int64]
+    stamps: Mapping[int, DayStamp]
+    counters: NDArray[np.int32] | NDArray[np.int64] | None
+    read_slices: ReadSlices = field(repr=False)
+    left_out: frozenset[str] = frozenset()
+
+    def __len__(self) -> int:
+        return len(self.epochs)
+
+    @cached_property
+    def days(self) -> NDArray[np.int32]:
+        """int32, (days,): the days that have slices, ascending."""
+        return self.epochs[self.starts]
+
+    @cached_property
+    def starts(self) -> NDArray[np.int64]:
+        """int64, (days,): the first slice of each of `days`."""
+        return np.flatnonzero(np.diff(self.epochs, prepend=-1))
+
+    @cached_property
+    def reports_by_day(self) -> Mapping[int, int]:
+        """How many reports each day has."""
+        if not len(self):
+            return {}
+        sums = np.add.reduceat(self.reports, self.starts)
+        return dict(zip(self.days.tolist(), sums.tolist(), strict=True))
+
+    @cached_property
+    def reports_by_key(self) -> Mapping[str, int]:
+        """How many reports each key brought, of those with a slice."""
+        # Floats would round sums beyond 2^53.
+        sums = np.zeros(len(self.key_ids), np.int64)
+        np.add.at(sums, self.keys, self.reports)
+        present = np.unique(self.keys).tolist()
+        return {self.key_ids[code]: int(sums[code]) for code in present}
+
+    @cached_property
+    def fingerprint(self) -> Hashable:
+        """The same for two tables only if the same was counted in them."""
+        return self.entry.spec.digest, self.left_out, frozenset(self.stamps.items())
+
+    def between(self, since: int, until: int) -> SliceTable:
+        """The slices of some days.
+
+        Args:
+            since: the first day.
+            until: the last, inclusive.
+        """
+        first, end = np.searchsorted(self.epochs, [since, until + 1]).tolist()
+        if (first, end) == (0, len(self)) and all(since <= day <= until for day in self.stamps):
+            return self
+        stamps = {day: stamp for day, stamp in self.stamps.items() if since <= day <= until}
+        return replace(self._rows(slice(first, end)), stamps=stamps)
+
+    def without(self, keys: Collection[str]) -> SliceTable:
+        """The slices of all other keys.
+
+        Args:
+            keys: ids; those that this table has not are ignored.
+        """
+        here = [code for code, key in enumerate(self.key_ids) if key in keys]
+        if not here:
+            return self
+        kept = np.flatnonzero(~np.isin(self.keys, here))
+        left_out = self.left_out.union(self.key_ids[code] for code in here)
+        return replace(self._rows(kept), left_out=left_out)
+
+    def _rows(self, rows: slice | NDArray[np.int64]) -> SliceTable:
+        return replace(
+            self,
+            epochs=self.epochs[rows],
+            keys=self.keys[rows],
+            reports=self.reports[rows],
+            counters=None if self.counters is None else self.counters[rows],
+        )
+
+    def chunks(self, cells: int) -> Iterator[SliceChunk]:
+        """The counters of all slices, in their order.
+
+        Those that are not in memory come one slice at a time, as the store has them now: slices
+        that were deleted since are left out, reports that were added since are in.
+
+        Args:
+            cells: how many of the stored integers of each slice are wanted, the first ones.
+        """
+        if self.counters is None:
+            yield from self._read_chunks(cells)
+            return
+        rows = max(1, CHUNK_BYTES // (8 * max(cells, 1)))
+        for first in range(0, len(self), rows):
+            some = slice(first, min(first + rows, len(self)))
+            counters = self.counters[some, :cells].astype(np.int64)
+            yield SliceChunk(some, self.reports[some], counters)
+
+    def _read_chunks(self, cells: int) -> Iterator[SliceChunk]:
+        if not len(self):
+            return
+        code_of = {key: code for code, key in enumerate(self.key_ids)}
+        names = zip(self.epochs.tolist(), self.keys.tolist(), strict=True)
+        row_of = {name: row for row, name in enumerate(names)}
+        first, last = int(self.epochs[0]), int(self.epochs[-1])
+        for each in self.read_slices(first, last, self.left_out):
+            row = row_of.get((each.epoch, code_of.get(each.key, -1)))
+            if row is not None:
+                reports = np.array([each.sum.reports], np.int64)
+                yield SliceChunk(slice(row, row + 1), reports, each.sum.cells[None, :cells])
+
+    def total(self, cells: int) -> NDArray[np.int64]:
+        """The sum of all slices: int64, (cells,).
+
+        Args:
+            cells: how many of the stored integers of each slice are wanted, the first ones.
+        """
+        if self.counters is not None:
+            total: NDArray[np.int64] = self.counters[:, :cells].sum(axis=0, dtype=np.int64)
+            return total
+        total = np.zeros(cells, np.int64)
+        for chunk in self.chunks(cells):
+            total += chunk.counters[0]
+        return total
