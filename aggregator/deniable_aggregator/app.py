@@ -21,6 +21,7 @@ from deniable_aggregator.api.readiness import blueprint as health_routes
 from deniable_aggregator.catalog import MetricCatalog
 from deniable_aggregator.config.settings import Settings
 from deniable_aggregator.http import problems
+from deniable_aggregator.http.browsers import UploadOrigins, forbid_sniffing
 from deniable_aggregator.ingest.flask_route import add_upload_route
 from deniable_aggregator.ingest.group_commit import GroupCommitWriter
 from deniable_aggregator.ingest.rate_limit import RateLimiter
@@ -146,7 +147,13 @@ def create_app(
     app = Flask("deniable_aggregator", static_folder=None)
     app.config["MAX_CONTENT_LENGTH"] = settings.max_body_bytes
     problems.register_error_handlers(app)
-    add_upload_route(app, receiver, max_body_bytes=settings.max_body_bytes)
+    forbid_sniffing(app)
+    add_upload_route(
+        app,
+        receiver,
+        origins=UploadOrigins(settings.browser_origins),
+        max_body_bytes=settings.max_body_bytes,
+    )
     app.register_blueprint(estimate_routes.blueprint(queries, verifier, settings))
     app.register_blueprint(trend_routes.blueprint(queries, verifier, settings))
     app.register_blueprint(admin_routes.blueprint(opened, catalogue, verifier, clock))

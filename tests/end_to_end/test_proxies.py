@@ -26,6 +26,7 @@ from tests.ports import HOST, free_port
 pytestmark = pytest.mark.slow
 
 DEPLOY = Path(__file__).parents[2] / "docs" / "operations" / "deploy"
+PAGE = "https://app.example.org"
 STALLED = 40
 OVERHEAD = 256
 LARGEST = (8 << 20) - OVERHEAD
@@ -150,7 +151,7 @@ def test_devices_reach_two_paths_with_whole_bodies_and_leave_nothing_behind(kind
     tokens = keys(store)
     watched = free_port()
     with (
-        running(store, "--metrics-port", str(watched)) as server,
+        running(store, "--metrics-port", str(watched), "--browser-origins", PAGE) as server,
         proxy(kind, folder, server.port) as (url, context),
         httpx.Client(
             transport=httpx.HTTPTransport(verify=context, local_address=ADDRESS),
@@ -180,6 +181,9 @@ def test_devices_reach_two_paths_with_whole_bodies_and_leave_nothing_behind(kind
         for path in ("/v1/status", "/v1/keys", "/v1/metrics", "/readyz", "/metrics", "/"):
             answer = http.get(url + path, headers=reading)
             assert (answer.status_code, b"flightdeck" in answer.content) == (404, False), path
+            assert http.options(url + path).status_code in {403, 404, 405}, path
+        asked = http.options(f"{url}/v1/reports", headers={"Origin": PAGE})
+        assert (asked.status_code, asked.headers["Access-Control-Allow-Origin"]) == (204, PAGE)
         assert http.delete(f"{url}/v1/reports", headers=reading).status_code in {403, 404, 405}
         with stalled_bodies(url, context, tokens["write"]):
             assert send(b"\x02") == 204

@@ -90,6 +90,24 @@ def test_all_that_is_no_upload_goes_through_threads_as_it_was_sent(path, tokens)
         assert (wrong.status_code, wrong.headers["Allow"]) == (405, "OPTIONS, POST")
 
 
+def test_pages_of_an_allowed_origin_may_send_and_no_answer_is_taken_for_a_script(path, tokens):
+    page = "https://app.example.org"
+    with running(path, "--browser-origins", page) as server:
+        reports = f"{server.url}/v1/reports"
+        asked = asking.options(reports, headers={"Origin": page})
+        assert (asked.status_code, asked.headers["Access-Control-Allow-Methods"]) == (204, "POST")
+        sender = {**headers(tokens["write"]), "Origin": page}
+        sent = [asking.post(reports, content=each, headers=sender) for each in (body(), b"no")]
+        assert [answer.status_code for answer in sent] == [204, 400]
+        for answer in (asked, *sent):
+            assert answer.headers["Access-Control-Allow-Origin"] == page
+        others = [asking.get(server.url + other) for other in ("/healthz", "/v1/status", "/no")]
+        for answer in others:
+            assert "Access-Control-Allow-Origin" not in answer.headers
+        for answer in (asked, *sent, *others):
+            assert answer.headers["X-Content-Type-Options"] == "nosniff"
+
+
 def test_an_upload_cut_off_on_its_way_is_not_counted_and_harms_nobody(path, tokens):
     whole = body()
     head = "POST /v1/reports HTTP/1.1\r\nHost: x\r\n" + "".join(

@@ -22,6 +22,7 @@ MAX_SECONDS: Final = 10_000_000
 MAX_BYTES: Final = 1 << 40
 
 _CONSTRAINT: Final = "constraint"
+_ORIGIN: Final = r"[a-z][a-z0-9+.-]*://(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(:[0-9]+)?"
 
 _SERVER: Final = "Where it listens and what it keeps"
 _LIMITS: Final = "Limits"
@@ -66,6 +67,16 @@ class Settings:
         _SERVER,
         minimum=1,
         maximum=512,
+    )
+    browser_origins: str = _setting(
+        "",
+        "Web pages of which origins may send uploads; empty for none. As browsers send them: in "
+        "lower case, without a path and without the default port.",
+        _SERVER,
+        optional=True,
+        pattern=rf"\*|{_ORIGIN}(,{_ORIGIN})*",
+        pattern_in_words="origins such as https://app.example.org with commas between them, or * "
+        "for all",
     )
     drain_seconds: float = _setting(
         1.0,

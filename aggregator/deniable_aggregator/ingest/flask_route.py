@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from flask import request
+from flask import Response, request
 
 from deniable_aggregator.http.problems import ProblemError, body_cut_off
 from deniable_aggregator.ingest.receiver import NO_APPLICATION, OUTCOME_NAMES, PATH
@@ -19,15 +19,19 @@ if TYPE_CHECKING:
 
     from flask import Flask
 
+    from deniable_aggregator.http.browsers import UploadOrigins
     from deniable_aggregator.ingest.receiver import UploadReceiver
 
 
-def add_upload_route(app: Flask, receiver: UploadReceiver, *, max_body_bytes: int) -> None:
+def add_upload_route(
+    app: Flask, receiver: UploadReceiver, *, origins: UploadOrigins, max_body_bytes: int
+) -> None:
     """Adds the route.
 
     Args:
         app: the application.
         receiver: checks, stores and counts uploads.
+        origins: those whose pages may send uploads.
         max_body_bytes: a longer body is refused.
     """
 
@@ -35,7 +39,24 @@ def add_upload_route(app: Flask, receiver: UploadReceiver, *, max_body_bytes: in
         receive(receiver, request.environ, max_body_bytes=max_body_bytes)
         return "", 204
 
-    app.add_url_rule(PATH, view_func=reports, methods=["POST"])
+    # Where pages may send uploads, OPTIONS is answered below instead of by Flask.
+    automatic = False if origins else None
+    app.add_url_rule(PATH, view_func=reports, methods=["POST"], provide_automatic_options=automatic)
+    if not origins:
+        return
+
+    def preflight() -> Response:
+        return Response(
+            status=204, headers=origins.preflight_headers(request.headers.get("Origin", ""))
+        )
+
+    def allow_origin(response: Response) -> Response:
+        if request.path == PATH and request.method == "POST":
+            response.headers.extend(origins.answer_headers(request.headers.get("Origin", "")))
+        return response
+
+    app.add_url_rule(PATH, view_func=preflight, methods=["OPTIONS"])
+    app.after_request(allow_origin)
 
 
 def receive(receiver: UploadReceiver, environ: WSGIEnvironment, *, max_body_bytes: int) -> None:

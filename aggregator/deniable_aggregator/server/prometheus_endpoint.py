@@ -9,6 +9,8 @@ from wsgiref.simple_server import WSGIRequestHandler, make_server
 
 from prometheus_client.exposition import ThreadingWSGIServer, make_wsgi_app
 
+from deniable_aggregator.http.browsers import NO_SNIFFING
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from wsgiref.types import StartResponse, WSGIEnvironment
@@ -48,13 +50,13 @@ class MetricsEndpoint:
         self._thread.join()
 
     def _answer(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
-        server = ("Server", NAME)
+        common = [("Server", NAME), NO_SNIFFING]
         if environ["PATH_INFO"] != PATH:
-            start_response("404 Not Found", [("Content-Type", "text/plain"), server])
+            start_response("404 Not Found", [("Content-Type", "text/plain"), *common])
             return [f"There is nothing here but {PATH}.\n".encode()]
 
         def start(status: str, headers: list[tuple[str, str]]) -> object:
-            return start_response(status, [*headers, server])
+            return start_response(status, [*headers, *common])
 
         found: Iterable[bytes] = self._metrics(environ, start)
         return found

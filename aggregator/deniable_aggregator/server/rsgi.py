@@ -72,5 +72,7 @@ class RsgiApplication:
         """Answers one request."""
         if scope.path == PATH and scope.method == "POST":
             await self.uploads.handle(scope.headers, protocol)
+        elif scope.path == PATH and scope.method == "OPTIONS" and self.uploads.origins:
+            self.uploads.answer_preflight(scope.headers, protocol)
         else:
             await self._flask.handle(scope, protocol)

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from deniable_aggregator.http.browsers import NO_SNIFFING
 from deniable_aggregator.http.problems import MEDIA_TYPE, ProblemError, problem_response
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from deniable_aggregator.server.granian_adapter import Headers, HTTPProtocol
 
 
@@ -18,13 +21,22 @@ def content_length(headers: Headers) -> int | None:
     return None if "transfer-encoding" in headers else 0
 
 
-def respond_problem(protocol: HTTPProtocol, error: Exception) -> None:
-    """Answers a request with the problem document of an error."""
+def respond_problem(
+    protocol: HTTPProtocol, error: Exception, more: Iterable[tuple[str, str]] = ()
+) -> None:
+    """Answers a request with the problem document of an error.
+
+    Args:
+        protocol: of the request.
+        error: why it is refused.
+        more: further headers of the answer.
+    """
     if isinstance(error, ProblemError):
         # Without making a response of Flask's, as a busy server refuses often.
-        headers = [("content-type", MEDIA_TYPE), *error.headers.items()]
+        headers = [("content-type", MEDIA_TYPE), NO_SNIFFING, *error.headers.items(), *more]
         protocol.response_bytes(error.status, headers, error.body())
         return
     response = problem_response(error)
     headers = [(name.lower(), value) for name, value in response.headers.to_wsgi_list()]
+    headers += [NO_SNIFFING, *more]
     protocol.response_bytes(response.status_code, headers, response.get_data())

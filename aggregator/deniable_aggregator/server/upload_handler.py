@@ -14,6 +14,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from deniable_aggregator.http.authorization import unknown_key
+from deniable_aggregator.http.browsers import NO_SNIFFING, UploadOrigins
 from deniable_aggregator.http.problems import ProblemError, body_cut_off, overloaded
 from deniable_aggregator.ingest.group_commit import OverloadedError, PendingUpload
 from deniable_aggregator.ingest.receiver import NO_APPLICATION, OUTCOME_NAMES
@@ -47,6 +48,7 @@ class UploadHandler:
 
     Attributes:
         memory: what the bodies of uploads take now.
+        origins: those whose pages may send uploads.
     """
 
     def __init__(
@@ -57,6 +59,7 @@ class UploadHandler:
         self._settings = settings
         self._checks = checks
         self._limiter_waits = aggregator.rate_limiter.is_remote
+        self.origins = UploadOrigins(settings.browser_origins)
         self.memory = MemoryBudget(settings.in_flight_bytes)
         self._body_deadlines = Deadlines(settings.body_seconds)
         self._commit_deadlines = Deadlines(settings.queue_seconds)
@@ -69,10 +72,10 @@ class UploadHandler:
         try:
             await self._receive(headers, body, protocol)
         except Exception as error:  # noqa: BLE001  every failure has its problem document
-            respond_problem(protocol, error)
+            respond_problem(protocol, error, self._for_browsers(headers))
             too_large = isinstance(error, ProblemError) and error.code == "upload_too_large"
         else:
-            protocol.response_empty(204, [])
+            protocol.response_empty(204, [NO_SNIFFING, *self._for_browsers(headers)])
         finally:
             body.release()
             self._receiver.seconds.observe(time.monotonic() - start)
@@ -83,6 +86,14 @@ class UploadHandler:
                 limit=self._settings.max_body_bytes,
                 seconds=self._settings.body_seconds,
             )
+
+    def answer_preflight(self, headers: Headers, protocol: HTTPProtocol) -> None:
+        """Tells a browser whether a page may send an upload."""
+        said = self.origins.preflight_headers(headers.get("origin", ""))
+        protocol.response_empty(204, [NO_SNIFFING, *said])
+
+    def _for_browsers(self, headers: Headers) -> list[tuple[str, str]]:
+        return self.origins.answer_headers(headers.get("origin", ""))
 
     async def _receive(self, headers: Headers, body: RequestBody, protocol: HTTPProtocol) -> None:
         application = NO_APPLICATION
