@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from deniable_aggregator.statistics.checks import Check
+    from deniable_aggregator.tallies import Tally
     from deniable_shared.spec import Spec
 
 
@@ -31,6 +33,18 @@ def honest_payload(spec: Spec, reports: int, run: int = 0) -> bytes:
         randomizer.report(values[(number * number) % len(values)], secret_of(number))
         for number in range(run * reports, (run + 1) * reports)
     )
+
+
+def checks_of(tally: Tally, stored: NDArray[np.int64], reports: int) -> list[Check]:
+    """The checks of the reports of one slice.
+
+    Args:
+        tally: of the metric.
+        stored: int64, (stored_cells,): what was counted of them.
+        reports: how many there are.
+    """
+    checks = tally.checks(stored[None], np.array([reports]))
+    return [check for each in checks for check in each.each()]
 
 
 def _values(spec: Spec) -> list[Any]:

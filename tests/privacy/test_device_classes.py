@@ -38,6 +38,7 @@ from deniable_shared.mechanisms import (
     Rappor,
     Sketch,
 )
+from tests.aggregator.fakes import checks_of
 from tests.privacy.conformance import REJECTION, secret_of, seeded
 from tests.privacy.kept import history_channel
 from tests.privacy.memoized import permanent_channel, report_channel
@@ -244,12 +245,12 @@ def test_unequal_groups_of_honest_devices_are_not_called_forged():
     counts = counts_of(spec, reports, held, rng)
     groups, ones = counts[:48], int(counts[48:].sum())
     stored = np.concatenate([counts, groups, [reports - ones, ones]])
-    found = {check.name: check.p for check in tally.checks(stored, reports)}
+    found = {check.name: check.p for check in checks_of(tally, stored, reports)}
     assert min(found.values()) > 1e-3
     assert found.keys() >= {"groups", "sizes", "bounds"}
-    assert evenness_test(groups).p < REJECTION
+    assert evenness_test(groups[None]).p < REJECTION
     forged = groups + np.eye(48, dtype=np.int64)[5] * 2_000
-    assert evenness_test(forged, mechanism.group_shares).p < REJECTION
+    assert evenness_test(forged[None], mechanism.group_shares).p < REJECTION
 
 
 def test_a_sketch_with_rows_that_do_not_divide_64_knows_the_error_of_its_family():

@@ -23,6 +23,7 @@ from deniable_shared import registry, wire
 from deniable_shared.errors import ParameterError
 from deniable_shared.mechanisms import MECHANISMS, mechanism_from_description
 from tests import command_line
+from tests.aggregator.fakes import checks_of
 from tests.aggregator.service import APPLICATION, TODAY, Clock, serving
 from tests.privacy.conformance import MechanismConformance, secret_of, seeded
 from tests.privacy.specs import category
@@ -157,7 +158,7 @@ def test_its_honest_reports_are_not_called_forged(service, copied, monkeypatch):
     support = spec.mechanism.support
     monkeypatch.setattr(copied, "outcome_bounds", lambda _: (support.q, support.p))
     stored = service.store.tallies.total(spec.digest, 14, TODAY, TODAY)
-    (check,) = tally_for(spec).checks(stored.cells, HONEST_REPORTS)
+    (check,) = checks_of(tally_for(spec), stored.cells, HONEST_REPORTS)
     assert check.p == 0.0
 
 

@@ -13,10 +13,13 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from numpy.typing import NDArray
+
     from deniable_aggregator.catalog import CatalogEntry
     from deniable_aggregator.estimation.metric_reports import MetricReports
     from deniable_aggregator.statistics.checks import Check
     from deniable_aggregator.store import Store
+    from deniable_aggregator.tallies import Tally
     from deniable_shared.spec import Spec
 
 ALARM_P: Final = 1.3346e-5
@@ -164,11 +167,11 @@ class Examiner:
             if each.sum.reports > 0:
                 total += each.sum.cells
                 reports += each.sum.reports
-                checks = tuple(tally.checks(each.sum.cells, each.sum.reports))
+                checks = _checks(tally, each.sum.cells, each.sum.reports)
                 keys.append(KeyChecks(each.key, each.sum.reports, checks))
         if len(keys) == 1:  # the checks of the key are those of the day
             return DayChecks(spec, epoch, reports, keys[0].checks, ())
-        checks = tuple(tally.checks(total, reports)) if reports else ()
+        checks = _checks(tally, total, reports) if reports else ()
         return DayChecks(spec, epoch, reports, checks, tuple(keys))
 
     def _remembered(self, name: _Name, keys: Mapping[str, int]) -> DayChecks | None:
@@ -191,6 +194,12 @@ class Examiner:
         if name in self._known:
             keys, _ = self._known.pop(name)
             self._remembered_slices -= 1 + len(keys)
+
+
+def _checks(tally: Tally, stored: NDArray[np.int64], reports: int) -> tuple[Check, ...]:
+    """The checks of one slice."""
+    checks = tally.checks(stored[None], np.array([reports]))
+    return tuple(check for each in checks for check in each.each())
 
 
 def smallest_p(checks: Iterable[Check]) -> float:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 from scipy import special
 
-from deniable_aggregator.statistics.tail_bounds import ExtremeCount, bennett_bound
+from deniable_aggregator.statistics.tail_bounds import ExtremeCounts, bennett_exponent
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -46,9 +46,9 @@ def bit_pairs_test(
     pairs: tuple[NDArray[np.int64], NDArray[np.int64]],
     counts: NDArray[np.int64],
     ones: NDArray[np.int64],
-    reports: int,
+    reports: NDArray[np.int64],
     support: Support,
-) -> ExtremeCount:
+) -> ExtremeCounts:
     """Tests whether two runs of bits have ones together as often as they must, for any values.
 
     A device has one own bit, so of two different runs at least one has only bits that are ones with
@@ -58,46 +58,48 @@ def bit_pairs_test(
     Args:
         lengths: int64, (runs,): how many bits each run has.
         pairs: int64, (pairs,) twice: the first and the second run of each pair.
-        counts: int64, (pairs,): summed over the reports, the product of both runs' ones.
-        ones: int64, (bits,): how often each bit was 1.
-        reports: in how many reports.
+        counts: int64, (slices, pairs): summed over the reports, the product of both runs' ones.
+        ones: int64, (slices, bits): how often each bit was 1.
+        reports: int64, (slices,): in how many reports.
         support: with which probabilities bits are ones.
 
     Returns:
-        The most surprising pair; `place` is its index.
+        The most surprising pair of each slice.
     """
     p, q = support.p, support.q
     rest, own = q * (1 - q), p * (1 - p) + (p - q) ** 2
     edges = np.concatenate([[0], np.cumsum(lengths)[:-1]])
     sizes = lengths.astype(np.float64)
-    sums = np.add.reduceat(ones, edges).astype(np.float64)
-    null = support.variance(0.0, reports)
-    held = (sums - reports * q * sizes) / (reports * (p - q)) + MARGIN * np.sqrt(null * sizes)
+    sums = np.add.reduceat(ones, edges, axis=1).astype(np.float64)
+    n = reports[:, None].astype(np.float64)
+    null = support.variance(0.0, 1) / n
+    held = (sums - n * q * sizes) / (n * (p - q)) + MARGIN * np.sqrt(null * sizes)
     held = np.clip(held, 0.0, 1.0)
     one, other = pairs
+    both = sizes[one] * sizes[other]
     deviation = (
         counts
-        - q * (sizes[other] * sums[one] + sizes[one] * sums[other])
-        + reports * q * q * sizes[one] * sizes[other]
+        - q * (sizes[other] * sums[:, one] + sizes[one] * sums[:, other])
+        + n * (q * q * both)
     )
     more = max(own - rest, 0.0)
     variance = (
-        rest * (rest * sizes[one] * sizes[other])
-        + rest * more * (held[one] * sizes[other] + held[other] * sizes[one])
-    ) * reports
-    largest = max(q, 1 - q) ** 2 * sizes[one] * sizes[other]
+        rest * rest * both
+        + rest * more * (held[:, one] * sizes[other] + held[:, other] * sizes[one])
+    ) * n
+    largest = max(q, 1 - q) ** 2 * both
     for index in np.flatnonzero(one == other).tolist():
         run = int(one[index])
         square = _square(int(lengths[run]), support)
-        deviation[index] -= square.slope * (sums[run] - reports * q * sizes[run])
-        deviation[index] -= reports * rest * sizes[run]
-        variance[index] = reports * max(
-            square.other + held[run] * (square.own - square.other), square.other
-        )
+        deviation[:, index] -= square.slope * (sums[:, run] - reports * q * sizes[run])
+        deviation[:, index] -= reports * rest * sizes[run]
+        spread = square.other + held[:, run] * (square.own - square.other)
+        variance[:, index] = reports * np.maximum(spread, square.other)
         largest[index] = square.largest
-    found = bennett_bound(deviation, variance, largest)
-    index = int(found.argmin())
-    return ExtremeCount(min(1.0, found.size * float(found[index])), index)
+    exponents = bennett_exponent(deviation, variance, largest)
+    place = exponents.argmax(axis=1)
+    p_of_pair = np.minimum(1.0, 2 * np.exp(-exponents[np.arange(len(place)), place]))
+    return ExtremeCounts(np.minimum(1.0, exponents.shape[1] * p_of_pair), place)
 
 
 class _Square(NamedTuple):

@@ -3,11 +3,14 @@
 Every check has a p-value that is exact or too large, for any number of reports and whatever devices
 hold: honest reports fail it at the level p with probability p at most. On one day every device
 reports once, so its reports are independent, memoised or not.
+
+A check is made of many slices at once: of what each key uploaded on each day, or of whole days.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
 
 import numpy as np
 
@@ -15,11 +18,11 @@ from deniable_aggregator.statistics.bit_tests import bit_pairs_test
 from deniable_aggregator.statistics.tail_bounds import (
     bennett_bound,
     evenness_test,
-    most_extreme_count,
+    most_extreme_counts,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -35,6 +38,8 @@ MEANINGS: Final[Mapping[str, str]] = {
 }
 """What each check asks of honest reports."""
 
+NOT_COUNTED: Final = "too little was counted of these reports for this check"
+
 
 class Check(NamedTuple):
     """One check of some reports.
@@ -42,7 +47,7 @@ class Check(NamedTuple):
     Attributes:
         name: one of `MEANINGS`.
         p: how probable honest reports are to look so odd, at most; None if it could not be made,
-            because some reports were counted before their diagnostics were.
+            because what it looks at was not counted of all the reports, or no report is about it.
         finding: what was found, in words.
     """
 
@@ -51,56 +56,124 @@ class Check(NamedTuple):
     finding: str
 
 
-def bounds_check(counts: NDArray[np.int64], trials: Any, low: Any, high: Any) -> Check:
+@dataclass(frozen=True, eq=False)
+class SliceChecks:
+    """One check, made of the reports of several slices.
+
+    Attributes:
+        name: one of `MEANINGS`.
+        p: float64, (slices,): as of `Check`; NaN if it could not be made.
+        finding: what was found, in words, with a place such as ``{0:,}`` for each of the numbers.
+        numbers: int64 or float64, (slices,), each: what stands in these places.
+        not_made: what is said instead where it could not be made.
+    """
+
+    name: str
+    p: NDArray[np.float64]
+    finding: str
+    numbers: tuple[NDArray[Any], ...]
+    not_made: str = NOT_COUNTED
+
+    def take(self, slices: Any) -> Self:
+        """The check of some of the slices.
+
+        Args:
+            slices: their positions, or a slice object.
+        """
+        numbers = tuple(column[slices] for column in self.numbers)
+        return replace(self, p=self.p[slices], numbers=numbers)
+
+    def only_where(self, known: NDArray[np.bool_]) -> Self:
+        """The same check, not made of some slices.
+
+        Args:
+            known: bool, (slices,): of which it is made.
+        """
+        return replace(self, p=np.where(known, self.p, np.nan))
+
+    def each(self) -> list[Check]:
+        """The check of each slice, with what was found."""
+        made = ~np.isnan(self.p)
+        numbers = zip(*(column.tolist() for column in self.numbers), strict=True)
+        return [
+            Check(self.name, p, self.finding.format(*row))
+            if known
+            else Check(self.name, None, self.not_made)
+            for p, known, row in zip(self.p.tolist(), made.tolist(), numbers, strict=True)
+        ]
+
+
+def join_checks(parts: Sequence[Sequence[SliceChecks]]) -> list[SliceChecks]:
+    """The checks of all slices.
+
+    Args:
+        parts: the checks of some slices each: the same, in the same order.
+    """
+    return [
+        replace(
+            of[0],
+            p=np.concatenate([each.p for each in of]),
+            numbers=tuple(map(np.concatenate, zip(*(each.numbers for each in of), strict=True))),
+        )
+        for of in zip(*parts, strict=True)
+    ]
+
+
+def bounds_check(counts: NDArray[np.int64], trials: Any, low: Any, high: Any) -> SliceChecks:
     """Whether counts are possible if each report adds to them with a probability within bounds.
 
     Args:
-        counts: int64, (counts,).
-        trials: how many reports each one is of: one number, or (counts,).
-        low: the lowest probability: one number, or (counts,).
+        counts: int64, (slices, counts) or (slices, groups, counts).
+        trials: how many reports each one is of, of a shape that can be broadcast to theirs.
+        low: the lowest probability, likewise.
         high: the highest.
     """
-    extreme = most_extreme_count(counts, trials, low, high)
-    of = int(np.broadcast_to(trials, counts.shape)[extreme.place])
-    finding = f"the oddest of {counts.size:,} counts is {counts[extreme.place]:,} of {of:,}"
-    return Check("bounds", extreme.p, finding)
+    extreme = most_extreme_counts(counts, trials, low, high)
+    place = np.arange(len(counts)), *np.unravel_index(extreme.place, counts.shape[1:])
+    of = np.broadcast_to(trials, counts.shape)[place]
+    size = int(np.prod(counts.shape[1:]))
+    finding = f"the oddest of {size:,} counts is {{0:,}} of {{1:,}}"
+    return SliceChecks("bounds", extreme.p, finding, (counts[place], of))
 
 
-def evenness_check(name: str, counts: NDArray[np.int64], places: str, shares: Any = None) -> Check:
+def evenness_check(
+    name: str, counts: NDArray[np.int64], places: str, shares: NDArray[np.float64] | None = None
+) -> SliceChecks:
     """Whether reports are spread over places as their probabilities say.
 
     Args:
         name: of the check.
-        counts: int64, (places,).
+        counts: int64, (slices, places).
         places: what the places are, for the finding.
         shares: float64, (places,): the probability of each place; None if all are equal.
     """
     extreme = evenness_test(counts, shares)
-    share = 1 / counts.size if shares is None else float(shares[extreme.place])
-    finding = (
-        f"of {places} the oddest has {counts[extreme.place]:,} reports, "
-        f"{share * counts.sum():,.1f} expected"
-    )
-    return Check(name, extreme.p, finding)
+    share = 1 / counts.shape[1] if shares is None else shares[extreme.place]
+    finding = f"of {places} the oddest has {{0:,}} reports, {{1:,.1f}} expected"
+    found = counts[np.arange(len(counts)), extreme.place]
+    return SliceChecks(name, extreme.p, finding, (found, share * counts.sum(axis=1)))
 
 
-def sum_check(supporting: NDArray[np.int64], reports: int, support: Support) -> Check:
+def sum_check(
+    supporting: NDArray[np.int64], reports: NDArray[np.int64], support: Support
+) -> SliceChecks:
     """Whether shares add up to 1 where a report supports every item independently.
 
     Then the total is a sum of as many known coins, whatever devices hold.
 
     Args:
-        supporting: int64, (items,): how many reports support each item of the domain.
-        reports: how many there are; at least 1.
+        supporting: int64, (slices, items): how many reports support each item of the domain.
+        reports: int64, (slices,): how many there are; at least 1.
         support: with which probabilities.
     """
-    p, q, size = support.p, support.q, supporting.size
-    total = int(supporting.sum())
+    p, q, size = support.p, support.q, supporting.shape[1]
+    total = supporting.sum(axis=1)
     variance = reports * (p * (1 - p) + (size - 1) * q * (1 - q))
-    found = float(bennett_bound(total - reports * (p + (size - 1) * q), variance, 1.0))
+    found = bennett_bound(total - reports * (p + (size - 1) * q), variance, 1.0)
     share = (total - reports * size * q) / (reports * (p - q))
-    error = variance**0.5 / (reports * (p - q))
-    return Check("sum", found, f"they add up to {share:.4f} with a standard error of {error:.4f}")
+    error = np.sqrt(variance) / (reports * (p - q))
+    finding = "they add up to {0:.4f} with a standard error of {1:.4f}"
+    return SliceChecks("sum", found, finding, (share, error))
 
 
 def pairs_check(
@@ -108,17 +181,12 @@ def pairs_check(
     pairs: tuple[NDArray[np.int64], NDArray[np.int64]],
     counts: NDArray[np.int64],
     ones: NDArray[np.int64],
-    reports: int,
+    reports: NDArray[np.int64],
     support: Support,
-) -> Check:
+) -> SliceChecks:
     """Whether bits come together as often as they must; see `bit_pairs_test`."""
     extreme = bit_pairs_test(lengths, pairs, counts, ones, reports, support)
-    one, other = (int(side[extreme.place]) for side in pairs)
     run = "bits" if lengths[0] == 1 else f"runs of {lengths[0]} bits, the"
-    finding = f"the oddest {run} {one + 1} and {other + 1} of {lengths.size}"
-    return Check("pairs", extreme.p, finding)
-
-
-def not_counted(name: str) -> Check:
-    """A check that could not be made."""
-    return Check(name, None, "some of these reports were counted before this was looked at")
+    finding = f"the oddest {run} {{0}} and {{1}} of {lengths.size}"
+    one, other = (side[extreme.place] + 1 for side in pairs)
+    return SliceChecks("pairs", extreme.p, finding, (one, other))

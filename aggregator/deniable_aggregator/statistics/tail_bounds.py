@@ -17,62 +17,77 @@ ENOUGH: Final = 100.0
 """From this expected count on, the chi-square approximation is used."""
 
 
-class ExtremeCount(NamedTuple):
-    """The most surprising of several counts.
+class ExtremeCounts(NamedTuple):
+    """The most surprising of several counts, for each of several slices.
 
     Attributes:
-        p: the probability that any of the counts is so surprising; at most 1.
-        place: the index of the count.
+        p: float64, (slices,): the probability that any of a slice's counts is so surprising; at
+            most 1.
+        place: int64, (slices,): the index of the count, where a slice's counts are in one row.
     """
 
-    p: float
-    place: int
+    p: NDArray[np.float64]
+    place: NDArray[np.int64]
 
 
-def most_extreme_count(counts: NDArray[np.int64], trials: Any, low: Any, high: Any) -> ExtremeCount:
-    """The count that is least likely, given bounds on its probability of success.
+def most_extreme_counts(
+    counts: NDArray[np.int64], trials: Any, low: Any, high: Any
+) -> ExtremeCounts:
+    """The count of each slice that is least likely, given bounds on its probability of success.
 
     Each count is a sum of independent trials whose probabilities lie between two bounds, so it is
     stochastically between the two binomial counts, and their exact tails bound its own. Corrected
     for the number of counts and both sides (Bonferroni).
 
     Args:
-        counts: int64, (counts,).
-        trials: number of trials of each count: one number, or (counts,).
-        low: the lowest probability of success: one number, or (counts,).
+        counts: int64, (slices, counts) or (slices, groups, counts).
+        trials: number of trials of each count, of a shape that can be broadcast to that of counts.
+        low: the lowest probability of success, likewise.
         high: the highest.
     """
-    n, low, high = (
-        np.broadcast_to(np.asarray(x, np.float64), counts.shape) for x in (trials, low, high)
-    )
-    below = (low * n - counts) > LOOKED_AT * np.sqrt(n * low * (1 - low))
-    above = (counts - high * n) > LOOKED_AT * np.sqrt(n * high * (1 - high))
-    tails = np.ones(counts.size)
-    tails[below] = binomial_at_most(counts[below], n[below], low[below])
-    tails[above] = binomial_at_least(counts[above], n[above], high[above])
-    index = int(tails.argmin())
-    return ExtremeCount(min(1.0, 2 * counts.size * float(tails[index])), index)
+    slices, size = len(counts), int(np.prod(counts.shape[1:]))
+    n = np.asarray(trials, np.float64)
+    p, place = np.ones(slices), np.zeros(slices, np.int64)
+    for bound, side, tail in ((low, -1, binomial_at_most), (high, 1, binomial_at_least)):
+        edge = bound * n + side * LOOKED_AT * np.sqrt(n * bound * (1 - bound))
+        found = np.nonzero(counts < edge if side < 0 else counts > edge)
+        of = found[0]
+        if not of.size:
+            continue
+        trial, probability = (np.broadcast_to(each, counts.shape)[found] for each in (n, bound))
+        tails = tail(counts[found], trial, probability)
+        # Of each slice the least tail, and of equal ones the first.
+        order = np.lexsort((tails, of))
+        first = order[np.diff(of[order], prepend=-1) != 0]
+        less = first[tails[first] < p[of[first]]]
+        p[of[less]] = tails[less]
+        where = tuple(axis[less] for axis in found[1:])
+        place[of[less]] = np.ravel_multi_index(where, counts.shape[1:])
+    return ExtremeCounts(np.minimum(1.0, 2 * size * p), place)
 
 
-def evenness_test(counts: NDArray[np.int64], shares: Any = None) -> ExtremeCount:
+def evenness_test(counts: NDArray[np.int64], shares: Any = None) -> ExtremeCounts:
     """Tests whether reports fall into all places with their probabilities.
 
     Tests each place by its exact binomial tail and, with enough reports, all places together by
     chi-square; p is corrected for the two tests.
 
     Args:
-        counts: int64, (places,), at least one place.
+        counts: int64, (slices, places), at least one place.
         shares: float64, (places,): the probability of each place; None if all are equal.
     """
-    total, size = int(counts.sum()), counts.size
+    total, size = counts.sum(axis=1), counts.shape[1]
     shares = np.full(size, 1 / size) if shares is None else np.asarray(shares, np.float64)
-    single = most_extreme_count(counts, total, shares, shares)
-    expected = total * shares
-    if size < 2 or expected.min() < ENOUGH:
+    single = most_extreme_counts(counts, total[:, None], shares, shares)
+    enough = np.flatnonzero(total * shares.min() >= ENOUGH)
+    if size < 2 or not enough.size:
         return single
-    statistic = float(((counts - expected) ** 2 / expected).sum())
-    together = float(special.chdtrc(size - 1, statistic))
-    return ExtremeCount(min(1.0, 2 * min(single.p, together)), single.place)
+    expected = total[enough, None] * shares
+    statistic = ((counts[enough] - expected) ** 2 / expected).sum(axis=1)
+    together = special.chdtrc(size - 1, statistic)
+    p = single.p.copy()
+    p[enough] = np.minimum(1.0, 2 * np.minimum(p[enough], together))
+    return ExtremeCounts(p, single.place)
 
 
 def bennett_bound(deviation: Any, variance: Any, largest: Any) -> Any:
@@ -86,10 +101,14 @@ def bennett_bound(deviation: Any, variance: Any, largest: Any) -> Any:
         variance: of the sum, or more.
         largest: how far one term can be from its mean, or more.
     """
+    return np.minimum(1.0, 2 * np.exp(-bennett_exponent(deviation, variance, largest)))
+
+
+def bennett_exponent(deviation: Any, variance: Any, largest: Any) -> Any:
+    """The negative logarithm of one side of `bennett_bound`, which takes the same."""
     spread = np.maximum(np.asarray(variance, np.float64), np.finfo(np.float64).tiny)
     u = largest * np.abs(deviation) / spread
-    exponent = spread / np.square(largest) * ((1 + u) * np.log1p(u) - u)
-    return np.minimum(1.0, 2 * np.exp(-exponent))
+    return spread / np.square(largest) * ((1 + u) * np.log1p(u) - u)
 
 
 def binomial_at_most(count: Any, trials: Any, probability: Any) -> NDArray[np.float64]:

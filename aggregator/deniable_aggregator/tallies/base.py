@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import numpy as np
 
+from deniable_aggregator.statistics.checks import join_checks
 from deniable_shared.errors import ParameterError, WireError
 
 if TYPE_CHECKING:
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from deniable_aggregator.statistics.checks import Check
+    from deniable_aggregator.statistics.checks import SliceChecks
     from deniable_aggregator.statistics.histograms.homogeneity import OutcomeCounts
     from deniable_aggregator.statistics.item_shares import ItemShares
     from deniable_aggregator.tallies.diagnostics import Diagnostics
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
 
 
 CHUNK_REPORTS: Final = 1 << 18
+
+CHECKED_CELLS: Final = 1 << 16
+"""Slices are checked so many counters at a time; what is worked out of them stays in the cache."""
 
 _Make = TypeVar("_Make", bound="Callable[[Any], Any]")
 
@@ -137,27 +141,34 @@ class Tally(ABC):
             counts = np.concatenate([counts, beside])
         return reports, counts
 
-    def checks(self, stored: NDArray[np.int64], reports: int) -> list[Check]:
-        """Whether the reports of one day look like those of honest devices.
+    def checks(self, stored: NDArray[np.int64], reports: NDArray[np.int64]) -> list[SliceChecks]:
+        """Whether the reports of slices look like those of honest devices.
 
         Args:
-            stored: int64, (stored_cells,).
-            reports: how many reports there are; at least 1.
+            stored: int64, (slices, stored_cells), at least one slice.
+            reports: int64, (slices,): how many reports each has; at least 1.
         """
-        counts, beside = stored[: self.cells], stored[self.cells :]
-        known = self.diagnostics is not None and self.diagnostics.reports(beside) == reports
-        return list(self._checks(counts, beside if known else None))
+        step = max(1, CHECKED_CELLS // self.stored_cells)
+        parts = []
+        for start in range(0, len(stored), step):
+            part = stored[start : start + step]
+            counts, beside = part[:, : self.cells], part[:, self.cells :]
+            known = np.zeros(len(part), np.bool_)
+            if self.diagnostics is not None:
+                known = self.diagnostics.reports(beside) == reports[start : start + step]
+            parts.append(list(self._checks(counts, beside, known)))
+        return join_checks(parts)
 
     @abstractmethod
     def _checks(
-        self, counts: NDArray[np.int64], diagnostics: NDArray[np.int64] | None
-    ) -> Iterable[Check]:
+        self, counts: NDArray[np.int64], diagnostics: NDArray[np.int64], known: NDArray[np.bool_]
+    ) -> Iterable[SliceChecks]:
         """As `checks`.
 
         Args:
-            counts: int64, (cells,).
-            diagnostics: int64, the counts of `diagnostics`; None where there are none, or where
-                they are not those of all reports.
+            counts: int64, (slices, cells).
+            diagnostics: int64, (slices, diagnostic cells): the counts of `diagnostics`.
+            known: bool, (slices,): of which slices these are the counts of all reports.
         """
 
     def _check_width(self, payload: bytes) -> None:

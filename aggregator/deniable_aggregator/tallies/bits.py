@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from deniable_aggregator.statistics.checks import Check
+    from deniable_aggregator.statistics.checks import SliceChecks
 
 
 @tallies(MemoizedUnaryEncoding, OptimizedUnaryEncoding, SymmetricUnaryEncoding)
@@ -47,16 +47,16 @@ class UnaryTally(BitsTally):
         return OnesHistogram(self.oracle.size, self.oracle.support, skip=GROUP_BYTES)
 
     def checks(
-        self, counts: NDArray[np.int64], diagnostics: NDArray[np.int64] | None
-    ) -> Iterator[Check]:
+        self, counts: NDArray[np.int64], diagnostics: NDArray[np.int64], known: NDArray[np.bool_]
+    ) -> Iterator[SliceChecks]:
         """Bits are as frequent as noise allows, add up, and are independent."""
-        yield from super().checks(counts, diagnostics)
-        ones, reports = self.supporting(counts)[0], int(self.reports(counts)[0])
+        yield from super().checks(counts, diagnostics, known)
+        ones, reports = self.supporting(counts), self.reports(counts)
         yield sum_check(ones, reports, self.oracle.support)
         histogram, pairs = cast("tuple[OnesHistogram, BitPairCounters]", self.diagnostics.parts)
         of_histogram, of_pairs = self.diagnostics.split(diagnostics)
-        yield histogram.check(of_histogram)
-        yield pairs.check(of_pairs, ones, reports, self.oracle.support)
+        yield histogram.check(of_histogram).only_where(known)
+        yield pairs.check(of_pairs, ones, reports, self.oracle.support).only_where(known)
 
 
 @tallies(SubsetSelection)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from deniable_aggregator.statistics.checks import bounds_check, evenness_check, not_counted
+from deniable_aggregator.statistics.checks import bounds_check, evenness_check
 from deniable_aggregator.statistics.histograms.homogeneity import OutcomeCounts
 from deniable_aggregator.statistics.influence import support_influence
 from deniable_aggregator.statistics.item_shares import ItemShares
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from deniable_aggregator.statistics.checks import Check
+    from deniable_aggregator.statistics.checks import SliceChecks
     from deniable_shared.mechanisms import GroupedBins
     from deniable_shared.spec import Spec
 
@@ -61,19 +61,18 @@ class DBitFlipTally(Tally):
         return CombinedDiagnostics(GroupHistogram(mechanism.size), ones)
 
     def _checks(
-        self, counts: NDArray[np.int64], diagnostics: NDArray[np.int64] | None
-    ) -> Iterator[Check]:
+        self, counts: NDArray[np.int64], diagnostics: NDArray[np.int64], known: NDArray[np.bool_]
+    ) -> Iterator[SliceChecks]:
         """Bits are as frequent as noise allows, and groups as they are drawn."""
-        answers, ones = counts.reshape(2, -1)
+        answers, ones = np.split(counts, 2, axis=1)
         support = self._mechanism.support
         yield bounds_check(ones, answers, support.q, support.p)
         of_groups, of_ones = self.diagnostics.split(diagnostics)
-        if of_groups is None:
-            yield not_counted("groups")
-        else:
-            named, shares = f"the {of_groups.size} groups of bins", self._mechanism.group_shares
-            yield evenness_check("groups", of_groups, named, np.array(shares))
-        yield cast("OnesHistogram", self.diagnostics.parts[1]).check(of_ones)
+        named = f"the {of_groups.shape[1]} groups of bins"
+        shares = np.array(self._mechanism.group_shares)
+        yield evenness_check("groups", of_groups, named, shares).only_where(known)
+        histogram = cast("OnesHistogram", self.diagnostics.parts[1])
+        yield histogram.check(of_ones).only_where(known)
 
     def _check(self, payload: bytes) -> None:
         """Every group exists, and the places after its bits are zero."""

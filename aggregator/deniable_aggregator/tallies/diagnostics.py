@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from deniable_aggregator.statistics.bit_tests import ones_distribution
-from deniable_aggregator.statistics.checks import Check, not_counted, pairs_check
-from deniable_aggregator.statistics.tail_bounds import most_extreme_count
+from deniable_aggregator.statistics.checks import SliceChecks, pairs_check
+from deniable_aggregator.statistics.tail_bounds import most_extreme_counts
 from deniable_shared.mechanisms.oracles.olh import SEED_BYTES
 
 if TYPE_CHECKING:
@@ -63,9 +63,13 @@ class Diagnostics(ABC):
             int64, (cells,).
         """
 
-    def reports(self, counts: NDArray[np.int64]) -> int:
-        """How many reports these counters have seen."""
-        return int(counts[: self.report_cells].sum())
+    def reports(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
+        """How many reports these counters have seen: int64, (slices,).
+
+        Args:
+            counts: int64, (slices, cells).
+        """
+        return np.asarray(counts[:, : self.report_cells].sum(axis=1))
 
 
 class OnesHistogram(Diagnostics):
@@ -102,20 +106,19 @@ class OnesHistogram(Diagnostics):
         self.first = max(0, mean - self.width * MOST_SIZES // 2)
         self.cells = self.report_cells = min(bits + 1, MOST_SIZES)
 
-    def check(self, counts: NDArray[np.int64] | None) -> Check:
+    def check(self, counts: NDArray[np.int64]) -> SliceChecks:
         """Whether numbers of ones come as often as they must, whatever devices hold.
 
         Args:
-            counts: int64, (cells,); None if they are not those of all reports.
+            counts: int64, (slices, cells).
         """
-        if counts is None:
-            return not_counted("sizes")
-        extreme = most_extreme_count(counts, int(counts.sum()), *self._bounds)
-        low = max(self.first + (extreme.place - 1) * self.width + 1, 0)
+        extreme = most_extreme_counts(counts, counts.sum(axis=1)[:, None], *self._bounds)
         high = self.first + extreme.place * self.width
-        span = f"{low}" if self.width == 1 else f"{low} to {high}"
-        finding = f"the oddest number of ones is {span}, in {counts[extreme.place]:,} reports"
-        return Check("sizes", extreme.p, finding)
+        low = np.maximum(high - self.width + 1, 0)
+        span = "{0}" if self.width == 1 else "{0} to {1}"
+        finding = f"the oddest number of ones is {span}, in {{2:,}} reports"
+        found = counts[np.arange(len(counts)), extreme.place]
+        return SliceChecks("sizes", extreme.p, finding, (low, high, found))
 
     @cached_property
     def _bounds(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -180,21 +183,19 @@ class BitPairCounters(Diagnostics):
 
     def check(
         self,
-        counts: NDArray[np.int64] | None,
+        counts: NDArray[np.int64],
         ones: NDArray[np.int64],
-        reports: int,
+        reports: NDArray[np.int64],
         support: Support,
-    ) -> Check:
+    ) -> SliceChecks:
         """Whether bits come together as often as they must.
 
         Args:
-            counts: int64, (cells,); None if they are not those of all reports.
-            ones: int64, (bits,): how often each bit was 1.
-            reports: in how many reports.
+            counts: int64, (slices, cells).
+            ones: int64, (slices, bits): how often each bit was 1.
+            reports: int64, (slices,): in how many reports; at least 1.
             support: with which probabilities bits are ones.
         """
-        if counts is None:
-            return not_counted("pairs")
         pairs = self.rows, self.columns
         return pairs_check(self.lengths, pairs, counts, ones, reports, support)
 
@@ -250,11 +251,14 @@ class CombinedDiagnostics(Diagnostics):
         """Every part counts all reports."""
         return np.concatenate([part.count(rows) for part in self.parts])
 
-    def split(self, counts: NDArray[np.int64] | None) -> list[NDArray[np.int64] | None]:
-        """The counters of each part; None for each if there are none."""
-        if counts is None:
-            return [None for _ in self.parts]
-        return list(np.split(counts, np.cumsum([part.cells for part in self.parts])[:-1]))
+    def split(self, counts: NDArray[np.int64]) -> list[NDArray[np.int64]]:
+        """The counters of each part.
+
+        Args:
+            counts: int64, (slices, cells).
+        """
+        edges = np.cumsum([part.cells for part in self.parts])[:-1]
+        return np.split(counts, edges, axis=1)
 
 
 class PerAttributeDiagnostics(Diagnostics):
@@ -271,12 +275,17 @@ class PerAttributeDiagnostics(Diagnostics):
         self.report_cells = len(inner)
         self.cells = self.report_cells + sum(each.cells for each in inner if each is not None)
 
-    def split(self, counts: NDArray[np.int64]) -> Iterator[NDArray[np.int64] | None]:
-        """The counters of each attribute's diagnostics, None where it has none."""
+    def split(self, counts: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
+        """The counters of each attribute's diagnostics, without columns where it has none.
+
+        Args:
+            counts: int64, (slices, cells).
+        """
         start = self.report_cells
         for inner in self.inner:
-            yield None if inner is None else counts[start : start + inner.cells]
-            start += 0 if inner is None else inner.cells
+            end = start + (0 if inner is None else inner.cells)
+            yield counts[:, start:end]
+            start = end
 
     def count(self, rows: NDArray[np.uint8]) -> NDArray[np.int64]:
         """Attributes first, then what stands in their reports."""

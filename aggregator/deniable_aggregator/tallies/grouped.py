@@ -7,13 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from deniable_aggregator.statistics.checks import bounds_check, evenness_check
 from deniable_aggregator.tallies.base import ShareTally, chunks
 from deniable_shared.device_classes import CLASSES, classes_by_group
 from deniable_shared.errors import WireError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from numpy.typing import NDArray
 
+    from deniable_aggregator.statistics.checks import SliceChecks
     from deniable_aggregator.statistics.histograms.homogeneity import OutcomeCounts
     from deniable_aggregator.tallies.oracle import OracleTally
     from deniable_shared.spec import Spec
@@ -62,6 +66,27 @@ class GroupedTally(ShareTally):
     def reports(self, counts: NDArray[np.int64]) -> int:
         """The sum over all groups."""
         return int(self._oracle.reports(self._grouped(counts)).sum())
+
+    def _group_checks(
+        self, counts: NDArray[np.int64], named: str, bounds: tuple[float, float] | None = None
+    ) -> Iterator[SliceChecks]:
+        """Groups are as common as they are drawn, and in each all counts are within bounds.
+
+        Args:
+            counts: int64, (slices, cells).
+            named: what the groups are.
+            bounds: the lowest and highest probability of each count; None for the oracle's.
+        """
+        slices = len(counts)
+        rows = counts.reshape(slices * self._groups, self._oracle.cells)
+        reports = self._oracle.reports(rows).reshape(slices, self._groups)
+        if self._groups > 1:
+            yield evenness_check(
+                "groups", reports, f"the {self._groups} {named}", self._group_shares
+            )
+        bounded, low, high = self._oracle.bounded_counts(rows)
+        bounded = bounded.reshape(slices, self._groups, -1)
+        yield bounds_check(bounded, reports[:, :, None], *(bounds or (low, high)))
 
     def outcomes(self, counts: NDArray[np.int64]) -> OutcomeCounts:
         """The oracle's, for each group."""

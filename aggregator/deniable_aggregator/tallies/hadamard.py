@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from deniable_aggregator.statistics.checks import Check
+    from deniable_aggregator.statistics.checks import SliceChecks
     from deniable_aggregator.statistics.item_shares import ItemShares
 
 
@@ -43,13 +43,13 @@ class RowsTally(IndexTally):
     """One counter per row of a Hadamard matrix and symbol."""
 
     def checks(
-        self, counts: NDArray[np.int64], diagnostics: NDArray[np.int64] | None
-    ) -> Iterator[Check]:
+        self, counts: NDArray[np.int64], diagnostics: NDArray[np.int64], known: NDArray[np.bool_]
+    ) -> Iterator[SliceChecks]:
         """Rows are drawn equally often."""
-        yield from super().checks(counts, diagnostics)
+        yield from super().checks(counts, diagnostics, known)
         rows = cast("HadamardResponse | RecursiveHadamardResponse", self.oracle).order - 1
         if rows > 1:
-            by_row = counts.reshape(rows, -1).sum(axis=1)
+            by_row = counts.reshape(len(counts), rows, -1).sum(axis=2)
             yield evenness_check("groups", by_row, f"the {rows} rows of the matrix")
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from deniable_aggregator.statistics.checks import Check
+    from deniable_aggregator.statistics.checks import SliceChecks
     from deniable_aggregator.statistics.histograms.homogeneity import OutcomeCounts
     from deniable_aggregator.statistics.item_shares import ItemShares
     from deniable_aggregator.tallies.diagnostics import Diagnostics
@@ -44,10 +44,10 @@ class KnownDomainTally(ShareTally):
         return self._oracle.diagnostics
 
     def _checks(
-        self, counts: NDArray[np.int64], diagnostics: NDArray[np.int64] | None
-    ) -> Iterable[Check]:
+        self, counts: NDArray[np.int64], diagnostics: NDArray[np.int64], known: NDArray[np.bool_]
+    ) -> Iterable[SliceChecks]:
         """The oracle's."""
-        return self._oracle.checks(counts[None], diagnostics)
+        return self._oracle.checks(counts, diagnostics, known)
 
     @property
     def cells(self) -> int:

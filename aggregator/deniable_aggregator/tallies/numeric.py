@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from deniable_aggregator.statistics.checks import Check
+    from deniable_aggregator.statistics.checks import SliceChecks
     from deniable_shared.mechanisms import NumericMechanism
     from deniable_shared.spec import Spec
 
@@ -109,10 +109,12 @@ class NumberTally(OutcomeTally):
     def _checks(
         self,
         counts: NDArray[np.int64],
-        diagnostics: NDArray[np.int64] | None,  # noqa: ARG002
-    ) -> Iterable[Check]:
+        diagnostics: NDArray[np.int64],  # noqa: ARG002
+        known: NDArray[np.bool_],  # noqa: ARG002
+    ) -> Iterable[SliceChecks]:
         """Outcomes are as frequent as noise allows."""
-        return [bounds_check(counts, self.reports(counts), *_outcome_bounds(self._mechanism))]
+        reports = counts.sum(axis=1)[:, None]
+        return [bounds_check(counts, reports, *_outcome_bounds(self._mechanism))]
 
     def outcomes(self, counts: NDArray[np.int64]) -> OutcomeCounts:
         """The outcomes in their order."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from deniable_aggregator.kernels.bit_sums import bit_sums
-from deniable_aggregator.statistics.checks import evenness_check, not_counted, sum_check
+from deniable_aggregator.statistics.checks import evenness_check, sum_check
 from deniable_aggregator.tallies.base import tallies
 from deniable_aggregator.tallies.diagnostics import SEED_BINS, SeedHistogram
 from deniable_aggregator.tallies.oracle import OracleTally
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from deniable_aggregator.statistics.checks import Check
+    from deniable_aggregator.statistics.checks import SliceChecks
     from deniable_aggregator.tallies.oracle import BoundedCounts
 
 _BLOCK_CELLS = 1 << 15
@@ -95,16 +95,13 @@ class LocalHashingTally(OracleTally[OptimizedLocalHashing]):
         return SeedHistogram()
 
     def checks(
-        self, counts: NDArray[np.int64], diagnostics: NDArray[np.int64] | None
-    ) -> Iterator[Check]:
+        self, counts: NDArray[np.int64], diagnostics: NDArray[np.int64], known: NDArray[np.bool_]
+    ) -> Iterator[SliceChecks]:
         """Items are as frequent as noise allows and add up, and seeds are even."""
-        yield from super().checks(counts, diagnostics)
-        supporting, reports = self.supporting(counts)[0], int(self.reports(counts)[0])
-        yield sum_check(supporting, reports, self.oracle.support)
-        if diagnostics is None:
-            yield not_counted("seeds")
-        else:
-            yield evenness_check("seeds", diagnostics, f"the {SEED_BINS} ranges of seeds")
+        yield from super().checks(counts, diagnostics, known)
+        yield sum_check(self.supporting(counts), self.reports(counts), self.oracle.support)
+        ranges = f"the {SEED_BINS} ranges of seeds"
+        yield evenness_check("seeds", diagnostics, ranges).only_where(known)
 
     def _parsed(self, reports: NDArray[np.void]) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
         """Seeds and buckets of reports."""

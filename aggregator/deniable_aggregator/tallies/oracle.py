@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from deniable_aggregator.statistics.checks import Check
+    from deniable_aggregator.statistics.checks import SliceChecks
     from deniable_aggregator.tallies.diagnostics import Diagnostics, OnesHistogram
 
     BoundedCounts = tuple[NDArray[np.int64], Any, Any]
@@ -118,17 +118,18 @@ class OracleTally(ABC, Generic[AnyOracle]):
     def checks(
         self,
         counts: NDArray[np.int64],
-        diagnostics: NDArray[np.int64] | None,  # noqa: ARG002
-    ) -> Iterator[Check]:
+        diagnostics: NDArray[np.int64],  # noqa: ARG002
+        known: NDArray[np.bool_],  # noqa: ARG002
+    ) -> Iterator[SliceChecks]:
         """Whether reports look like those of honest devices: their counts, and what else is known.
 
         Args:
-            counts: int64, (1, cells), of at least one report.
-            diagnostics: int64, the counts of `diagnostics`; None where there are none, or where
-                they are not those of all reports.
+            counts: int64, (slices, cells), of at least one report each.
+            diagnostics: int64, (slices, diagnostic cells): the counts of `diagnostics`.
+            known: bool, (slices,): of which slices these are the counts of all reports.
         """
         bounded, low, high = self.bounded_counts(counts)
-        yield bounds_check(bounded[0], int(self.reports(counts)[0]), low, high)
+        yield bounds_check(bounded, self.reports(counts)[:, None], low, high)
 
     def support_range(self, chosen: NDArray[np.int64]) -> tuple[int, int]:
         """How many of some items one report can support: at least and at most.

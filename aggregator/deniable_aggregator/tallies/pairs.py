@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from deniable_aggregator.statistics.checks import Check
+    from deniable_aggregator.statistics.checks import SliceChecks
     from deniable_aggregator.statistics.item_shares import ItemShares
     from deniable_shared.spec import Spec
 
@@ -50,13 +50,14 @@ class SampledCoefficientsTally(OutcomeTally, ShareTally):
     def _checks(
         self,
         counts: NDArray[np.int64],
-        diagnostics: NDArray[np.int64] | None,  # noqa: ARG002
-    ) -> Iterator[Check]:
+        diagnostics: NDArray[np.int64],  # noqa: ARG002
+        known: NDArray[np.bool_],  # noqa: ARG002
+    ) -> Iterator[SliceChecks]:
         """Coefficients are drawn equally often, and parities as frequent as noise allows."""
-        asked = counts.reshape(-1, 2).sum(axis=1)
-        yield evenness_check("groups", asked, f"the {asked.size} coefficients")
+        asked = counts[:, 0::2] + counts[:, 1::2]
+        yield evenness_check("groups", asked, f"the {asked.shape[1]} coefficients")
         support = self._mechanism.inner.support
-        yield bounds_check(counts[1::2], asked, support.q, support.p)
+        yield bounds_check(counts[:, 1::2], asked, support.q, support.p)
 
     def shares(self, counts: NDArray[np.int64], items: Sequence[str]) -> ItemShares:
         """Marginals from coefficients: a signed sum, halved for each flag.

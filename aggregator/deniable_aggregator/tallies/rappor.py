@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Final, cast
 import numpy as np
 
 from deniable_aggregator.kernels import hashing
-from deniable_aggregator.statistics.checks import bounds_check, evenness_check
 from deniable_aggregator.statistics.hashed.bloom_regression import Cells, regress
 from deniable_aggregator.statistics.hashed.regression_shares import regression_shares
 from deniable_aggregator.tallies.base import tallies
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from deniable_aggregator.statistics.checks import Check
+    from deniable_aggregator.statistics.checks import SliceChecks
     from deniable_aggregator.statistics.item_shares import ItemShares
     from deniable_shared.spec import Spec
 
@@ -53,17 +52,12 @@ class RapporTally(GroupedTally):
         return OnesHistogram(self._bits, self._mechanism.support, skip=GROUP_BYTES, own=own)
 
     def _checks(
-        self, counts: NDArray[np.int64], diagnostics: NDArray[np.int64] | None
-    ) -> Iterator[Check]:
+        self, counts: NDArray[np.int64], diagnostics: NDArray[np.int64], known: NDArray[np.bool_]
+    ) -> Iterator[SliceChecks]:
         """Cohorts are as common as classes make them, and bits as frequent as noise allows."""
-        cohorts = self._grouped(counts)
-        if self._groups > 1:
-            named = f"the {self._groups} cohorts"
-            yield evenness_check("groups", cohorts[:, 0], named, self._group_shares)
-        ones, trials = cohorts[:, 1:].ravel(), np.repeat(cohorts[:, 0], self._bits)
         support = self._mechanism.support
-        yield bounds_check(ones, trials, support.q, support.p)
-        yield self.diagnostics.check(diagnostics)
+        yield from self._group_checks(counts, "cohorts", (support.q, support.p))
+        yield self.diagnostics.check(diagnostics).only_where(known)
 
     def shares(
         self, counts: NDArray[np.int64], items: Sequence[str], repeated: float = 0.0

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 
 from deniable_aggregator.kernels import hashing
-from deniable_aggregator.statistics.checks import bounds_check, evenness_check
 from deniable_aggregator.statistics.hashed.sketch_rows import SketchRows
 from deniable_aggregator.statistics.hashed.sketch_shares import StringSums, shares_of_strings
 from deniable_aggregator.tallies.base import oracle_tally_for, tallies
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from deniable_aggregator.statistics.checks import Check
+    from deniable_aggregator.statistics.checks import SliceChecks
     from deniable_aggregator.statistics.hashed.sketch_shares import SketchShares
     from deniable_aggregator.tallies.diagnostics import OnesHistogram
     from deniable_shared.spec import Spec
@@ -48,19 +47,12 @@ class SketchTally(GroupedTally):
         return self._oracle.grouped_diagnostics()
 
     def _checks(
-        self, counts: NDArray[np.int64], diagnostics: NDArray[np.int64] | None
-    ) -> Iterator[Check]:
+        self, counts: NDArray[np.int64], diagnostics: NDArray[np.int64], known: NDArray[np.bool_]
+    ) -> Iterator[SliceChecks]:
         """Rows are as common as they are drawn, and in each all counts are within bounds."""
-        rows = self._grouped(counts)
-        reports = self._oracle.reports(rows)
-        if self._groups > 1:
-            rows_of = f"the {self._groups} rows of the sketch"
-            yield evenness_check("groups", reports, rows_of, self._group_shares)
-        bounded, low, high = self._oracle.bounded_counts(rows)
-        bounds = (np.broadcast_to(each, bounded.shape).ravel() for each in (low, high))
-        yield bounds_check(bounded.ravel(), np.repeat(reports, bounded.shape[1]), *bounds)
+        yield from self._group_checks(counts, "rows of the sketch")
         if self.diagnostics is not None:
-            yield self.diagnostics.check(diagnostics)
+            yield self.diagnostics.check(diagnostics).only_where(known)
 
     def shares(self, counts: NDArray[np.int64], items: Sequence[str]) -> SketchShares:
         """The shares of any strings; cost grows linearly with candidates times rows."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from deniable_aggregator.statistics.checks import Check
+    from deniable_aggregator.statistics.checks import SliceChecks
     from deniable_shared.spec import Spec
 
 
@@ -54,18 +55,28 @@ class SampledAttributeTally(ShareTally):
         return PerAttributeDiagnostics(inner, widths) if any(inner) else None
 
     def _checks(
-        self, counts: NDArray[np.int64], diagnostics: NDArray[np.int64] | None
-    ) -> Iterator[Check]:
-        """Attributes are drawn equally often, and the reports on each pass its oracle's checks."""
-        asked = self._reports(counts)
-        yield evenness_check("groups", asked, f"the {asked.size} attributes")
-        beside: Sequence[NDArray[np.int64] | None] = [None] * asked.size
-        if self.diagnostics is not None and diagnostics is not None:
+        self, counts: NDArray[np.int64], diagnostics: NDArray[np.int64], known: NDArray[np.bool_]
+    ) -> Iterator[SliceChecks]:
+        """Attributes are drawn equally often, and the reports on each pass its oracle's checks.
+
+        Of an attribute that no report of a slice is about, none is made.
+        """
+        pairs = list(zip(self._oracles, self._blocks, strict=True))
+        asked = np.stack([oracle.reports(counts[:, block]) for oracle, block in pairs], axis=1)
+        yield evenness_check("groups", asked, f"the {len(pairs)} attributes")
+        beside = [diagnostics] * len(pairs)
+        if self.diagnostics is not None:
             beside = list(self.diagnostics.split(diagnostics))
-        for number in np.flatnonzero(asked).tolist():
-            block = counts[self._blocks[number]][None]
-            for check in self._oracles[number].checks(block, beside[number]):
-                yield check._replace(finding=f"attribute {number + 1}: {check.finding}")
+        for number, (oracle, block) in enumerate(pairs):
+            of_attribute = counts[:, block], beside[number], known
+            with np.errstate(divide="ignore", invalid="ignore"):  # of slices without reports
+                checks = list(oracle.checks(*of_attribute))
+            for check in checks:
+                found, not_made = (
+                    f"attribute {number + 1}: {words}" for words in (check.finding, check.not_made)
+                )
+                made = check.only_where(asked[:, number] > 0)
+                yield replace(made, finding=found, not_made=not_made)
 
     @property
     def cells(self) -> int:
