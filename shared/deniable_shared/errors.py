@@ -6,6 +6,7 @@
     ├── DomainError                   a recorded value is outside its metric's domain
     ├── RecordError                   in strict mode: a value was not recorded, and why
     └── WireError (ValueError)        bytes that are not what the wire format says
+        └── TooManyPartsError         an upload that must be split
 
 A recorded value is never part of a message: see the privacy invariants in docs/design.md.
 """
@@ -70,3 +71,7 @@ class RecordError(DeniableError):
 
 class WireError(DeniableError, ValueError):
     """Bytes from outside are malformed. Nothing was stored or counted."""
+
+
+class TooManyPartsError(WireError):
+    """An upload has more parts than one may have. Its reports may come in several uploads."""

@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 
 import msgpack
 
-from deniable_shared.errors import WireError
+from deniable_shared.errors import TooManyPartsError, WireError
 
 VERSION: Final = 1
 CONTENT_TYPE: Final = "application/msgpack"
@@ -23,6 +23,10 @@ MAX_EPOCH: Final = 2**31 - 1
 SMALLEST_PAD_BYTES: Final = 256
 LARGEST_PAD_BYTES: Final = 4096
 MAX_PARTS: Final = 1024
+"""Of one upload. A device's has one part, a relay's one for each version of a metric and day."""
+
+_TOO_LONG: Final = "max_array_len"
+"""Only by this word of its message does msgpack tell a list that is too long from other damage."""
 
 # The padding always takes msgpack's 16-bit form, so that any length can be reached exactly.
 _EMPTY_BIN_8: Final = b"\xc4\x00"
@@ -83,6 +87,7 @@ def decode(body: bytes) -> Upload:
         body: at most as long as the caller is willing to hold.
 
     Raises:
+        TooManyPartsError: if it has more than `MAX_PARTS` parts.
         WireError: if the body is not exactly one well-formed upload.
     """
     allowance = _Allowance()
@@ -98,6 +103,8 @@ def decode(body: bytes) -> Upload:
             object_hook=allowance,
         )
     except Exception as error:  # noqa: BLE001  msgpack raises many unrelated types on bad input
+        if isinstance(error, ValueError) and _TOO_LONG in str(error):
+            raise TooManyPartsError(f"reports must be at most {MAX_PARTS:,} parts") from None
         raise WireError(f"body must be one msgpack upload: {type(error).__name__}") from None
     if type(message) is not dict or message.keys() != _KEYS:
         raise WireError("body must be a map with the keys v, id, reports and pad")

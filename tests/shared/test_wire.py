@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deniable_shared import wire
-from deniable_shared.errors import WireError
+from deniable_shared.errors import TooManyPartsError, WireError
 from deniable_shared.wire import Part, Upload
 
 ID = bytes(range(16))
@@ -131,6 +131,13 @@ def test_a_changed_byte_is_refused_or_read_as_a_well_formed_upload(data):
 def test_a_bomb_is_refused(body):
     with pytest.raises(WireError):
         wire.decode(body)
+
+
+def test_too_many_parts_are_told_from_damage():
+    part = [DIGEST, 1, b"x"]
+    assert len(wire.decode(message(reports=[part] * 1_024)).parts) == 1_024
+    with pytest.raises(TooManyPartsError, match="at most 1,024 parts"):
+        wire.decode(message(reports=[part] * 1_025))
 
 
 @pytest.mark.parametrize(

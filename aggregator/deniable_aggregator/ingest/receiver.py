@@ -17,7 +17,7 @@ from deniable_aggregator.ingest.group_commit import OverloadedError
 from deniable_aggregator.ingest.histogram import SECONDS, Histogram
 from deniable_aggregator.store import Outcome, Sender, StoreUnavailableError
 from deniable_shared import wire
-from deniable_shared.errors import WireError
+from deniable_shared.errors import TooManyPartsError, WireError
 from deniable_shared.periods import epoch_at
 
 if TYPE_CHECKING:
@@ -147,10 +147,15 @@ class UploadReceiver:
         """Decodes the body of an upload.
 
         Raises:
-            ProblemError: ``malformed_upload``.
+            ProblemError: ``malformed_upload``, or ``upload_too_large`` for too many parts.
         """
         try:
             return wire.decode(body)
+        except TooManyPartsError:
+            raise ProblemError(
+                "upload_too_large",
+                f"Split the upload: at most {wire.MAX_PARTS:,} parts, each of one version and day.",
+            ) from None
         except WireError as error:
             raise _malformed(error) from None
 

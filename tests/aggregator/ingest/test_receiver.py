@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from deniable_aggregator.http.problems import ProblemError
 from deniable_aggregator.ingest.flask_route import read_body
-from deniable_shared import wire
+from deniable_shared import registry, wire
 from tests.aggregator.service import SPECS, TODAY, bearer, problem, serving, upload
 
 
@@ -100,7 +100,17 @@ def test_deeply_nested_msgpack_is_refused(service):
     bomb = b"\x91" * 200_000 + b"\xc0"
     problem(service.send(bomb), 400, "malformed_upload")
     announced = b"\xdd\xff\xff\xff\xff"  # a list of four thousand million entries
-    problem(service.send(announced), 400, "malformed_upload")
+    problem(service.send(announced), 413, "upload_too_large")
+
+
+def test_an_upload_of_too_many_parts_is_refused_with_how_many_it_may_have(service):
+    def relayed(many):
+        return parts(*(("theme", TODAY - index % 5, b"\x01") for index in range(many)))
+
+    refused = problem(service.send(relayed(1_025)), 413, "upload_too_large")
+    assert "at most 1,024 parts" in refused["detail"]
+    assert service.send(relayed(1_024)).status_code == 204
+    assert service.counts() == [0, 1_024, 0]
 
 
 def test_a_body_of_the_wrong_type_is_refused(service):
@@ -118,6 +128,33 @@ def test_a_body_above_the_limit_is_refused_and_one_at_the_limit_is_not(tmp_path)
         largest = upload(bytes(8_000))
         assert len(largest) == 8_192
         assert service.send(largest).status_code == 204
+
+
+def test_a_report_of_any_metric_fits_into_the_smallest_limit(tmp_path):
+    large = """
+registry = 1
+application = "flightdeck"
+[budget]
+epsilon_per_day = 8.0
+epsilon_lifetime = 80.0
+[metrics.bits]
+type = "string"
+epsilon = 2.0
+epsilon_permanent = 4.0
+repeat = "memoize"
+mechanism = { name = "rappor", bits = 4096 }
+[metrics.buckets]
+type = "string"
+epsilon = 2.0
+mechanism = { name = "sketch", inner = "sue", buckets = 4096 }
+"""
+    # A device has one report in an upload, and drops it when it is refused as too large.
+    with serving(tmp_path / "store.db", max_body_bytes=4_096) as service:
+        assert service.register(large).status_code == 200
+        for metric in registry.parse(large).metrics.values():
+            part = wire.Part(metric.spec.digest, TODAY, bytes(metric.spec.mechanism.report_bytes))
+            body = wire.encode(wire.Upload(secrets.token_bytes(16), (part,)))
+            assert service.send(body).status_code == 204
 
 
 class Source:
