@@ -22,6 +22,7 @@ from deniable_aggregator.catalog import MetricCatalog
 from deniable_aggregator.config.settings import Settings
 from deniable_aggregator.http import problems
 from deniable_aggregator.http.browsers import UploadOrigins, forbid_sniffing
+from deniable_aggregator.ingest.disk_reserve import DiskReserve
 from deniable_aggregator.ingest.flask_route import add_upload_route
 from deniable_aggregator.ingest.group_commit import GroupCommitWriter
 from deniable_aggregator.ingest.rate_limit import RateLimiter
@@ -30,6 +31,7 @@ from deniable_aggregator.operations.background import BackgroundWorker
 from deniable_aggregator.operations.clock import GuardedClock
 from deniable_aggregator.operations.fold import InboxFold
 from deniable_aggregator.operations.maintenance import Maintenance
+from deniable_aggregator.security.key_intake import KeyIntake
 from deniable_aggregator.security.key_verifier import KeyVerifier
 from deniable_aggregator.store import Store
 
@@ -104,11 +106,13 @@ def create_app(
     guarded_clock = GuardedClock(opened, clock, monotonic)
     catalogue = MetricCatalog(opened)
     inbox_fold = InboxFold(opened, catalogue)
+    intake = KeyIntake(opened, most_bytes=settings.key_bytes_per_day, clock=clock)
     writer = GroupCommitWriter(
         opened,
         queue_uploads=settings.queue_uploads,
         queue_bytes=settings.queue_bytes,
         queue_seconds=settings.queue_seconds,
+        on_stored=lambda upload: intake.add(upload.sender.key_id, upload.stored_bytes),
     )
     rate_limiter = RateLimiter(settings.rate_limit, settings.rate_limit_store)
     receiver = UploadReceiver(
@@ -116,6 +120,8 @@ def create_app(
         catalogue=catalogue,
         writer=writer,
         rate_limiter=rate_limiter,
+        disk_reserve=DiskReserve(opened.free_bytes, settings.min_free_bytes),
+        intake=intake,
         settings=settings,
         clock=clock,
         days_ahead=guarded_clock.days_ahead,
@@ -134,6 +140,7 @@ def create_app(
         retain_days=settings.retention_days or None,
         clock=guarded_clock,
         verifier=verifier,
+        intake=intake,
     )
     background = BackgroundWorker(inbox_fold, maintenance, fold_seconds=settings.fold_seconds)
 

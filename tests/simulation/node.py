@@ -10,6 +10,7 @@ from unittest import mock
 from deniable_aggregator import Settings, Store
 from deniable_aggregator.catalog import MetricCatalog
 from deniable_aggregator.http.problems import ProblemError
+from deniable_aggregator.ingest.disk_reserve import DiskReserve
 from deniable_aggregator.ingest.group_commit import (
     GroupCommitWriter,
     OverloadedError,
@@ -20,6 +21,7 @@ from deniable_aggregator.ingest.receiver import UploadReceiver
 from deniable_aggregator.operations.clock import CONFIRM_SECONDS, GuardedClock
 from deniable_aggregator.operations.fold import InboxFold
 from deniable_aggregator.operations.maintenance import Maintenance
+from deniable_aggregator.security.key_intake import KeyIntake
 from deniable_aggregator.security.key_verifier import KeyVerifier
 from deniable_aggregator.store import Outcome
 from deniable_shared import registry, wire
@@ -139,6 +141,8 @@ class Node:
             catalogue=catalogue,
             writer=self.writer,
             rate_limiter=RateLimiter("", "memory://"),
+            disk_reserve=DiskReserve(lambda: None, 0),
+            intake=KeyIntake(store, most_bytes=0, clock=self.clock),
             settings=SETTINGS,
             clock=self.clock,
             days_ahead=self.guarded_clock.days_ahead,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import shutil
 import time
 from typing import TYPE_CHECKING, Final
 
@@ -112,14 +111,14 @@ class Readiness:
         return OK
 
     def _disk(self) -> str:
-        if self._store.path is None:
-            return OK
         try:
-            free = shutil.disk_usage(self._store.path.parent).free
+            free = self._store.free_bytes()
         except OSError:
             return "the store's directory cannot be looked at"
         least = self._settings.min_free_bytes
-        return OK if free >= least else f"{free:,} bytes are free, min_free_bytes is {least:,}"
+        if free is None or free >= least:
+            return OK
+        return f"{free:,} bytes are free, min_free_bytes is {least:,}: uploads are refused"
 
     def _fold(self) -> str:
         lag = self._lag_seconds()

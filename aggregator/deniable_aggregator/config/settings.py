@@ -152,6 +152,24 @@ class Settings:
         pattern_in_words="memory://, or a URL that begins with redis:// or rediss://",
         secret=True,
     )
+    key_bytes_per_day: int = _setting(
+        4 << 30,
+        "How many bytes of reports one write key may bring a day (UTC), each part of an upload "
+        "with 64 more, to all servers of a store together; 0 for no limit. Anybody can read the "
+        "write key of a released application, so this bounds what a forger can store. Beyond it "
+        "the server answers 429 until the next day, and devices keep their reports.",
+        _LIMITS,
+        minimum=0,
+        maximum=MAX_BYTES,
+    )
+    min_free_bytes: int = _setting(
+        256 << 20,
+        "With less free space on the disk with its store's file, a server answers uploads with "
+        "507, which devices send again, and is not ready. Counting and merging still work.",
+        _LIMITS,
+        minimum=0,
+        maximum=MAX_BYTES,
+    )
     max_candidates: int = _setting(
         5_000_000,
         "How many candidates one question may have.",
@@ -192,13 +210,6 @@ class Settings:
         _WATCH,
         exclusive_minimum=0,
         maximum=MAX_SECONDS,
-    )
-    min_free_bytes: int = _setting(
-        256 << 20,
-        "A server is not ready if the disk with its store's file has less free space.",
-        _WATCH,
-        minimum=0,
-        maximum=MAX_BYTES,
     )
     log_format: str = _setting(
         "text",

@@ -50,12 +50,14 @@ CODES: Final[Mapping[str, tuple[int, str]]] = {
     "remote_refused": (422, "The remote configuration was refused"),
     "overloaded": (429, "The server is behind"),
     "rate_limited": (429, "The key sends more than it may"),
+    "daily_limit": (429, "The key has brought all that it may today"),
     "request_refused": (400, "The request was refused"),
     "internal_error": (500, "The server failed"),
     "server_outdated": (503, "The metric needs a later version of this server"),
     "clock_doubted": (503, "The server's clock is in doubt"),
     "not_ready": (503, "The server should not be given work"),
     "store_unavailable": (503, "The store cannot be reached or written"),
+    "storage_full": (507, "The disk is nearly full"),
 }
 """Every problem code with its HTTP status and title."""
 

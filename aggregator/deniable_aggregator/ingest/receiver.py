@@ -6,6 +6,8 @@ This module decides what becomes of an upload. Its bytes are read by `server.upl
 
 from __future__ import annotations
 
+import math
+import secrets
 import threading
 from collections import Counter
 from typing import TYPE_CHECKING, Final
@@ -18,15 +20,17 @@ from deniable_aggregator.ingest.histogram import SECONDS, Histogram
 from deniable_aggregator.store import Outcome, Sender, StoreUnavailableError
 from deniable_shared import wire
 from deniable_shared.errors import TooManyPartsError, WireError
-from deniable_shared.periods import epoch_at
+from deniable_shared.periods import SECONDS_PER_EPOCH, epoch_at
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from deniable_aggregator.catalog import MetricCatalog
     from deniable_aggregator.config.settings import Settings
+    from deniable_aggregator.ingest.disk_reserve import DiskReserve
     from deniable_aggregator.ingest.group_commit import GroupCommitWriter
     from deniable_aggregator.ingest.rate_limit import RateLimiter
+    from deniable_aggregator.security.key_intake import KeyIntake
     from deniable_aggregator.security.key_verifier import KeyVerifier
     from deniable_aggregator.security.keys import Key
 
@@ -35,6 +39,7 @@ FUTURE_DAYS: Final = 1
 """A report may be of a day that is so far ahead of this server's clock."""
 
 CLOCK_RETRY_SECONDS: Final = 600
+TOMORROW_SPREAD_SECONDS: Final = 1_800
 
 OUTCOME_NAMES: Final = {Outcome.STORED: "accepted", Outcome.DUPLICATE: "duplicate"}
 
@@ -52,6 +57,8 @@ class UploadReceiver:
         catalogue: the registered metrics.
         writer: commits uploads.
         rate_limiter: limits the uploads of each key.
+        disk_reserve: refuses uploads while the disk is nearly full.
+        intake: how much each key has brought today.
         settings: limits.
         clock: seconds since 1970.
         days_ahead: by how many days the clock is implausibly ahead; 0 if it is plausible.
@@ -67,6 +74,8 @@ class UploadReceiver:
         catalogue: MetricCatalog,
         writer: GroupCommitWriter,
         rate_limiter: RateLimiter,
+        disk_reserve: DiskReserve,
+        intake: KeyIntake,
         settings: Settings,
         clock: Callable[[], float],
         days_ahead: Callable[[], int] = lambda: 0,
@@ -75,6 +84,8 @@ class UploadReceiver:
         self._catalogue = catalogue
         self._writer = writer
         self._rate_limiter = rate_limiter
+        self._disk_reserve = disk_reserve
+        self._intake = intake
         self._settings = settings
         self._clock = clock
         self._days_ahead = days_ahead
@@ -119,7 +130,7 @@ class UploadReceiver:
     def check_headers(
         self, key: Key, *, content_type: str, content_encoding: str, length: int | None
     ) -> None:
-        """Checks whether the body of a request may be read, and counts it towards the rate limit.
+        """Checks whether the body of a request may be read: limits of its key, and its headers.
 
         Args:
             key: the request's key.
@@ -131,6 +142,9 @@ class UploadReceiver:
             ProblemError: if the upload is refused whatever its body is.
         """
         self._rate_limiter.hit(key.id)
+        self._disk_reserve.check()
+        if self._intake.is_spent(key.id):
+            raise self._daily_limit()
         if content_encoding:
             raise ProblemError(
                 "unsupported_media_type",
@@ -243,6 +257,17 @@ class UploadReceiver:
         limit = self._settings.max_body_bytes
         return ProblemError(
             "upload_too_large", f"Split the upload: at most {limit} bytes.", max_bytes=limit
+        )
+
+    def _daily_limit(self) -> ProblemError:
+        until_tomorrow = SECONDS_PER_EPOCH - self._clock() % SECONDS_PER_EPOCH
+        # Spread, so that not all devices come back in the first second of the day.
+        seconds = math.ceil(until_tomorrow) + secrets.randbelow(TOMORROW_SPREAD_SECONDS)
+        return ProblemError(
+            "daily_limit",
+            f"This key may bring {self._intake.most_bytes:,} bytes a day. Send the same bytes "
+            "again tomorrow (UTC).",
+            headers={"Retry-After": str(seconds)},
         )
 
     def _closed(self) -> ProblemError:

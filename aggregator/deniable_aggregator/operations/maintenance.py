@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from deniable_aggregator.operations.clock import GuardedClock
+    from deniable_aggregator.security.key_intake import KeyIntake
     from deniable_aggregator.security.key_verifier import KeyVerifier
     from deniable_aggregator.store import Store
 
@@ -40,6 +41,7 @@ class Maintenance:
         retain_days: the tallies of a day are deleted so many days after it; None keeps them.
         clock: the current day.
         verifier: knows the last use of keys; None if nobody verifies keys here.
+        intake: knows what keys have brought; None if nobody brings anything here.
 
     Attributes:
         failures: how often each of `TASKS` has failed.
@@ -53,12 +55,14 @@ class Maintenance:
         retain_days: int | None = None,
         clock: GuardedClock,
         verifier: KeyVerifier | None = None,
+        intake: KeyIntake | None = None,
     ) -> None:
         self._store = store
         self._accept_days = accept_days
         self._retain_days = retain_days
         self._clock = clock
         self._verifier = verifier
+        self._intake = intake
         self._today = 0
         self._retention_recorded = False
         self._closed_before = -1
@@ -117,6 +121,8 @@ class Maintenance:
     def _write_key_use(self) -> None:
         if self._verifier is not None:
             self._verifier.write_last_used()
+        if self._intake is not None:
+            self._intake.synchronize()
 
     def _oldest_open(self) -> int:
         return self._today - self._accept_days
@@ -156,7 +162,7 @@ class Maintenance:
 _FAILURE_MESSAGES: Final = {
     "clock": "checking the clock failed and will be tried again: %s",
     "retention": "recording how long days are kept failed and will be tried again: %s",
-    "keys": "writing the last use of keys failed and will be tried again: %s",
+    "keys": "writing the use of keys failed and will be tried again: %s",
     "close": "closing days failed and will be tried again: %s",
     "compact": "merging tallies failed and will be tried again: %s",
     "delete": "deleting old tallies failed and will be tried again: %s",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 from deniable_aggregator.store.backends.base import InboxRow
@@ -88,6 +89,10 @@ class Store:
             StoreUnavailableError: if the store cannot be read.
         """
         return store_usage(self._database)
+
+    def free_bytes(self) -> int | None:
+        """How much space is free on the disk with the store's file; None of a database server."""
+        return None if self.path is None else shutil.disk_usage(self.path.parent).free
 
     def close(self) -> None:
         """Closes the store. Acknowledged uploads are in it already."""

@@ -65,6 +65,9 @@ keys: Final = Table(
     Column("expires", Integer),  # the last day on which it is valid
     Column("last_used", Integer),
     Column("excluded", Integer),  # the day since which its reports are left out of estimates
+    # How many bytes a write key brought, and on which day; of no other day is it kept.
+    Column("intake_day", Integer),
+    Column("intake_bytes", BigInteger, nullable=False),
 )
 
 epochs: Final = Table(

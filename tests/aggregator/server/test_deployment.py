@@ -83,5 +83,5 @@ def test_settings_and_codes_that_are_named_exist():
 def test_every_problem_of_uploads_has_an_entry():
     entries = MONITORING.partition("## Logs")[2]
     codes = ("overloaded", "body_too_slow", "body_cut_off", "rate_limited", "unknown_digest")
-    for code in (*codes, "unknown_key"):
+    for code in (*codes, "unknown_key", "storage_full", "daily_limit"):
         assert f"`{code}`" in entries

@@ -31,6 +31,7 @@ _HEADERS: Final[Mapping[int, tuple[str, str]]] = {
     401: ("WWW-Authenticate", "Bearer"),
     429: ("Retry-After", "Seconds after which to try again."),
     503: ("Retry-After", "Seconds after which to try again."),
+    507: ("Retry-After", "Seconds after which to try again."),
 }
 
 

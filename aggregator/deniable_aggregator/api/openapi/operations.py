@@ -66,6 +66,8 @@ OPERATIONS: Final[Mapping[tuple[str, str], Operation]] = {
             "unsupported_media_type",
             "malformed_report",
             "rate_limited",
+            "daily_limit",
+            "storage_full",
         ),
     ),
     ("GET", "/v1/metrics"): Operation(

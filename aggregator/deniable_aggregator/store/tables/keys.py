@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from sqlalchemy import insert, or_, select, update
+from sqlalchemy import bindparam, case, insert, or_, select, update
 
 from deniable_aggregator.store.schema import keys
 from deniable_aggregator.store.tables.audit import append
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
+
+    from sqlalchemy import Connection
 
     from deniable_aggregator.audit import AuditRecord
     from deniable_aggregator.store.backends.base import Database
@@ -30,6 +32,8 @@ class StoredKey(NamedTuple):
         expires: the last day on which it is valid, or None.
         last_used: the last day on which it was used, or None.
         excluded: the day since which its reports are left out of estimates, or None.
+        intake_day: the last day on which it brought reports, or None if that is not counted.
+        intake_bytes: how many bytes it brought on that day.
     """
 
     id: str
@@ -42,6 +46,8 @@ class StoredKey(NamedTuple):
     expires: int | None = None
     last_used: int | None = None
     excluded: int | None = None
+    intake_day: int | None = None
+    intake_bytes: int = 0
 
 
 class KeyChange(NamedTuple):
@@ -118,3 +124,33 @@ class Keys:
             connection.execute(
                 update(keys).where(keys.c.id.in_(key_ids), earlier).values(last_used=today)
             )
+
+    def add_intake(self, day: int, added: Mapping[str, int]) -> dict[str, int]:
+        """Adds to what keys have brought on a day.
+
+        Args:
+            day: in days since 1970-01-01; what a key brought on another day is forgotten.
+            added: bytes by id of the key.
+
+        Returns:
+            What every key has brought on that day, in bytes.
+        """
+        bytes_before = case((keys.c.intake_day == day, keys.c.intake_bytes), else_=0)
+        adding = (
+            update(keys)
+            .where(keys.c.id == bindparam("key_id"))
+            .values(intake_day=day, intake_bytes=bytes_before + bindparam("size"))
+        )
+        # In order, so that two servers never wait for each other's rows.
+        rows = [{"key_id": key_id, "size": size} for key_id, size in sorted(added.items())]
+        if not rows:
+            with self._database.look_up() as connection:
+                return _intake(connection, day)
+        with self._database.write() as connection:
+            connection.execute(adding, rows)
+            return _intake(connection, day)
+
+
+def _intake(connection: Connection, day: int) -> dict[str, int]:
+    found = select(keys.c.id, keys.c.intake_bytes).where(keys.c.intake_day == day)
+    return {row.id: row.intake_bytes for row in connection.execute(found)}

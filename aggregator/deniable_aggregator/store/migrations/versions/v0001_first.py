@@ -37,6 +37,8 @@ def upgrade() -> None:
         sa.Column("expires", sa.Integer),
         sa.Column("last_used", sa.Integer),
         sa.Column("excluded", sa.Integer),
+        sa.Column("intake_day", sa.Integer),
+        sa.Column("intake_bytes", sa.BigInteger, nullable=False),
     )
     op.create_table(
         "epochs",
