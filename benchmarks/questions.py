@@ -1,0 +1,220 @@
+"""What questions cost: processor time of answers over a year of many metrics, cold and warm.
+
+`python -m benchmarks.questions` makes a store of 10 metrics of 16 values, 365 days and 100 write
+keys (365,000 slices), and one of a month of a string metric of 200,000 devices a day, and asks in
+fresh processes. Cold is the first question of a process, warm the same one again, ingest after an
+upload of today that is not yet counted.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from deniable._randomness import Randomness
+from deniable.randomizers import randomizer_for
+from deniable_aggregator import Store, create_app
+from deniable_aggregator.app import EXTENSION
+from deniable_aggregator.security.keys import create_key
+from deniable_aggregator.store import TallyKey, TallyTotal
+from deniable_aggregator.store.tables.batch import add_part
+from deniable_aggregator.tallies import tally_for
+from deniable_shared import registry, wire
+from deniable_shared.periods import epoch_at
+
+if TYPE_CHECKING:
+    from deniable_shared.spec import Spec
+
+METRICS: Final = 10
+DAYS: Final = 365
+KEYS: Final = 100
+REPORTS: Final = 1_200
+"""Of a slice: enough for medians of slices."""
+
+DISTINCT: Final = 60
+"""So many different slices are drawn, as drawing all of them would take an hour."""
+
+STRING_DAYS: Final = 30
+STRING_DEVICES: Final = 200_000
+WARM: Final = 5
+SECRET: Final = bytes(32)
+REGISTERED: Final = 10_000
+
+HEAD: Final = """registry = 1
+application = "benchmark"
+[budget]
+epsilon_per_day = 16.0
+epsilon_lifetime = 400.0
+"""
+VALUES: Final = [f"value {number}" for number in range(16)]
+CATEGORY: Final = f"""type = "category"
+values = {json.dumps(VALUES)}
+complete = true
+epsilon = 1.0
+"""
+STRING: Final = f'type = "string"\nepsilon = 2.0\nexpected_devices = {STRING_DEVICES}\n'
+CANDIDATES: Final = [f"word {number}" for number in range(1_000)]
+
+QUESTIONS: Final = {
+    "estimate": ("/v1/metrics/m0/estimate", None),
+    "series by day": ("/v1/metrics/m0/series?by=day", None),
+    "health": ("/v1/metrics/m0/health", None),
+    "list of metrics": ("/v1/metrics", None),
+    "string estimate": ("/v1/metrics/word/estimate", {"candidates": CANDIDATES}),
+}
+
+
+def registry_of(declarations: dict[str, str]) -> str:
+    """A registry with some metrics."""
+    return HEAD + "".join(f"[metrics.{name}]\n{text}" for name, text in declarations.items())
+
+
+def drawn(
+    spec: Spec, reports: int, values: list[str], generator: np.random.Generator
+) -> TallyTotal:
+    """The tally of devices whose values are Zipf-distributed."""
+    report = randomizer_for(spec, Randomness()).report
+    common = np.arange(1, len(values) + 1) ** -1.0
+    held = generator.choice(len(values), reports, p=common / common.sum())
+    encoded = [spec.encode(value) for value in values]
+    payload = b"".join(report(encoded[place], SECRET) for place in held.tolist())
+    return TallyTotal(*tally_for(spec).fold(payload))
+
+
+def build_year(path: Path, today: int) -> str:
+    """Makes the store of a year, and returns a read key and a write key."""
+    text = registry_of({f"m{number}": CATEGORY for number in range(METRICS)})
+    store, metrics, read = opened(path, text, today)
+    generator = np.random.default_rng(1)
+    keys = [
+        create_key(store, scope="write", application="benchmark", label=f"app {each}", today=today)
+        for each in range(KEYS)
+    ]
+    ids = [key.split("_")[2] for key in keys]
+    first = metrics["m0"].spec
+    some = [drawn(first, REPORTS, VALUES, generator) for _ in range(DISTINCT)]
+    for metric in metrics.values():
+        with store._database.write() as connection:
+            for epoch in range(today - DAYS + 1, today + 1):
+                for key in ids:
+                    chosen = some[int(generator.integers(DISTINCT))]
+                    add_part(connection, TallyKey(metric.spec.digest, epoch, key), chosen)
+    store.close()
+    return f"{read} {keys[0]}"
+
+
+def build_strings(path: Path, today: int) -> str:
+    """Makes the store of a month of strings, and returns a read key and a write key."""
+    store, metrics, read = opened(path, registry_of({"word": STRING}), today)
+    write = create_key(store, scope="write", application="benchmark", label="app", today=today)
+    spec = metrics["word"].spec
+    generator = np.random.default_rng(1)
+    day = drawn(spec, STRING_DEVICES, CANDIDATES[:50], generator)
+    for epoch in range(today - STRING_DAYS + 1, today + 1):
+        with store._database.write() as connection:
+            add_part(connection, TallyKey(spec.digest, epoch, write.split("_")[2]), day)
+    store.close()
+    return f"{read} {write}"
+
+
+def opened(path: Path, text: str, today: int) -> tuple[Store, Any, str]:
+    """A new store with the metrics of a registry, and a read key."""
+    store = Store(path)
+    metrics = registry.parse(text).metrics
+    store.metrics.register(metrics.values(), today)
+    read = create_key(store, scope="read", application="benchmark", label="", today=today)
+    return store, metrics, read
+
+
+def ask(path: str, read: str, write: str, question: str) -> dict[str, float]:
+    """Asks one question in this process: processor seconds, cold, warm, and after an upload."""
+    app = create_app(store=path)
+    http = app.test_client()
+    where, body = QUESTIONS[question]
+
+    def answer() -> float:
+        headers = {"Authorization": f"Bearer {read}"}
+        start = time.process_time()
+        method = "GET" if body is None else "POST"
+        found = http.open(where, method=method, json=body, headers=headers)
+        spent = time.process_time() - start
+        assert found.status_code == 200, found.data[:500]
+        return spent
+
+    name = where.split("/")[3] if where.count("/") > 2 else "m0"
+    declaration = STRING if name == "word" else CATEGORY
+    spec = registry.parse(registry_of({name: declaration})).metrics[name].spec
+    report = randomizer_for(spec, Randomness()).report
+
+    def after_an_upload() -> float:
+        part = wire.Part(spec.digest, epoch_at(time.time()), report(spec.encode(VALUES[0]), SECRET))
+        upload = wire.encode(wire.Upload(secrets.token_bytes(wire.ID_BYTES), (part,)))
+        headers = {"Authorization": f"Bearer {write}", "Content-Type": wire.CONTENT_TYPE}
+        sent = http.post("/v1/reports", data=upload, headers=headers)
+        assert sent.status_code == 204, sent.data
+        return answer()
+
+    found = {
+        "cold": answer(),
+        "warm": statistics.median(answer() for _ in range(WARM)),
+        "ingest": statistics.median(after_an_upload() for _ in range(WARM)),
+    }
+    app.extensions[EXTENSION].close()
+    return found
+
+
+def register() -> float:
+    """Processor seconds of registering 10,000 metrics of one registry in a store."""
+    text = registry_of({f"m{number}": CATEGORY for number in range(REGISTERED)})
+    with tempfile.TemporaryDirectory() as directory:
+        app = create_app(store=Path(directory) / "store.db")
+        running = app.extensions[EXTENSION]
+        start = time.process_time()
+        parsed = registry.parse(text)
+        running.receiver._catalogue.register(parsed.metrics.values(), 20_000, "benchmark")
+        spent = time.process_time() - start
+        running.close()
+    return spent
+
+
+def measured(*arguments: str) -> Any:
+    """What a fresh process finds."""
+    command = [sys.executable, "-m", "benchmarks.questions", *arguments]
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    return json.loads(done.stdout)
+
+
+def main() -> None:
+    """Prints the table."""
+    with tempfile.TemporaryDirectory() as directory:
+        today = epoch_at(time.time())
+        stores = {}
+        for kind, build in (("year", build_year), ("strings", build_strings)):
+            path = Path(directory) / f"{kind}.db"
+            stores[kind] = str(path), *build(path, today).split()
+        print(f"{'processor seconds':<20}{'cold':>9}{'warm':>9}{'ingest':>9}")
+        for question in QUESTIONS:
+            kind = "strings" if question.startswith("string") else "year"
+            found = measured("ask", *stores[kind], question)
+            figures = "".join(f"{each:9.3f}" for each in found.values())
+            print(f"{question:<20}{figures}", flush=True)
+        print(f"{'10,000 registered':<20}{measured('register'):9.3f}")
+
+
+if __name__ == "__main__":
+    match sys.argv[1:]:
+        case ["ask", path, read, write, question]:
+            print(json.dumps(ask(path, read, write, question)))
+        case ["register"]:
+            print(json.dumps(register()))
+        case _:
+            main()
