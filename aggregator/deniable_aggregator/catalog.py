@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
+from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -12,7 +13,7 @@ from deniable_aggregator.tallies import Tally, tally_for
 from deniable_shared import __version__
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from deniable_aggregator.store import Registration, Store, UnreadableMetric
     from deniable_shared.registry import Metric
@@ -54,6 +55,8 @@ class MetricCatalog:
         self._monotonic = monotonic
         self._lock = threading.Lock()
         self._entries: Mapping[bytes, CatalogEntry] = {}
+        self._by_application: Mapping[str, Sequence[CatalogEntry]] = {}
+        self._revision = -1
         self._unreadable: Mapping[bytes, UnreadableMetric] = {}
         self._read_at = monotonic()
         self.reload()
@@ -72,10 +75,11 @@ class MetricCatalog:
         """Whether this metric is in memory, so that `find` does not read the store."""
         return digest in self._entries
 
-    def for_application(self, application: str) -> list[CatalogEntry]:
-        """All metrics of an application, by name; reads the store again."""
-        self.reload()
-        return [e for e in self._entries.values() if e.spec.application == application]
+    def for_application(self, application: str) -> Sequence[CatalogEntry]:
+        """All metrics of an application, by name, as the store has them now."""
+        if self._store.metrics.revision() != self._revision:
+            self.reload()
+        return self._by_application.get(application, ())
 
     def unreadable(self) -> Mapping[bytes, UnreadableMetric]:
         """The metrics that only a later version of this server can decode, by digest."""
@@ -93,24 +97,36 @@ class MetricCatalog:
             The specs that were not registered before.
         """
         new = self._store.metrics.register(metrics, today, actor)
-        self.reload()
+        self.reload(new)
         return new
 
-    def reload(self) -> None:
-        """Reads the store again: another process may have registered more."""
+    def reload(self, new: Iterable[Spec] = ()) -> None:
+        """Reads the store again: another process may have registered more.
+
+        Args:
+            new: specs that need not be decoded.
+        """
         with self._lock:
+            # Read before the metrics: these may be newer than it says, and never older.
+            revision = self._store.metrics.revision()
             old = self._entries
             entries: dict[bytes, CatalogEntry] = {}
+            by_application: defaultdict[str, list[CatalogEntry]] = defaultdict(list)
             specs = {digest: entry.spec for digest, entry in old.items()}
+            specs.update({spec.digest: spec for spec in new})
             found = self._store.metrics.all(specs)
             for registration in found.readable:
                 spec = registration.spec
                 known = old.get(spec.digest)
                 tally = tally_for(spec) if known is None else known.tally
-                entries[spec.digest] = CatalogEntry(registration, tally)
+                entry = CatalogEntry(registration, tally)
+                entries[spec.digest] = entry
+                by_application[spec.application].append(entry)
             for each in found.unreadable:
                 if each.digest not in self._unreadable:
                     # Safe to log: both names come from a registered file, not from the uploader.
                     log.warning("metric %s of %s: %s", each.name, each.application, OUTDATED)
             self._entries = entries
+            self._by_application = by_application
+            self._revision = revision
             self._unreadable = {each.digest: each for each in found.unreadable}

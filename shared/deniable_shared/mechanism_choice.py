@@ -8,6 +8,7 @@ for ``registry = 1``: tests/vectors/choices.json holds it.
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 from deniable_shared.errors import ParameterError
@@ -45,6 +46,9 @@ NEAR_OPTIMAL: Final = 1.03
 Intervals are at most 1.5% wider for it. At epsilon 1 that is the price of sending 2 bytes
 (projective geometry over three elements) instead of a bit per item.
 """
+
+REMEMBERED_CHOICES: Final = 1_024
+"""A choice takes a millisecond, and most metrics of a large registry are alike."""
 
 EQUAL_NOISE: Final = 1.005
 """Variances that differ by less than this factor count as equal: the simpler oracle is chosen."""
@@ -124,6 +128,7 @@ def comparable_oracles(size: int, epsilon: Fraction) -> list[Oracle]:
     return candidate_oracles(size, epsilon, _CATEGORY_ORACLES)
 
 
+@lru_cache(maxsize=REMEMBERED_CHOICES)
 def oracle_for(size: int, epsilon: Fraction) -> Oracle:
     """The oracle with the least total squared error, or nearly the least and smaller reports.
 
@@ -169,6 +174,7 @@ def memoized_candidate_oracles(
     return found
 
 
+@lru_cache(maxsize=REMEMBERED_CHOICES)
 def memoized_oracle_for(size: int, epsilon: Fraction, epsilon_permanent: Fraction) -> Oracle:
     """Of these oracles, the one that `oracle_for` would choose by the variance of one report.
 
@@ -229,6 +235,7 @@ def comparable_inner_oracles(epsilon: Fraction) -> list[Oracle]:
     return inner_candidates(epsilon, names=_CATEGORY_ORACLES)
 
 
+@lru_cache(maxsize=REMEMBERED_CHOICES)
 def sketch_for(epsilon: Fraction, devices: int, buckets: int | None = None) -> Sketch:
     """The sketch with the least noise, or nearly the least and smaller reports.
 

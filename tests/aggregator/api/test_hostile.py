@@ -156,10 +156,14 @@ def test_what_a_server_knows_of_metrics_is_not_read_again(target):
     store = Store(target)
     register(store)
     catalogue = MetricCatalog(store)
-    execute(store, "UPDATE metrics SET spec = '{}', owners = '[\"new@example.org\"]'")
-    (first, *_) = catalogue.for_application("flightdeck")
-    assert first.registration.owners == ("new@example.org",)
-    assert MetricCatalog(store).for_application("flightdeck") == []
+    execute(store, "UPDATE metrics SET spec = '{}'")
+    assert len(catalogue.for_application("flightdeck")) == 3
+    # A metric that another process changes is read again, without decoding what is known.
+    changed = registry.parse(REGISTRY.replace("ui@example.org", "new@example.org"))
+    store.metrics.register(changed.metrics.values(), TODAY)
+    owners = [each.registration.owners for each in catalogue.for_application("flightdeck")]
+    assert ("new@example.org",) in owners
+    assert MetricCatalog(store).for_application("flightdeck") == ()
     store.close()
 
 

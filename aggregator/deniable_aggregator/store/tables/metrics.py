@@ -8,10 +8,10 @@ from datetime import date
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from sqlalchemy import insert, select, update
+from sqlalchemy import bindparam, func, insert, select, update
 
 from deniable_aggregator.audit import COMMAND_LINE, AuditAction, AuditRecord
-from deniable_aggregator.store.schema import metrics
+from deniable_aggregator.store.schema import audit, metrics
 from deniable_aggregator.store.tables.audit import append, lock_audit_log
 from deniable_shared.spec import Spec
 
@@ -89,6 +89,8 @@ class Metrics:
             The specs that are new.
         """
         new: list[Spec] = []
+        rows: list[dict[str, Any]] = []
+        changes: list[dict[str, Any]] = []
         touched: list[dict[str, Any]] = []
         with self._database.write() as connection:
             lock_audit_log(connection)
@@ -112,27 +114,28 @@ class Metrics:
                     }
                 )
                 if spec.digest in known:
-                    here = metrics.c.digest == spec.digest
-                    connection.execute(update(metrics).where(here).values(**about))
+                    changes.append({"changed": spec.digest, **about})
                     continue
-                connection.execute(
-                    insert(metrics).values(
-                        digest=spec.digest,
-                        application=spec.application,
-                        name=spec.name,
-                        spec=json.dumps(spec.canonical(), sort_keys=True, ensure_ascii=False),
-                        epsilon=spec.mechanism.epsilon,
-                        registered=today,
-                        **about,
-                    )
-                )
                 new.append(spec)
+                rows.append(_row(spec, about, today))
+            if rows:
+                connection.execute(insert(metrics), rows)
+            if changes:
+                here = metrics.c.digest == bindparam("changed")
+                connection.execute(update(metrics).where(here), changes)
             if touched:
                 record = AuditRecord(
                     today, actor, AuditAction.METRICS_REGISTER, {"metrics": touched}
                 )
                 append(connection, record)
         return new
+
+    def revision(self) -> int:
+        """A number that grows whenever a metric is registered or changed."""
+        # Whoever does either writes it into the audit log, in the same transaction.
+        with self._database.look_up() as connection:
+            last: int | None = connection.execute(select(func.max(audit.c.sequence))).scalar_one()
+        return last or 0
 
     def all(self, known: Mapping[bytes, Spec] = MappingProxyType({})) -> RegisteredMetrics:
         """Every metric of every application.
@@ -153,6 +156,18 @@ class Metrics:
             else:
                 found.readable.append(registration)
         return found
+
+
+def _row(spec: Spec, about: Mapping[str, str | None], today: int) -> dict[str, Any]:
+    return {
+        "digest": spec.digest,
+        "application": spec.application,
+        "name": spec.name,
+        "spec": json.dumps(spec.canonical(), sort_keys=True, ensure_ascii=False),
+        "epsilon": spec.mechanism.epsilon,
+        "registered": today,
+        **about,
+    }
 
 
 def _known(connection: Connection) -> dict[bytes, dict[str, Any]]:
