@@ -153,7 +153,9 @@ def served(store: str, **settings: Any) -> Iterator[Served]:
     with closing(socket.socket()) as probe:
         probe.bind((HOST, 0))
         port = probe.getsockname()[1]
-    given = json.dumps({"store": store, "port": port, "drain_seconds": 0.0, **settings})
+    given = json.dumps(
+        {"store": store, "port": port, "drain_seconds": 0.0, "read_rate_limit": "", **settings}
+    )
     command = ["taskset", "-c", str(SERVER_CORE), sys.executable, "-m", "benchmarks.served", given]
     process = subprocess.Popen(command)
     url = f"http://{HOST}:{port}"

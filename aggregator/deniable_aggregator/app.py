@@ -14,6 +14,7 @@ from deniable_aggregator.api import (
     openapi,
     query_service,
     remote_configuration,
+    status,
     trend_routes,
 )
 from deniable_aggregator.api.readiness import Readiness
@@ -126,14 +127,6 @@ def create_app(
         clock=clock,
         days_ahead=guarded_clock.days_ahead,
     )
-    queries = query_service.QueryService(
-        store=opened,
-        catalogue=catalogue,
-        inbox_fold=inbox_fold,
-        ingest=receiver,
-        settings=settings,
-        clock=clock,
-    )
     maintenance = Maintenance(
         opened,
         accept_days=settings.accept_days,
@@ -151,18 +144,15 @@ def create_app(
         days_ahead=guarded_clock.days_ahead,
     )
 
-    app = Flask("deniable_aggregator", static_folder=None)
-    app.config["MAX_CONTENT_LENGTH"] = settings.max_body_bytes
-    problems.register_error_handlers(app)
-    forbid_sniffing(app)
+    app = _flask(settings)
     add_upload_route(
         app,
         receiver,
         origins=UploadOrigins(settings.browser_origins),
         max_body_bytes=settings.max_body_bytes,
     )
-    app.register_blueprint(estimate_routes.blueprint(queries, verifier, settings))
-    app.register_blueprint(trend_routes.blueprint(queries, verifier, settings))
+    _add_questions(app, opened, catalogue, inbox_fold, verifier, settings, clock)
+    app.register_blueprint(status.blueprint(opened, catalogue, receiver, verifier, settings, clock))
     app.register_blueprint(admin_routes.blueprint(opened, catalogue, verifier, clock))
     app.register_blueprint(remote_configuration.blueprint(opened, verifier, clock))
     app.register_blueprint(health_routes(readiness))
@@ -180,3 +170,54 @@ def create_app(
         owns_store=opened is not store,
     )
     return app
+
+
+def create_question_app(
+    *, store: str | Path, settings: Settings, clock: Callable[[], float] = time.time
+) -> Flask:
+    """Makes the part of the aggregator that answers questions about metrics.
+
+    It starts no threads, and neither takes uploads nor maintains the store: another process does.
+
+    Args:
+        store: the path or URL of a store.
+        settings: limits.
+        clock: seconds since 1970; only its day is used.
+
+    Raises:
+        StoreRefusedError: if this version cannot work with what the path holds.
+    """
+    opened = Store(store)
+    catalogue = MetricCatalog(opened)
+    app = _flask(settings)
+    verifier = KeyVerifier(opened, clock=clock)
+    _add_questions(app, opened, catalogue, InboxFold(opened, catalogue), verifier, settings, clock)
+    return app
+
+
+def _flask(settings: Settings) -> Flask:
+    app = Flask("deniable_aggregator", static_folder=None)
+    app.config["MAX_CONTENT_LENGTH"] = settings.max_body_bytes
+    problems.register_error_handlers(app)
+    forbid_sniffing(app)
+    return app
+
+
+def _add_questions(
+    app: Flask,
+    store: Store,
+    catalogue: MetricCatalog,
+    inbox_fold: InboxFold,
+    verifier: KeyVerifier,
+    settings: Settings,
+    clock: Callable[[], float],
+) -> None:
+    queries = query_service.QueryService(
+        store=store,
+        catalogue=catalogue,
+        inbox_fold=inbox_fold,
+        settings=settings,
+        clock=clock,
+    )
+    app.register_blueprint(estimate_routes.blueprint(queries, verifier, settings))
+    app.register_blueprint(trend_routes.blueprint(queries, verifier, settings))

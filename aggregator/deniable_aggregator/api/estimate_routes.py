@@ -1,4 +1,4 @@
-"""Routes: the registered metrics, how ingest does, estimates, and the health of reports."""
+"""Routes: the registered metrics, estimates, and the health of reports."""
 
 from __future__ import annotations
 
@@ -26,9 +26,6 @@ def blueprint(service: QueryService, verifier: KeyVerifier, settings: Settings) 
     def metrics() -> Response:
         return json_response(service.metrics(require_reader(verifier).application))
 
-    def status() -> Response:
-        return json_response(service.status(require_reader(verifier).application))
-
     def estimate(name: str) -> Response:
         application = require_reader(verifier).application
         query, lists = read_query(EstimateQuery), read_lists(settings)
@@ -39,7 +36,6 @@ def blueprint(service: QueryService, verifier: KeyVerifier, settings: Settings) 
         return json_response(service.health(application, name, read_query(DaysQuery)))
 
     routes.add_url_rule("/v1/metrics", view_func=metrics)
-    routes.add_url_rule("/v1/status", view_func=status)
     path = "/v1/metrics/<name>/estimate"
     routes.add_url_rule(path, view_func=estimate, methods=["GET", "POST"])
     routes.add_url_rule("/v1/metrics/<name>/health", view_func=health)

@@ -1,4 +1,4 @@
-"""Answers analysts: registered metrics, estimates, series, changes, and the server's status."""
+"""Answers analysts: registered metrics, estimates, series, changes and health."""
 
 from __future__ import annotations
 
@@ -11,10 +11,9 @@ from deniable_aggregator.answers.administration import Metrics
 from deniable_aggregator.answers.common import ordered_notices
 from deniable_aggregator.answers.estimates import RobustCheckNote, Shares
 from deniable_aggregator.answers.integrity import Alarm, Health
-from deniable_aggregator.answers.service import Inbox, Status, UploadCounts
 from deniable_aggregator.answers.trends import HealthOfPeriods
 from deniable_aggregator.api.asked_versions import of_newest_type
-from deniable_aggregator.api.metric_list import list_metrics, pending_by_version
+from deniable_aggregator.api.metric_list import list_metrics
 from deniable_aggregator.api.metric_reader import MetricReader, require_values
 from deniable_aggregator.api.parameters import estimate_refused
 from deniable_aggregator.api.review import HEALTH_CELLS, Reviewer, pending_notices
@@ -23,14 +22,12 @@ from deniable_aggregator.estimation.each_version import each_version
 from deniable_aggregator.estimation.estimator import estimate
 from deniable_aggregator.estimation.inputs import ChangeRequest, EstimateRequest
 from deniable_aggregator.http.problems import ProblemError
-from deniable_aggregator.ingest.receiver import NO_APPLICATION
 from deniable_aggregator.integrity import notices, report, slice_medians
 from deniable_aggregator.integrity.examiner import FAMILY_P
 from deniable_aggregator.statistics.intervals import DEFAULT_LEVEL
 from deniable_aggregator.trends.change import change
 from deniable_aggregator.trends.series import MAX_PERIODS, calendar_periods, series
 from deniable_shared.errors import ParameterError
-from deniable_shared.periods import epoch_at
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -49,7 +46,6 @@ if TYPE_CHECKING:
     from deniable_aggregator.catalog import MetricCatalog
     from deniable_aggregator.config.settings import Settings
     from deniable_aggregator.estimation.metric_reports import MetricReports
-    from deniable_aggregator.ingest.receiver import UploadReceiver
     from deniable_aggregator.operations.fold import InboxFold
     from deniable_aggregator.store import Store
 
@@ -61,7 +57,6 @@ class QueryService:
         store: the store.
         catalogue: the registered metrics.
         inbox_fold: counts pending reports before an answer.
-        ingest: knows how many uploads were accepted and refused.
         settings: limits.
         clock: seconds since 1970.
     """
@@ -72,13 +67,11 @@ class QueryService:
         store: Store,
         catalogue: MetricCatalog,
         inbox_fold: InboxFold,
-        ingest: UploadReceiver,
         settings: Settings,
         clock: Callable[[], float],
     ) -> None:
         self._store = store
         self._catalogue = catalogue
-        self._ingest = ingest
         self._settings = settings
         self._clock = clock
         self._reader = MetricReader(store, catalogue, inbox_fold)
@@ -88,30 +81,6 @@ class QueryService:
         """The registered metrics of an application, with what was counted of each."""
         entries = self._catalogue.for_application(application)
         return Metrics(application, list_metrics(self._store, entries))
-
-    def status(self, application: str) -> Status:
-        """The uploads and pending reports of one application."""
-        entries = self._catalogue.for_application(application)
-        digests = [entry.spec.digest for entry in entries]
-        backlog = self._store.inbox.backlog(digests)
-        counts = dict(self._ingest.outcome_counts(application))
-        return Status(
-            application,
-            today=day_of(epoch_at(self._clock())),
-            accept_days=self._settings.accept_days,
-            since_start=UploadCounts(
-                accepted=counts.pop("accepted", 0),
-                duplicate=counts.pop("duplicate", 0),
-                refused=dict(sorted(counts.items())),
-                refused_without_key=sum(self._ingest.outcome_counts(NO_APPLICATION).values()),
-            ),
-            inbox=Inbox(
-                rows=sum(each.rows for each in backlog),
-                bytes=sum(each.payload_bytes for each in backlog),
-                reports=sum(pending_by_version(self._store, entries).values()),
-                rows_set_aside=self._store.inbox.count_set_aside(digests),
-            ),
-        )
 
     def estimate(
         self, application: str, name: str, query: EstimateQuery, lists: ValueLists

@@ -63,7 +63,8 @@ class Settings:
     port: int = _setting(8_787, "The TCP port to listen on.", _SERVER, minimum=1, maximum=65_535)
     threads: int = _setting(
         8,
-        "How many requests are worked on at a time, apart from uploads, which need no threads.",
+        "How many requests are worked on at a time, apart from uploads, which need no threads, and "
+        "questions, which have processes.",
         _SERVER,
         minimum=1,
         maximum=512,
@@ -77,6 +78,15 @@ class Settings:
         pattern=rf"\*|{_ORIGIN}(,{_ORIGIN})*",
         pattern_in_words="origins such as https://app.example.org with commas between them, or * "
         "for all",
+    )
+    question_processes: int = _setting(
+        1,
+        "How many processes answer questions beside the one that takes uploads, each up to four at "
+        "a time and at a lower priority. With 0 questions are answered in threads of that one, and "
+        "uploads wait while they are.",
+        _SERVER,
+        minimum=0,
+        maximum=64,
     )
     drain_seconds: float = _setting(
         1.0,
@@ -168,6 +178,31 @@ class Settings:
         "507, which devices send again, and is not ready. Counting and merging still work.",
         _LIMITS,
         minimum=0,
+        maximum=MAX_BYTES,
+    )
+    read_rate_limit: str = _setting(
+        "1200/minute",
+        "How many questions one key may ask, such as 100/minute; empty for no limit. They are "
+        "counted where rate_limit_store says.",
+        _LIMITS,
+        optional=True,
+        pattern=r"[1-9][0-9]*/(second|minute|hour|day)",
+        pattern_in_words="a number, / and second, minute, hour or day",
+    )
+    question_seconds: float = _setting(
+        90.0,
+        "How long the answer to a question may take. After that the server answers 503, and the "
+        "process with the question is replaced.",
+        _LIMITS,
+        exclusive_minimum=0,
+        maximum=MAX_SECONDS,
+    )
+    question_memory_bytes: int = _setting(
+        4 << 30,
+        "How much memory a process that answers questions may take. A question that needs more is "
+        "refused.",
+        _LIMITS,
+        minimum=256 << 20,
         maximum=MAX_BYTES,
     )
     max_candidates: int = _setting(

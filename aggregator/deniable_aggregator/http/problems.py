@@ -55,6 +55,7 @@ CODES: Final[Mapping[str, tuple[int, str]]] = {
     "internal_error": (500, "The server failed"),
     "server_outdated": (503, "The metric needs a later version of this server"),
     "clock_doubted": (503, "The server's clock is in doubt"),
+    "question_unanswered": (503, "The question was not answered"),
     "not_ready": (503, "The server should not be given work"),
     "store_unavailable": (503, "The store cannot be reached or written"),
     "storage_full": (507, "The disk is nearly full"),

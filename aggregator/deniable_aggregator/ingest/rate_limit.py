@@ -1,4 +1,4 @@
-"""Limits how many uploads a write key may bring; the library limits counts, here or in Redis."""
+"""Limits how much a key may send or ask; the library limits counts, here or in Redis."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from limits import RateLimitItem
 
 MEMORY: Final = "memory://"
+UPLOADS: Final = "send {}. Send the same bytes again later."
 LOG_INTERVAL_SECONDS: Final = 60.0
 """That the counter cannot be reached is logged this often."""
 
@@ -21,14 +22,15 @@ log = logging.getLogger("deniable_aggregator")
 
 
 class RateLimiter:
-    """Limits the uploads of each key over a sliding window.
+    """Limits the requests of each key over a sliding window.
 
-    While the counter cannot be reached, every upload passes: the limit protects the service and
+    While the counter cannot be reached, every request passes: the limit protects the service and
     must not end it.
 
     Args:
         rate: such as ``10000/minute``; empty for no limit.
         store: ``memory://`` or the URL of a Redis, in which several servers count together.
+        allowed: what a key may do and what to do beyond it, with ``{}`` for the rate.
 
     Attributes:
         is_remote: whether `hit` asks another machine, and so may take a while.
@@ -37,8 +39,9 @@ class RateLimiter:
         ParameterError: if the rate or the URL has another form.
     """
 
-    def __init__(self, rate: str, store: str = MEMORY) -> None:
+    def __init__(self, rate: str, store: str = MEMORY, allowed: str = UPLOADS) -> None:
         self.is_remote = bool(rate) and store != MEMORY
+        self._allowed = allowed
         self._last_logged = -math.inf
         self._limit: RateLimitItem | None = None
         if not rate:
@@ -51,10 +54,10 @@ class RateLimiter:
         self._window = SlidingWindowCounterRateLimiter(_open_storage(storage_from_string, store))
 
     def hit(self, key_id: str) -> None:
-        """Counts one upload of a key.
+        """Counts one request of a key.
 
         Raises:
-            ProblemError: ``rate_limited``, if the key may bring none now; it is not counted then.
+            ProblemError: ``rate_limited``, if the key may send none now; it is not counted then.
         """
         if self._limit is None:
             return
@@ -68,7 +71,7 @@ class RateLimiter:
         seconds = max(1, math.ceil(reset - time.time()))
         raise ProblemError(
             "rate_limited",
-            f"This key may send {self._limit}. Send the same bytes again later.",
+            f"This key may {self._allowed.format(self._limit)}",
             headers={"Retry-After": str(seconds)},
         )
 
@@ -76,7 +79,7 @@ class RateLimiter:
         now = time.monotonic()
         if now - self._last_logged >= LOG_INTERVAL_SECONDS:
             self._last_logged = now
-            log.error("uploads are not limited, as their counter fails: %s", type(error).__name__)
+            log.error("requests are not limited, as their counter fails: %s", type(error).__name__)
 
 
 def _parse_rate(rate: str) -> RateLimitItem:

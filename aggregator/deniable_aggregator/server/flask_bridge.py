@@ -1,54 +1,58 @@
-"""Requests for the Flask application: the event loop reads the body, then a thread answers.
+"""All requests but uploads: the event loop reads the body, then a thread or a process answers.
 
-So a slow client holds no thread. The Flask application does not see the client's address.
+So a slow client holds no thread. Who answers does not see the client's address. Questions, which
+may take seconds of a processor, go to processes of their own.
 """
 
 from __future__ import annotations
 
-import io
-import sys
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 from deniable_aggregator.answers.words import SCOPES
 from deniable_aggregator.api.readiness import PATHS as HEALTH_PATHS
 from deniable_aggregator.app import EXTENSION
 from deniable_aggregator.http.authorization import authenticate
 from deniable_aggregator.http.problems import ProblemError
+from deniable_aggregator.ingest.rate_limit import RateLimiter
 from deniable_aggregator.server.deadlines import Deadlines
+from deniable_aggregator.server.questions import QuestionProcesses
 from deniable_aggregator.server.request_body import MemoryBudget, RequestBody
 from deniable_aggregator.server.rsgi_messages import content_length, respond_problem
 from deniable_aggregator.server.thread_pool import BoundedThreadPool
+from deniable_aggregator.server.wsgi_call import Request, Response, call_wsgi
 
 if TYPE_CHECKING:
-    from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
-
     from flask import Flask
 
     from deniable_aggregator.config.settings import Settings
     from deniable_aggregator.server.granian_adapter import HTTPProtocol, Scope
 
-QUESTION_PATHS: Final = ("/estimate", "/series", "/change")
-"""How the paths end whose bodies may be lists of candidates, and so much longer than others."""
+METRICS_PATH: Final = "/v1/metrics"
+LIST_PATHS: Final = ("/estimate", "/series", "/change")
+"""How the paths of questions end whose bodies may be lists of candidates, and so much longer than
+others."""
 
+QUESTION_PATHS: Final = (*LIST_PATHS, "/health")
 QUESTION_SCOPES: Final = ("read", "admin")
-"""Keys that may send such bodies; write keys ship with applications."""
+"""Keys that may ask; write keys ship with applications."""
 
 HEALTH_THREADS: Final = 2
 MAX_WAITING_PROBES: Final = 512
-MAX_WAITING_QUESTIONS: Final = 64
+MAX_WAITING_REQUESTS: Final = 64
 BODY_PATIENCE: Final = 6
 """A body may take so many times `body_seconds`, as lists of candidates are long."""
 
-_UNPREFIXED: Final = {"content-type": "CONTENT_TYPE", "content-length": "CONTENT_LENGTH"}
-
 
 class FlaskBridge:
-    """Passes requests to the Flask application.
+    """Passes requests to the Flask application, or to the processes that answer questions.
 
     Args:
         app: the Flask application.
         settings: limits.
         checks: threads for verifying keys.
+
+    Attributes:
+        questions: the processes; None if the application answers questions as well.
     """
 
     def __init__(self, app: Flask, settings: Settings, checks: BoundedThreadPool) -> None:
@@ -59,7 +63,11 @@ class FlaskBridge:
         self._memory = MemoryBudget(max(settings.in_flight_bytes, settings.max_candidates_bytes))
         self._deadlines = Deadlines(settings.body_seconds * BODY_PATIENCE)
         self._threads = BoundedThreadPool(
-            "deniable", threads=settings.threads, waiting=MAX_WAITING_QUESTIONS
+            "deniable", threads=settings.threads, waiting=MAX_WAITING_REQUESTS
+        )
+        self.questions = QuestionProcesses(settings) if settings.question_processes else None
+        self._limiter = RateLimiter(
+            settings.read_rate_limit, settings.rate_limit_store, "ask {}. Ask again later."
         )
         # Health has threads of its own: it is answered while all others wait for the store.
         self._health_threads = BoundedThreadPool(
@@ -68,24 +76,36 @@ class FlaskBridge:
 
     async def handle(self, scope: Scope, protocol: HTTPProtocol) -> None:
         """Answers one request."""
-        threads = self._health_threads if scope.path in HEALTH_PATHS else self._threads
         body = RequestBody(self._memory)
         try:
+            if is_question(scope.method, scope.path):
+                await self._checks.run(self._admit_reader, scope.headers.get("authorization", ""))
             data = await self._read(body, scope, protocol)
-            response = await threads.run(call_wsgi, self._wsgi, scope, data)
+            response, content = await self._answer(Request.from_scope(scope), data)
         except Exception as error:  # noqa: BLE001  every failure has its problem document
             respond_problem(protocol, error)
         else:
-            protocol.response_bytes(response.status, response.headers, response.body)
+            protocol.response_bytes(response.status, response.headers, content)
         finally:
             body.release()
+
+    def _admit_reader(self, authorization: str) -> None:
+        """Refuses a question that has no key for it, or one that asks too often."""
+        key = authenticate(self._verifier, authorization, *QUESTION_SCOPES)
+        self._limiter.hit(key.id)
+
+    async def _answer(self, request: Request, data: bytes) -> tuple[Response, bytes]:
+        if self.questions is not None and is_question(request.method, request.path):
+            return await self.questions.answer(request, data)
+        threads = self._health_threads if request.path in HEALTH_PATHS else self._threads
+        return await threads.run(call_wsgi, self._wsgi, request, data)
 
     async def _read(self, body: RequestBody, scope: Scope, protocol: HTTPProtocol) -> bytes:
         length = content_length(scope.headers)
         if length == 0:
             return b""
         limit, scopes = self._settings.max_body_bytes, SCOPES
-        if scope.path.endswith(QUESTION_PATHS):
+        if scope.path.endswith(LIST_PATHS):
             limit, scopes = self._settings.max_candidates_bytes, QUESTION_SCOPES
         # No body is read for a request without a key.
         authorization = scope.headers.get("authorization", "")
@@ -98,77 +118,17 @@ class FlaskBridge:
         return data
 
     def close(self) -> None:
-        """Ends the threads when they have answered what waits."""
+        """Ends the threads when they have answered what waits, and the processes."""
         self._threads.close()
         self._health_threads.close()
+        if self.questions is not None:
+            self.questions.close()
 
 
-class Response(NamedTuple):
-    """An answer of a WSGI application.
-
-    Attributes:
-        status: of HTTP.
-        headers: names in lower case, and values.
-        body: all of it.
-    """
-
-    status: int
-    headers: list[tuple[str, str]]
-    body: bytes
-
-
-def call_wsgi(app: WSGIApplication, scope: Scope, body: bytes) -> Response:
-    """Has a WSGI application answer a request.
-
-    Args:
-        app: the application.
-        scope: the request's line and headers.
-        body: the request's body.
-    """
-    started: list[tuple[str, list[tuple[str, str]]]] = []
-    written: list[bytes] = []
-
-    def start_response(status: str, headers: list[tuple[str, str]], _failure: object = None) -> Any:
-        started[:] = [(status, headers)]
-        return written.append
-
-    start: StartResponse = start_response
-    answer = app(_environ(scope, body), start)
-    try:
-        written.extend(answer)
-    finally:
-        close = getattr(answer, "close", None)
-        if close is not None:
-            close()
-    ((status, headers),) = started
-    return Response(
-        int(status.partition(" ")[0]),
-        [(name.lower(), value) for name, value in headers],
-        b"".join(written),
-    )
-
-
-def _environ(scope: Scope, body: bytes) -> WSGIEnvironment:
-    environ: WSGIEnvironment = {
-        "REQUEST_METHOD": scope.method,
-        "SCRIPT_NAME": "",
-        "PATH_INFO": scope.path.encode().decode("latin-1"),
-        "QUERY_STRING": scope.query_string,
-        "SERVER_NAME": "localhost",
-        "SERVER_PORT": "80",
-        "SERVER_PROTOCOL": f"HTTP/{scope.http_version}",
-        "wsgi.version": (1, 0),
-        "wsgi.url_scheme": scope.scheme,
-        "wsgi.input": io.BytesIO(body),
-        "wsgi.errors": sys.stderr,
-        "wsgi.multithread": True,
-        "wsgi.multiprocess": True,
-        "wsgi.run_once": False,
-    }
-    for name, value in scope.headers.items():
-        key = _UNPREFIXED.get(name) or f"HTTP_{name.upper().replace('-', '_')}"
-        environ[key] = f"{environ[key]},{value}" if key in environ else value
-    # A body that came in chunks is whole here.
-    environ.pop("HTTP_TRANSFER_ENCODING", None)
-    environ["CONTENT_LENGTH"] = str(len(body))
-    return environ
+def is_question(method: str, path: str) -> bool:
+    """Whether a request is a question about metrics, which only keys that may read can ask."""
+    if method in ("GET", "HEAD"):
+        return path == METRICS_PATH or (
+            path.startswith(METRICS_PATH) and path.endswith(QUESTION_PATHS)
+        )
+    return method == "POST" and path.startswith(METRICS_PATH) and path.endswith(LIST_PATHS)

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
     from deniable_aggregator.app import Aggregator
     from deniable_aggregator.ingest.histogram import Histogram
+    from deniable_aggregator.server.questions import QuestionProcesses
 
 PREFIX: Final = "deniable"
 _START: Final = "process_start_time_seconds"
@@ -49,12 +50,18 @@ class PrometheusCollector:
     Args:
         aggregator: the parts of the server.
         in_flight_bytes: returns what the bodies of uploads take in memory now.
+        questions: the processes that answer questions, if there are any.
     """
 
     def __init__(
-        self, aggregator: Aggregator, *, in_flight_bytes: Callable[[], int] = lambda: 0
+        self,
+        aggregator: Aggregator,
+        *,
+        in_flight_bytes: Callable[[], int] = lambda: 0,
+        questions: QuestionProcesses | None = None,
     ) -> None:
         self._aggregator = aggregator
+        self._questions = questions
         self._in_flight_bytes = in_flight_bytes
         self._registry = CollectorRegistry(auto_describe=False)
         self._registry.register(self)
@@ -89,6 +96,8 @@ class PrometheusCollector:
         yield from self._fold()
         yield from self._background()
         yield from self._health()
+        if self._questions is not None:
+            yield from _question_processes(self._questions)
         try:
             yield from self._store()
         except (StoreUnavailableError, ProbeTimeoutError):
@@ -177,6 +186,21 @@ class PrometheusCollector:
             levels.set_aside_rows,
         )
         yield _gauge("store_bytes", "What the store takes on disk.", levels.size_bytes)
+
+
+def _question_processes(questions: QuestionProcesses) -> Iterator[Metric]:
+    yield _gauge("questions_running", "Questions that are being answered.", questions.running)
+    yield _gauge("questions_waiting", "Questions that wait for a process.", questions.waiting)
+    yield CounterMetricFamily(
+        f"{PREFIX}_question_processes_ended",
+        "Processes that answered questions, ended, and were replaced.",
+        questions.ended,
+    )
+    yield _gauge(
+        "question_memory_bytes",
+        "Resident memory of the processes that answer questions.",
+        questions.memory_bytes(),
+    )
 
 
 def _gauge(name: str, about: str, value: float) -> Metric:

@@ -1,4 +1,4 @@
-"""The aggregator as an RSGI application: uploads in the event loop, everything else in threads.
+"""The aggregator as an RSGI application: uploads in the event loop, everything else elsewhere.
 
 RSGI is granian's own interface. docs/design.md says what it is worth beside plain WSGI.
 """
@@ -37,6 +37,7 @@ class RsgiApplication:
 
     Attributes:
         uploads: answers uploads.
+        questions: the processes that answer questions, if there are any.
     """
 
     def __init__(
@@ -57,10 +58,13 @@ class RsgiApplication:
         )
         self.uploads = UploadHandler(self._aggregator, settings, self._checks)
         self._flask = FlaskBridge(app, settings, self._checks)
+        self.questions = self._flask.questions
 
     def __rsgi_init__(self, loop: asyncio.AbstractEventLoop) -> None:
         """Called by the web server before its event loop runs."""
         self._on_start(loop)
+        if self.questions is not None:
+            self.questions.start(loop)
 
     def __rsgi_del__(self, loop: asyncio.AbstractEventLoop) -> None:
         """Called by the web server when the loop has ended, so that no request is left."""

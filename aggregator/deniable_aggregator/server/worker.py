@@ -57,7 +57,9 @@ def load_application(parent: int, settings: Settings) -> RsgiApplication:
     )
     if settings.metrics_port:
         uploads = application.uploads.memory
-        collector = PrometheusCollector(aggregator, in_flight_bytes=lambda: uploads.used)
+        collector = PrometheusCollector(
+            aggregator, in_flight_bytes=lambda: uploads.used, questions=application.questions
+        )
         collector.listen(settings.metrics_host, settings.metrics_port)
     # Objects made so far stay until the end. Searching them for garbage again and again was
     # measured at a seventh of what an upload costs.

@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 
 from deniable_aggregator.api.readiness import OK
-from deniable_aggregator.config.settings import CONSTRAINTS
+from deniable_aggregator.config.settings import CONSTRAINTS, Settings
 from deniable_aggregator.http.problems import CODES
 from deniable_aggregator.server.prometheus import PrometheusCollector
+from deniable_aggregator.server.questions import QuestionProcesses
 from tests.aggregator.service import serving, upload
 
 DOCS = Path(__file__).parents[3] / "docs" / "operations"
@@ -30,7 +31,8 @@ def told(tmp_path_factory):
         service.register()
         service.send(upload())
         checks = service.http.get("/readyz").get_json()["checks"]
-        text = PrometheusCollector(service.running).text()
+        questions = QuestionProcesses(Settings())  # none is started
+        text = PrometheusCollector(service.running, questions=questions).text()
     names = set(re.findall(r"(?m)^([a-z_]+)[{ ]", text))
     return {name.removesuffix(end) for name in names for end in ("", *SUFFIXES)}, checks
 

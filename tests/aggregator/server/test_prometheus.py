@@ -9,8 +9,10 @@ import httpx
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
+from deniable_aggregator.config.settings import Settings
 from deniable_aggregator.ingest.histogram import Histogram
 from deniable_aggregator.server.prometheus import PrometheusCollector
+from deniable_aggregator.server.questions import QuestionProcesses
 from deniable_aggregator.store import StoreUnavailableError
 from tests.aggregator.service import upload
 from tests.ports import free_port
@@ -60,6 +62,16 @@ def test_commits_the_inbox_and_the_fold_are_measured(service, telemetry):
     found = values(telemetry.text())
     assert found["deniable_reports_folded_total",] == 2
     assert found["deniable_inbox_rows",] == 0
+
+
+def test_the_processes_that_answer_questions_are_counted(service):
+    questions = QuestionProcesses(Settings())  # none is started
+    questions.waiting = 3
+    found = values(PrometheusCollector(service.running, questions=questions).text())
+    assert found["deniable_questions_waiting",] == 3
+    assert found["deniable_questions_running",] == 0
+    assert found["deniable_question_processes_ended_total",] == 0
+    assert found["deniable_question_memory_bytes",] == 0
 
 
 def test_a_store_that_fails_is_shown_and_the_rest_is_there(service, telemetry, monkeypatch):

@@ -40,7 +40,9 @@ if TYPE_CHECKING:
 READ: Final = ("read", "admin")
 ADMIN: Final = ("admin",)
 
+_QUESTIONS: Final = ("rate_limited", "question_unanswered")
 _ABOUT_METRICS: Final = (
+    *_QUESTIONS,
     "malformed_question",
     "unknown_metric",
     "no_reports",
@@ -75,6 +77,7 @@ OPERATIONS: Final[Mapping[tuple[str, str], Operation]] = {
         "The registered metrics, with what was counted of each.",
         Metrics,
         scopes=READ,
+        problems=_QUESTIONS,
     ),
     ("POST", "/v1/metrics"): Operation(
         "registerMetrics",

@@ -1,0 +1,125 @@
+"""A process that answers questions beside the server, at a lower priority.
+
+Its standard input is a socket that stays open as long as the server lives. On it come the settings,
+and on it the process says that it is ready. Its arguments are descriptors of further sockets, on
+each of which it answers one question at a time. It takes no uploads and maintains nothing. It
+ignores signals to end, which a terminal or systemd sends to all processes at once: it ends when the
+server does.
+"""
+
+from __future__ import annotations
+
+import gc
+import logging
+import os
+import resource
+import signal
+import socket
+import sys
+import threading
+from contextlib import suppress
+from logging.config import dictConfig
+from typing import TYPE_CHECKING, Final, NoReturn
+
+import msgspec
+
+from deniable_aggregator.app import create_question_app
+from deniable_aggregator.config.settings import Settings
+from deniable_aggregator.http.problems import ProblemError
+from deniable_aggregator.server.log_format import OURS, logging_config
+from deniable_aggregator.server.question_frames import encode_frame, read_question
+from deniable_aggregator.server.wsgi_call import call_wsgi
+from deniable_aggregator.store import StoreError
+from deniable_aggregator.store.backends.opening import require_existing
+
+if TYPE_CHECKING:
+    from flask import Flask, Response
+
+NICENESS: Final = 10
+"""Where both want the same core, the server gets nine times as much of it."""
+
+READY: Final = b"1"
+
+log = logging.getLogger(OURS)
+
+
+def main() -> NoReturn:
+    """Answers questions until the server ends."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_IGN)
+    os.nice(NICENESS)
+    settings = msgspec.json.decode(sys.stdin.buffer.readline(), type=Settings)
+    dictConfig(logging_config(settings.log_format, settings.log_level))
+    _limit_memory(settings.question_memory_bytes)
+    try:
+        require_existing(settings.store)
+        app = create_question_app(store=settings.store, settings=settings)
+    except StoreError as error:
+        log.error("questions cannot be answered: the store cannot be opened: %s", error)
+        raise SystemExit(1) from None
+    QuestionThreads(app, settings.question_memory_bytes).start(map(int, sys.argv[1:]))
+    gc.collect()
+    gc.freeze()
+    os.write(sys.stdin.fileno(), READY)
+    sys.stdin.buffer.read()  # until the server has ended
+    os._exit(0)
+
+
+class QuestionThreads:
+    """A thread for each connection to the server.
+
+    Args:
+        app: answers.
+        memory_bytes: the limit of the process, for messages.
+    """
+
+    def __init__(self, app: Flask, memory_bytes: int) -> None:
+        self._app = app
+        self._memory_bytes = memory_bytes
+        self._out_of_memory = False
+        app.register_error_handler(MemoryError, self._refuse)
+
+    def start(self, descriptors: map[int]) -> None:
+        """Starts the threads.
+
+        Args:
+            descriptors: of sockets, one for each.
+        """
+        for descriptor in descriptors:
+            connection = socket.socket(fileno=descriptor)
+            name = f"deniable-question-{descriptor}"
+            threading.Thread(
+                target=self._answer, args=(connection,), name=name, daemon=True
+            ).start()
+
+    def _answer(self, connection: socket.socket) -> None:
+        stream = connection.makefile("rb")
+        try:
+            # Once memory has run out, the next question would fail as well.
+            while not self._out_of_memory and (question := read_question(stream)) is not None:
+                response, body = call_wsgi(self._app.wsgi_app, *question)
+                for piece in encode_frame(response, body):
+                    connection.sendall(piece)
+                del question, response, body
+        finally:
+            os._exit(1)  # the server has ended, or starts another process
+
+    def _refuse(self, _: Exception) -> Response:
+        self._out_of_memory = True
+        log.error("a question needed more memory than question_memory_bytes allows")
+        return ProblemError(
+            "estimate_refused",
+            f"It needs more memory than question_memory_bytes, which is {self._memory_bytes:,}. "
+            "Ask about fewer days, keys or candidates; the operator can raise the limit.",
+        ).response()
+
+
+def _limit_memory(limit: int) -> None:
+    """Makes an allocation fail, and so only the question that wants it, beyond a limit."""
+    with suppress(ValueError, OSError):  # a lower limit is in force already
+        _, most = resource.getrlimit(resource.RLIMIT_DATA)
+        resource.setrlimit(resource.RLIMIT_DATA, (limit, most))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,219 @@
+"""Passes questions to processes that only answer questions, so that uploads need not wait for them.
+
+Starts these processes, starts another one whenever one ends, and ends one that takes too long.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import socket
+import subprocess
+import sys
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from deniable_aggregator.http.problems import RETRY_SECONDS, ProblemError, overloaded
+from deniable_aggregator.server.log_format import OURS
+from deniable_aggregator.server.question_frames import encode_frame, read_answer
+
+if TYPE_CHECKING:
+    from deniable_aggregator.config.settings import Settings
+    from deniable_aggregator.server.wsgi_call import Request, Response
+
+CONNECTIONS: Final = 4
+"""How many questions a process answers at a time: as many as may read an SQLite store."""
+
+MAX_WAITING: Final = 64
+WAIT_SECONDS: Final = 20.0
+"""For so long a question waits until a process can begin with it."""
+
+BUFFER_BYTES: Final = 1 << 20
+FIRST_PAUSE_SECONDS: Final = 0.5
+LONGEST_PAUSE_SECONDS: Final = 60.0
+"""Between starts of a process that ends again and again."""
+
+PAGE_BYTES: Final = os.sysconf("SC_PAGE_SIZE")
+
+log = logging.getLogger(OURS)
+
+
+@dataclass(eq=False)
+class _Process:
+    """A process that answers questions.
+
+    Attributes:
+        popen: the process.
+        alive: a stream that ends when the process does, and by which it knows that we live.
+        connections: on each of them it answers one question at a time.
+    """
+
+    popen: subprocess.Popen[bytes]
+    alive: tuple[asyncio.StreamReader, asyncio.StreamWriter]
+    connections: list[_Connection] = field(default_factory=list)
+
+
+@dataclass(eq=False)
+class _Connection:
+    process: _Process
+    reader: asyncio.StreamReader
+    writer: asyncio.StreamWriter
+
+    async def ask(self, request: Request, body: bytes) -> tuple[Response, bytes]:
+        self.writer.writelines(encode_frame(request, body))
+        await self.writer.drain()
+        return await read_answer(self.reader)
+
+
+class QuestionProcesses:
+    """The processes that answer questions. Belongs to one event loop.
+
+    Args:
+        settings: how many, and limits.
+
+    Attributes:
+        waiting: how many questions wait for a process.
+        running: how many are being answered.
+        ended: how many processes have ended and were replaced.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._seconds = settings.question_seconds
+        self._free: asyncio.Queue[_Connection] = asyncio.Queue()
+        self._processes: list[_Process] = []
+        self._tasks: list[asyncio.Task[None]] = []
+        self.waiting = self.running = self.ended = 0
+
+    def start(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Starts the processes once the event loop runs."""
+        for _ in range(self._settings.question_processes):
+            self._tasks.append(loop.create_task(self._keep_one()))
+
+    async def answer(self, request: Request, body: bytes) -> tuple[Response, bytes]:
+        """Has a process answer a question.
+
+        Args:
+            request: the question.
+            body: of the request.
+
+        Raises:
+            ProblemError: ``overloaded`` or ``question_unanswered``.
+        """
+        if self.waiting >= MAX_WAITING:
+            raise overloaded()
+        self.waiting += 1
+        try:
+            connection = await self._free_connection()
+        finally:
+            self.waiting -= 1
+        self.running += 1
+        try:
+            return await self._answer(connection, request, body)
+        finally:
+            self.running -= 1
+
+    async def _free_connection(self) -> _Connection:
+        try:
+            async with asyncio.timeout(WAIT_SECONDS):
+                while True:
+                    connection = await self._free.get()
+                    if connection.process in self._processes:
+                        return connection
+        except TimeoutError:
+            raise _unanswered("Nothing that answers questions was free. Ask again later.") from None
+
+    async def _answer(
+        self, connection: _Connection, request: Request, body: bytes
+    ) -> tuple[Response, bytes]:
+        try:
+            async with asyncio.timeout(self._seconds):
+                answer = await connection.ask(request, body)
+        except TimeoutError:
+            log.error("a question took longer than question_seconds: its process is replaced")
+            connection.process.popen.kill()
+            raise _unanswered(
+                f"It took longer than question_seconds, which is {self._seconds:g}. Ask about "
+                "fewer days, keys or candidates; the operator can raise the limit."
+            ) from None
+        except (OSError, asyncio.IncompleteReadError):
+            raise _unanswered(
+                "The process that was to answer has ended, and another one starts. Ask again."
+            ) from None
+        except BaseException:
+            # An answer that nobody reads must not be taken for that to the next question.
+            connection.process.popen.kill()
+            raise
+        self._free.put_nowait(connection)
+        return answer
+
+    async def _keep_one(self) -> None:
+        """Starts a process, and another one whenever it has ended."""
+        loop = asyncio.get_running_loop()
+        pause = FIRST_PAUSE_SECONDS
+        while True:
+            start = loop.time()
+            process = await _start(self._settings)
+            self._processes.append(process)
+            with suppress(OSError, asyncio.IncompleteReadError):
+                await process.alive[0].readexactly(1)  # it is ready
+                for connection in process.connections:
+                    self._free.put_nowait(connection)
+                await process.alive[0].read()  # until it has ended
+            self._processes.remove(process)
+            for writer in (process.alive[1], *(each.writer for each in process.connections)):
+                writer.close()
+            status = await asyncio.to_thread(process.popen.wait)
+            self.ended += 1
+            if loop.time() - start > LONGEST_PAUSE_SECONDS:
+                pause = FIRST_PAUSE_SECONDS
+            message = "the process that answers questions has ended (%d); another starts in %.1f s"
+            log.error(message, status, pause)
+            await asyncio.sleep(pause)
+            pause = min(2 * pause, LONGEST_PAUSE_SECONDS)
+
+    def memory_bytes(self) -> int:
+        """What the processes have in memory now."""
+        pages = 0
+        for process in tuple(self._processes):
+            with suppress(OSError, IndexError):  # it has just ended
+                pages += int(Path(f"/proc/{process.popen.pid}/statm").read_text().split()[1])
+        return pages * PAGE_BYTES
+
+    def close(self) -> None:
+        """Ends the processes; called when the event loop has ended, and so with all answers."""
+        for process in self._processes:
+            process.popen.kill()
+            process.popen.wait()
+
+
+async def _start(settings: Settings) -> _Process:
+    ours, theirs = zip(*(socket.socketpair() for _ in range(1 + CONNECTIONS)), strict=True)
+    descriptors = [each.fileno() for each in theirs]
+    popen = subprocess.Popen(  # noqa: S603  this program, with numbers as arguments
+        [
+            # Safe path: a module of the working directory is not imported by accident.
+            *(sys.executable, "-P", "-m", "deniable_aggregator.server.question_process"),
+            *map(str, descriptors[1:]),
+        ],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+        stdin=theirs[0],
+        pass_fds=descriptors[1:],
+    )
+    for each in theirs:
+        each.close()
+    alive, *others = [await asyncio.open_connection(sock=each, limit=BUFFER_BYTES) for each in ours]
+    process = _Process(popen, alive)
+    process.connections += [_Connection(process, *each) for each in others]
+    # On a pipe, as others could read a password in arguments.
+    alive[1].write(msgspec.json.encode(settings) + b"\n")
+    return process
+
+
+def _unanswered(detail: str) -> ProblemError:
+    return ProblemError("question_unanswered", detail, headers={"Retry-After": str(RETRY_SECONDS)})

@@ -1,0 +1,157 @@
+"""Questions are answered by a process of their own, whatever happens to it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+from pathlib import Path
+
+import pytest
+
+from deniable_aggregator.security.keys import TOKEN_PATTERN
+from tests.end_to_end import asking
+from tests.end_to_end.serving import running
+from tests.end_to_end.test_served import body, headers, keys, send
+from tests.waiting import wait_until
+
+ESTIMATE = "/v1/metrics/theme/estimate"
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "store.db"
+
+
+@pytest.fixture
+def tokens(path):
+    return keys(path)
+
+
+def children(pid):
+    found = []
+    for task in Path(f"/proc/{pid}/task").iterdir():
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+            found += map(int, (task / "children").read_text().split())
+    return found
+
+
+def question_processes(server):
+    """The processes that the server's worker has started."""
+    return [each for worker in server.children() for each in children(worker)]
+
+
+def question_process(server):
+    """The only one, once it can answer."""
+    wait_until(lambda: question_processes(server))
+    (process,) = question_processes(server)
+    return process
+
+
+def is_running(pid):
+    """Whether a process is there and has not ended."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
+def ask(server, token, path=ESTIMATE):
+    return asking.get(f"{server.url}{path}", headers=headers(token))
+
+
+def test_a_question_is_answered_by_the_other_process_and_an_upload_is_not(path, tokens):
+    with running(path) as server:
+        assert send(server, tokens["write"], body()).status_code == 204
+        assert ask(server, tokens["read"]).json()["reports"] == 1
+        process = question_process(server)
+        os.kill(process, signal.SIGSTOP)
+        for _ in range(3):
+            assert send(server, tokens["write"], body()).status_code == 204
+        assert ask(server, tokens["read"], "/v1/status").json()["since_start"]["accepted"] == 4
+        assert asking.get(f"{server.url}/readyz").status_code == 200
+        os.kill(process, signal.SIGCONT)
+        assert ask(server, tokens["read"]).json()["reports"] == 4
+
+
+def test_a_process_that_dies_is_replaced_and_the_next_question_waits_for_the_other(path, tokens):
+    with running(path) as server:
+        assert send(server, tokens["write"], body()).status_code == 204
+        assert ask(server, tokens["read"]).status_code == 200
+        os.kill(question_process(server), signal.SIGKILL)
+        answer = ask(server, tokens["read"])
+        if answer.status_code == 503:  # it came before the end was noticed
+            assert answer.json()["code"] == "question_unanswered"
+            assert int(answer.headers["Retry-After"]) > 0
+            answer = ask(server, tokens["read"])
+        assert answer.json()["reports"] == 1
+
+
+def test_a_question_that_takes_too_long_is_given_up_and_so_is_its_process(path, tokens):
+    with running(path, "--question-seconds", "1") as server:
+        assert send(server, tokens["write"], body()).status_code == 204
+        wait_until(lambda: ask(server, tokens["read"]).status_code == 200)
+        process = question_process(server)
+        os.kill(process, signal.SIGSTOP)
+        answer = ask(server, tokens["read"])
+        assert (answer.status_code, answer.json()["code"]) == (503, "question_unanswered")
+        assert "question_seconds" in answer.json()["detail"]
+        wait_until(lambda: not is_running(process))
+        wait_until(lambda: ask(server, tokens["read"]).status_code == 200)
+
+
+def test_a_question_that_needs_too_much_memory_is_refused_and_the_next_is_answered(path, tokens):
+    with running(path, "--question-memory-bytes", str(256 << 20)) as server:
+        assert send(server, tokens["write"], body()).status_code == 204
+        reader = {**headers(tokens["read"]), "Content-Type": "application/json"}
+        long = b'{"candidates": ["' + b"x" * (120 << 20) + b'"]}'
+        answer = asking.post(f"{server.url}{ESTIMATE}", content=long, headers=reader)
+        assert answer.status_code in (422, 503), answer.text
+        wait_until(lambda: ask(server, tokens["read"]).status_code == 200)
+
+
+def test_a_revoked_key_is_refused_within_two_seconds(path, tokens):
+    with running(path) as server:
+        assert send(server, tokens["write"], body()).status_code == 204
+        assert ask(server, tokens["read"]).status_code == 200
+        key_id = TOKEN_PATTERN.fullmatch(tokens["read"])[2]
+        revoke = f"{server.url}/v1/keys/{key_id}/revoke"
+        assert asking.post(revoke, headers=headers(tokens["admin"])).status_code == 200
+        wait_until(lambda: ask(server, tokens["read"]).status_code != 200)
+        assert ask(server, tokens["read"]).json()["code"] == "unknown_key"
+
+
+def test_no_process_outlives_the_server_that_is_killed_or_told_to_end(path, tokens):
+    for end in ("kill", "stop", "worker"):
+        with running(path, "--drain-seconds", "0") as server:
+            assert send(server, tokens["write"], body()).status_code == 204
+            assert ask(server, tokens["read"]).status_code == 200
+            process, (worker,) = question_process(server), server.children()
+            if end == "stop":
+                assert server.stop() == 0
+            elif end == "kill":
+                server.process.kill()
+            else:
+                os.kill(worker, signal.SIGKILL)
+            wait_until(lambda process=process: not is_running(process))
+            if end != "worker":
+                wait_until(lambda worker=worker: not is_running(worker))
+
+
+def test_a_key_that_asks_too_often_is_told_when_to_come_again(path, tokens):
+    with running(path, "--read-rate-limit", "2/hour") as server:
+        assert send(server, tokens["write"], body()).status_code == 204
+        codes = [ask(server, tokens["read"], "/v1/metrics").status_code for _ in range(3)]
+        assert codes == [200, 200, 429]
+        refused = ask(server, tokens["read"])
+        assert refused.json()["code"] == "rate_limited"
+        assert int(refused.headers["Retry-After"]) > 0
+        assert ask(server, tokens["admin"]).status_code == 200  # each key by itself
+        assert send(server, tokens["write"], body()).status_code == 204
+
+
+def test_without_processes_the_server_answers_by_itself(path, tokens):
+    with running(path, "--question-processes", "0") as server:
+        assert send(server, tokens["write"], body()).status_code == 204
+        assert ask(server, tokens["read"]).json()["reports"] == 1
+        assert question_processes(server) == []
