@@ -19,7 +19,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from demo import clients, fleet
 from demo.population import REGISTRY, Population, draw
 from demo.server import Server
-from deniable_aggregator.charts.estimates import SUFFIXES, save, shares_chart
+from deniable_aggregator.charts.estimates import shares_chart
+from deniable_aggregator.charts.files import SUFFIXES, save
 from deniable_aggregator.cli.render.share_table import estimate_table
 from deniable_aggregator.tallies import tally_for
 from deniable_shared.registry import load

@@ -7,6 +7,8 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Final
 
+from deniable_shared.characters import visible, visible_constraint
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
@@ -40,7 +42,8 @@ class TableReader:
     def add_problem(self, name: str, constraint: str, value: object) -> None:
         """Adds the problem that a field breaks its constraint."""
         self.failed = True
-        self._problems.append(f"{self._where}{name} must be {constraint}, got {_show(value)}")
+        place = f"{self._where}{visible(name)}"
+        self._problems.append(f"{place} must be {constraint}, got {_show(value)}")
 
     def read(
         self,
@@ -74,7 +77,7 @@ class TableReader:
             ),
             default,
         )
-        return value
+        return value if value is None or self._is_visible(name, value) else None
 
     def texts(self, name: str, default: Any = REQUIRED) -> tuple[str, ...] | None:
         """A list of different, non-empty strings."""
@@ -89,7 +92,14 @@ class TableReader:
             ),
             default,
         )
-        return None if values is None else tuple(values)
+        seen = [self._is_visible(name, item) for item in values or ()]
+        return None if values is None or not all(seen) else tuple(values)
+
+    def _is_visible(self, name: str, text: str) -> bool:
+        constraint = visible_constraint(text)
+        if constraint is not None:
+            self.add_problem(name, constraint, text)
+        return constraint is None
 
     def number(
         self, name: str, low: Fraction | int, high: Fraction | int, default: Any = REQUIRED

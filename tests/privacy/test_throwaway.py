@@ -15,7 +15,8 @@ from deniable.randomizers import randomizer_for
 from deniable.randomizers.base import RANDOMIZERS
 from deniable.testing import InMemoryTransport
 from deniable_aggregator.answers.estimates import Shares
-from deniable_aggregator.charts.estimates import save, shares_chart
+from deniable_aggregator.charts.estimates import shares_chart
+from deniable_aggregator.charts.files import save
 from deniable_aggregator.dates import format_day
 from deniable_aggregator.tallies import tally_for
 from deniable_aggregator.tallies.base import TALLIES

@@ -6,7 +6,7 @@ is drawn without a browser.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, Literal, cast
+from typing import TYPE_CHECKING, Final
 
 import altair as alt
 from msgspec import UNSET, to_builtins
@@ -14,19 +14,15 @@ from msgspec import UNSET, to_builtins
 from deniable_aggregator.answers.estimates import SegmentShares
 from deniable_aggregator.answers.words import POSTPROCESS_LABELS
 from deniable_aggregator.charts.titles import counted_in_words, title_of
-from deniable_shared.errors import ParameterError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from pathlib import Path
 
     from deniable_aggregator.answers.estimates import Distribution, Share, Shares
     from deniable_aggregator.answers.words import Margin
 
 WIDTH: Final = 420
 ROW_HEIGHT: Final = 18
-SUFFIXES: Final = (".html", ".json", ".png", ".svg")
-PNG_SCALE: Final = 2.0
 HISTOGRAM_HEIGHT: Final = 220
 MEDIAN: Final = 0.5
 
@@ -183,23 +179,3 @@ def _title(answer: Shares | SegmentShares | Distribution) -> alt.TitleParams:
         [counted_in_words(answer.reports, answer.versions)],
         WIDTH,
     )
-
-
-def save(chart: alt.TopLevelMixin, path: Path) -> None:
-    """Writes a chart to a file; the suffix says as what.
-
-    Args:
-        chart: any Altair chart.
-        path: ends in .html (a page that needs no network), .json (Vega-Lite), .png or .svg.
-
-    Raises:
-        ParameterError: if it ends in anything else.
-    """
-    suffix = path.suffix.lower()
-    if suffix not in SUFFIXES:
-        raise ParameterError("picture", f"a file ending in {', '.join(SUFFIXES)}", str(path))
-    if suffix == ".html":
-        path.write_text(chart.to_html(inline=True), encoding="utf-8")
-    else:
-        kind = cast("Literal['json', 'png', 'svg']", suffix[1:])
-        chart.save(path, format=kind, scale_factor=PNG_SCALE if suffix == ".png" else 1)

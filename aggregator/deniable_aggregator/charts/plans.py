@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Final
 
 import altair as alt
 
-from deniable_aggregator.charts.estimates import WIDTH, save
+from deniable_aggregator.charts.estimates import WIDTH
+from deniable_aggregator.charts.files import save
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

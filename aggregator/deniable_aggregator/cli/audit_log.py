@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 from rich.table import Column
-from rich.text import Text
 
 from deniable_aggregator.audit import HASH_BYTES, AuditEntry, ChainCheck, verify_chain
 from deniable_aggregator.cli.render.output import (
@@ -70,9 +69,7 @@ def log_table(entries: Sequence[AuditEntry], width: int = UNBROKEN) -> Table:
     table = close_table(*columns, Column("details", overflow="fold"))
     for entry in entries:
         who_and_what = columns_or_lines(width, str(entry.actor), str(entry.act))
-        # rich would interpret brackets and colons in a str; it shows a Text as it is.
-        texts = map(Text, (*who_and_what, _details_text(entry)))
-        table.add_row(str(entry.sequence), _day(entry), *texts)
+        table.add_row(str(entry.sequence), _day(entry), *who_and_what, _details_text(entry))
     return table
 
 

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Final
 
 import click
 from msgspec import UNSET
-from rich.text import Text
 
 from deniable_aggregator.answers.days import days_in_words
 from deniable_aggregator.answers.trends import (
@@ -24,7 +23,9 @@ from deniable_aggregator.cli.render.output import (
     columns_or_lines,
     import_charts,
     literal_console,
+    literal_text,
     picture_option,
+    print_answer,
     print_head,
     print_table,
     repeated,
@@ -126,10 +127,10 @@ def change(
     answered = query(server, token, path, parameters, value_lists(values, candidates, combined))
     if picture is not None:
         chart = import_charts("trends").change_chart(answered.decode(Change))
-        import_charts().save(chart, picture)
+        import_charts("files").save(chart, picture)
     answer = answered.decode(Change)
     if as_json:
-        click.echo(answered.content)
+        print_answer(answered.content)
     else:
         _print(answer)
     if fail_if_changed and is_changed(answer):
@@ -283,7 +284,7 @@ def change_table(answer: Change, width: int = UNBROKEN) -> Table:
         p_value = row.p_value if isinstance(row, CombinedDifference) else row.adjusted_p_value
         changed = "yes" if row.changed else "no clear change"
         table.add_row(
-            Text(_name(row)),
+            literal_text(_name(row)),
             plain.format(row.before),
             plain.format(row.after),
             f"{difference}{space}[{low}, {high}]",

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import click
 from rich.table import Column
-from rich.text import Text
 
 from deniable_aggregator.cli.render.output import close_table, json_option, print_json, print_table
 from deniable_aggregator.cli.support.settings_options import settings_options
@@ -37,7 +36,7 @@ def show(loaded: Configuration, as_json: bool) -> None:
     folded = [Column(name, overflow="fold") for name in ("value", "from")]
     table = close_table(Column("setting", no_wrap=True), *folded)
     for name, value, origin in rows:
-        table.add_row(name, Text(str(value)), Text(origin))
+        table.add_row(name, str(value), origin)
     print_table(table)
 
 

@@ -25,6 +25,7 @@ from deniable_aggregator.cli.render.output import (
     json_option,
     literal_console,
     picture_option,
+    print_answer,
     print_head,
     print_table,
 )
@@ -185,7 +186,7 @@ def estimate(
     if picture is not None:
         _draw(answered.decode(Estimate), picture)
     if as_json:
-        click.echo(answered.content)
+        print_answer(answered.content)
         return
     answer: Estimate = answered.decode(Estimate)
     if sorted_ and isinstance(answer, Shares | SegmentShares):
@@ -216,4 +217,4 @@ def _draw(answer: Estimate, path: Path) -> None:
         raise click.ClickException("a mean is a single number: there is nothing to draw")
     distribution = isinstance(answer, Distribution)
     chart = charts.distribution_chart if distribution else charts.shares_chart
-    charts.save(chart(answer), path)
+    import_charts("files").save(chart(answer), path)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import click
-from rich.text import Text
 
 from deniable_aggregator.answers.days import days_in_words, key_in_words
 from deniable_aggregator.answers.integrity import Health
@@ -15,6 +14,7 @@ from deniable_aggregator.cli.render.output import (
     close_table,
     json_option,
     literal_console,
+    print_answer,
     print_head,
     print_table,
 )
@@ -64,7 +64,7 @@ def health(
     parameters = {"since": since, "until": until, "without_key": without_key}
     answered = query(server, token, f"/v1/metrics/{metric}/health", parameters)
     if as_json:
-        click.echo(answered.content)
+        print_answer(answered.content)
         return
     answer = answered.decode(Health)
     print_head(answer.notices, f"Days: {days_in_words(answer.days)}.")
@@ -118,10 +118,10 @@ def contrast_table(answer: Health) -> Table:
     table.add_column("verdict", no_wrap=True)
     for each in answer.key_contrasts:
         table.add_row(
-            Text(key_in_words(each.key, each.label)),
+            key_in_words(each.key, each.label),
             f"{each.reports:,}",
             f"{each.share:.1%}",
-            Text(_contrast(each)),
+            _contrast(each),
             each.verdict,
         )
     return table

@@ -10,6 +10,7 @@ from rich.table import Column
 from deniable_aggregator.answers.administration import Registered
 from deniable_aggregator.cli.render.output import close_table, print_table
 from deniable_aggregator.cli.support.http_client import call, server_options
+from deniable_shared.characters import visible
 
 
 @click.command()
@@ -29,5 +30,5 @@ def register(file: Path, server: str, token: str) -> None:
     for metric in registered.metrics:
         state = "new" if metric.new else "registered before"
         table.add_row(metric.name, metric.version[:16], state)
-    click.echo(f"{file}: {registered.application}")
+    click.echo(f"{file}: {visible(registered.application)}")
     print_table(table)

@@ -19,6 +19,7 @@ from cryptography.hazmat.primitives.serialization import (
 
 from deniable_aggregator.answers.administration import Published
 from deniable_aggregator.cli.support.http_client import call, server_options
+from deniable_shared.characters import visible
 from deniable_shared.errors import ParameterError
 from deniable_shared.remote import ALL, CONTEXT, MAX_DOCUMENT_BYTES, PATH, parse, seal
 
@@ -117,7 +118,7 @@ def publish(file: Path, server: str, token: str) -> None:
     A device asks for it after its next upload, at most once a day.
     """
     answer = call(server, token, "PUT", PATH, content=file.read_bytes()).decode(Published)
-    click.echo(f"published serial {answer.serial} of {answer.application}")
+    click.echo(f"published serial {answer.serial} of {visible(answer.application)}")
 
 
 def _parse_share(text: str) -> tuple[str, float]:

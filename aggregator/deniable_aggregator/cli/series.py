@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 from msgspec import UNSET
-from rich.text import Text
 
 from deniable_aggregator.answers.days import MARK_WORDS, days_in_words
 from deniable_aggregator.answers.trends import Series
@@ -19,7 +18,9 @@ from deniable_aggregator.cli.render.output import (
     columns_or_lines,
     import_charts,
     literal_console,
+    literal_text,
     picture_option,
+    print_answer,
     print_head,
     print_table,
     repeated,
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from rich.table import Table
+    from rich.text import Text
 
     from deniable_aggregator.answers.trends import Period
 
@@ -108,9 +110,9 @@ def series(
     answered = query(server, token, path, parameters, value_lists(values, candidates, combined))
     if picture is not None:
         chart = import_charts("trends").series_chart(answered.decode(Series))
-        import_charts().save(chart, picture)
+        import_charts("files").save(chart, picture)
     if as_json:
-        click.echo(answered.content)
+        print_answer(answered.content)
         return
     answer = answered.decode(Series)
     print_head(answer.notices, f"Days: {days_in_words(answer.days)}.")
@@ -165,7 +167,7 @@ def series_table(answer: Series, width: int = UNBROKEN) -> Table:
             low, high = form.format(row.low), form.format(row.high)
             cells: list[str | Text | IntervalBar] = [
                 *where,
-                Text(row.name),
+                literal_text(row.name),
                 f"{estimate}  [{low}, {high}]",
             ]
             if bars and row.estimate is not None:

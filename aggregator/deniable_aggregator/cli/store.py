@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 from rich.table import Table
-from rich.text import Text
 
 from deniable_aggregator.cli.render.output import json_option, print_json, print_table
 from deniable_aggregator.cli.set_aside import set_aside_group
@@ -50,7 +49,7 @@ def info(store: str, as_json: bool) -> None:
         print_json(content)
         return
     table = Table(show_header=False)
-    table.add_row("store", Text(content["store"]))
+    table.add_row("store", content["store"])
     table.add_row("schema", f"{content['schema']}, {content['database']}")
     table.add_row("size", f"{content['bytes']:,} bytes")
     table.add_row("reports", f"{content['reports']:,} counted, in {content['slices']:,} slices")

@@ -16,6 +16,7 @@ from deniable_aggregator.answers.words import SCOPES
 from deniable_aggregator.audit import COMMAND_LINE, AuditAction, AuditRecord
 from deniable_aggregator.dates import format_day
 from deniable_aggregator.store import Store, StoredKey
+from deniable_shared.characters import visible_constraint
 from deniable_shared.errors import DeniableError, ParameterError
 
 ID_BYTES: Final = 6
@@ -68,7 +69,7 @@ def issue_key(
         scope: ``write`` for devices and relays, ``read`` for analysts, ``admin`` for registering
             metrics, administering the application's keys, and reading.
         application: the application's name in its registry.
-        label: a note for lists of keys; at most 200 printable characters.
+        label: a note for lists of keys; at most 200 characters, all of them visible.
         today: days since 1970-01-01.
         expires: the last day on which it is valid, from today to a century ahead; None for no end.
 
@@ -79,8 +80,10 @@ def issue_key(
         raise ParameterError("scope", f"one of {', '.join(SCOPES)}", scope)
     if not _APPLICATION.fullmatch(application):
         raise ParameterError("application", f"matching {_APPLICATION.pattern}", application)
-    if not (len(label) <= MAX_LABEL and label.isprintable()):
-        raise ParameterError("label", f"at most {MAX_LABEL} printable characters", label)
+    if not len(label) <= MAX_LABEL:
+        raise ParameterError("label", f"at most {MAX_LABEL} characters", label)
+    if constraint := visible_constraint(label):
+        raise ParameterError("label", constraint, label)
     if expires is not None and not today <= expires <= today + MAX_DAYS:
         constraint = f"between {format_day(today)} and {format_day(today + MAX_DAYS)}"
         raise ParameterError("expires", constraint, format_day(expires))

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from deniable._disclosure.disclosure import NO_DIRECTORY, NOTHING, disclosure
+from deniable_shared.characters import visible
 from deniable_shared.commands.parser import Parser
 
 if TYPE_CHECKING:
@@ -154,7 +155,6 @@ def _wrapped(text: str, first: str, later: str, width: int) -> list[str]:
 
 
 def _printable(text: str) -> str:
-    """The text without control characters, and without those that the output cannot encode."""
+    """The text with control characters escaped, and without what the output cannot encode."""
     encoding = getattr(sys.stdout, "encoding", None) or "ascii"
-    plain = "".join(sign if sign.isprintable() else "?" for sign in text)
-    return plain.encode(encoding, "replace").decode(encoding)
+    return visible(text).encode(encoding, "replace").decode(encoding)

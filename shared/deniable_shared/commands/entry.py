@@ -9,6 +9,7 @@ from io import TextIOWrapper
 from typing import TYPE_CHECKING, Final, NoReturn
 
 from deniable_shared import __version__
+from deniable_shared.characters import visible_lines
 from deniable_shared.commands.help import USAGE, full_help, group_help
 from deniable_shared.commands.table import COMMANDS, find_command, names_after
 from deniable_shared.errors import DeniableError
@@ -101,5 +102,5 @@ def _run_nothing(words: list[str]) -> int:
 
 
 def _fail(message: str) -> int:
-    print(f"Error: {message}", file=sys.stderr)
+    print(f"Error: {visible_lines(message)}", file=sys.stderr)
     return 1

@@ -7,9 +7,8 @@ from msgspec.structs import replace
 
 from deniable_aggregator.answers.estimates import SegmentShares, SegmentSize
 from deniable_aggregator.answers.questions import EstimateOptions
-from deniable_aggregator.charts.estimates import SUFFIXES, save, shares_chart
+from deniable_aggregator.charts.estimates import shares_chart
 from deniable_aggregator.estimation.shares.estimate import estimate_shares
-from deniable_shared.errors import ParameterError
 from tests.aggregator.answered import answer as answer_of
 from tests.aggregator.estimation.test_shares import counted, grr
 
@@ -65,19 +64,3 @@ def test_the_chart_says_whose_shares_and_which_intervals_it_shows():
     adjusted = "adjusted to add up to 100%, no interval"
     for words in ("share of the population", "after picking the top", adjusted):
         assert words in chart
-
-
-@pytest.mark.parametrize("suffix", SUFFIXES)
-def test_one_chart_becomes_a_page_a_picture_or_json(answer, tmp_path, suffix):
-    path = tmp_path / f"chart{suffix}"
-    save(shares_chart(answer), path)
-    start = path.read_bytes()[:200].lstrip()
-    signs = {".html": b"<", ".json": b"{", ".png": b"\x89PNG", ".svg": b"<svg"}
-    assert start.startswith(signs[suffix])
-    if suffix == ".html":
-        assert b'src="http' not in path.read_bytes()  # it needs no network
-
-
-def test_another_kind_of_file_is_refused(answer, tmp_path):
-    with pytest.raises(ParameterError, match="picture must be a file ending in"):
-        save(shares_chart(answer), tmp_path / "chart.bmp")

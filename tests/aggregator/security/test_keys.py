@@ -179,6 +179,7 @@ def test_a_use_that_could_not_be_written_down_is_not_forgotten(store, clock):
         ("application", ""),
         ("label", "x" * 201),
         ("label", "two\nlines"),
+        ("label", "phones\u202e"),
         ("label", "\x00"),
         ("label", "\udc80"),
     ],

@@ -70,7 +70,7 @@ def test_the_status_says_that_something_could_not_be_read(used, directory, capsy
 
 
 def test_what_a_terminal_would_act_upon_is_not_printed():
-    assert command_module._printable("red\x1b[31m\x07\n") == "red?[31m??"
+    assert command_module._printable("red\x1b[31m\x07\n") == "red<U+001B>[31m<U+0007><U+000A>"
 
 
 def test_help_explains_the_probabilities(capsys):

@@ -319,6 +319,33 @@ def test_what_is_not_toml_is_one_problem_with_the_files_name(text):
     assert problem.startswith("app.toml: must be TOML: ")
 
 
+CATEGORY = 'type = "category"\nepsilon = 1\n'
+SEGMENT = 'segment = { name = "s", complete = true, values = ["x", "y\\u200e"] }'
+
+
+@pytest.mark.parametrize(
+    ("fields", "place", "shown", "character"),
+    [
+        (r'description = "red\u001b[31m"', "description", r"red\x1b[31m", "4 is U+001B"),
+        ('description = """one\ntwo"""', "description", r"one\ntwo", "4 is U+000A"),
+        (r'owners = ["ok", "a\u202eb"]', "owners", r"a\u202eb", "2 is U+202E"),
+        (r'values = ["a", "b\u200b"]', "values", r"b\u200b", "2 is U+200B"),
+        (r'absent = "\uFEFFnone"', "absent", r"\ufeffnone", "1 is U+FEFF"),
+        (r'other = "\u2028"', "other", r"\u2028", "1 is U+2028"),
+        (SEGMENT, "segment.values", r"y\u200e", "2 is U+200E"),
+    ],
+)
+def test_texts_with_characters_that_act_unseen_are_refused(fields, place, shown, character):
+    found = problems(with_metric(CATEGORY + fields))
+    constraint = f"without control, direction and invisible characters (character {character})"
+    assert f"app.toml: metrics.m.{place} must be {constraint}, got '{shown}'" in found
+
+
+def test_a_name_with_such_characters_is_shown_in_its_problem():
+    (found,) = problems(with_metric('type = "boolean"\nepsilon = 1\n"a\\u001bb" = 1'))
+    assert found == "app.toml: metrics.m.a<U+001B>b must be left out: no such field, got 1"
+
+
 def test_all_problems_of_a_file_are_reported_at_once():
     text = """\
 registry = 1

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rich.table import Column
-from rich.text import Text
 
 from deniable_aggregator.cli.render.output import UNBROKEN, WIDE, close_table, columns_or_lines
 
@@ -38,9 +37,7 @@ def keys_table(keys: Sequence[Key], width: int = UNBROKEN) -> Table:
     for key in keys:
         names = columns_or_lines(width, key.application, key.label)
         days = columns_or_lines(width, str(key.created), str(key.last_used or ""))
-        # rich would interpret brackets and colons in a str; it shows a Text as it is.
-        shown = [key.id, key.scope, *names, *days, _state(key, width)]
-        table.add_row(*map(Text, shown))
+        table.add_row(key.id, key.scope, *names, *days, _state(key, width))
     return table
 
 

@@ -13,6 +13,9 @@ import msgspec
 from rich import box
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
+
+from deniable_shared.characters import visible, visible_json, visible_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -45,12 +48,29 @@ def print_json(data: Any) -> None:
     click.echo(json.dumps(msgspec.to_builtins(data), indent=2))
 
 
+class _LiteralConsole(Console):
+    """Prints texts as they are: brackets and colons have no meaning, and no character acts."""
+
+    def render_str(self, text: str, **options: Any) -> Text:
+        return super().render_str(visible_lines(text), **options)
+
+
+def literal_text(text: str) -> Text:
+    """A cell with a text as it is, on one line: a value, a label, or whatever a store may hold."""
+    return Text(visible(text))
+
+
+def print_answer(content: bytes) -> None:
+    """Prints the JSON of a server, whatever it holds; no character of it acts on a terminal."""
+    click.echo(visible_json(content.decode("utf-8", "replace")))
+
+
 def literal_console() -> Console:
     """A console that prints values as they are: brackets and colons have no meaning.
 
     It breaks no lines, unless it is a terminal or COLUMNS gives its width.
     """
-    console = Console(highlight=False, markup=False, emoji=False)
+    console = _LiteralConsole(highlight=False, markup=False, emoji=False)
     if not console.is_terminal and "COLUMNS" not in os.environ:
         console.width = UNBROKEN
     return console

@@ -13,7 +13,12 @@ from rich.text import Text
 
 from deniable_aggregator.answers.estimates import SegmentShares, Shares
 from deniable_aggregator.answers.words import POSTPROCESS_LABELS
-from deniable_aggregator.cli.render.output import mechanisms_of, repeated, shift_if_fake
+from deniable_aggregator.cli.render.output import (
+    literal_text,
+    mechanisms_of,
+    repeated,
+    shift_if_fake,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -75,7 +80,7 @@ def estimate_table(
         else:
             verdict = "yes" if row.low <= actual <= row.high else "[red]no[/red]"
         cells: list[str | Text | IntervalBar] = [
-            Text(row.value),  # as it is: brackets and colons are not for rich to read
+            literal_text(row.value),
             _with_error(row),
             IntervalBar(row.low, row.share, row.high, scale, actual),
             verdict,

@@ -12,6 +12,7 @@ import msgspec
 
 from deniable_aggregator.answers.service import Problem
 from deniable_shared import __version__
+from deniable_shared.characters import visible
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -109,8 +110,9 @@ class ServerAnswer(NamedTuple):
         try:
             return msgspec.json.decode(self.content, type=kind)
         except msgspec.DecodeError as error:
+            why = visible(str(error))
             raise click.ClickException(
-                f"the server's answer cannot be read: {error}. It seems to run another version of "
+                f"the server's answer cannot be read: {why}. It seems to run another version of "
                 f"deniable than {__version__}, which runs here; use the command line of the "
                 "server's version, or --json, which prints whatever is answered"
             ) from None
@@ -163,7 +165,7 @@ def call(
             f"{server} answered {answer.status_code}, not as an aggregator"
         ) from None
     lines = [f"{problem.title} ({problem.code}). {problem.detail}", *(problem.problems or ())]
-    raise click.ClickException("\n".join(lines))
+    raise click.ClickException("\n".join(map(visible, lines)))
 
 
 def _unreached(server: str, error: Exception) -> str:
