@@ -22,8 +22,9 @@ from deniable_aggregator.estimation.each_version import each_version
 from deniable_aggregator.estimation.estimator import estimate
 from deniable_aggregator.estimation.inputs import ChangeRequest, EstimateRequest
 from deniable_aggregator.http.problems import ProblemError
-from deniable_aggregator.integrity import notices, report, slice_medians
+from deniable_aggregator.integrity import notices, report
 from deniable_aggregator.integrity.examiner import FAMILY_P
+from deniable_aggregator.integrity.slice_medians import MEANING, SliceMedians
 from deniable_aggregator.statistics.intervals import DEFAULT_LEVEL
 from deniable_aggregator.trends.change import change
 from deniable_aggregator.trends.series import MAX_PERIODS, calendar_periods, series
@@ -76,6 +77,7 @@ class QueryService:
         self._clock = clock
         self._reader = MetricReader(store, catalogue, inbox_fold)
         self._reviewer = Reviewer(store, settings.accept_days, clock)
+        self._medians = SliceMedians()
 
     def metrics(self, application: str) -> Metrics:
         """The registered metrics of an application, with what was counted of each."""
@@ -120,9 +122,9 @@ class QueryService:
 
     def _add_robust_checks(self, answer: Shares, reported: MetricReports) -> None:
         rows = answer.estimates
-        checks = slice_medians.robust_checks(self._store, reported, rows, DEFAULT_LEVEL)
+        checks = self._medians.robust_checks(reported, rows, DEFAULT_LEVEL)
         if checks is not None:
-            answer.robust_check = RobustCheckNote(DEFAULT_LEVEL, slice_medians.MEANING)
+            answer.robust_check = RobustCheckNote(DEFAULT_LEVEL, MEANING)
             for row, check in zip(rows, checks, strict=True):
                 row.robust_check = check
             answer.notices = ordered_notices(

@@ -91,8 +91,8 @@ class Reviewer:
         self._store = store
         self._accept_days = accept_days
         self._clock = clock
-        self._examiner = Examiner(store)
-        self._comparison = KeyComparison(store)
+        self._examiner = Examiner()
+        self._comparison = KeyComparison()
 
     def review(self, reported: MetricReports, *, most_cells: int = SUMMARY_CELLS) -> Review:
         """What is known of the reports of a metric.

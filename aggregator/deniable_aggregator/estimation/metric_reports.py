@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from deniable_aggregator.dates import DayRange
     from deniable_aggregator.slices.cache import SliceTables
     from deniable_aggregator.slices.table import SliceTable
-    from deniable_aggregator.store import ReportsBySlice, Store, StoredKey
+    from deniable_aggregator.store import Store, StoredKey
     from deniable_shared.spec import Spec
 
 
@@ -61,17 +61,6 @@ class MetricReports:
     def by_day(self) -> Mapping[bytes, Mapping[int, int]]:
         """How many reports each version has of each day."""
         return {digest: table.reports_by_day for digest, table in self.tables.items()}
-
-    @cached_property
-    def by_slice(self) -> ReportsBySlice:
-        """How many reports each version has of each day and key."""
-        found: ReportsBySlice = {}
-        for digest, table in self.tables.items():
-            columns = (column.tolist() for column in (table.epochs, table.keys, table.reports))
-            for epoch, code, reports in zip(*columns, strict=True):
-                of_day = found.setdefault(digest, {}).setdefault(epoch, {})
-                of_day[table.key_ids[code]] = reports
-        return found
 
     @cached_property
     def reported_days(self) -> Sequence[int]:

@@ -6,21 +6,16 @@ import threading
 from collections import OrderedDict
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
-import numpy as np
+from deniable_aggregator.integrity.day_checks import check_days
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Hashable, Iterator, Sequence
 
-    from numpy.typing import NDArray
-
-    from deniable_aggregator.catalog import CatalogEntry
     from deniable_aggregator.estimation.metric_reports import MetricReports
-    from deniable_aggregator.statistics.checks import Check
-    from deniable_aggregator.store import Store
-    from deniable_aggregator.tallies import Tally
-    from deniable_shared.spec import Spec
+    from deniable_aggregator.integrity.day_checks import DayChecks
+    from deniable_aggregator.slices.table import SliceTable
 
 ALARM_P: Final = 1.3346e-5
 """A check fails below this: the one-sided tail beyond 4.2 standard deviations."""
@@ -28,64 +23,12 @@ ALARM_P: Final = 1.3346e-5
 FAMILY_P: Final = 1e-3
 """Honest reports make any check of a whole answer fail with this probability, at most."""
 
-REMEMBERED_SLICES: Final = 40_000
-"""The checks of this many days and keys are cached, at about 2 KiB each: a year of 100 keys."""
-
+REMEMBERED_SLICES: Final = 400_000
+"""The checks of this many days and keys are cached, at about 150 bytes each: those of ten metrics
+with a year of 100 keys."""
 
 _Name = tuple[bytes, int, frozenset[str]]
 """The digest of a version, a day, and the keys that are left out."""
-
-
-class KeyChecks(NamedTuple):
-    """The checks of the reports that one key uploaded.
-
-    Attributes:
-        key: its id.
-        reports: how many reports it uploaded.
-        checks: the checks of these reports.
-    """
-
-    key: str
-    reports: int
-    checks: tuple[Check, ...]
-
-
-class DayChecks(NamedTuple):
-    """The checks of one spec's reports of one day.
-
-    Attributes:
-        spec: the version of the metric.
-        epoch: the day, in days since 1970-01-01.
-        reports: how many reports there are, without those of excluded keys.
-        checks: the checks of all these reports together.
-        keys: the checks of each key's reports; empty if one key uploaded all.
-    """
-
-    spec: Spec
-    epoch: int
-    reports: int
-    checks: tuple[Check, ...]
-    keys: tuple[KeyChecks, ...]
-
-    def all_checks(self) -> Iterable[Check]:
-        """Every check of the day."""
-        yield from self.checks
-        for each in self.keys:
-            yield from each.checks
-
-    def suspicious_keys(self, limit: float) -> list[str]:
-        """The keys whose reports fail a check.
-
-        If the day fails and no single key does, the key with the smallest p-value.
-
-        Args:
-            limit: a check fails if its p-value is below this.
-        """
-        least = {each.key: smallest_p(each.checks) for each in self.keys}
-        failing = [key for key, p in least.items() if p < limit]
-        if failing or not least or smallest_p(self.checks) >= limit:
-            return failing
-        return [min(least, key=least.__getitem__)]
 
 
 @dataclass(frozen=True)
@@ -103,7 +46,7 @@ class Examination:
     @cached_property
     def checks_made(self) -> int:
         """How many checks were made."""
-        return sum(check.p is not None for day in self.days for check in day.all_checks())
+        return sum(day.checks_made for day in self.days)
 
     @cached_property
     def limit(self) -> float:
@@ -113,20 +56,15 @@ class Examination:
     @cached_property
     def failing_days(self) -> list[DayChecks]:
         """The days on which a check fails."""
-        return [day for day in self.days if smallest_p(day.all_checks()) < self.limit]
+        return [day for day in self.days if day.smallest_p < self.limit]
 
 
 class Examiner:
-    """Makes checks, and caches them as long as the number of reports of each key is the same.
+    """Makes checks, and caches those of each day until something of the day changes."""
 
-    Args:
-        store: has the tallies.
-    """
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
+    def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._known: OrderedDict[_Name, tuple[Mapping[str, int], DayChecks]] = OrderedDict()
+        self._known: OrderedDict[_Name, tuple[Hashable, DayChecks]] = OrderedDict()
         self._remembered_slices = 0
 
     def examine(self, reported: MetricReports, *, most_cells: int) -> Examination:
@@ -138,70 +76,60 @@ class Examiner:
                 least one day is checked.
         """
         wanted = [
-            (epoch, entry, keys)
-            for entry in reported.entries
-            for epoch, keys in reported.by_slice.get(entry.spec.digest, {}).items()
+            (epoch, digest, len_of_day)
+            for digest, table in reported.tables.items()
+            for epoch, len_of_day in zip(*_lengths(table), strict=True)
         ]
-        wanted.sort(key=lambda each: (-each[0], each[1].spec.digest))
-        days: list[DayChecks] = []
-        left = most_cells
-        for epoch, entry, keys in wanted:
-            name = entry.spec.digest, epoch, reported.without
-            day = self._remembered(name, keys)
-            if day is None:
-                left -= len(keys) * entry.tally.stored_cells
-                if left < 0 and days:
+        wanted.sort(key=lambda each: (-each[0], each[1]))
+        found: dict[tuple[bytes, int], DayChecks] = {}
+        missing: dict[bytes, list[int]] = {}
+        checked, left = 0, most_cells
+        for epoch, digest, slices in wanted:
+            table = reported.tables[digest]
+            day = self._remembered(table, epoch)
+            if day is not None:
+                found[digest, epoch] = day
+            else:
+                left -= slices * table.entry.tally.stored_cells
+                if left < 0 and checked:
                     break
-                day = self._day(entry, epoch, reported.without)
-                self._remember(name, keys, day)
-            days.append(day)
-        return Examination(tuple(days), len(wanted) - len(days))
+                missing.setdefault(digest, []).append(epoch)
+            checked += 1
+        for digest, epochs in missing.items():
+            table = reported.tables[digest]
+            for day in check_days(table, sorted(epochs)):
+                found[digest, day.epoch] = day
+                self._remember(table, day)
+        names = ((digest, epoch) for epoch, digest, _ in wanted[:checked])
+        # A day whose reports were deleted since they were listed has no checks.
+        days = tuple(found[name] for name in names if name in found)
+        return Examination(days, len(wanted) - checked)
 
-    def _day(self, entry: CatalogEntry, epoch: int, without: frozenset[str]) -> DayChecks:
-        tally, spec = entry.tally, entry.spec
-        total, reports = np.zeros(tally.stored_cells, np.int64), 0
-        keys = []
-        for each in self._store.tallies.slices(
-            spec.digest, tally.stored_cells, epoch, epoch, without
-        ):
-            if each.sum.reports > 0:
-                total += each.sum.cells
-                reports += each.sum.reports
-                checks = _checks(tally, each.sum.cells, each.sum.reports)
-                keys.append(KeyChecks(each.key, each.sum.reports, checks))
-        if len(keys) == 1:  # the checks of the key are those of the day
-            return DayChecks(spec, epoch, reports, keys[0].checks, ())
-        checks = _checks(tally, total, reports) if reports else ()
-        return DayChecks(spec, epoch, reports, checks, tuple(keys))
-
-    def _remembered(self, name: _Name, keys: Mapping[str, int]) -> DayChecks | None:
+    def _remembered(self, table: SliceTable, epoch: int) -> DayChecks | None:
+        name = table.entry.spec.digest, epoch, table.left_out
         with self._lock:
-            counted, day = self._known.get(name, ({}, None))
-            if counted != keys:
+            stamp, day = self._known.get(name, (None, None))
+            if stamp != table.stamps[epoch]:
                 return None
             self._known.move_to_end(name)
             return day
 
-    def _remember(self, name: _Name, keys: Mapping[str, int], day: DayChecks) -> None:
+    def _remember(self, table: SliceTable, day: DayChecks) -> None:
+        name = table.entry.spec.digest, day.epoch, table.left_out
         with self._lock:
             self._forget(name)
-            self._known[name] = keys, day
-            self._remembered_slices += 1 + len(keys)
+            self._known[name] = table.stamps[day.epoch], day
+            self._remembered_slices += day.slices
             while self._remembered_slices > REMEMBERED_SLICES:
                 self._forget(next(iter(self._known)))
 
     def _forget(self, name: _Name) -> None:
         if name in self._known:
-            keys, _ = self._known.pop(name)
-            self._remembered_slices -= 1 + len(keys)
+            self._remembered_slices -= self._known.pop(name)[1].slices
 
 
-def _checks(tally: Tally, stored: NDArray[np.int64], reports: int) -> tuple[Check, ...]:
-    """The checks of one slice."""
-    checks = tally.checks(stored[None], np.array([reports]))
-    return tuple(check for each in checks for check in each.each())
-
-
-def smallest_p(checks: Iterable[Check]) -> float:
-    """The smallest p-value; 1 if no check was made."""
-    return min((check.p for check in checks if check.p is not None), default=1.0)
+def _lengths(table: SliceTable) -> Iterator[Sequence[int]]:
+    """The days of a table, and how many slices each has."""
+    yield table.days.tolist()
+    ends = [*table.starts.tolist()[1:], len(table)]
+    yield [end - start for start, end in zip(table.starts.tolist(), ends, strict=True)]

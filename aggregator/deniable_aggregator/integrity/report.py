@@ -10,14 +10,17 @@ from deniable_aggregator.dates import day_of
 from deniable_aggregator.statistics.checks import MEANINGS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from deniable_aggregator.answers.integrity import CheckName
     from deniable_aggregator.answers.words import Verdict
     from deniable_aggregator.integrity import key_contrasts
-    from deniable_aggregator.integrity.examiner import DayChecks, Examination, KeyChecks
-    from deniable_aggregator.statistics.checks import Check
+    from deniable_aggregator.integrity.day_checks import DayChecks, KeyChecks
+    from deniable_aggregator.integrity.examiner import Examination
+    from deniable_aggregator.statistics.checks import SliceChecks
     from deniable_aggregator.store import StoredKey
+
+WORST_FIRST: Final[tuple[Verdict, ...]] = ("suspicious", "ok", "unknown")
 
 INVISIBLE: Final = (
     "Checks cannot find devices that lie about their value. Forged reports whose noise is drawn as "
@@ -98,35 +101,36 @@ def _day(day: DayChecks, keys: Mapping[str, StoredKey], limit: float) -> DayHeal
         version=day.spec.digest.hex(),
         title=day.spec.mechanism.title,
         reports=day.reports,
-        verdict=_verdict(day.all_checks(), limit),
+        verdict=_verdict(day.smallest_p if day.checks_made else None, limit),
         stand_out=day.suspicious_keys(limit),
-        checks=[_check(check, limit) for check in day.checks],
-        keys=[_key(each, keys, limit) for each in day.keys],
+        checks=[result for check in day.checks for result in _results(check, limit)],
+        keys=[] if day.keys is None else _keys(day.keys, keys, limit),
     )
 
 
-def _key(each: KeyChecks, keys: Mapping[str, StoredKey], limit: float) -> KeyHealth:
-    return KeyHealth(
-        key=each.key,
-        label=label_of(keys, each.key),
-        reports=each.reports,
-        verdict=_verdict(each.checks, limit),
-        checks=[_check(check, limit) for check in each.checks],
-    )
+def _keys(found: KeyChecks, keys: Mapping[str, StoredKey], limit: float) -> list[KeyHealth]:
+    of_keys = zip(*(_results(check, limit) for check in found.checks), strict=True)
+    return [
+        KeyHealth(key, label_of(keys, key), reports, _worst(results), list(results))
+        for key, reports, results in zip(found.ids, found.reports.tolist(), of_keys, strict=True)
+    ]
 
 
-def _check(check: Check, limit: float) -> CheckResult:
-    return CheckResult(
-        check=cast("CheckName", check.name),
-        asks=MEANINGS[check.name],
-        verdict=_verdict([check], limit),
-        p=check.p,
-        found=check.finding,
-    )
+def _results(checks: SliceChecks, limit: float) -> list[CheckResult]:
+    """One check of each slice."""
+    name, asks = cast("CheckName", checks.name), MEANINGS[checks.name]
+    return [
+        CheckResult(name, asks, _verdict(check.p, limit), check.p, check.finding)
+        for check in checks.each()
+    ]
 
 
-def _verdict(checks: Iterable[Check], limit: float) -> Verdict:
-    made = [check.p for check in checks if check.p is not None]
-    if not made:
+def _worst(results: Sequence[CheckResult]) -> Verdict:
+    verdicts = {result.verdict for result in results}
+    return next(each for each in WORST_FIRST if each in verdicts)
+
+
+def _verdict(p: float | None, limit: float) -> Verdict:
+    if p is None:
         return "unknown"
-    return "suspicious" if min(made) < limit else "ok"
+    return "suspicious" if p < limit else "ok"

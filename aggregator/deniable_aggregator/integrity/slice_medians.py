@@ -7,28 +7,24 @@ the other slices. Where no slice is forged, the median's variance is pi/2 times 
 
 from __future__ import annotations
 
+import threading
+from collections import OrderedDict
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
 from deniable_aggregator.answers.estimates import RobustCheck
-from deniable_aggregator.dates import epoch_of
-from deniable_aggregator.estimation.shares.items import combine_specs
+from deniable_aggregator.estimation.shares.slice_shares import SliceEstimator
 from deniable_aggregator.statistics.intervals import z_for_level
-from deniable_aggregator.tallies import share_tally_for
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Hashable, Sequence
 
     from numpy.typing import NDArray
 
     from deniable_aggregator.answers.estimates import Share
     from deniable_aggregator.estimation.metric_reports import MetricReports
-    from deniable_aggregator.store import Store
-    from deniable_shared.spec import Spec
-
-    _Estimates = tuple[NDArray[np.float64], NDArray[np.float64]]
-    """Shares, and their standard errors."""
+    from deniable_aggregator.slices.table import SliceTable
 
 FEWEST_SLICES: Final = 5
 ENOUGH_REPORTS: Final = 1_000
@@ -40,6 +36,13 @@ MOST_UNCHECKED: Final = 0.1
 MOST_CELLS: Final = 1 << 22
 MOST_SHARES: Final = 1 << 20
 """Items times slices; with more there are no medians, which bounds the work."""
+
+MOST_SINGLY: Final = 4_096
+"""Slices whose estimates have to be worked out one by one, as those of strings; with more there are
+no medians."""
+
+REMEMBERED: Final = 64
+MOST_REMEMBERED_ITEMS: Final = 4_096
 
 MEDIAN_VARIANCE_FACTOR: Final = np.pi / 2
 _NORMAL: Final = 1.4826
@@ -67,56 +70,7 @@ class Medians(NamedTuple):
     standard_error: NDArray[np.float64]
 
 
-def robust_checks(
-    store: Store, reported: MetricReports, rows: Sequence[Share], level: float
-) -> list[RobustCheck | None] | None:
-    """The medians of slices beside the shares of an answer.
-
-    Args:
-        store: has the tallies.
-        reported: which reports the answer is about.
-        rows: the shares.
-        level: of the intervals, in (0, 1).
-
-    Returns:
-        One for each share, None where too few slices know its value; None if there are too few
-        slices at all, or the work is too much.
-    """
-    counted = [
-        (entry, reports)
-        for entry in reported.entries
-        for keys in reported.by_slice.get(entry.spec.digest, {}).values()
-        for reports in keys.values()
-        if reports >= ENOUGH_REPORTS
-    ]
-    cells = sum(entry.tally.cells for entry, _ in counted)
-    if len(counted) < FEWEST_SLICES or cells > MOST_CELLS or len(rows) * len(counted) > MOST_SHARES:
-        return None
-    position = {row.value: place for place, row in enumerate(rows)}
-    since, until = epoch_of(reported.days.since), epoch_of(reported.days.until)
-    versions = []
-    for entry in reported.entries:
-        spec, total = entry.spec, np.zeros(entry.tally.cells, np.int64)
-        found = []
-        for each in store.tallies.slices(
-            spec.digest, entry.tally.cells, since, until, reported.without
-        ):
-            total += each.sum.cells
-            if each.sum.reports >= ENOUGH_REPORTS:
-                found.append(_shares(spec, each.sum.cells, position, reported.specs))
-        if total.any():
-            whole = _shares(spec, total, position, reported.specs)
-            versions.append(_of_version(found, whole, entry.tally.reports(total)))
-    middles = _of_all_versions(versions, np.array([row.standard_error for row in rows]))
-    half = z_for_level(level) * middles.standard_error
-    columns = (*middles, middles.share - half, middles.share + half)
-    return [
-        RobustCheck(*values) if values[0] >= FEWEST_SLICES else None
-        for values in zip(*(column.tolist() for column in columns), strict=True)
-    ]
-
-
-class _OfVersion(NamedTuple):
+class VersionMedians(NamedTuple):
     """What one version says of the items of an answer; NaN where it says nothing.
 
     Attributes:
@@ -132,14 +86,94 @@ class _OfVersion(NamedTuple):
     reports: int
 
 
-def _of_version(slices: Sequence[_Estimates], whole: _Estimates, reports: int) -> _OfVersion:
-    shares, errors = (
-        np.array([each[at] for each in slices]).reshape(-1, whole[0].size) for at in (0, 1)
-    )
-    return _OfVersion(medians_of_slices(shares, errors, 0 * whole[1]), *whole, reports)
+class SliceMedians:
+    """Works out medians of slices, and caches them until the counts change."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._known: OrderedDict[Hashable, VersionMedians] = OrderedDict()
+
+    def robust_checks(
+        self, reported: MetricReports, rows: Sequence[Share], level: float
+    ) -> list[RobustCheck | None] | None:
+        """The medians of slices beside the shares of an answer.
+
+        Args:
+            reported: which reports the answer is about.
+            rows: the shares.
+            level: of the intervals, in (0, 1).
+
+        Returns:
+            One for each share, None where too few slices know its value; None if there are too few
+            slices at all, or the work is too much.
+        """
+        items = tuple(row.value for row in rows)
+        tables = [
+            (table, SliceEstimator(entry.spec, items, reported.specs))
+            for entry in reported.entries
+            if (table := reported.tables.get(entry.spec.digest)) is not None
+        ]
+        enough = [int((table.reports >= ENOUGH_REPORTS).sum()) for table, _ in tables]
+        sizes = list(zip(tables, enough, strict=True))
+        cells = sum(slices * table.entry.tally.cells for (table, _), slices in sizes)
+        singly = sum(slices for (_, estimator), slices in sizes if estimator.one_by_one)
+        if (
+            sum(enough) < FEWEST_SLICES
+            or cells > MOST_CELLS
+            or len(items) * sum(enough) > MOST_SHARES
+            or singly > MOST_SINGLY
+        ):
+            return None
+        versions = [self._of_version(table, estimator, items) for table, estimator in tables]
+        middles = _of_all_versions(versions, np.array([row.standard_error for row in rows]))
+        half = z_for_level(level) * middles.standard_error
+        columns = (*middles, middles.share - half, middles.share + half)
+        return [
+            RobustCheck(*values) if values[0] >= FEWEST_SLICES else None
+            for values in zip(*(column.tolist() for column in columns), strict=True)
+        ]
+
+    def _of_version(
+        self, table: SliceTable, estimator: SliceEstimator, items: tuple[str, ...]
+    ) -> VersionMedians:
+        digests = tuple(version.digest for version in estimator.versions)
+        name = table.fingerprint, digests, items
+        with self._lock:
+            if name in self._known:
+                self._known.move_to_end(name)
+                return self._known[name]
+        found = version_medians(table, estimator)
+        if len(items) <= MOST_REMEMBERED_ITEMS:
+            with self._lock:
+                self._known[name] = found
+                while len(self._known) > REMEMBERED:
+                    self._known.popitem(last=False)
+        return found
 
 
-def _of_all_versions(versions: Sequence[_OfVersion], plain: NDArray[np.float64]) -> Medians:
+def version_medians(table: SliceTable, estimator: SliceEstimator) -> VersionMedians:
+    """The medians of a version's slices.
+
+    Args:
+        table: the slices; at least one.
+        estimator: estimates the items of an answer from them.
+    """
+    tally = table.entry.tally
+    total, found = np.zeros(tally.cells, np.int64), []
+    for chunk in table.chunks(tally.cells):
+        total += chunk.counters.sum(axis=0)
+        large = chunk.counters[chunk.reports >= ENOUGH_REPORTS]
+        if len(large):
+            found.append(estimator.estimate(large))
+    whole = estimator.estimate(total[None])
+    nothing = whole.share[:0]
+    shares = np.concatenate([nothing, *(each.share for each in found)])
+    errors = np.concatenate([nothing, *(each.standard_error for each in found)])
+    medians = medians_of_slices(shares, errors, 0 * whole.standard_error[0])
+    return VersionMedians(medians, whole.share[0], whole.standard_error[0], tally.reports(total))
+
+
+def _of_all_versions(versions: Sequence[VersionMedians], plain: NDArray[np.float64]) -> Medians:
     """Medians version by version, weighted by reports as shares are.
 
     Versions with too few slices count with their plain estimate, if they have at most a tenth of
@@ -200,22 +234,3 @@ def medians_of_slices(
             [stated, spread, np.sqrt(MEDIAN_VARIANCE_FACTOR) * plain[enough]]
         )
     return Medians(slices, share, error)
-
-
-def _shares(
-    spec: Spec, cells: NDArray[np.int64], position: Mapping[str, int], versions: Sequence[Spec]
-) -> _Estimates:
-    """The estimates and errors of some reports; NaN for items that their version does not know."""
-    if len(versions) == 1 and (spec.type == "string" or position.keys() <= set(spec.items)):
-        # The usual case: there is nothing to combine, which takes most of the time.
-        found = share_tally_for(spec).shares(cells, list(position))
-        return found.share, np.sqrt(found.variance)
-    share, error = np.full(len(position), np.nan), np.full(len(position), np.nan)
-    items = list(position) if spec.type == "string" else None
-    read = combine_specs([(spec, cells)], items, "noise", versions=versions)
-    for place in read.wanted.tolist():
-        at = position.get(read.domain[place])
-        if at is not None:
-            share[at] = read.combined.share[place]
-            error[at] = np.sqrt(read.combined.variance[place])
-    return share, error

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -179,8 +179,23 @@ class Tally(ABC):
             )
 
 
+class SliceShares(NamedTuple):
+    """Estimates of items' shares from the reports of each of several slices.
+
+    Attributes:
+        share: float64, (slices, items): as of `ItemShares`.
+        variance: float64, (slices, items): likewise; infinite where no report is about an item.
+    """
+
+    share: NDArray[np.float64]
+    variance: NDArray[np.float64]
+
+
 class ShareTally(Tally):
     """A tally that estimates shares of items."""
+
+    shares_each_slice: ClassVar[bool] = True
+    """Whether `shares_of_slices` estimates one slice after the other, which takes a while each."""
 
     @abstractmethod
     def shares(self, counts: NDArray[np.int64], items: Sequence[str]) -> ItemShares:
@@ -194,6 +209,23 @@ class ShareTally(Tally):
             ParameterError: if an item is not in the metric's domain, or the list is too long for
                 the mechanism.
         """
+
+    def shares_of_slices(self, counts: NDArray[np.int64], items: Sequence[str]) -> SliceShares:
+        """What `shares` estimates, for several slices at once.
+
+        Args:
+            counts: int64, (slices, cells), of at least one report each.
+            items: as of `shares`.
+
+        Raises:
+            ParameterError: as `shares` does.
+        """
+        found = [self.shares(row, items) for row in counts]
+        share, variance = (
+            np.array(column).reshape(len(counts), len(items))
+            for column in ([each.share for each in found], [each.variance for each in found])
+        )
+        return SliceShares(share, variance)
 
 
 def chunks(reports: NDArray[Any]) -> Iterator[NDArray[Any]]:

@@ -86,8 +86,7 @@ class RecursiveHadamardTally(RowsTally):
         supporting = [column[0] for column in self._supporting(counts)]
         agreeing, named = (column / reports for column in supporting)
         p, q, order = oracle.own / SCALE, oracle.other / SCALE, oracle.order
-        share = (2 * (order - 1) * agreeing - (order - 2) * named - 2 * q) / (order * (p - q))
-        held = np.clip((named - 2 * q) / (p - q), 0.0, 1.0)
+        share, held = _shares(oracle, agreeing, named)
         clipped = np.clip(share, 0.0, 1.0)
         # A report that names the block has the item's sign or not.
         low, high = ((end - 2 * q) / (order * (p - q)) for end in (2 - order, order))
@@ -104,6 +103,18 @@ class RecursiveHadamardTally(RowsTally):
             exclusive=True,
         )
 
+    def shares_by_group(
+        self, counts: NDArray[np.int64]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """The same estimates for each group."""
+        oracle = cast("RecursiveHadamardResponse", self.oracle)
+        reports = self.reports(counts)[:, None]
+        least, supporting = np.maximum(reports, 1), self._supporting(counts)
+        share, held = _shares(oracle, *(column / least for column in supporting))
+        clipped = np.clip(share, 0.0, 1.0)
+        noise = oracle.variance_within(clipped, np.maximum(held, clipped), least)  # type: ignore[arg-type]
+        return share, np.where(reports > 0, noise, np.inf)
+
     def _supporting(self, counts: NDArray[np.int64]) -> tuple[NDArray[Any], NDArray[Any]]:
         """Reports of the item's block with its sign, and with any: int64, (groups, size) each."""
         oracle = cast("RecursiveHadamardResponse", self.oracle)
@@ -113,3 +124,18 @@ class RecursiveHadamardTally(RowsTally):
         # Items are dealt to the blocks in turn, so a column of all blocks is a run of items.
         by_item = agreeing.swapaxes(1, 2).reshape(named.shape[0], -1)[:, : oracle.size]
         return by_item, np.tile(named[:, :, 0], oracle.order)[:, : oracle.size]
+
+
+def _shares(
+    oracle: RecursiveHadamardResponse, agreeing: NDArray[np.float64], named: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The shares of items, and of all items of each one's block.
+
+    Args:
+        oracle: the mechanism.
+        agreeing: float64: which part of the reports name an item's block and have its sign.
+        named: float64: which part name its block.
+    """
+    p, q, order = oracle.own / SCALE, oracle.other / SCALE, oracle.order
+    share = (2 * (order - 1) * agreeing - (order - 2) * named - 2 * q) / (order * (p - q))
+    return share, np.clip((named - 2 * q) / (p - q), 0.0, 1.0)

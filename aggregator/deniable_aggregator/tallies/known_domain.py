@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from deniable_aggregator.tallies.base import ShareTally, chunks
+from deniable_aggregator.tallies.base import ShareTally, SliceShares, chunks
 from deniable_shared.errors import ParameterError, WireError
 
 if TYPE_CHECKING:
@@ -75,13 +75,23 @@ class KnownDomainTally(ShareTally):
 
     def shares(self, counts: NDArray[np.int64], items: Sequence[str]) -> ItemShares:
         """The shares of some of the items."""
+        return self._oracle.shares(counts[None]).take(self._chosen(items))
+
+    shares_each_slice = False
+
+    def shares_of_slices(self, counts: NDArray[np.int64], items: Sequence[str]) -> SliceShares:
+        """The shares of some of the items, from all slices at once."""
+        chosen = self._chosen(items)
+        return SliceShares(*(every[:, chosen] for every in self._oracle.shares_by_group(counts)))
+
+    def _chosen(self, items: Sequence[str]) -> NDArray[np.int64]:
+        """The places of items in the domain."""
         unknown = [item for item in items if item not in self._position]
         if unknown:
             raise ParameterError(
                 "candidates", f"items of {self.spec.name}: {', '.join(self._position)}", unknown[0]
             )
-        chosen = np.fromiter((self._position[item] for item in items), np.int64, len(items))
-        return self._oracle.shares(counts[None]).take(chosen)
+        return np.fromiter((self._position[item] for item in items), np.int64, len(items))
 
     def _checked(self, payload: bytes) -> NDArray[np.void]:
         self._check_width(payload)

@@ -171,6 +171,23 @@ class OracleTally(ABC, Generic[AnyOracle]):
         supporting = self.supporting(counts)[0].astype(np.float64)
         return shares_from_support(supporting, int(self.reports(counts)[0]), self.oracle)
 
+    def shares_by_group(
+        self, counts: NDArray[np.int64]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """The shares of all items in each group, and their variances.
+
+        Args:
+            counts: int64, (groups, cells).
+
+        Returns:
+            float64, (groups, size), twice; the variance is infinite where a group has no reports.
+        """
+        reports = self.reports(counts)[:, None]
+        least, support = np.maximum(reports, 1), self.oracle.support
+        share = np.asarray(support.share(self.supporting(counts), least))  # type: ignore[arg-type]
+        noise = support.variance(np.clip(share, 0.0, 1.0), least)  # type: ignore[arg-type]
+        return share, np.where(reports > 0, noise, np.inf)
+
 
 def shares_from_support(supporting: NDArray[Any], reports: int, mechanism: Any) -> ItemShares:
     """The support lemma for arrays.

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import itertools
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Final, NamedTuple, cast
 
 import numpy as np
 
 from deniable_aggregator.statistics.checks import bounds_check, evenness_check
 from deniable_aggregator.statistics.counted_sums import CountedSums
 from deniable_aggregator.statistics.influence import allocated_influence
-from deniable_aggregator.tallies.base import ShareTally, tallies
+from deniable_aggregator.tallies.base import ShareTally, SliceShares, tallies
 from deniable_aggregator.tallies.numeric import OutcomeTally
 from deniable_shared.errors import ParameterError
 from deniable_shared.mechanisms import SampledCoefficients
@@ -23,6 +23,28 @@ if TYPE_CHECKING:
     from deniable_aggregator.statistics.checks import SliceChecks
     from deniable_aggregator.statistics.item_shares import ItemShares
     from deniable_shared.spec import Spec
+
+
+_TERMS: Final = 1 << 16
+"""Marginals are summed up from so many coefficients at a time."""
+
+
+class _Marginals(NamedTuple):
+    """Estimates of marginals, as of `ItemShares`.
+
+    Attributes:
+        share: float64, (..., items).
+        variance: float64, (..., items).
+        null_variance: float64, (..., items).
+        means: float64, (..., items, 3): what each coefficient adds to an item.
+        cells: float64, (items,): of how many cells an item's flags have one.
+    """
+
+    share: NDArray[np.float64]
+    variance: NDArray[np.float64]
+    null_variance: NDArray[np.float64]
+    means: NDArray[np.float64]
+    cells: NDArray[np.float64]
 
 
 @tallies(SampledCoefficients)
@@ -68,43 +90,22 @@ class SampledCoefficientsTally(OutcomeTally, ShareTally):
         -(theta_ab - theta_a theta_b) / (n - 1) of the means of two coefficients. It is infinite
         where a coefficient has no report yet.
         """
-        unknown = [item for item in items if item not in self._places]
-        if unknown:
-            example = next(reversed(self._places))
-            raise ParameterError(
-                "candidates", f"items of {self.spec.name} such as {example}", unknown[0]
-            )
-        chosen = [self._places[item] for item in items]
-        numbers, signs = self._numbers[chosen], self._signs[chosen]
-        theta, likely, lies, unasked = self._coefficients(counts)
-        rest = max(self.reports(counts) - 1, 1)
-
-        def total(column: NDArray[np.float64]) -> NDArray[np.float64]:
-            return np.asarray(np.where(signs, column, 0.0).sum(axis=1))
-
-        means = theta[numbers] * signs
-        kept = np.clip(likely[numbers] * signs, -1.0, 1.0)
-        # With the signs inside, each coefficient of a pair is the product of the other two.
-        products = kept * np.roll(kept, 1, axis=1)
-        pair = signs[:, 1] != 0
-        cells = np.where(pair, 4.0, 2.0)
-        noise, asking = total(lies[numbers]), total((1 - kept**2) * unasked[numbers])
-        covariance = np.where(pair, total(kept - products), 0.0) / rest
-        # If nobody is in a cell its three means add up to -1, and the rest is largest at -1/3 each.
-        absent = np.where(pair, 8 / 9 * total(unasked[numbers]) + 8 / 3 / rest, 0.0)
+        numbers, signs = self._terms(items)
+        found = self._marginals(counts, numbers, signs)
+        cells = found.cells
         largest = 1 / (self._mechanism.inner.support.p - self._mechanism.inner.support.q)
         asked = counts.reshape(-1, 2).sum(axis=1).astype(np.float64)[numbers]
         moved = [
             allocated_influence(
-                np.where(signs, largest - end * means, 0.0), asked, self.reports(counts)
+                np.where(signs, largest - end * found.means, 0.0), asked, self.reports(counts)
             )
             for end in (1, -1)
         ]
         reported = counts.reshape(-1, 2)[numbers]
         return CountedSums(
-            share=(1 + means.sum(axis=1)) / cells,
-            variance=(noise + asking - 2 * covariance) / cells**2,
-            null_variance=(noise + absent) / cells**2,
+            share=found.share,
+            variance=found.variance,
+            null_variance=found.null_variance,
             influence=np.maximum(*moved) / cells,
             counts=np.where(signs > 0, reported[..., 0], reported[..., 1]),
             trials=reported.sum(axis=2),
@@ -113,18 +114,71 @@ class SampledCoefficientsTally(OutcomeTally, ShareTally):
             exclusive=False,
         )
 
+    shares_each_slice = False
+
+    def shares_of_slices(self, counts: NDArray[np.int64], items: Sequence[str]) -> SliceShares:
+        """The same estimates from many slices at once."""
+        numbers, signs = self._terms(items)
+        step = max(1, _TERMS // max(numbers.size, 1))
+        share, variance = np.zeros((2, len(counts), len(items)))
+        for start in range(0, len(counts), step):
+            some = slice(start, start + step)
+            found = self._marginals(counts[some], numbers, signs)
+            share[some], variance[some] = found.share, found.variance
+        return SliceShares(share, variance)
+
+    def _terms(self, items: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The coefficients of items and their signs: int64, (items, 3), twice."""
+        unknown = [item for item in items if item not in self._places]
+        if unknown:
+            example = next(reversed(self._places))
+            raise ParameterError(
+                "candidates", f"items of {self.spec.name} such as {example}", unknown[0]
+            )
+        chosen = [self._places[item] for item in items]
+        return self._numbers[chosen], self._signs[chosen]
+
+    def _marginals(
+        self, counts: NDArray[np.int64], numbers: NDArray[np.int64], signs: NDArray[np.int64]
+    ) -> _Marginals:
+        """The estimates of `shares` from counts: int64, (..., cells)."""
+        theta, likely, lies, unasked = self._coefficients(counts)
+        rest = np.maximum(counts.sum(axis=-1, keepdims=True) - 1, 1)
+
+        def total(column: NDArray[np.float64]) -> NDArray[np.float64]:
+            return np.asarray(np.where(signs, column, 0.0).sum(axis=-1))
+
+        means = theta[..., numbers] * signs
+        kept = np.clip(likely[..., numbers] * signs, -1.0, 1.0)
+        # With the signs inside, each coefficient of a pair is the product of the other two.
+        products = kept * np.roll(kept, 1, axis=-1)
+        pair = signs[:, 1] != 0
+        cells = np.where(pair, 4.0, 2.0)
+        unasked = unasked[..., numbers]
+        noise, asking = total(lies[..., numbers]), total((1 - kept**2) * unasked)
+        covariance = np.where(pair, total(kept - products), 0.0) / rest
+        # If nobody is in a cell its three means add up to -1, and the rest is largest at -1/3 each.
+        absent = np.where(pair, 8 / 9 * total(unasked) + 8 / 3 / rest, 0.0)
+        return _Marginals(
+            share=(1 + means.sum(axis=-1)) / cells,
+            variance=(noise + asking - 2 * covariance) / cells**2,
+            null_variance=(noise + absent) / cells**2,
+            means=means,
+            cells=cells,
+        )
+
     def _coefficients(self, counts: NDArray[np.int64]) -> tuple[NDArray[np.float64], ...]:
         """Of each coefficient theta, the variance of its lies, and (n - n_a) / (n_a (n - 1)).
 
         Without a report they are 0, infinite and 1. Behind theta stands what it is with one more
         report of each kind, for its variance: a few reports may happen to agree.
         """
-        zeros, ones = counts.reshape(-1, 2).T.astype(np.float64)
+        zeros, ones = (counts[..., parity::2].astype(np.float64) for parity in (0, 1))
         reports = zeros + ones
-        asked, devices = np.maximum(reports, 1.0), float(reports.sum())
+        asked, devices = np.maximum(reports, 1.0), reports.sum(axis=-1, keepdims=True)
         support = self._mechanism.inner.support
         scale = 1 / (support.p - support.q)
         theta = scale * (zeros - ones) / asked
         lies = np.where(reports > 0, (scale**2 - 1) / asked, np.inf)
         likely = scale * (zeros - ones) / (reports + 2)
-        return theta, likely, lies, (devices - asked) / (asked * max(devices - 1, 1.0))
+        return theta, likely, lies, (devices - asked) / (asked * np.maximum(devices - 1, 1.0))

@@ -12,7 +12,13 @@ import numpy as np
 from deniable_aggregator.statistics.checks import evenness_check
 from deniable_aggregator.statistics.influence import concentrate
 from deniable_aggregator.statistics.item_shares import ItemShares
-from deniable_aggregator.tallies.base import ShareTally, chunks, oracle_tally_for, tallies
+from deniable_aggregator.tallies.base import (
+    ShareTally,
+    SliceShares,
+    chunks,
+    oracle_tally_for,
+    tallies,
+)
 from deniable_aggregator.tallies.diagnostics import PerAttributeDiagnostics
 from deniable_shared.attributes import single_items
 from deniable_shared.errors import ParameterError, WireError
@@ -62,7 +68,7 @@ class SampledAttributeTally(ShareTally):
         Of an attribute that no report of a slice is about, none is made.
         """
         pairs = list(zip(self._oracles, self._blocks, strict=True))
-        asked = np.stack([oracle.reports(counts[:, block]) for oracle, block in pairs], axis=1)
+        asked = self._reports(counts)
         yield evenness_check("groups", asked, f"the {len(pairs)} attributes")
         beside = [diagnostics] * len(pairs)
         if self.diagnostics is not None:
@@ -98,7 +104,7 @@ class SampledAttributeTally(ShareTally):
 
     def reports(self, counts: NDArray[np.int64]) -> int:
         """What all oracles counted."""
-        return int(self._reports(counts).sum())
+        return int(self._reports(counts[None]).sum())
 
     def attributes(self, items: Sequence[str]) -> list[NDArray[np.int64]]:
         """The places of the items in their list, by attribute: int64, (items of one,), each.
@@ -120,7 +126,7 @@ class SampledAttributeTally(ShareTally):
         share, moved = np.zeros(len(places)), np.zeros(len(places))
         variance, null_variance = np.full(len(places), np.inf), np.full(len(places), np.inf)
         counted = None
-        reports = self._reports(counts)
+        (reports,) = self._reports(counts[None])
         total = int(reports.sum())
         numbers = np.unique(places[:, 0])
         for number in numbers[reports[numbers] > 0]:
@@ -138,6 +144,26 @@ class SampledAttributeTally(ShareTally):
                 counted = found.support_counts._replace(sampled=True)
         return ItemShares(share, variance, null_variance, counted, influence=moved)
 
+    shares_each_slice = False
+
+    def shares_of_slices(self, counts: NDArray[np.int64], items: Sequence[str]) -> SliceShares:
+        """The same estimates from all slices at once."""
+        places = self._find(items)
+        share = np.zeros((len(counts), len(places)))
+        variance = np.full(share.shape, np.inf)
+        asked = self._reports(counts)
+        total = asked.sum(axis=1)
+        for number in np.unique(places[:, 0]).tolist():
+            here = np.flatnonzero(places[:, 0] == number)
+            of_all = self._oracles[number].shares_by_group(counts[:, self._blocks[number]])
+            found, noise = (column[:, places[here, 1]] for column in of_all)
+            least = np.maximum(asked[:, number], 1)
+            unasked = (total - asked[:, number]) / (least * np.maximum(total - 1, 1))
+            truth = np.clip(found, 0.0, 1.0)
+            share[:, here] = found
+            variance[:, here] = noise + truth * (1 - truth) * unasked[:, None]
+        return SliceShares(share, variance)
+
     def _find(self, items: Sequence[str]) -> NDArray[np.int64]:
         """The attribute of each item, and its index there: int64, (items, 2)."""
         unknown = [item for item in items if item not in self._places]
@@ -149,9 +175,13 @@ class SampledAttributeTally(ShareTally):
         return np.array([self._places[item] for item in items], np.int64).reshape(-1, 2)
 
     def _reports(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
-        """How many reports each attribute has: int64, (attributes,)."""
+        """How many reports each attribute has: int64, (slices, attributes).
+
+        Args:
+            counts: int64, (slices, cells).
+        """
         pairs = zip(self._oracles, self._blocks, strict=True)
-        return np.array([oracle.reports(counts[block][None])[0] for oracle, block in pairs])
+        return np.stack([oracle.reports(counts[:, block]) for oracle, block in pairs], axis=1)
 
     def _checked(self, payload: bytes) -> Iterator[tuple[int, NDArray[np.void]]]:
         """The inner reports by attribute, a part of the payload at a time."""

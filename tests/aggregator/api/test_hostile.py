@@ -199,7 +199,7 @@ def test_checks_that_are_remembered_take_bounded_memory(target, monkeypatch):
     store = Store(target)
     register(store)
     entry = MetricCatalog(store).find(THEME)
-    examiner = Examiner(store)
+    examiner = Examiner()
     days = range(TODAY, TODAY + 4)
 
     def examined():
@@ -212,7 +212,7 @@ def test_checks_that_are_remembered_take_bounded_memory(target, monkeypatch):
     assert len(examiner._known) == 4
     monkeypatch.setattr(examiner_module, "REMEMBERED_SLICES", 6)
     assert examined() == 4
-    assert sum(1 + len(keys) for keys, _ in examiner._known.values()) <= 6
+    assert sum(day.slices for _, day in examiner._known.values()) <= 6
     store.close()
 
 

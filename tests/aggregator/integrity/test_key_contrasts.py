@@ -70,7 +70,7 @@ class Days:
             {},
             frozenset(),
         )
-        return {each.key: each for each in KeyComparison(self).compare(reported) if each.uneven}
+        return {each.key: each for each in KeyComparison().compare(reported) if each.uneven}
 
 
 @pytest.mark.parametrize("name", ["oue", "grr"])

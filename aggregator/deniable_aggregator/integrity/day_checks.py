@@ -1,0 +1,150 @@
+"""The checks of whole days and of what each key brought on them, made of many days at once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from deniable_aggregator.slices.reading import runs
+from deniable_aggregator.statistics.checks import join_checks
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from deniable_aggregator.slices.table import SliceTable
+    from deniable_aggregator.statistics.checks import SliceChecks
+    from deniable_shared.spec import Spec
+
+
+class KeyChecks(NamedTuple):
+    """The checks of what keys uploaded on one day, each by itself.
+
+    Attributes:
+        ids: of the keys.
+        reports: int64, (keys,): how many reports each uploaded.
+        checks: of these reports: one entry per check, each of all keys.
+    """
+
+    ids: tuple[str, ...]
+    reports: NDArray[np.int64]
+    checks: Sequence[SliceChecks]
+
+
+@dataclass(frozen=True, eq=False)
+class DayChecks:
+    """The checks of one spec's reports of one day.
+
+    Attributes:
+        spec: the version of the metric.
+        epoch: the day, in days since 1970-01-01.
+        reports: how many reports there are, without those of excluded keys.
+        checks: the checks of all these reports together: each of one slice.
+        keys: the checks of each key's reports; None if one key uploaded all.
+        checks_made: how many checks these are.
+        smallest_p: the smallest p-value of any of them; 1 if none could be made.
+    """
+
+    spec: Spec
+    epoch: int
+    reports: int
+    checks: Sequence[SliceChecks]
+    keys: KeyChecks | None
+    checks_made: int
+    smallest_p: float
+
+    @property
+    def slices(self) -> int:
+        """Of how many sets of reports these are the checks."""
+        return 1 + (0 if self.keys is None else len(self.keys.ids))
+
+    def suspicious_keys(self, limit: float) -> list[str]:
+        """The keys whose reports fail a check.
+
+        If the day fails and no single key does, the key with the smallest p-value.
+
+        Args:
+            limit: a check fails if its p-value is below this.
+        """
+        if self.keys is None:
+            return []
+        least = smallest_p(self.keys.checks)
+        failing = np.flatnonzero(least < limit)
+        if not failing.size and smallest_p(self.checks)[0] < limit:
+            failing = np.array([least.argmin()])
+        return [self.keys.ids[place] for place in failing.tolist()]
+
+
+def check_days(table: SliceTable, epochs: Sequence[int]) -> Iterator[DayChecks]:
+    """Checks the reports of some days.
+
+    Args:
+        table: has the days.
+        epochs: which of them, ascending.
+    """
+    for first, last in runs(epochs):
+        of_run = table.between(first, last)
+        if of_run.counters is not None:
+            yield from _check(of_run)
+            continue
+        # The sums of more than one day with many counters might not fit into memory.
+        for epoch in of_run.days.tolist():
+            yield from _check(of_run.between(epoch, epoch))
+
+
+def _check(table: SliceTable) -> Iterator[DayChecks]:
+    """Checks all days of a table."""
+    tally, spec = table.entry.tally, table.entry.spec
+    lengths = np.diff(table.starts, append=len(table))
+    day_of_row = np.repeat(np.arange(lengths.size), lengths)
+    totals = np.zeros((lengths.size, tally.stored_cells), np.int64)
+    checked, rows, counted = [], [], []
+    for chunk in table.chunks(tally.stored_cells):
+        checked.append(tally.checks(chunk.counters, chunk.reports))
+        days = day_of_row[chunk.rows]
+        starts = np.flatnonzero(np.diff(days, prepend=-1))
+        totals[days[starts]] += np.add.reduceat(chunk.counters, starts, axis=0)
+        rows.append(np.arange(chunk.rows.start, chunk.rows.stop))
+        counted.append(chunk.reports)
+    if not rows:  # all were deleted a moment ago
+        return
+    row, reports = np.concatenate(rows), np.concatenate(counted)
+    days = day_of_row[row]
+    starts = np.flatnonzero(np.diff(days, prepend=-1))
+    lengths = np.diff(starts, append=row.size)
+    of_day = np.add.reduceat(reports, starts)
+    several = np.flatnonzero(lengths > 1)
+    places = starts.copy()  # of one key, its checks are those of the day
+    places[several] = row.size + np.arange(several.size)
+    if several.size:
+        checked.append(tally.checks(totals[days[starts[several]]], of_day[several]))
+    found = join_checks(checked)
+    least, made = smallest_p(found), np.sum([~np.isnan(check.p) for check in found], axis=0)
+    ids = [table.key_ids[code] for code in table.keys[row].tolist()]
+    columns = starts, lengths, places, of_day, table.epochs[row[starts]]
+    for start, length, place, count, epoch in zip(*(c.tolist() for c in columns), strict=True):
+        of_keys = slice(start, start + length)
+        keys, all_least, all_made = None, least[place], made[place]
+        if length > 1:
+            checks = [check.take(of_keys) for check in found]
+            keys = KeyChecks(tuple(ids[of_keys]), reports[of_keys], checks)
+            all_least = min(all_least, least[of_keys].min())
+            all_made += made[of_keys].sum()
+        own = [check.take(slice(place, place + 1)) for check in found]
+        yield DayChecks(spec, epoch, count, own, keys, int(all_made), float(all_least))
+
+
+def smallest_p(checks: Sequence[SliceChecks]) -> NDArray[np.float64]:
+    """The smallest p-value of each slice; 1 if no check was made of it.
+
+    Args:
+        checks: of the same slices.
+
+    Returns:
+        float64, (slices,).
+    """
+    p = np.array([check.p for check in checks])
+    return np.asarray(np.fmin.reduce(p, axis=0, initial=1.0))

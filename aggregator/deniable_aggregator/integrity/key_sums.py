@@ -1,0 +1,157 @@
+"""The counts of keys and those of all others on the same days, weighted day by day.
+
+Each day counts with the weight n m / (n + m), of n reports of the key and m of the others, so that
+both sides are about as many reports of the same days.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from deniable_shared.periods import period
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from deniable_aggregator.slices.table import SliceTable
+
+
+class KeySums(NamedTuple):
+    """The counts of keys and those of all others, weighted by day; one row per key.
+
+    Attributes:
+        own: float64, (keys, cells).
+        others: float64, (keys, cells).
+        weight: float64, (keys,): of how many reports either may be taken to be.
+        noise_of_own: float64, (keys,): which part of the noise of their difference is that of the
+            key's own reports, times the weight.
+    """
+
+    own: NDArray[np.float64]
+    others: NDArray[np.float64]
+    weight: NDArray[np.float64]
+    noise_of_own: NDArray[np.float64]
+
+
+class _Weights(NamedTuple):
+    """How the slices of some keys are compared with the rest of their day.
+
+    Attributes:
+        day: int64, (slices,): the number of each slice's day.
+        key: int64, (slices,): the number of its key; -1 if it is not compared.
+        of_own: float64, (slices,): how much one of its reports counts for its key.
+        of_others: float64, (slices,): how much one report of the others on its day does.
+        weight: float64, (slices,): of how many reports either side may be taken to be.
+    """
+
+    day: NDArray[np.int64]
+    key: NDArray[np.int64]
+    of_own: NDArray[np.float64]
+    of_others: NDArray[np.float64]
+    weight: NDArray[np.float64]
+
+    def of_rows(self, rows: slice) -> _Weights:
+        """Those of some of the slices."""
+        reals = self.of_own[rows], self.of_others[rows], self.weight[rows]
+        return _Weights(self.day[rows], self.key[rows], *reals)
+
+
+def compared_sums(table: SliceTable, keys: Sequence[str]) -> KeySums:
+    """The sums of some keys over all days.
+
+    Args:
+        table: the slices of these keys and of all others.
+        keys: their ids.
+    """
+    cells = table.entry.tally.cells
+    own, others = np.zeros((2, len(keys), cells))
+    for part in _whole_days(table):
+        weights = _weights(part, keys)
+        totals = np.zeros((len(part.days), cells))
+        for chunk in part.chunks(cells):
+            some = weights.of_rows(chunk.rows)
+            _add(totals, some.day, chunk.counters)
+            here = np.flatnonzero(some.key >= 0)
+            here = here[np.argsort(some.key[here], kind="stable")]
+            counts, key = chunk.counters[here], some.key[here]
+            _add(own, key, counts * some.of_own[here, None])
+            _add(others, key, counts * -some.of_others[here, None])
+        # What the others counted is what all did, less the key's own.
+        compared = np.flatnonzero(weights.key >= 0)
+        by_day = np.zeros((len(keys), len(totals)))
+        by_day[weights.key[compared], weights.day[compared]] = weights.of_others[compared]
+        others += by_day @ totals
+    weights = _weights(table, keys)
+    here = np.flatnonzero(weights.key >= 0)
+    key, own_weight = weights.key[here], weights.weight[here]
+    weight, noise = (
+        np.bincount(key, column, len(keys)).astype(np.float64)
+        for column in (own_weight, own_weight * weights.of_own[here])
+    )
+    if table.entry.spec.mechanism.epsilon_permanent is None or not here.size:
+        return KeySums(own, others, weight, noise)
+    # Reports of a device share their permanent noise: together they tell no more than those of one
+    # period, if the same devices reported in all of them.
+    periods = [period(table.entry.spec.every, epoch) for epoch in table.days.tolist()]
+    named, number = np.unique(periods, return_inverse=True)
+    place = number[weights.day[here]] * len(keys) + key
+    by_period = np.bincount(place, own_weight, named.size * len(keys))
+    largest = by_period.reshape(named.size, len(keys)).max(axis=0)
+    kept = largest / np.maximum(weight, 1.0)
+    return KeySums(own * kept[:, None], others * kept[:, None], largest, noise * kept)
+
+
+def compared_days(table: SliceTable, key: str) -> Iterator[tuple[int, KeySums]]:
+    """The sums of one key day by day, of the days on which it can be compared.
+
+    Args:
+        table: the slices of this key and of all others.
+        key: its id.
+    """
+    cells = table.entry.tally.cells
+    for part in _whole_days(table):
+        weights = _weights(part, [key])
+        totals, own = np.zeros((2, len(part.days), cells))
+        for chunk in part.chunks(cells):
+            days, mine = weights.day[chunk.rows], weights.key[chunk.rows] == 0
+            _add(totals, days, chunk.counters)
+            own[days[mine]] = chunk.counters[mine]
+        for row in np.flatnonzero(weights.key == 0).tolist():
+            day, weight = weights.day[row], weights.weight[row : row + 1]
+            of_own, of_others = weights.of_own[row], weights.of_others[row]
+            sides = own[day, None] * of_own, (totals[day] - own[day])[None] * of_others
+            yield int(part.days[day]), KeySums(*sides, weight, weight * of_own)
+
+
+def _whole_days(table: SliceTable) -> Iterator[SliceTable]:
+    """The table, or day by day where there are many counters, whose sums would fill the memory."""
+    if table.counters is not None:
+        yield table
+        return
+    for epoch in table.days.tolist():
+        yield table.between(epoch, epoch)
+
+
+def _weights(table: SliceTable, keys: Sequence[str]) -> _Weights:
+    number_of = {key: number for number, key in enumerate(keys)}
+    numbers = np.array([number_of.get(key, -1) for key in table.key_ids], np.int64)
+    lengths = np.diff(table.starts, append=len(table))
+    day = np.repeat(np.arange(lengths.size), lengths)
+    own = table.reports.astype(np.float64)
+    all_ = np.bincount(day, own, lengths.size)[day]
+    others = all_ - own
+    compared = (own > 0) & (others > 0)
+    key = np.where(compared, numbers[table.keys], -1)
+    # With the weight own * others / all, a report of either side counts this much.
+    return _Weights(day, key, others / all_, own / all_, own * others / all_)
+
+
+def _add(sums: NDArray[np.float64], place: NDArray[np.int64], counts: NDArray[Any]) -> None:
+    """Adds rows of counts to the rows of sums at their places, which ascend."""
+    if place.size:
+        starts = np.flatnonzero(np.diff(place, prepend=-1))
+        sums[place[starts]] += np.add.reduceat(counts, starts, axis=0)
