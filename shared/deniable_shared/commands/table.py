@@ -68,6 +68,10 @@ COMMANDS: Final = {
         "deniable_aggregator.cli.metrics:register",
         "Registers all metrics of a registry file with a server.",
     ),
+    "ping": Command(
+        "deniable_shared.commands.ping",
+        "Says whether a server answers and is ready.",
+    ),
     "remote": Command(
         "deniable_aggregator.cli.remote:remote",
         "Signs and publishes remote configurations.",
