@@ -9,6 +9,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from deniable_aggregator.answers.administration import Registered, RegisteredMetric
 from deniable_aggregator.tallies import Tally, tally_for
 from deniable_shared import __version__
 
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from deniable_aggregator.store import Registration, Store, UnreadableMetric
-    from deniable_shared.registry import Metric
+    from deniable_shared.registry import Metric, Registry
     from deniable_shared.spec import Spec
 
 REREAD_SECONDS: Final = 1.0
@@ -27,6 +28,21 @@ OUTDATED: Final = (
 )
 
 log = logging.getLogger("deniable_aggregator")
+
+
+def registered(registry: Registry, new: Iterable[Spec]) -> Registered:
+    """The answer to whoever has registered a registry.
+
+    Args:
+        registry: what was registered.
+        new: the specs that were not registered before.
+    """
+    digests = {spec.digest for spec in new}
+    metrics = [
+        RegisteredMetric(name, metric.spec.digest.hex(), metric.spec.digest in digests)
+        for name, metric in registry.metrics.items()
+    ]
+    return Registered(registry.application, metrics)
 
 
 @dataclass(frozen=True)
@@ -95,6 +111,9 @@ class MetricCatalog:
 
         Returns:
             The specs that were not registered before.
+
+        Raises:
+            RegistryError: if the application would have too many.
         """
         new = self._store.metrics.register(metrics, today, actor)
         self.reload(new)

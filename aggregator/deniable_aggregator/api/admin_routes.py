@@ -15,12 +15,11 @@ from deniable_aggregator.answers.administration import (
     Keys,
     NoFields,
     OneKey,
-    Registered,
-    RegisteredMetric,
     RotateKey,
 )
 from deniable_aggregator.answers.words import KEY_ACTIONS
 from deniable_aggregator.api.parameters import read_body
+from deniable_aggregator.catalog import registered
 from deniable_aggregator.dates import epoch_of
 from deniable_aggregator.http.authorization import require_admin
 from deniable_aggregator.http.json import json_response
@@ -45,7 +44,7 @@ if TYPE_CHECKING:
     from deniable_aggregator.security.keys import IssuedKey
     from deniable_aggregator.store import Store, StoredKey
 
-MAX_REGISTRY_BYTES: Final = 1 << 20
+MAX_REGISTRY_BYTES: Final = 4 << 20
 MAX_REQUEST_BYTES: Final = 16 << 10
 
 Body = TypeVar("Body", bound=Struct)
@@ -82,23 +81,19 @@ class AdminApi:
         except UnicodeDecodeError:
             raise ProblemError("registry_refused", "A registry is TOML text in UTF-8.") from None
         except RegistryError as error:
-            raise ProblemError(
-                "registry_refused",
-                "Correct what problems lists; deniable metrics check FILE says the same.",
-                problems=list(error.problems),
+            raise _registry_refused(
+                error, "Correct what problems lists; deniable metrics check FILE says the same."
             ) from None
         if parsed.application != key.application:
             raise ProblemError(
                 "wrong_scope",
                 f"This key is for {key.application}, the registry for {parsed.application}.",
             )
-        specs = self._catalogue.register(parsed.metrics.values(), self._today(), key.id)
-        new = {spec.digest for spec in specs}
-        metrics = [
-            RegisteredMetric(name, metric.spec.digest.hex(), metric.spec.digest in new)
-            for name, metric in parsed.metrics.items()
-        ]
-        return json_response(Registered(parsed.application, metrics))
+        try:
+            new = self._catalogue.register(parsed.metrics.values(), self._today(), key.id)
+        except RegistryError as error:
+            raise _registry_refused(error, "Nothing was registered.") from None
+        return json_response(registered(parsed, new))
 
     def keys(self) -> Response:
         """``GET /v1/keys``."""
@@ -198,6 +193,10 @@ def _read(kind: type[Body]) -> Body:
     names = ", ".join(kind.__struct_fields__) or "none"
     wanted = f"Send a JSON object with no other fields than {names}."
     return read_body(kind, wanted, MAX_REQUEST_BYTES, code="malformed_request")
+
+
+def _registry_refused(error: RegistryError, detail: str) -> ProblemError:
+    return ProblemError("registry_refused", detail, problems=list(error.problems))
 
 
 def _malformed(error: ParameterError) -> ProblemError:

@@ -1,4 +1,4 @@
-"""``deniable metrics register``: tells a server which metrics an application has."""
+"""``deniable metrics register``: tells a server or a store which metrics an application has."""
 
 from __future__ import annotations
 
@@ -8,23 +8,52 @@ import click
 from rich.table import Column
 
 from deniable_aggregator.answers.administration import Registered
-from deniable_aggregator.cli.render.output import close_table, print_table
-from deniable_aggregator.cli.support.http_client import call, server_options
+from deniable_aggregator.audit import COMMAND_LINE
+from deniable_aggregator.cli.render.output import close_table, json_option, print_json, print_table
+from deniable_aggregator.cli.support.http_client import call, optional_server_options
+from deniable_aggregator.cli.support.store_option import (
+    open_store,
+    store_instead_of_server_option,
+    store_is_meant,
+    today,
+)
 from deniable_shared.characters import visible
 
 
 @click.command()
 @click.argument("file", type=click.Path(path_type=Path, exists=True, dir_okay=False))
-@server_options
-def register(file: Path, server: str, token: str) -> None:
-    """Registers all metrics of FILE with a server; needs a key of scope admin.
+@store_instead_of_server_option
+@optional_server_options
+@json_option
+@click.pass_context
+def register(
+    context: click.Context,
+    file: Path,
+    store: str | None,
+    server: str,
+    token: str | None,
+    as_json: bool,
+) -> None:
+    """Registers all metrics of FILE with a server, or in a store.
 
     Register the very file that the application ships. It may be done again at any time: what is
     registered already stays, and what has changed is registered beside it, so that old versions
     of the application can still report.
+
+    A server is asked with a key of scope admin. With --store nothing needs to run, as when a server
+    is set up: an SQLite file that is not there is created, and running servers notice within a
+    second. Either way it is in the audit log.
     """
-    answer = call(server, token, "POST", "/v1/metrics", content=file.read_bytes())
-    registered = answer.decode(Registered)
+    if store_is_meant(context):
+        assert store is not None
+        registered = _register_in_store(store, file)
+    else:
+        assert token is not None
+        answer = call(server, token, "POST", "/v1/metrics", content=file.read_bytes())
+        registered = answer.decode(Registered)
+    if as_json:
+        print_json(registered)
+        return
     whole = [Column(name, no_wrap=True) for name in ("version", "")]
     table = close_table(Column("metric", overflow="fold"), *whole)
     for metric in registered.metrics:
@@ -32,3 +61,18 @@ def register(file: Path, server: str, token: str) -> None:
         table.add_row(metric.name, metric.version[:16], state)
     click.echo(f"{file}: {visible(registered.application)}")
     print_table(table)
+
+
+def _register_in_store(store: str, file: Path) -> Registered:
+    """Registers a file in a store on behalf of whoever is at the command line.
+
+    Raises:
+        RegistryError: if the file has problems, or the application would have too many metrics.
+    """
+    from deniable_aggregator.catalog import registered
+    from deniable_shared.registry import load
+
+    registry = load(file)
+    with open_store(store, create=True) as opened:
+        new = opened.metrics.register(registry.metrics.values(), today(), COMMAND_LINE)
+    return registered(registry, new)

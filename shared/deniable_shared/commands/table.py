@@ -66,7 +66,7 @@ COMMANDS: Final = {
     ),
     "metrics register": Command(
         "deniable_aggregator.cli.metrics:register",
-        "Registers all metrics of a registry file with a server.",
+        "Registers the metrics of a file with a server or in a store.",
     ),
     "ping": Command(
         "deniable_shared.commands.ping",

@@ -8,7 +8,7 @@ import pytest
 
 from deniable_aggregator.api.admin_routes import MAX_REQUEST_BYTES
 from deniable_aggregator.dates import format_day
-from tests.aggregator.service import TODAY, bearer, problem, upload
+from tests.aggregator.service import REGISTRY, TODAY, bearer, problem, upload
 from tests.aggregator.stored import key_administrator
 
 UNKNOWN = "0" * 12
@@ -50,6 +50,27 @@ def test_a_key_is_made_used_and_listed(service):
     }
     assert listed(service)[made["key"]["id"]] == made["key"]
     assert service.send(upload(), key=made["token"]).status_code == 204
+
+
+def test_an_application_has_a_limited_number_of_versions_of_metrics(service, monkeypatch):
+    monkeypatch.setattr("deniable_aggregator.store.tables.metrics.MAX_VERSIONS", 4)
+    changed = REGISTRY.replace("epsilon = 1.0", "epsilon = 0.5")
+    document = problem(service.register(changed), 422, "registry_refused")
+    assert document["problems"] == [
+        "flightdeck must have at most 4 versions of metrics, got 2 new ones beside 3 registered "
+        "before. If the registry is generated, generate the same metrics each time."
+    ]
+    assert len(service.store.metrics.all().readable) == 3
+    described = REGISTRY.replace("Which colour theme is active", "The theme")
+    assert service.register(described).status_code == 200
+    late = changed[: changed.index("[metrics.theme]")] + changed[changed.index("[metrics.late]") :]
+    assert service.register(late).status_code == 200
+    other = service.http.post(
+        "/v1/metrics",
+        data=REGISTRY.replace("flightdeck", "tracker").encode(),
+        headers=bearer(service.key("admin", application="tracker")),
+    )
+    assert other.status_code == 200
 
 
 def test_a_token_is_told_once(service):

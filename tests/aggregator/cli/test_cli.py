@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from deniable_aggregator import Store
 from deniable_aggregator.security.key_verifier import KeyVerifier
 from deniable_shared.commands.table import COMMANDS
-from tests.aggregator.service import REGISTRY, serving, upload
+from tests.aggregator.service import REGISTRY, SPECS, serving, upload
 from tests.command_line import deniable
 
 
@@ -136,6 +136,64 @@ def test_a_registry_is_registered_over_http(run, url, tmp_path):
     again = run("metrics", "register", str(file), "--server", server, "--token", service.admin)
     assert again.output.count("registered before") == 3
     assert len(service.store.metrics.all().readable) == 3
+
+
+def test_a_registry_is_registered_in_a_store_without_a_server(run, tmp_path):
+    file, store = tmp_path / "metrics.toml", tmp_path / "new.db"
+    file.write_text(REGISTRY)
+    done = run("metrics", "register", str(file), "--store", str(store), "--json")
+    assert done.exit_code == 0, done.output
+    said = json.loads(done.stdout)
+    assert said["application"] == "flightdeck"
+    assert {metric["name"]: metric["new"] for metric in said["metrics"]} == {
+        "theme": True,
+        "late": True,
+        "emoji": True,
+    }
+    again = run("metrics", "register", str(file), env={"DENIABLE_STORE": str(store)})
+    assert again.output.count("registered before") == 3
+    with contextlib.closing(Store(store)) as opened:
+        assert {each.spec.name for each in opened.metrics.all().readable} == SPECS.keys()
+        (entry,) = opened.audit.entries()
+        assert (entry.act, entry.actor) == ("metrics.register", "command line")
+    file.write_text(REGISTRY.replace("epsilon = 1.0", "epsilon = nan"))
+    refused = run("metrics", "register", str(file), "--store", str(store))
+    assert refused.exit_code == 1
+    assert refused.stderr.count("epsilon must be") == 2
+
+
+def test_a_running_server_takes_reports_of_what_was_registered_in_its_store(run, url, tmp_path):
+    _, service = url
+    file = tmp_path / "metrics.toml"
+    file.write_text(REGISTRY)
+    run("metrics", "register", str(file), "--store", str(service.target))
+    service.running.receiver._catalogue._read_at -= 1.0  # a second passes
+    assert service.send(upload()).status_code == 204
+
+
+@pytest.mark.parametrize(
+    ("options", "environment", "said"),
+    [
+        (["--store", "a.db", "--token", "t"], {}, "not both"),
+        (["--store", "a.db", "--server", "http://127.0.0.1:1"], {}, "not both"),
+        ([], {"DENIABLE_STORE": ""}, "give --token"),
+        (["--server", "http://127.0.0.1:1"], {}, "give --token"),
+        (["--server", "http://127.0.0.1:1"], {"DENIABLE_TOKEN": "t"}, "cannot be reached"),
+        (["--token", "t"], {"DENIABLE_SERVER": "http://127.0.0.1:1"}, "cannot be reached"),
+    ],
+)
+def test_a_store_or_a_server_is_named_and_not_both(
+    run, tmp_path, monkeypatch, options, environment, said
+):
+    monkeypatch.chdir(tmp_path)
+    file = tmp_path / "metrics.toml"
+    file.write_text(REGISTRY)
+    done = run(
+        "metrics", "register", str(file), *options, env={"DENIABLE_STORE": "a.db", **environment}
+    )
+    assert done.exit_code in (1, 2)
+    assert said in done.stderr
+    assert not (tmp_path / "a.db").exists()
 
 
 def test_a_refused_registry_is_reported_with_all_its_problems(run, url, tmp_path):

@@ -50,12 +50,16 @@ def _parse_server(_context: click.Context, _parameter: click.Parameter, text: st
     return server
 
 
-def _parse_token(_context: click.Context, _parameter: click.Parameter, text: str) -> str:
+def _parse_token(
+    _context: click.Context, _parameter: click.Parameter, text: str | None
+) -> str | None:
     """Checks a token, and removes the white space that files and variables add to it.
 
     Raises:
         click.BadParameter: if no token looks like this; the error does not quote it.
     """
+    if text is None:
+        return None
     token = text.strip()
     if not (token and token.isascii() and token.isprintable() and " " not in token):
         raise click.BadParameter(
@@ -66,6 +70,15 @@ def _parse_token(_context: click.Context, _parameter: click.Parameter, text: str
 
 def server_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Adds ``--server`` and ``--token``, passed on as `server` and `token`."""
+    return _add_server_options(command, token_required=True)
+
+
+def optional_server_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """As `server_options`, for a command that also works without a server: `token` may be None."""
+    return _add_server_options(command, token_required=False)
+
+
+def _add_server_options(command: Callable[..., Any], *, token_required: bool) -> Callable[..., Any]:
     server = click.option(
         "--server",
         default=DEFAULT_SERVER,
@@ -76,7 +89,7 @@ def server_options(command: Callable[..., Any]) -> Callable[..., Any]:
     )
     token = click.option(
         "--token",
-        required=True,
+        required=token_required,
         envvar="DENIABLE_TOKEN",
         callback=_parse_token,
         help="A key of deniable keys create. Better from DENIABLE_TOKEN: other users of a machine "

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import time
 from contextlib import closing, contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import click
+from click.core import ParameterSource
 
 from deniable_shared.periods import epoch_at
 
@@ -16,16 +17,55 @@ if TYPE_CHECKING:
     from deniable_aggregator.store import Store
 
 
+_FORM: Final = (
+    "The SQLite file, or postgresql://USER:PASSWORD@HOST:PORT/DATABASE. Also from DENIABLE_STORE, "
+    "which is better for passwords: other users of a machine can see options."
+)
+
+
 def store_option(command: Callable[..., Any]) -> Callable[..., Any]:
     """Adds ``--store``, passed on as `store`: a path, or the URL of a database."""
+    return _add_store_option(command, _FORM, required=True)
+
+
+def store_instead_of_server_option(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Adds ``--store`` to a command that otherwise asks a server: `store` may be None."""
+    meaning = f"Work on a store itself, without a server and a token. {_FORM}"
+    return _add_store_option(command, meaning, required=False)
+
+
+def _add_store_option(
+    command: Callable[..., Any], meaning: str, *, required: bool
+) -> Callable[..., Any]:
     return click.option(
-        "--store",
-        metavar="STORE",
-        required=True,
-        envvar="DENIABLE_STORE",
-        help="The SQLite file, or postgresql://USER:PASSWORD@HOST:PORT/DATABASE. Also from "
-        "DENIABLE_STORE, which is better for passwords: other users of a machine can see options.",
+        "--store", metavar="STORE", required=required, envvar="DENIABLE_STORE", help=meaning
     )(command)
+
+
+def store_is_meant(context: click.Context) -> bool:
+    """Whether a command is to work on a store itself, or to ask a server.
+
+    What stands on the command line comes before the environment, and there a token before a store.
+
+    Raises:
+        click.UsageError: if both stand on the command line, or neither is known.
+    """
+    named = {
+        name
+        for name in ("store", "server", "token")
+        if context.get_parameter_source(name) is ParameterSource.COMMANDLINE
+    }
+    if "store" in named and len(named) > 1:
+        raise click.UsageError("give --store, or --server and --token, not both", context)
+    store, token = context.params["store"], context.params["token"]
+    if "store" in named or (store and not token and "server" not in named):
+        return True
+    if not token:
+        raise click.UsageError(
+            "give --token, or DENIABLE_TOKEN, to ask a server, or --store to work on a store",
+            context,
+        )
+    return False
 
 
 @contextmanager

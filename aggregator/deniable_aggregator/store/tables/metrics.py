@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from dataclasses import dataclass
 from datetime import date
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from sqlalchemy import bindparam, func, insert, select, update
 
 from deniable_aggregator.audit import COMMAND_LINE, AuditAction, AuditRecord
 from deniable_aggregator.store.schema import audit, metrics
 from deniable_aggregator.store.tables.audit import append, lock_audit_log
+from deniable_shared.errors import RegistryError
 from deniable_shared.spec import Spec
 
 if TYPE_CHECKING:
@@ -22,6 +24,10 @@ if TYPE_CHECKING:
 
     from deniable_aggregator.store.backends.base import Database
     from deniable_shared.registry import Metric
+
+
+MAX_VERSIONS: Final = 10_000
+"""Of all metrics of one application. Every server holds them in memory, and lists show them all."""
 
 
 @dataclass(frozen=True)
@@ -87,6 +93,10 @@ class Metrics:
 
         Returns:
             The specs that are new.
+
+        Raises:
+            RegistryError: if an application would have more than `MAX_VERSIONS`; nothing is
+                registered then.
         """
         new: list[Spec] = []
         rows: list[dict[str, Any]] = []
@@ -119,6 +129,7 @@ class Metrics:
                 new.append(spec)
                 rows.append(_row(spec, about, today))
             if rows:
+                _require_room(connection, new)
                 connection.execute(insert(metrics), rows)
             if changes:
                 here = metrics.c.digest == bindparam("changed")
@@ -168,6 +179,25 @@ def _row(spec: Spec, about: Mapping[str, str | None], today: int) -> dict[str, A
         "registered": today,
         **about,
     }
+
+
+def _require_room(connection: Connection, new: Iterable[Spec]) -> None:
+    """Refuses versions of which an application would have too many.
+
+    Raises:
+        RegistryError: naming the application and how many it has.
+    """
+    for application, added in Counter(spec.application for spec in new).items():
+        query = select(func.count()).where(metrics.c.application == application)
+        before = connection.execute(query).scalar_one()
+        if before + added > MAX_VERSIONS:
+            raise RegistryError(
+                [
+                    f"{application} must have at most {MAX_VERSIONS:,} versions of metrics, got "
+                    f"{added:,} new ones beside {before:,} registered before. If the registry is "
+                    "generated, generate the same metrics each time."
+                ]
+            )
 
 
 def _known(connection: Connection) -> dict[bytes, dict[str, Any]]:
