@@ -1,0 +1,142 @@
+"""Sums of counters by version, day and key, and their form as a table."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from itertools import groupby
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from deniable_aggregator.engines.blobs import add_counters, count_cells, encode_counters
+from deniable_aggregator.engines.schemas import TALLIES
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+    from datetime import date
+
+    from numpy.typing import NDArray
+
+HELD_BYTES: Final = 128 << 20
+"""Counters are held as integers up to so many bytes, and encoded then."""
+
+_READ_ROWS: Final = 64
+
+
+class SliceKey(NamedTuple):
+    """What reports are counted by.
+
+    Attributes:
+        version: the digest of the metric's spec, in hexadecimal.
+        day: the day of the reports.
+        key: the id of the write key.
+    """
+
+    version: str
+    day: date
+    key: str
+
+
+class SliceSum(NamedTuple):
+    """A sum of reports.
+
+    Attributes:
+        where: whose.
+        reports: how many there are.
+        counters: int64, (stored cells,): of the tally, then of its diagnostics.
+    """
+
+    where: SliceKey
+    reports: int
+    counters: NDArray[np.int64]
+
+
+class Counters:
+    """Adds counters up. Memory is bounded by `HELD_BYTES` and what has been encoded.
+
+    Args:
+        cells: how many of the counters of a version are those of its tally.
+    """
+
+    def __init__(self, cells: Callable[[str], int]) -> None:
+        self._cells = cells
+        self._sums: dict[tuple[SliceKey, int], SliceSum] = {}
+        self._bytes = 0
+        self._encoded: list[pa.Table] = []
+
+    def add(self, where: SliceKey, reports: int, counters: NDArray[np.int64]) -> None:
+        """Adds the counters of some reports, as `Tally.fold` returns them.
+
+        Args:
+            where: whose they are.
+            reports: how many reports.
+            counters: int64; kept, and changed by later calls.
+        """
+        name = where, counters.size
+        if name in self._sums:
+            before = self._sums[name]
+            np.add(before.counters, counters, out=before.counters)
+            self._sums[name] = before._replace(reports=before.reports + reports)
+            return
+        self._sums[name] = SliceSum(where, reports, counters)
+        self._bytes += counters.nbytes
+        if self._bytes > HELD_BYTES:
+            self._encoded.append(encode_sums(self._sums.values(), self._cells))
+            self._sums, self._bytes = {}, 0
+
+    def table(self) -> pa.Table:
+        """The sums as `TALLIES`, sorted, each version, day and key once."""
+        held = encode_sums(self._sums.values(), self._cells)
+        if not self._encoded:
+            return _sorted(held)
+        return encode_sums(sums([*self._encoded, held]), self._cells)
+
+
+def sums(tables: Iterable[pa.Table]) -> Iterator[SliceSum]:
+    """The sums of tallies, sorted by version, day and key.
+
+    Counters of different lengths stay apart: different versions of this program counted them, and
+    those that a shorter row lacks were never counted.
+
+    Args:
+        tables: of `TALLIES`, in any order and grouped in any way.
+
+    Raises:
+        ValueError: if counters are damaged.
+    """
+    alike = (table.select(TALLIES.names).cast(TALLIES) for table in tables)
+    together = _sorted(pa.concat_tables([TALLIES.empty_table(), *alike]))
+    for where, rows in groupby(_rows(together), key=lambda row: row[0]):
+        by_length: dict[int, SliceSum] = {}
+        for _, reports, blob in rows:
+            cells = count_cells(blob)
+            before = by_length.get(cells, SliceSum(where, 0, np.zeros(cells, np.int64)))
+            add_counters(before.counters, blob)
+            by_length[cells] = before._replace(reports=before.reports + reports)
+        yield from by_length.values()
+
+
+def encode_sums(found: Iterable[SliceSum], cells: Callable[[str], int]) -> pa.Table:
+    """Sums as `TALLIES`, in the same order.
+
+    Args:
+        found: the sums.
+        cells: how many of the counters of a version are those of its tally.
+    """
+    columns: defaultdict[str, list[object]] = defaultdict(list)
+    for where, reports, counters in found:
+        values = *where, reports, encode_counters(counters, cells(where.version))
+        for name, value in zip(TALLIES.names, values, strict=True):
+            columns[name].append(value)
+    return pa.table({name: columns[name] for name in TALLIES.names}, schema=TALLIES)
+
+
+def _rows(table: pa.Table) -> Iterator[tuple[SliceKey, int, bytes]]:
+    for batch in table.to_batches(max_chunksize=_READ_ROWS):
+        for row in zip(*(column.to_pylist() for column in batch.columns), strict=True):
+            yield SliceKey(*row[:3]), *row[3:]
+
+
+def _sorted(table: pa.Table) -> pa.Table:
+    return table.sort_by([(name, "ascending") for name in SliceKey._fields])

@@ -1,0 +1,170 @@
+"""The kernel: Arrow batches of reports to tallies that add up, and tallies to estimates."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from typing import TYPE_CHECKING, Any, Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from deniable_aggregator.answers.questions import EstimateQuery
+from deniable_aggregator.dates import epoch_of
+from deniable_aggregator.engines.counters import Counters, SliceKey, encode_sums, sums
+from deniable_aggregator.engines.files import read_reports
+from deniable_aggregator.engines.grouping import payloads_by_slice
+from deniable_aggregator.estimation.estimator import estimate
+from deniable_aggregator.estimation.inputs import NO_LISTS, CollectedTallies, EstimateRequest
+from deniable_aggregator.statistics.repeated_reports import reports_by_period
+from deniable_aggregator.tallies import tally_for
+from deniable_shared import registry
+from deniable_shared.errors import ParameterError
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator, Mapping
+    from pathlib import Path
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from deniable_aggregator.answers.questions import ValueLists
+    from deniable_shared.spec import Spec
+
+WAITING_BYTES: Final = 32 << 20
+"""Reports wait to be folded up to so many bytes, as folding a few costs as much as a tally has
+cells."""
+
+
+class Kernel:
+    """Counts reports of some metrics. It can be pickled, so that it can be sent to workers.
+
+    Args:
+        specs: the versions whose reports may come.
+    """
+
+    def __init__(self, specs: Iterable[Spec]) -> None:
+        self._specs: Mapping[str, Spec] = {spec.digest.hex(): spec for spec in specs}
+
+    @classmethod
+    def of_registry(cls, *files: str | Path) -> Kernel:
+        """A kernel for the metrics of registry files; of several versions, give each its file."""
+        found = (registry.load(file).metrics.values() for file in files)
+        return cls(metric.spec for metrics in found for metric in metrics)
+
+    def partial(self, batches: pa.RecordBatch | Iterable[pa.RecordBatch]) -> pa.Table:
+        """Counts reports.
+
+        Memory does not grow with their number: with the largest batch, and with the tallies.
+
+        Args:
+            batches: of `REPORTS`, one or several.
+
+        Returns:
+            `TALLIES`, sorted, each version, day and key once.
+
+        Raises:
+            ParameterError: if a version is not one of the kernel's.
+            WireError: if a report is not one that a device can send.
+        """
+        counters = Counters(self._cells)
+        waiting: defaultdict[SliceKey, list[bytes]] = defaultdict(list)
+        size = 0
+        for batch in [batches] if isinstance(batches, pa.RecordBatch) else batches:
+            for where, payload in payloads_by_slice(batch, self._report_bytes):
+                waiting[where].append(payload)
+                size += len(payload)
+            if size >= WAITING_BYTES:
+                self._fold(waiting, counters)
+                size = 0
+        self._fold(waiting, counters)
+        return counters.table()
+
+    def merge(self, tables: pa.Table | Iterable[pa.Table]) -> pa.Table:
+        """Adds tallies up, one version, day and key after the other.
+
+        Args:
+            tables: of `TALLIES`, in any order and grouped in any way.
+
+        Returns:
+            `TALLIES`, sorted, each version, day and key once.
+
+        Raises:
+            ParameterError: if a version is not one of the kernel's.
+        """
+        return encode_sums(sums([tables] if isinstance(tables, pa.Table) else tables), self._cells)
+
+    def map_batches(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """As `partial`, in the form of Spark's ``mapInArrow``."""
+        yield from self.partial(batches).to_batches()
+
+    def count_file(self, file: str) -> pa.Table:
+        """As `partial`, of one Parquet file of reports, a batch at a time.
+
+        Args:
+            file: a path, or an address of fsspec such as s3://bucket/file.parquet.
+        """
+        return self.partial(read_reports(file))
+
+    def estimate(
+        self,
+        tallies: pa.Table,
+        metric: str,
+        query: EstimateQuery | None = None,
+        lists: ValueLists = NO_LISTS,
+        *,
+        without_keys: Collection[str] = (),
+    ) -> Any:
+        """Estimates one metric from all its tallies, as ``deniable estimate`` does.
+
+        Args:
+            tallies: of `TALLIES`, of any versions and days.
+            metric: its name.
+            query: how to answer; its days, versions and keys do not matter here.
+            lists: the values that the question is about, such as candidates for strings.
+            without_keys: ids of keys whose reports are left out.
+
+        Returns:
+            What `deniable_aggregator.estimation.estimator.estimate` returns for the metric's type.
+
+        Raises:
+            ParameterError: if there are no reports, or they cannot be estimated so.
+        """
+        specs = {version: spec for version, spec in self._specs.items() if spec.name == metric}
+        total: dict[str, NDArray[np.int64]] = {}
+        days: defaultdict[str, Counter[int]] = defaultdict(Counter)
+        left_out = pa.array([*without_keys], pa.string())
+        chosen = tallies.filter(
+            pc.field("version").isin(pa.array([*specs], pa.string()))
+            & ~pc.field("key").isin(left_out)
+        )
+        for where, reports, counters in sums([chosen]):
+            counted = counters[: self._cells(where.version)]
+            total[where.version] = total.get(where.version, 0) + counted
+            days[where.version][epoch_of(where.day)] += reports
+        if not total:
+            raise ParameterError("metric", "one that has reports", metric)
+        found = [(specs[version], total[version]) for version in total]
+        periods = {
+            spec.digest: reports_by_period(spec, days[spec.digest.hex()]) for spec, _ in found
+        }
+        request = EstimateRequest(query or EstimateQuery(), lists)
+        return estimate(CollectedTallies(found, periods), request)
+
+    def _cells(self, version: str) -> int:
+        """How many counters of a version are those of its tally; those of diagnostics follow."""
+        return tally_for(self._spec(version)).cells
+
+    def _report_bytes(self, version: str) -> int:
+        """The width of a version's reports."""
+        return self._spec(version).mechanism.report_bytes
+
+    def _spec(self, version: str) -> Spec:
+        if version not in self._specs:
+            known = "a version of the metrics that the kernel was made for"
+            raise ParameterError("version", known, version)
+        return self._specs[version]
+
+    def _fold(self, waiting: defaultdict[SliceKey, list[bytes]], counters: Counters) -> None:
+        for where, payloads in waiting.items():
+            counters.add(where, *tally_for(self._spec(where.version)).fold(b"".join(payloads)))
+        waiting.clear()

@@ -1,0 +1,28 @@
+"""Packages of extras are imported when they are used, or the message says what to install."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from deniable_aggregator.engines import extras
+from deniable_aggregator.engines.extras import MissingExtraError, require
+
+
+def test_a_missing_package_is_answered_with_the_command_that_installs_it(monkeypatch):
+    monkeypatch.setattr(extras, "find_spec", lambda package: package != "distributed" or None)
+    with pytest.raises(
+        MissingExtraError, match=r"needs distributed: pip install 'deniable\[dask\]'"
+    ):
+        require("dask", "dask", "distributed")
+
+
+@pytest.mark.service
+def test_the_aggregator_does_without_them():
+    code = (
+        "import sys, deniable_aggregator.app; print({'pyarrow', 'fsspec', 'dask'} & {*sys.modules})"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "set()"
