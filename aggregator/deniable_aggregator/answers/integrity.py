@@ -14,7 +14,7 @@ from deniable_aggregator.answers.words import Count, Verdict, VersionId
 CheckName = Literal["bounds", "groups", "pairs", "seeds", "sizes", "sum"]
 
 
-class CheckResult(Struct):
+class CheckResult(Struct, gc=False):
     """One check of some reports.
 
     Attributes:
@@ -32,7 +32,7 @@ class CheckResult(Struct):
     found: str
 
 
-class KeyHealth(Struct):
+class KeyHealth(Struct, gc=False):
     """The checks of what one key brought on one day.
 
     Attributes:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from deniable_aggregator.tallies import ItemShares, Tally
+    from deniable_aggregator.tallies import Tally
 
 LEAST_WEIGHT: Final = 50.0
 """Fewer reports than these are not compared."""
@@ -74,7 +74,11 @@ def measure_contrast(
         return _of_means(tally, own, others, alpha)
     if isinstance(tally, DBitFlipTally):
         bins = [str(number + 1) for number in range(tally.cells // 2)]
-        sides = [_with_sampling(tally.shares(each), tally.reports(each)) for each in (own, others)]
+        found = [tally.shares(each) for each in (own, others)]
+        sides = [
+            _with_sampling(each.share, each.variance, tally.reports(side))
+            for each, side in zip(found, (own, others), strict=True)
+        ]
         return _of_shares(bins, sides, alpha)
     if isinstance(tally, GroupedTally):
         # A group has few reports: so that rounding is no noise, they are counted in parts.
@@ -84,10 +88,9 @@ def measure_contrast(
         return _of_groups(tally, own, others, noise_of_own, alpha)
     if isinstance(tally, ShareTally):
         items = tally.spec.items
-        sides = [
-            _with_sampling(tally.shares(each, items), tally.reports(each)) for each in (own, others)
-        ]
-        return _of_shares(items, sides, alpha)
+        shares = tally.shares_of_slices(np.stack([own, others]), items)
+        reports = tally.reports(own), tally.reports(others)
+        return _of_shares(items, list(map(_with_sampling, *shares, reports)), alpha)
     return None
 
 
@@ -126,9 +129,11 @@ class _Side(NamedTuple):
     variance: NDArray[np.float64]
 
 
-def _with_sampling(shares: ItemShares, reports: int) -> _Side:
-    held = np.clip(shares.share, 0.0, 1.0)
-    return _Side(shares.share, shares.variance + held * (1 - held) / reports)
+def _with_sampling(
+    share: NDArray[np.float64], variance: NDArray[np.float64], reports: int
+) -> _Side:
+    held = np.clip(share, 0.0, 1.0)
+    return _Side(share, variance + held * (1 - held) / reports)
 
 
 def _of_shares(items: Sequence[str], sides: Sequence[_Side], alpha: float) -> Contrast | None:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, cast
 
+import numpy as np
+
 from deniable_aggregator.answers.common import IntegritySummary, NamedKey
 from deniable_aggregator.answers.integrity import CheckResult, DayHealth, KeyContrast, KeyHealth
 from deniable_aggregator.dates import day_of
+from deniable_aggregator.integrity.day_checks import smallest_p
 from deniable_aggregator.statistics.checks import MEANINGS
 
 if TYPE_CHECKING:
@@ -19,8 +22,6 @@ if TYPE_CHECKING:
     from deniable_aggregator.integrity.examiner import Examination
     from deniable_aggregator.statistics.checks import SliceChecks
     from deniable_aggregator.store import StoredKey
-
-WORST_FIRST: Final[tuple[Verdict, ...]] = ("suspicious", "ok", "unknown")
 
 INVISIBLE: Final = (
     "Checks cannot find devices that lie about their value. Forged reports whose noise is drawn as "
@@ -109,10 +110,12 @@ def _day(day: DayChecks, keys: Mapping[str, StoredKey], limit: float) -> DayHeal
 
 
 def _keys(found: KeyChecks, keys: Mapping[str, StoredKey], limit: float) -> list[KeyHealth]:
-    of_keys = zip(*(_results(check, limit) for check in found.checks), strict=True)
+    results = zip(*(_results(check, limit) for check in found.checks), strict=True)
+    made = np.any([~np.isnan(check.p) for check in found.checks], axis=0).tolist()
+    columns = found.ids, found.reports.tolist(), made, smallest_p(found.checks).tolist(), results
     return [
-        KeyHealth(key, label_of(keys, key), reports, _worst(results), list(results))
-        for key, reports, results in zip(found.ids, found.reports.tolist(), of_keys, strict=True)
+        KeyHealth(key, label_of(keys, key), reports, _verdict(p if known else None, limit), [*each])
+        for key, reports, known, p, each in zip(*columns, strict=True)
     ]
 
 
@@ -120,14 +123,9 @@ def _results(checks: SliceChecks, limit: float) -> list[CheckResult]:
     """One check of each slice."""
     name, asks = cast("CheckName", checks.name), MEANINGS[checks.name]
     return [
-        CheckResult(name, asks, _verdict(check.p, limit), check.p, check.finding)
-        for check in checks.each()
+        CheckResult(name, asks, _verdict(p, limit), p, finding)
+        for p, finding in zip(checks.values(), checks.findings(), strict=True)
     ]
-
-
-def _worst(results: Sequence[CheckResult]) -> Verdict:
-    verdicts = {result.verdict for result in results}
-    return next(each for each in WORST_FIRST if each in verdicts)
 
 
 def _verdict(p: float | None, limit: float) -> Verdict:

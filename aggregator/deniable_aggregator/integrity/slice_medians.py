@@ -222,15 +222,25 @@ def medians_of_slices(
     enough = np.flatnonzero(slices >= FEWEST_SLICES)
     if enough.size:
         count = slices[enough]
-        here = shares[:, enough]
-        share[enough] = np.nanmedian(here, axis=0)
-        least = np.nanmedian(errors[:, enough], axis=0) / 2
-        precise = 1 / np.maximum(errors[:, enough], least)
-        precision = np.where(known[:, enough], precise, 0.0).sum(axis=0)
-        apart = _NORMAL * np.nanmedian(np.abs(here - share[enough]), axis=0)
+        # One item after the other: the slices of each then follow each other in memory.
+        here, of_here, known_here = (
+            np.ascontiguousarray(each[:, enough].T) for each in (shares, errors, known)
+        )
+        middle = _medians(here)
+        share[enough] = middle
+        precise = 1 / np.maximum(of_here, _medians(of_here)[:, None] / 2)
+        precision = np.where(known_here, precise, 0.0).sum(axis=1)
+        apart = _NORMAL * _medians(np.abs(here - middle[:, None]))
         stated = np.sqrt(MEDIAN_VARIANCE_FACTOR * count) / precision
         spread = np.sqrt(MEDIAN_VARIANCE_FACTOR / count) * apart
         error[enough] = np.maximum.reduce(
             [stated, spread, np.sqrt(MEDIAN_VARIANCE_FACTOR) * plain[enough]]
         )
     return Medians(slices, share, error)
+
+
+def _medians(rows: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The median of each row, without its NaNs."""
+    # `nanmedian` takes several times as long where there is no NaN.
+    median = np.nanmedian if np.isnan(rows).any() else np.median
+    return np.asarray(median(rows, axis=1))

@@ -77,24 +77,20 @@ def bit_pairs_test(
     held = np.clip(held, 0.0, 1.0)
     one, other = pairs
     both = sizes[one] * sizes[other]
-    deviation = (
-        counts
-        - q * (sizes[other] * sums[:, one] + sizes[one] * sums[:, other])
-        + n * (q * q * both)
-    )
+    # Of runs i and j, s_i s_j (w_i + w_j) is q (s_j S_i + s_i S_j) - n q^2 s_i s_j.
+    expected = q * sums / sizes - n * (q * q / 2)
+    deviation = counts - both * (expected[:, one] + expected[:, other])
     more = max(own - rest, 0.0)
-    variance = (
-        rest * rest * both
-        + rest * more * (held[:, one] * sizes[other] + held[:, other] * sizes[one])
-    ) * n
+    spread = n * rest * (rest / 2 + more * held / sizes)
+    variance = both * (spread[:, one] + spread[:, other])
     largest = max(q, 1 - q) ** 2 * both
     for index in np.flatnonzero(one == other).tolist():
         run = int(one[index])
         square = _square(int(lengths[run]), support)
         deviation[:, index] -= square.slope * (sums[:, run] - reports * q * sizes[run])
         deviation[:, index] -= reports * rest * sizes[run]
-        spread = square.other + held[:, run] * (square.own - square.other)
-        variance[:, index] = reports * np.maximum(spread, square.other)
+        of_report = square.other + held[:, run] * (square.own - square.other)
+        variance[:, index] = reports * np.maximum(of_report, square.other)
         largest[index] = square.largest
     exponents = bennett_exponent(deviation, variance, largest)
     place = exponents.argmax(axis=1)

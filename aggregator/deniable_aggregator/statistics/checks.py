@@ -91,16 +91,27 @@ class SliceChecks:
         """
         return replace(self, p=np.where(known, self.p, np.nan))
 
+    def findings(self) -> list[str]:
+        """What was found in each slice, in words."""
+        words = self.finding.format
+        found = [words(*row) for row in zip(*map(_listed, self.numbers), strict=True)]
+        for place in np.flatnonzero(np.isnan(self.p)).tolist():
+            found[place] = self.not_made
+        return found
+
+    def values(self) -> list[float | None]:
+        """The p-value of each slice; None if the check could not be made."""
+        return np.where(np.isnan(self.p), None, self.p).tolist()  # type: ignore[call-overload, no-any-return]
+
     def each(self) -> list[Check]:
         """The check of each slice, with what was found."""
-        made = ~np.isnan(self.p)
-        numbers = zip(*(column.tolist() for column in self.numbers), strict=True)
-        return [
-            Check(self.name, p, self.finding.format(*row))
-            if known
-            else Check(self.name, None, self.not_made)
-            for p, known, row in zip(self.p.tolist(), made.tolist(), numbers, strict=True)
-        ]
+        pairs = zip(self.values(), self.findings(), strict=True)
+        return [Check(self.name, p, finding) for p, finding in pairs]
+
+
+def _listed(column: NDArray[Any]) -> list[Any]:
+    found: list[Any] = column.tolist()
+    return found
 
 
 def join_checks(parts: Sequence[Sequence[SliceChecks]]) -> list[SliceChecks]:

@@ -108,7 +108,10 @@ def bennett_exponent(deviation: Any, variance: Any, largest: Any) -> Any:
     """The negative logarithm of one side of `bennett_bound`, which takes the same."""
     spread = np.maximum(np.asarray(variance, np.float64), np.finfo(np.float64).tiny)
     u = largest * np.abs(deviation) / spread
-    return spread / np.square(largest) * ((1 + u) * np.log1p(u) - u)
+    exponent = (1 + u) * np.log1p(u)
+    exponent -= u
+    exponent *= spread / np.square(largest)
+    return exponent
 
 
 def binomial_at_most(count: Any, trials: Any, probability: Any) -> NDArray[np.float64]:
