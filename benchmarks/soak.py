@@ -29,6 +29,7 @@ from benchmarks.served import HOST, REGISTRY, SPEC, Served, prepare
 from deniable_aggregator import Settings, Store
 from deniable_aggregator.app import create_app
 from deniable_aggregator.server.runner import serve
+from deniable_aggregator.tallies import tally_for
 from deniable_shared import registry, wire
 from deniable_shared.periods import SECONDS_PER_EPOCH, epoch_at
 
@@ -243,7 +244,8 @@ def _at_rest(store: str) -> dict[str, int]:
     """What is left in the store."""
     spec = registry.parse(REGISTRY).metrics["theme"].spec
     with contextlib.closing(Store(store)) as opened:
-        days = len(opened.tallies.reports_by_slice([spec.digest], 0, 10**6)[spec.digest])
+        found = opened.tallies.reports_by_slice([tally_for(spec)], 0, 10**6)
+        days = len(found[spec.digest])
         return {
             "days_with_tallies": days,
             "rows_waiting": opened.usage().inbox_rows,

@@ -28,7 +28,7 @@ from deniable_aggregator.ingest.flask_route import add_upload_route
 from deniable_aggregator.ingest.group_commit import GroupCommitWriter
 from deniable_aggregator.ingest.rate_limit import RateLimiter
 from deniable_aggregator.ingest.receiver import UploadReceiver
-from deniable_aggregator.operations.background import BackgroundWorker
+from deniable_aggregator.operations.background import LOOK_SECONDS, BackgroundWorker
 from deniable_aggregator.operations.clock import GuardedClock
 from deniable_aggregator.operations.fold import InboxFold
 from deniable_aggregator.operations.maintenance import Maintenance
@@ -106,7 +106,7 @@ def create_app(
     verifier = KeyVerifier(opened, clock=clock)
     guarded_clock = GuardedClock(opened, clock, monotonic)
     catalogue = MetricCatalog(opened)
-    inbox_fold = InboxFold(opened, catalogue)
+    inbox_fold = InboxFold(opened, catalogue, patience_seconds=settings.fold_seconds)
     intake = KeyIntake(opened, most_bytes=settings.key_bytes_per_day, clock=clock)
     writer = GroupCommitWriter(
         opened,
@@ -132,10 +132,13 @@ def create_app(
         accept_days=settings.accept_days,
         retain_days=settings.retention_days or None,
         clock=guarded_clock,
+        catalogue=catalogue,
         verifier=verifier,
         intake=intake,
     )
-    background = BackgroundWorker(inbox_fold, maintenance, fold_seconds=settings.fold_seconds)
+    background = BackgroundWorker(
+        inbox_fold, maintenance, look_seconds=min(settings.fold_seconds, LOOK_SECONDS)
+    )
 
     readiness = Readiness(
         store=opened,

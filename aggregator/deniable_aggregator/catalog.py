@@ -87,6 +87,11 @@ class MetricCatalog:
             entry = self._entries.get(digest)
         return entry
 
+    def tally(self, digest: bytes) -> Tally | None:
+        """What counts the reports of a metric; None if this server has nothing for it."""
+        entry = self.find(digest)
+        return None if entry is None else entry.tally
+
     def is_cached(self, digest: bytes) -> bool:
         """Whether this metric is in memory, so that `find` does not read the store."""
         return digest in self._entries

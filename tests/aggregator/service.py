@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from deniable_aggregator import Settings, Store, create_app
 from deniable_aggregator.app import EXTENSION
 from deniable_aggregator.security.keys import create_key
+from deniable_aggregator.tallies import tally_for
 from deniable_shared import registry, wire
 from deniable_shared.periods import SECONDS_PER_EPOCH
 
@@ -123,9 +124,7 @@ class Service:
     def counts(self, metric: str = "theme") -> list[int]:
         """What was counted of a metric, after counting what waits."""
         self.running.inbox_fold.fold(seconds=60)
-        spec = SPECS[metric]
-        cells = {"theme": 3, "late": 2}.get(metric, 4 * 17)
-        return self.store.tallies.total(spec.digest, cells, 0, 10**6).cells.tolist()
+        return self.store.tallies.total(tally_for(SPECS[metric]), 0, 10**6).cells.tolist()
 
     def close(self) -> None:
         self.running.close()

@@ -9,6 +9,7 @@ from deniable_aggregator.catalog import MetricCatalog
 from deniable_aggregator.operations.fold import InboxFold
 from deniable_aggregator.security.key_administration import KeyAdministrator
 from deniable_aggregator.store import Sender, StoredKey
+from deniable_aggregator.tallies import tally_for
 from deniable_shared import registry, wire
 from tests.aggregator.service import REGISTRY, SPECS, TODAY, upload
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from deniable_aggregator.store import InboxRow, Outcome
 
 THEME = SPECS["theme"].digest
-CELLS = 3
+TALLY = tally_for(SPECS["theme"])
 KEY = "cafe"
 
 
@@ -29,7 +30,9 @@ def decoded(payload: bytes = b"\x00", **options: Any) -> wire.Upload:
 def append(
     store: Store, uploads: list[wire.Upload], key: str = KEY, application: str = "flightdeck"
 ) -> list[Outcome]:
-    """Stores uploads that came with one key."""
+    """Stores uploads that came with one key, which is added if the store has not got it."""
+    if store.keys.find(key) is None:
+        add_key(store, key)
     return store.inbox.append(uploads, [Sender(application, key)] * len(uploads))
 
 
@@ -40,8 +43,10 @@ def waiting(store: Store) -> list[InboxRow]:
 
 
 def register(store: Store) -> None:
-    """Registers the metrics of `REGISTRY`."""
+    """Registers the metrics of `REGISTRY`, and adds `KEY`."""
     store.metrics.register(registry.parse(REGISTRY).metrics.values(), TODAY)
+    if store.keys.find(KEY) is None:
+        add_key(store, KEY)
 
 
 def add_key(store: Store, key_id: str) -> None:
@@ -60,9 +65,14 @@ def fold(store: Store) -> None:
     InboxFold(store, MetricCatalog(store)).fold(seconds=60)
 
 
+def settle(store: Store, epoch: int) -> bool:
+    """Gives the tallies of a day their final form."""
+    return store.tallies.settler(MetricCatalog(store).tally).settle(epoch)
+
+
 def counted(store: Store, epoch: int = TODAY) -> list[int]:
     """What was counted of the metric theme on a day."""
-    return store.tallies.total(THEME, CELLS, epoch, epoch).cells.tolist()
+    return store.tallies.total(TALLY, epoch, epoch).cells.tolist()
 
 
 def rows(store: Store, query: str) -> list[tuple[Any, ...]]:

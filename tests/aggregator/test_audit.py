@@ -17,6 +17,7 @@ from deniable_aggregator.audit import (
     AuditRecord,
     verify_chain,
 )
+from deniable_aggregator.catalog import MetricCatalog
 from deniable_aggregator.operations.clock import GuardedClock
 from deniable_aggregator.operations.maintenance import Maintenance
 from deniable_aggregator.security.keys import create_key
@@ -233,7 +234,11 @@ def test_a_change_of_retention_is_recorded_once(target):
         for accept_days, retain_days in ((3, None), (3, None), (3, 90), (3, None)):
             clock = GuardedClock(store, Clock())
             maintaining = Maintenance(
-                store, accept_days=accept_days, retain_days=retain_days, clock=clock
+                store,
+                accept_days=accept_days,
+                retain_days=retain_days,
+                clock=clock,
+                catalogue=MetricCatalog(store),
             )
             maintaining.run()
             maintaining.run()
@@ -245,24 +250,37 @@ def test_a_change_of_retention_is_recorded_once(target):
 def test_days_are_closed_whatever_somebody_put_into_the_log(target):
     with contextlib.closing(Store(target)) as store:
         clock = Clock()
-        Maintenance(store, accept_days=3, clock=GuardedClock(store, clock)).run()
+        Maintenance(
+            store, accept_days=3, clock=GuardedClock(store, clock), catalogue=MetricCatalog(store)
+        ).run()
         execute(store, "UPDATE audit SET details = 'no JSON'")
         upload = decoded()
         append(store, [upload])
         maintaining = Maintenance(
-            store, accept_days=3, clock=GuardedClock(store, clock, monotonic=clock)
+            store,
+            accept_days=3,
+            clock=GuardedClock(store, clock, monotonic=clock),
+            catalogue=MetricCatalog(store),
         )
         clock.epoch += 4
         maintaining.run()
         assert append(store, [upload]) == [Outcome.CLOSED]
-        assert [entry.act for entry in store.audit.entries()] == ["retention.set"] * 2
+        assert [entry.act for entry in store.audit.entries()] == [
+            "retention.set",
+            "key.create",
+            "retention.set",
+        ]
 
 
 def test_a_server_writes_down_which_keys_were_used(service):
     service.ask("/v1/status")
     clock = GuardedClock(service.store, service.clock)
     maintaining = Maintenance(
-        service.store, accept_days=14, clock=clock, verifier=service.running.key_verifier
+        service.store,
+        accept_days=14,
+        clock=clock,
+        catalogue=MetricCatalog(service.store),
+        verifier=service.running.key_verifier,
     )
     maintaining.run()
     used = {key.id: key.last_used for key in service.store.keys.all()}

@@ -12,6 +12,7 @@ import sys
 import time
 
 from deniable_aggregator import Store
+from deniable_aggregator.tallies import tally_for
 from deniable_shared import wire
 from deniable_shared.periods import epoch_at
 from tests.end_to_end import asking
@@ -89,7 +90,7 @@ def test_tallies_are_deleted_when_their_time_is_over_and_the_audit_log_says_so(t
     store = tmp_path / "store.db"
     tokens = keys(store)
     today = epoch_at(time.time())
-    digest = METRICS["theme"].spec.digest
+    theme = tally_for(METRICS["theme"].spec)
     options = ("--fold-seconds", "0.05", "--accept-days", "9", "--retention-days")
     with running(store, *options, "9") as server:
         for age in range(10):
@@ -98,7 +99,7 @@ def test_tallies_are_deleted_when_their_time_is_over_and_the_audit_log_says_so(t
     with running(store, *options, "4"), contextlib.closing(Store(store)) as opened:
 
         def kept():
-            return [each.epoch for each in opened.tallies.slices(digest, 3, 0, today)]
+            return [each.epoch for each in opened.tallies.slices(theme, 0, today)]
 
         wait_until(lambda: kept() == list(range(today - 4, today + 1)))
         noted = [json.loads(each.details) for each in opened.audit.entries()]

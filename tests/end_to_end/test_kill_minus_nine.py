@@ -14,6 +14,7 @@ import pytest
 
 from deniable_aggregator import Store
 from deniable_aggregator.security.keys import create_key
+from deniable_aggregator.tallies import tally_for
 from deniable_shared import registry, wire
 from deniable_shared.periods import epoch_at
 from tests.end_to_end.asking import PATIENCE_SECONDS
@@ -165,7 +166,7 @@ def kill_again_and_again(target, output, database=None):
     with contextlib.closing(Store(target)) as store:
         for name, metric in METRICS.items():
             size = 3 if name == "theme" else 2
-            counted = store.tallies.total(metric.spec.digest, size, 0, epoch).cells.tolist()
+            counted = store.tallies.total(tally_for(metric.spec), 0, epoch).cells.tolist()
             assert counted == [acknowledged[name, item] for item in range(size)]
         digests = [metric.spec.digest for metric in METRICS.values()]
         assert store.inbox.backlog(digests) == []

@@ -125,7 +125,7 @@ def test_a_device_records_it_and_explains_what_it_said(tmp_path):
         running.running.inbox_fold.fold(seconds=60)
         spec = registry.parse(REGISTRY).metrics["theme"].spec
         assert part.digest == spec.digest
-        assert running.store.tallies.total(spec.digest, 14, 0, TODAY + 1).reports == 1
+        assert running.store.tallies.total(tally_for(spec), 0, TODAY + 1).reports == 1
 
 
 def test_shares_sums_and_changes_are_estimated(service):
@@ -158,7 +158,7 @@ def test_its_honest_reports_are_not_called_forged(service, copied, monkeypatch):
     spec = registry.parse(REGISTRY).metrics["theme"].spec
     support = spec.mechanism.support
     monkeypatch.setattr(copied, "outcome_bounds", lambda _: (support.q, support.p))
-    stored = service.store.tallies.total(spec.digest, 14, TODAY, TODAY)
+    stored = service.store.tallies.total(tally_for(spec), TODAY, TODAY)
     (check,) = checks_of(tally_for(spec), stored.cells, HONEST_REPORTS)
     assert check.p == 0.0
 

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from deniable_aggregator.catalog import CatalogEntry
-    from deniable_aggregator.store import Store
+    from deniable_aggregator.store import Backlog, Store
 
 
 def list_metrics(store: Store, entries: Sequence[CatalogEntry]) -> list[Metric]:
@@ -21,9 +21,9 @@ def list_metrics(store: Store, entries: Sequence[CatalogEntry]) -> list[Metric]:
         store: has the tallies and the inbox.
         entries: the versions.
     """
-    digests = [entry.spec.digest for entry in entries]
-    counted = store.tallies.reports(digests)
-    excluded = store.tallies.reports(digests, excluded=True)
+    counters = [entry.tally for entry in entries]
+    counted = store.tallies.reports(counters)
+    excluded = store.tallies.reports(counters, excluded=True)
     pending = pending_by_version(store, entries)
     return [
         _metric(
@@ -36,18 +36,30 @@ def list_metrics(store: Store, entries: Sequence[CatalogEntry]) -> list[Metric]:
     ]
 
 
-def pending_by_version(store: Store, entries: Sequence[CatalogEntry]) -> dict[bytes, int]:
+def waiting_by_version(store: Store, entries: Sequence[CatalogEntry]) -> dict[bytes, int]:
     """How many reports wait to be counted, by the digests of the versions that have any.
 
     Args:
         store: has the inbox.
         entries: the versions.
     """
-    widths = {entry.spec.digest: entry.spec.mechanism.report_bytes for entry in entries}
-    return {
-        each.digest: each.payload_bytes // widths[each.digest]
-        for each in store.inbox.backlog(list(widths))
-    }
+    return _reports(entries, store.inbox.backlog([entry.spec.digest for entry in entries]))
+
+
+def pending_by_version(store: Store, entries: Sequence[CatalogEntry]) -> dict[bytes, int]:
+    """How many reports answers leave out, as too many wait, by the digests of their versions.
+
+    Args:
+        store: has the inbox.
+        entries: the versions.
+    """
+    backlog = store.inbox.backlog([entry.spec.digest for entry in entries])
+    return _reports(entries, [each for each in backlog if each.is_left_out])
+
+
+def _reports(entries: Sequence[CatalogEntry], backlog: Sequence[Backlog]) -> dict[bytes, int]:
+    widths = {entry.spec.digest: entry.tally.report_bytes for entry in entries}
+    return {each.digest: each.payload_bytes // widths[each.digest] for each in backlog}
 
 
 def _metric(entry: CatalogEntry, *, reports: int, pending: int, excluded: int) -> Metric:

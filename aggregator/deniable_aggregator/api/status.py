@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from flask import Blueprint
 
 from deniable_aggregator.answers.service import Inbox, Status, UploadCounts
-from deniable_aggregator.api.metric_list import pending_by_version
+from deniable_aggregator.api.metric_list import waiting_by_version
 from deniable_aggregator.dates import day_of
 from deniable_aggregator.http.authorization import require_reader
 from deniable_aggregator.http.json import json_response
@@ -65,7 +65,7 @@ def blueprint(
             inbox=Inbox(
                 rows=sum(each.rows for each in backlog),
                 bytes=sum(each.payload_bytes for each in backlog),
-                reports=sum(pending_by_version(store, entries).values()),
+                reports=sum(waiting_by_version(store, entries).values()),
                 rows_set_aside=store.inbox.count_set_aside(digests),
             ),
         )

@@ -232,9 +232,9 @@ class Settings:
         maximum=36_500,
     )
     fold_seconds: float = _setting(
-        10.0,
-        "How often reports in the inbox are counted. Before a question is answered they are "
-        "counted too, so this only decides how large the inbox grows.",
+        60.0,
+        "How long a few reports wait in the inbox before they are counted; many are counted "
+        "sooner. Questions read those that wait too, so this only decides how much is written.",
         _WORK,
         exclusive_minimum=0,
         maximum=MAX_SECONDS,

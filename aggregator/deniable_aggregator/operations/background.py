@@ -24,6 +24,9 @@ dear, so they wait until there are more."""
 FOLD_LIMIT_SECONDS: Final = 5.0
 """After so long in one fold the thread goes on to maintenance."""
 
+LOOK_SECONDS: Final = 10.0
+"""The thread looks so often whether there is something to do."""
+
 
 class BackgroundWorker:
     """A thread that folds the inbox and maintains the store while the server runs.
@@ -31,15 +34,15 @@ class BackgroundWorker:
     Args:
         inbox_fold: the fold.
         maintenance: what the store needs besides.
-        fold_seconds: the shortest pause between two folds.
+        look_seconds: how often to look whether there is something to do.
     """
 
     def __init__(
-        self, inbox_fold: InboxFold, maintenance: Maintenance, *, fold_seconds: float
+        self, inbox_fold: InboxFold, maintenance: Maintenance, *, look_seconds: float = LOOK_SECONDS
     ) -> None:
         self._inbox_fold = inbox_fold
         self._maintenance = maintenance
-        self._pause = fold_seconds
+        self._pause = look_seconds
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name="deniable-fold", daemon=True)
         self._thread.start()
@@ -61,7 +64,8 @@ class BackgroundWorker:
 
     def _fold(self) -> None:
         try:
-            self._inbox_fold.fold(seconds=FOLD_LIMIT_SECONDS)
+            if self._inbox_fold.is_worth_it():
+                self._inbox_fold.fold(seconds=FOLD_LIMIT_SECONDS)
         except Exception as error:  # noqa: BLE001  this thread must outlive every failure
             self._inbox_fold.failures += 1
             reason = error if isinstance(error, StoreUnavailableError) else type(error).__name__

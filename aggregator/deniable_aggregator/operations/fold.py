@@ -1,4 +1,4 @@
-"""The fold: adds the reports of inbox rows to tallies, exactly once, in bounded batches."""
+"""The fold: moves the reports of inbox rows to tallies, exactly once, in bounded batches."""
 
 from __future__ import annotations
 
@@ -7,42 +7,50 @@ import threading
 import time
 from typing import TYPE_CHECKING, Final
 
-from deniable_aggregator.store import Store, TallyTotal
-
 if TYPE_CHECKING:
     from deniable_aggregator.catalog import MetricCatalog
-    from deniable_aggregator.store import Batch, InboxRow, TallyKey
+    from deniable_aggregator.store import Batch, InboxRow, Store, TallyKey
     from deniable_aggregator.tallies import Tally
 
-BATCH_BYTES: Final = 16 << 20
-BATCH_ROWS: Final = 20_000
+BATCH_BYTES: Final = 8 << 20
+BATCH_ROWS: Final = 4_000
 
+WORTH_BYTES: Final = 1 << 20
+WORTH_ROWS: Final = 2_000
+"""So many rows, or bytes of reports in them, are worth a fold. Questions read all that wait."""
 
 log = logging.getLogger("deniable_aggregator")
 
 
 class InboxFold:
-    """Counts the reports of the inbox.
+    """Moves the reports of the inbox to tallies.
 
     Each row is deleted in the transaction that adds its reports to a tally. So any number of
     servers may fold one store. On PostgreSQL a fold locks the rows of its batch, and others take
-    other rows. On SQLite a batch is summed outside any lock; if a row is gone by the time of the
+    other rows. On SQLite a batch is prepared outside any lock; if a row is gone by the time of the
     transaction, another process has counted it, and the transaction changes nothing. After a crash
-    a batch may be summed again, but is never counted twice.
+    a batch may be prepared again, but is never counted twice.
+
+    No question waits for this, as questions read the inbox too. So it runs when it is worth what it
+    writes: once enough reports wait, or once some have waited for long enough.
 
     Args:
         store: the store.
         catalogue: the registered metrics.
+        patience_seconds: how long a few reports wait at most.
 
     Attributes:
         folded_reports: how many reports this process has counted.
         failures: how often a fold in the background failed.
     """
 
-    def __init__(self, store: Store, catalogue: MetricCatalog) -> None:
+    def __init__(
+        self, store: Store, catalogue: MetricCatalog, *, patience_seconds: float = 0.0
+    ) -> None:
         self._store = store
         self._catalogue = catalogue
-        # Held while folding: on SQLite a second thread would only sum the same batch.
+        self._patience = patience_seconds
+        # Held while folding: on SQLite a second thread would only prepare the same batch.
         self._lock = threading.Lock()
         self._caught_up_at = time.monotonic()
         self.folded_reports = 0
@@ -51,6 +59,17 @@ class InboxFold:
     def lag_seconds(self) -> float:
         """How long ago this process found no row left that no other server was counting."""
         return time.monotonic() - self._caught_up_at
+
+    def is_worth_it(self) -> bool:
+        """Whether enough reports wait, or some for long enough.
+
+        Raises:
+            StoreUnavailableError: if the store cannot be read.
+        """
+        if self.lag_seconds() >= self._patience:
+            return True
+        rows, payload_bytes = self._store.inbox.size()
+        return rows >= WORTH_ROWS or payload_bytes >= WORTH_BYTES
 
     def fold(self, *, seconds: float) -> None:
         """Counts the rows that wait.
@@ -81,49 +100,41 @@ class InboxFold:
             max_bytes=BATCH_BYTES, max_rows=BATCH_ROWS, left=left
         ) as batch:
             size = sum(len(row.payload) for row in batch.rows)
-            # Sum one tally at a time, so that memory does not grow with the number of metrics.
+            strangers = batch.unknown_keys()
+            good: dict[TallyKey, tuple[Tally, list[InboxRow]]] = {}
             for where, rows in batch.groups().items():
-                self._fold_group(batch, where, rows)
+                if where.key in strangers:
+                    _set_aside(batch, rows, "their key is not in the store")
+                elif (tally := self._tally(where.digest)) is not None:
+                    checked = _checked(batch, tally, rows)
+                    if checked:
+                        good[where] = tally, checked
+                elif where.digest not in self._catalogue.unreadable():
+                    _set_aside(batch, rows, "their metric is not registered")
+            if batch.move_to_tallies(good):
+                self.folded_reports += sum(
+                    len(row.payload) // tally.report_bytes
+                    for tally, rows in good.values()
+                    for row in rows
+                )
             return len(batch.rows) == BATCH_ROWS or size >= BATCH_BYTES
 
-    def _fold_group(self, batch: Batch, where: TallyKey, rows: list[InboxRow]) -> None:
-        entry = self._catalogue.find(where.digest)
-        if entry is None:
+    def _tally(self, digest: bytes) -> Tally | None:
+        tally = self._catalogue.tally(digest)
+        if tally is None:
             # Another server may have registered the metric a moment ago.
             self._catalogue.reload()
-            entry = self._catalogue.find(where.digest)
-        if entry is None and where.digest in self._catalogue.unreadable():
-            return
-        if entry is None:
-            _set_aside(batch, rows, "their metric is not registered")
-            return
-        counted = _sum_rows(entry.tally, rows)
-        if counted is None:
-            counted, rows = _sum_one_by_one(batch, entry.tally, rows)
-        if counted is not None:
-            done = batch.move_to_tally(where, counted, rows)
-            self.folded_reports += counted.reports if done else 0
+            tally = self._catalogue.tally(digest)
+        return tally
 
 
-def _sum_one_by_one(
-    batch: Batch, tally: Tally, rows: list[InboxRow]
-) -> tuple[TallyTotal | None, list[InboxRow]]:
-    """Sums the rows that can be summed, and sets the others aside; returns the sum and its rows."""
-    total: TallyTotal | None = None
-    good, bad = [], []
-    for row in rows:
-        counted = _sum_rows(tally, [row])
-        if counted is None:
-            bad.append(row)
-            continue
-        good.append(row)
-        if total is None:
-            total = counted
-        else:
-            total = TallyTotal(total.reports + counted.reports, total.cells + counted.cells)
-    if bad:
-        _set_aside(batch, bad, "they cannot be counted")
-    return total, good
+def _checked(batch: Batch, tally: Tally, rows: list[InboxRow]) -> list[InboxRow]:
+    """The rows that can be counted; the others are set aside."""
+    if _is_countable(tally, rows):
+        return rows
+    bad = [row for row in rows if not _is_countable(tally, [row])]
+    _set_aside(batch, bad, "they cannot be counted")
+    return [row for row in rows if row not in bad]
 
 
 def _set_aside(batch: Batch, rows: list[InboxRow], reason: str) -> None:
@@ -132,15 +143,15 @@ def _set_aside(batch: Batch, rows: list[InboxRow], reason: str) -> None:
     batch.set_aside(rows)
 
 
-def _sum_rows(tally: Tally, rows: list[InboxRow]) -> TallyTotal | None:
-    """The sum of rows, or None if one of them cannot be decoded.
+def _is_countable(tally: Tally, rows: list[InboxRow]) -> bool:
+    """Whether the reports of rows are possible ones.
 
     Ingest has checked every report, so a failure means damage, a defect, or too little memory for
     so many rows. It must not keep other rows from being counted.
     """
     try:
-        reports, cells = tally.fold(b"".join(row.payload for row in rows))
+        tally.check(b"".join(row.payload for row in rows))
     except Exception as error:  # noqa: BLE001  see above
         log.error("reports could not be decoded: %s", type(error).__name__)
-        return None
-    return TallyTotal(reports, cells)
+        return False
+    return True

@@ -1,4 +1,4 @@
-"""Maintenance of a store: closes days, merges tallies, deletes expired ones."""
+"""Maintenance of a store: closes and settles days, deletes expired ones."""
 
 from __future__ import annotations
 
@@ -12,18 +12,11 @@ from deniable_aggregator.store import StoreUnavailableError
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from deniable_aggregator.catalog import MetricCatalog
     from deniable_aggregator.operations.clock import GuardedClock
     from deniable_aggregator.security.key_intake import KeyIntake
     from deniable_aggregator.security.key_verifier import KeyVerifier
     from deniable_aggregator.store import Store
-
-OPEN_PARTS: Final = 16
-"""The parts of a tally are merged when there are so many; on closed days when there are two."""
-
-SLICES: Final = 100
-FIRST_EPOCH: Final = 0
-LAST_EPOCH: Final = 2**31 - 1
-
 
 TASKS: Final = ("clock", "retention", "keys", "close", "compact", "delete")
 
@@ -40,6 +33,7 @@ class Maintenance:
         accept_days: a day is closed so many days after it.
         retain_days: the tallies of a day are deleted so many days after it; None keeps them.
         clock: the current day.
+        catalogue: the registered metrics.
         verifier: knows the last use of keys; None if nobody verifies keys here.
         intake: knows what keys have brought; None if nobody brings anything here.
 
@@ -54,6 +48,7 @@ class Maintenance:
         accept_days: int,
         retain_days: int | None = None,
         clock: GuardedClock,
+        catalogue: MetricCatalog,
         verifier: KeyVerifier | None = None,
         intake: KeyIntake | None = None,
     ) -> None:
@@ -63,10 +58,10 @@ class Maintenance:
         self._clock = clock
         self._verifier = verifier
         self._intake = intake
+        self._settler = store.tallies.settler(catalogue.tally)
         self._today = 0
         self._retention_recorded = False
         self._closed_before = -1
-        self._compacted_before = -1
         self._deleted_before = -1
         self.failures = Counter(dict.fromkeys(TASKS, 0))
 
@@ -133,19 +128,10 @@ class Maintenance:
             self._closed_before = self._oldest_open()
 
     def _compact(self, stopped: Callable[[], bool]) -> None:
-        oldest_open = self._oldest_open()
-        self._compact_days(oldest_open, LAST_EPOCH, OPEN_PARTS, stopped)
-        if oldest_open > self._compacted_before:
-            self._compact_days(FIRST_EPOCH, oldest_open - 1, 2, stopped)
-            if not stopped():
-                self._compacted_before = oldest_open
-
-    def _compact_days(
-        self, since: int, until: int, parts: int, stopped: Callable[[], bool]
-    ) -> None:
-        tallies = self._store.tallies
-        while not stopped() and tallies.compact(since=since, until=until, parts=parts, most=SLICES):
-            pass
+        for epoch in self._settler.unsettled_days(self._oldest_open()):
+            if stopped():
+                return
+            self._settler.settle(epoch, stopped)
 
     def _delete_expired(self, stopped: Callable[[], bool]) -> None:
         if self._retain_days is None:

@@ -77,8 +77,7 @@ class SliceTables:
 
     def _empty(self, entry: CatalogEntry) -> SliceTable:
         def read(since: int, until: int, without: Collection[str]) -> Iterator[Slice]:
-            digest, cells = entry.spec.digest, entry.tally.stored_cells
-            return self._store.tallies.slices(digest, cells, since, until, without)
+            return self._store.tallies.slices(entry.tally, since, until, without)
 
         none = np.zeros(0, np.int32)
         counters = np.zeros((0, entry.tally.stored_cells), np.int32)

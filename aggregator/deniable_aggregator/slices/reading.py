@@ -54,13 +54,13 @@ def read_columns(
     counters: list[NDArray[np.int64]] = []
     for since, until in runs(sorted(days)):
         if with_counters:
-            for each in store.tallies.slices(digest, cells, since, until, excluded=True):
+            for each in store.tallies.slices(entry.tally, since, until, excluded=True):
                 epochs.append(each.epoch)
                 keys.append(each.key)
                 reports.append(each.sum.reports)
                 counters.append(each.sum.cells)
             continue
-        found = store.tallies.reports_by_slice([digest], since, until).get(digest, {})
+        found = store.tallies.reports_by_slice([entry.tally], since, until).get(digest, {})
         for epoch in sorted(found):
             for key in sorted(found[epoch]):
                 epochs.append(epoch)

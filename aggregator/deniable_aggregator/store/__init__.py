@@ -16,9 +16,10 @@ from deniable_aggregator.store.errors import (
     StoreUnavailableError,
 )
 from deniable_aggregator.store.tables.audit import AuditLog
-from deniable_aggregator.store.tables.batch import Batch, TallyKey, TallyTotal
+from deniable_aggregator.store.tables.batch import Batch, TallyKey
 from deniable_aggregator.store.tables.inbox import Backlog, Inbox, Outcome, Sender
 from deniable_aggregator.store.tables.keys import Keys, StoredKey
+from deniable_aggregator.store.tables.merging import ReportCounter
 from deniable_aggregator.store.tables.metrics import (
     Metrics,
     RegisteredMetrics,
@@ -27,6 +28,8 @@ from deniable_aggregator.store.tables.metrics import (
 )
 from deniable_aggregator.store.tables.remote import RemoteDocuments
 from deniable_aggregator.store.tables.set_aside import SetAsideGroup, SetAsideRows
+from deniable_aggregator.store.tables.settling import DaySettler
+from deniable_aggregator.store.tables.stored_slices import StoredSlice, TallyTotal, count_slice
 from deniable_aggregator.store.tables.tallies import DayStamp, ReportsBySlice, Slice, Tallies
 from deniable_aggregator.store.tables.usage import StoreUsage, store_usage
 
@@ -103,6 +106,7 @@ __all__ = [
     "AuditLog",
     "Backlog",
     "Batch",
+    "DaySettler",
     "DayStamp",
     "Inbox",
     "InboxRow",
@@ -112,6 +116,7 @@ __all__ = [
     "RegisteredMetrics",
     "Registration",
     "RemoteDocuments",
+    "ReportCounter",
     "ReportsBySlice",
     "Sender",
     "SetAsideGroup",
@@ -124,8 +129,10 @@ __all__ = [
     "StoreUnavailableError",
     "StoreUsage",
     "StoredKey",
+    "StoredSlice",
     "Tallies",
     "TallyKey",
     "TallyTotal",
     "UnreadableMetric",
+    "count_slice",
 ]

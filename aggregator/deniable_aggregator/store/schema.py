@@ -12,7 +12,6 @@ from sqlalchemy import (
     BigInteger,
     Column,
     Float,
-    Index,
     Integer,
     LargeBinary,
     MetaData,
@@ -41,7 +40,9 @@ revision: Final = Table(
 metrics: Final = Table(
     "metrics",
     metadata,
-    Column("digest", LargeBinary(32), primary_key=True),
+    # Stands for the digest in tallies, of which there are many.
+    Column("number", _RowId, primary_key=True, autoincrement=False),
+    Column("digest", LargeBinary(32), nullable=False, unique=True),
     Column("application", Text, nullable=False),
     Column("name", Text, nullable=False),
     Column("spec", Text, nullable=False),  # canonical JSON
@@ -55,7 +56,9 @@ metrics: Final = Table(
 keys: Final = Table(
     "keys",
     metadata,
-    Column("id", Text, primary_key=True),
+    # Stands for the id in tallies.
+    Column("number", _RowId, primary_key=True, autoincrement=False),
+    Column("id", Text, nullable=False, unique=True),
     Column("hash", LargeBinary(32), nullable=False),  # SHA-256 of the whole token
     Column("scope", Text, nullable=False),
     Column("application", Text, nullable=False),
@@ -75,6 +78,8 @@ epochs: Final = Table(
     metadata,
     Column("epoch", Integer, primary_key=True, autoincrement=False),
     Column("key", LargeBinary(32)),  # NULL once the epoch is closed, for good
+    # 1 once the epoch is closed and its tallies have their final form, until more reports come.
+    Column("settled", Integer),
 )
 
 seen: Final = Table(
@@ -98,17 +103,37 @@ inbox: Final = Table(
 
 set_aside: Final = inbox.to_metadata(metadata, name="set_aside")
 
-# The parts of a tally are added up by whoever reads it, and merged now and then.
+# The parts of a tally are added up by whoever reads it, and merged now and then. There are many of
+# them, so a row has only what it needs, and no second index. In SQLite a row without row id takes a
+# whole page more beyond about 1,000 bytes, so longer parts continue in another table.
 tallies: Final = Table(
     "tallies",
     metadata,
-    Column("digest", LargeBinary(32), primary_key=True),
+    Column("metric", Integer, primary_key=True, autoincrement=False),  # its number
     Column("epoch", Integer, primary_key=True, autoincrement=False),
-    Column("key", Text, primary_key=True),
-    Column("part", BigInteger, primary_key=True, autoincrement=False),  # random
+    Column("key", Integer, primary_key=True, autoincrement=False),  # its number
+    Column("part", BigInteger, primary_key=True, autoincrement=False),  # random, new at each write
     Column("reports", BigInteger, nullable=False),
-    Column("cells", LargeBinary, nullable=False),  # int64, little-endian
-    Index("tallies_epoch", "epoch"),
+    Column("size", Integer, nullable=False),  # bytes of the whole part
+    Column("body", LargeBinary, nullable=False),  # the part, or its first byte; see `encoding`
+    sqlite_with_rowid=False,
+)
+
+tally_rests: Final = Table(
+    "tally_rests",
+    metadata,
+    Column("part", _RowId, primary_key=True, autoincrement=False),
+    Column("rest", LargeBinary, nullable=False),  # what follows the first byte of a long part
+)
+
+# The sums of `tallies.reports`, changed in the transactions that change these.
+totals: Final = Table(
+    "totals",
+    metadata,
+    Column("metric", Integer, primary_key=True, autoincrement=False),
+    Column("key", Integer, primary_key=True, autoincrement=False),
+    Column("reports", BigInteger, nullable=False),
+    sqlite_with_rowid=False,
 )
 
 audit: Final = Table(

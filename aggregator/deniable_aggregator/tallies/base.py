@@ -72,6 +72,21 @@ class Tally(ABC):
         return True
 
     @property
+    def digest(self) -> bytes:
+        """The digest of the spec."""
+        return self.spec.digest
+
+    @property
+    def report_bytes(self) -> int:
+        """How many bytes a report has."""
+        return self._width
+
+    @property
+    def noise_is_permanent(self) -> bool:
+        """Whether reports show answers that a device gives for good, which link its reports."""
+        return self.spec.mechanism.epsilon_permanent is not None
+
+    @property
     @abstractmethod
     def cells(self) -> int:
         """How many integers a tally has."""

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from deniable_aggregator.http.problems import ProblemError
 from deniable_aggregator.ingest.flask_route import read_body
+from deniable_aggregator.tallies import tally_for
 from deniable_shared import registry, wire
 from tests.aggregator.service import SPECS, TODAY, bearer, problem, serving, upload
 
@@ -43,9 +44,9 @@ def test_an_upload_of_several_metrics_and_days_is_counted_by_metric_and_day(serv
     body = parts(("theme", TODAY, b"\x01"), ("theme", TODAY - 1, b"\x01"), ("late", TODAY, b"\x01"))
     assert service.send(body).status_code == 204
     assert service.counts() == [0, 2, 0]
-    digest = SPECS["theme"].digest
-    assert service.store.tallies.total(digest, 3, TODAY, TODAY).reports == 1
-    assert service.store.tallies.reports([SPECS["late"].digest]) == {SPECS["late"].digest: 1}
+    theme, late = tally_for(SPECS["theme"]), tally_for(SPECS["late"])
+    assert service.store.tallies.total(theme, TODAY, TODAY).reports == 1
+    assert service.store.tallies.reports([late]) == {late.digest: 1}
 
 
 def test_a_retry_is_acknowledged_and_counted_once(service):

@@ -51,7 +51,7 @@ class Days:
             for key, (shares, reports) in sorted(keys.items())
         ]
 
-    def slices(self, _digest, _cells, since, until, without=()):
+    def slices(self, _tally, since, until, without=()):
         for each in self.found:
             if since <= each.epoch <= until and each.key not in without:
                 yield each

@@ -3,7 +3,6 @@ from __future__ import annotations
 import contextlib
 from collections import Counter
 
-import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -11,10 +10,10 @@ from hypothesis import strategies as st
 from deniable_aggregator import Store
 from deniable_aggregator.catalog import MetricCatalog
 from deniable_aggregator.operations import fold
-from deniable_aggregator.store import Sender, StoreUnavailableError, TallyKey, TallyTotal
+from deniable_aggregator.store import Sender, StoreUnavailableError, TallyKey
 from deniable_shared import registry, wire
 from tests.aggregator.service import REGISTRY, SPECS, TODAY, serving, upload
-from tests.aggregator.stored import rows
+from tests.aggregator.stored import TALLY, add_key, rows
 from tests.waiting import wait_until
 
 THEME = SPECS["theme"].digest
@@ -25,6 +24,8 @@ SENDER = Sender("flightdeck", "cafe")
 def opened(target):
     with contextlib.closing(Store(target)) as store:
         store.metrics.register(registry.parse(REGISTRY).metrics.values(), TODAY)
+        if store.keys.find(SENDER.key_id) is None:
+            add_key(store, SENDER.key_id)
         yield store, fold.InboxFold(store, MetricCatalog(store))
 
 
@@ -33,7 +34,7 @@ def send(store, payload, epoch=TODAY):
 
 
 def counted(store, epoch=TODAY):
-    return store.tallies.total(THEME, 3, epoch, epoch).cells.tolist()
+    return store.tallies.total(TALLY, epoch, epoch).cells.tolist()
 
 
 @settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -90,8 +91,8 @@ def test_rows_that_two_processes_want_to_count_are_counted_once(target):
         with store.inbox.claim(max_bytes=100, max_rows=1) as batch:
             other_fold.fold(seconds=60)
             # Either the row was locked, and is this one's to count, or it is gone.
-            mine = TallyTotal(1, np.array([0, 1, 0]))
-            was_mine = batch.move_to_tally(TallyKey(THEME, TODAY, SENDER.key_id), mine, batch.rows)
+            mine = {TallyKey(THEME, TODAY, SENDER.key_id): (TALLY, batch.rows)}
+            was_mine = batch.move_to_tallies(mine)
         assert counted(store) == [0, 2, 0]
         assert was_mine == store._database.locks_rows
         inbox_fold.fold(seconds=60)
@@ -99,6 +100,7 @@ def test_rows_that_two_processes_want_to_count_are_counted_once(target):
 
 
 def test_a_row_that_cannot_be_counted_is_set_aside_and_blocks_nothing(service, caplog):
+    add_key(service.store, SENDER.key_id)
     service.send(upload(b"\x01"))
     service.store.inbox.append([wire.decode(upload(b"\x07"))], [SENDER])  # past the check of ingest
     service.send(upload(b"\x02"))
@@ -109,6 +111,7 @@ def test_a_row_that_cannot_be_counted_is_set_aside_and_blocks_nothing(service, c
 
 
 def test_rows_of_an_unregistered_metric_are_set_aside(service):
+    add_key(service.store, SENDER.key_id)
     alien = wire.Upload(bytes(16), (wire.Part(bytes(32), TODAY, b"\x01"),))
     service.store.inbox.append([alien], [SENDER])
     service.send(upload(b"\x02"))
@@ -119,6 +122,7 @@ def test_rows_of_an_unregistered_metric_are_set_aside(service):
 def test_a_metric_that_another_server_registered_a_moment_ago_is_counted(target):
     with contextlib.closing(Store(target)) as store:
         catalogue = MetricCatalog(store, monotonic=lambda: 0.0)
+        add_key(store, SENDER.key_id)
         store.metrics.register(registry.parse(REGISTRY).metrics.values(), TODAY)
         send(store, b"\x02")
         fold.InboxFold(store, catalogue).fold(seconds=60)
@@ -130,12 +134,12 @@ def test_a_fold_that_fails_loses_nothing(target, monkeypatch):
         send(store, b"\x00\x01\x02")
         with monkeypatch.context() as patch:
             patch.setattr(
-                "deniable_aggregator.store.tables.batch.add_part",
+                "deniable_aggregator.store.tables.batch.insert_parts",
                 lambda *_: (_ for _ in ()).throw(StoreUnavailableError("full")),
             )
             with pytest.raises(StoreUnavailableError):
                 inbox_fold.fold(seconds=60)
-        assert counted(store) == [0, 0, 0]
+        assert counted(store) == [1, 1, 1]
         inbox_fold.fold(seconds=60)
         assert counted(store) == [1, 1, 1]
 

@@ -10,7 +10,7 @@ from deniable_aggregator import Store
 from deniable_aggregator.catalog import MetricCatalog
 from deniable_aggregator.operations.fold import InboxFold
 from tests.aggregator.service import SPECS, problem, serving, upload
-from tests.aggregator.stored import THEME, append, counted, decoded, execute, register, rows
+from tests.aggregator.stored import TALLY, THEME, append, counted, decoded, execute, register, rows
 
 LATE = SPECS["late"].digest.hex()
 
@@ -67,7 +67,7 @@ def test_a_metric_that_is_registered_by_a_later_server_while_this_one_counts_is_
         append(store, [decoded(b"\x01", metric="late"), decoded(b"\x02")])
         inbox_fold.fold(seconds=60)
         assert counted(store) == [0, 0, 1]
-        assert store.tallies.reports([THEME]) == {THEME: 1}
+        assert store.tallies.reports([TALLY]) == {THEME: 1}
         assert rows(store, "SELECT count(*) FROM inbox") == [(1,)]
 
 

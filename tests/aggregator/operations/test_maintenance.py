@@ -1,15 +1,18 @@
 from __future__ import annotations
 
 import contextlib
+from unittest import mock
 
 import pytest
 
 from deniable_aggregator import Store
+from deniable_aggregator.catalog import MetricCatalog
 from deniable_aggregator.operations.clock import GuardedClock
-from deniable_aggregator.operations.maintenance import OPEN_PARTS, Maintenance
+from deniable_aggregator.operations.maintenance import Maintenance
 from deniable_aggregator.store import Outcome, StoreUnavailableError
+from deniable_aggregator.store.tables import batch
 from tests.aggregator.service import TODAY, Clock
-from tests.aggregator.stored import THEME, append, counted, decoded, fold, register, rows
+from tests.aggregator.stored import TALLY, THEME, append, counted, decoded, fold, register, rows
 
 ACCEPT_DAYS = 3
 
@@ -28,11 +31,25 @@ def clock():
 
 def maintenance(store, clock, retain_days=None):
     checked = GuardedClock(store, clock, monotonic=clock)
-    return Maintenance(store, accept_days=ACCEPT_DAYS, retain_days=retain_days, clock=checked)
+    return Maintenance(
+        store,
+        accept_days=ACCEPT_DAYS,
+        retain_days=retain_days,
+        clock=checked,
+        catalogue=MetricCatalog(store),
+    )
 
 
 def parts(store):
     return rows(store, "SELECT count(*) FROM tallies")[0][0]
+
+
+def apart(store, days=(TODAY,)):
+    """Reports of three folds, none of which was worth a merge."""
+    with mock.patch.object(batch, "worth_merging", return_value=[]):
+        for _ in range(3):
+            append(store, [decoded(b"\x02", epoch=day) for day in days])
+            fold(store)
 
 
 def test_a_day_is_closed_when_it_is_too_old_and_stays_closed(store, clock):
@@ -69,29 +86,15 @@ def test_a_closing_that_failed_is_done_again(store, clock, monkeypatch):
     assert called == [True]
 
 
-def test_parts_of_open_days_are_put_together_when_there_are_many(store, clock):
-    maintaining = maintenance(store, clock)
-    for _ in range(OPEN_PARTS - 1):
-        append(store, [decoded(b"\x01")])
-        fold(store)
-    maintaining.run()
-    assert parts(store) == OPEN_PARTS - 1
-    append(store, [decoded(b"\x01")])
-    fold(store)
-    maintaining.run()
-    assert parts(store) == 1
-    assert counted(store) == [0, OPEN_PARTS, 0]
-
-
 def test_a_closed_day_is_one_part(store, clock):
-    for _ in range(3):
-        append(store, [decoded(b"\x02")])
-        fold(store)
+    apart(store)
+    assert parts(store) == 3
     maintaining = maintenance(store, clock)
     clock.epoch += ACCEPT_DAYS + 1
     maintaining.run()
     assert parts(store) == 1
     assert counted(store) == [0, 0, 3]
+    assert store.tallies.settler(lambda _: None).unsettled_days(clock.epoch) == []
 
 
 @pytest.mark.parametrize("retain_days", [None, 10, 0])
@@ -102,13 +105,11 @@ def test_tallies_are_kept_for_as_long_as_configured_and_never_shorter_than_open(
     fold(store)
     maintenance(store, clock, retain_days).run()
     kept = {None: 20, 10: 11, 0: ACCEPT_DAYS + 1}[retain_days]
-    assert store.tallies.reports([THEME]) == {THEME: kept}
+    assert store.tallies.reports([TALLY]) == {THEME: kept}
 
 
 def test_upkeep_stops_when_it_is_told_to(store, clock):
-    for _ in range(3):
-        append(store, [decoded(b"\x02")])
-        fold(store)
+    apart(store)
     maintaining = maintenance(store, clock, retain_days=0)
     clock.epoch += ACCEPT_DAYS + 1
     maintaining.run(stopped=lambda: True)
@@ -118,9 +119,7 @@ def test_upkeep_stops_when_it_is_told_to(store, clock):
 
 
 def test_what_fails_keeps_no_other_duty_from_being_done(store, clock, monkeypatch, caplog):
-    for _ in range(3):
-        append(store, [decoded(b"\x02"), decoded(b"\x02", epoch=TODAY - 1)])
-        fold(store)
+    apart(store, [TODAY, TODAY - 1])
     maintaining = maintenance(store, clock, retain_days=ACCEPT_DAYS + 1)
     clock.epoch += ACCEPT_DAYS + 1
 
@@ -131,9 +130,9 @@ def test_what_fails_keeps_no_other_duty_from_being_done(store, clock, monkeypatc
         patch.setattr(store.inbox, "close_epochs", fail)
         with pytest.raises(StoreUnavailableError):
             maintaining.run()
-    assert parts(store) == 1
-    assert store.tallies.reports([THEME]) == {THEME: 3}
+    assert store.tallies.reports([TALLY]) == {THEME: 3}
     assert (maintaining.failures["close"], maintaining.failures["compact"]) == (1, 0)
     assert "closing days failed and will be tried again: somebody reads" in caplog.text
     maintaining.run()
+    assert parts(store) == 1
     assert append(store, [decoded()]) == [Outcome.CLOSED]

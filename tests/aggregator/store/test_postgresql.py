@@ -21,7 +21,7 @@ from deniable_aggregator.store.backends.postgresql import PostgresqlDatabase
 from deniable_shared import wire
 from tests.aggregator.service import TODAY, serving, upload
 from tests.aggregator.stored import (
-    CELLS,
+    TALLY,
     THEME,
     append,
     counted,
@@ -30,6 +30,7 @@ from tests.aggregator.stored import (
     fold,
     register,
     rows,
+    settle,
     waiting,
 )
 from tests.repetitions import full_or_small
@@ -120,7 +121,7 @@ def test_no_restart_under_load_loses_or_repeats_anything(mortal, mortal_store):
         while not stop.is_set():
             with contextlib.suppress(StoreUnavailableError):
                 fold(mortal_store)
-                mortal_store.tallies.compact(since=0, until=TODAY)
+                settle(mortal_store, TODAY)
 
     with ThreadPoolExecutor(4) as pool:
         working = [pool.submit(work) for work in (send, send, send, count)]
@@ -333,7 +334,7 @@ def work(target, uploads, seed):
             if random.random() < 0.3:
                 fold(store)
             if random.random() < 0.1:
-                store.tallies.compact(since=0, until=TODAY)
+                settle(store, TODAY)
     return outcomes
 
 
@@ -353,6 +354,6 @@ def test_processes_that_append_and_fold_at_once_count_every_upload_once(store, t
     fold(store)
     assert counted(store) == [
         sum(wire.decode(body).parts[0].payload[0] == item for body in distinct)
-        for item in range(CELLS)
+        for item in range(TALLY.cells)
     ]
     assert store.inbox.backlog([THEME]) == []

@@ -13,7 +13,7 @@ from deniable_aggregator.audit import COMMAND_LINE, verify_chain
 from deniable_aggregator.store import StoreUnavailableError
 from deniable_aggregator.store.tables import set_aside
 from tests.aggregator.service import TODAY
-from tests.aggregator.stored import THEME, append, counted, decoded, fold, register, rows
+from tests.aggregator.stored import TALLY, THEME, append, counted, decoded, fold, register, rows
 from tests.command_line import deniable
 
 NOBODY = {"day": TODAY, "actor": COMMAND_LINE}
@@ -80,7 +80,7 @@ def test_rows_are_put_back_once_and_counted(store, at):
     fold(store)
     assert counted(store) == [0, 2, 1]
     assert counted(store, TODAY - 1) == [0, 0, 1]
-    slices = [each.key for each in store.tallies.slices(THEME, 3, TODAY, TODAY)]
+    slices = [each.key for each in store.tallies.slices(TALLY, TODAY, TODAY)]
     assert slices == ["cafe", "relay"]
     assert store.set_aside.groups() == []
     entry = list(store.audit.entries())[-1]

@@ -5,7 +5,6 @@ import os
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 
-import numpy as np
 import pytest
 
 from deniable_aggregator import Store
@@ -14,15 +13,12 @@ from deniable_aggregator.store import (
     Sender,
     StoreRefusedError,
     StoreUnavailableError,
-    TallyKey,
-    TallyTotal,
 )
 from deniable_aggregator.store.schema import REVISION
 from deniable_shared import wire
 from tests.aggregator.service import TODAY
 from tests.aggregator.stored import (
-    CELLS,
-    KEY,
+    TALLY,
     THEME,
     add_key,
     append,
@@ -143,14 +139,14 @@ def test_reports_are_kept_by_day_and_key(target):
         fold(store)
         append(store, [decoded(b"\x01")], "build")
         fold(store)
-        slices = store.tallies.slices(THEME, CELLS, TODAY - 9, TODAY)
+        slices = store.tallies.slices(TALLY, TODAY - 9, TODAY)
         assert [(each.epoch, each.key, each.sum.cells.tolist()) for each in slices] == [
             (TODAY - 1, "build", [0, 1, 0]),
             (TODAY, "build", [1, 1, 0]),
             (TODAY, "relay", [0, 0, 2]),
         ]
         assert counted(store) == [1, 1, 2]
-        assert list(store.tallies.slices(THEME, CELLS, TODAY + 1, TODAY + 9)) == []
+        assert list(store.tallies.slices(TALLY, TODAY + 1, TODAY + 9)) == []
 
 
 def test_the_keys_of_one_group_are_told_apart(target):
@@ -169,22 +165,22 @@ def test_an_excluded_key_is_left_out_until_it_is_included(target):
         for name in ("good", "poisoned"):
             add_key(store, name)
             append(store, [decoded(b"\x00")], name)
-        append(store, [decoded(b"\x01")], "")  # as of an earlier version
+        append(store, [decoded(b"\x01")], "other")
         fold(store)
         key_administrator(store).exclude("poisoned")
         append(store, [decoded(b"\x00")], "poisoned")
         fold(store)
         assert counted(store) == [1, 1, 0]
-        assert store.tallies.reports([THEME]) == {THEME: 2}
-        assert {each.key for each in store.tallies.slices(THEME, CELLS, 0, TODAY)} == {"", "good"}
-        everything = {"good": 1, "poisoned": 2, "": 1}
-        assert store.tallies.reports_by_slice([THEME], TODAY, TODAY) == {THEME: {TODAY: everything}}
-        assert store.tallies.reports_by_slice([THEME], 0, TODAY - 1) == {}
+        assert store.tallies.reports([TALLY]) == {THEME: 2}
+        assert {each.key for each in store.tallies.slices(TALLY, 0, TODAY)} == {"other", "good"}
+        everything = {"good": 1, "poisoned": 2, "other": 1}
+        assert store.tallies.reports_by_slice([TALLY], TODAY, TODAY) == {THEME: {TODAY: everything}}
+        assert store.tallies.reports_by_slice([TALLY], 0, TODAY - 1) == {}
         assert store.tallies.first_days([THEME]) == {THEME: TODAY}
-        assert store.tallies.first_days([THEME], ["good", ""]) == {}
+        assert store.tallies.first_days([THEME], ["good", "other"]) == {}
         key_administrator(store).include("poisoned")
         assert counted(store) == [3, 1, 0]
-        assert store.tallies.total(THEME, CELLS, 0, TODAY, ["poisoned"]).reports == 2
+        assert store.tallies.total(TALLY, 0, TODAY, ["poisoned"]).reports == 2
 
 
 def test_the_last_day_of_a_keys_use_is_noted(target):
@@ -196,62 +192,6 @@ def test_the_last_day_of_a_keys_use_is_noted(target):
         assert [key.last_used for key in store.keys.all()] == [TODAY, None]
 
 
-def test_compacting_changes_no_sum_and_leaves_one_part(target):
-    with contextlib.closing(Store(target)) as store:
-        register(store)
-        for index in range(5):
-            append(store, [decoded(bytes([index % 3]))], "build")
-            append(store, [decoded(b"\x02", epoch=TODAY - 1)], "relay")
-            fold(store)
-        assert rows(store, "SELECT count(*) FROM tallies") == [(10,)]
-        assert store.tallies.compact(since=TODAY, until=TODAY, parts=6) == 0
-        assert store.tallies.compact(since=TODAY, until=TODAY) == 1
-        assert rows(store, "SELECT count(*) FROM tallies") == [(6,)]
-        assert store.tallies.compact(since=0, until=TODAY) == 1
-        assert rows(store, "SELECT count(*) FROM tallies") == [(2,)]
-        assert counted(store) == [2, 2, 1]
-        assert counted(store, TODAY - 1) == [0, 0, 5]
-        assert store.tallies.compact(since=0, until=TODAY) == 0
-
-
-def test_compacting_many_parts_goes_in_steps(target, monkeypatch):
-    monkeypatch.setattr("deniable_aggregator.store.tables.tallies.MERGED_PARTS", 3)
-    with contextlib.closing(Store(target)) as store:
-        register(store)
-        for _ in range(7):
-            append(store, [decoded(b"\x01")])
-            fold(store)
-        assert [store.tallies.compact(since=0, until=TODAY) for _ in range(4)] == [1, 1, 1, 0]
-        assert rows(store, "SELECT reports FROM tallies") == [(7,)]
-
-
-def test_parts_that_hold_less_stay_apart_and_are_zero_beyond_their_end(target):
-    where = TallyKey(THEME, TODAY, KEY)
-    with contextlib.closing(Store(target)) as store:
-        for cells in ([1, 0, 2], [0, 1, 0], [1, 1, 1, 7], [0, 0, 0, 1]):
-            append(store, [decoded(b"\x00")])
-            with store.inbox.claim(max_bytes=100, max_rows=10) as batch:
-                assert batch.move_to_tally(where, TallyTotal(1, np.array(cells)), batch.rows)
-        for _ in range(2):
-            assert store.tallies.total(THEME, 4, 0, TODAY).cells.tolist() == [2, 2, 3, 8]
-            assert counted(store) == [2, 2, 3]
-            store.tallies.compact(since=0, until=TODAY)
-        lengths = "SELECT reports, length(cells) FROM tallies ORDER BY length(cells)"
-        assert rows(store, lengths) == [(2, 24), (2, 32)]
-
-
-def test_parts_that_two_servers_compact_at_once_are_counted_once(target):
-    with contextlib.closing(Store(target)) as one, contextlib.closing(Store(target)) as two:
-        register(one)
-        for _ in range(40):
-            append(one, [decoded(b"\x01")])
-            fold(one)
-            with ThreadPoolExecutor(2) as pool:
-                done = [pool.submit(s.tallies.compact, since=0, until=TODAY) for s in (one, two)]
-                assert all(each.result() in (0, 1) for each in done)
-        assert counted(one) == [0, 40, 0]
-
-
 def test_old_tallies_are_forgotten_in_steps_and_no_others(target):
     with contextlib.closing(Store(target)) as store:
         register(store)
@@ -261,7 +201,7 @@ def test_old_tallies_are_forgotten_in_steps_and_no_others(target):
         assert store.inbox.count_set_aside([THEME]) == 1
         assert [store.tallies.delete_before(TODAY - 1, most=3) for _ in range(3)] == [3, 1, 0]
         assert store.inbox.count_set_aside([THEME]) == 0
-        days = [each.epoch for each in store.tallies.slices(THEME, CELLS, 0, TODAY)]
+        days = [each.epoch for each in store.tallies.slices(TALLY, 0, TODAY)]
         assert days == [TODAY - 1, TODAY]
 
 

@@ -62,7 +62,7 @@ def _reports(connection: Connection) -> int:
 
 
 def _slices(connection: Connection) -> int:
-    slices = select(tallies.c.digest, tallies.c.epoch, tallies.c.key).distinct().subquery()
+    slices = select(tallies.c.metric, tallies.c.epoch, tallies.c.key).distinct().subquery()
     return connection.execute(select(func.count()).select_from(slices)).scalar_one()
 
 

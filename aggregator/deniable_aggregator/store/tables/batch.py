@@ -1,40 +1,40 @@
-"""A batch: inbox rows that are added to tallies, each once."""
+"""A batch: inbox rows that become parts of tallies, each once."""
 
 from __future__ import annotations
 
-import secrets
+import logging
 from collections import defaultdict
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-import numpy as np
 from sqlalchemy import delete, insert, select
 
 from deniable_aggregator.store.chunks import in_chunks
-from deniable_aggregator.store.schema import inbox, set_aside, tallies
+from deniable_aggregator.store.encoding import encode_reports, join_reports
+from deniable_aggregator.store.schema import inbox, keys, metrics, set_aside
+from deniable_aggregator.store.tables.merging import merge, worth_merging
+from deniable_aggregator.store.tables.parts import (
+    NewPart,
+    SliceNumbers,
+    add_to_totals,
+    delete_parts,
+    insert_parts,
+    lock_parts,
+    read_bodies,
+    sum_by_total,
+    unsettle,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
     from contextlib import AbstractContextManager
 
-    from numpy.typing import NDArray
     from sqlalchemy import Connection
 
     from deniable_aggregator.store.backends.base import InboxRow
+    from deniable_aggregator.store.tables.merging import ReportCounter
+    from deniable_aggregator.store.tables.parts import StoredPart
 
-CELL: Final = np.dtype("<i8")
-PART_BITS: Final = 63
-
-
-class TallyTotal(NamedTuple):
-    """A sum of tallies.
-
-    Attributes:
-        reports: how many reports it counts.
-        cells: int64, as long as the tally of the spec.
-    """
-
-    reports: int
-    cells: NDArray[np.int64]
+log = logging.getLogger("deniable_aggregator")
 
 
 class TallyKey(NamedTuple):
@@ -45,15 +45,16 @@ class TallyKey(NamedTuple):
     key: str
 
 
-class _TakenError(Exception):
-    """Another process has counted one of these rows; undoes the transaction."""
+class TakenError(Exception):
+    """Another process has counted or merged one of these rows; undoes the transaction."""
 
 
 class Batch:
-    """Rows of the inbox that are being counted.
+    """Rows of the inbox that are being moved to tallies.
 
     Args:
         rows: the rows.
+        reading: begins a read, or continues the transaction that holds the rows' locks.
         writing: begins a transaction, or a savepoint in the one that holds the rows' locks.
 
     Attributes:
@@ -61,9 +62,13 @@ class Batch:
     """
 
     def __init__(
-        self, rows: list[InboxRow], writing: Callable[[], AbstractContextManager[Connection]]
+        self,
+        rows: list[InboxRow],
+        reading: Callable[[], AbstractContextManager[Connection]],
+        writing: Callable[[], AbstractContextManager[Connection]],
     ) -> None:
         self.rows = rows
+        self._reading = reading
         self._transaction = writing
 
     def groups(self) -> Mapping[TallyKey, list[InboxRow]]:
@@ -73,23 +78,60 @@ class Batch:
             groups[TallyKey(row.digest, row.epoch, row.key)].append(row)
         return groups
 
-    def move_to_tally(self, where: TallyKey, counted: TallyTotal, rows: Sequence[InboxRow]) -> bool:
-        """Adds the sum of rows to a tally and deletes the rows, in one transaction.
+    def unknown_keys(self) -> frozenset[str]:
+        """The ids of keys that rows came with and that are not in the store."""
+        wanted = {row.key for row in self.rows}
+        with self._reading() as connection:
+            return frozenset(wanted - _key_numbers(connection, wanted).keys())
+
+    def move_to_tallies(
+        self, groups: Mapping[TallyKey, tuple[ReportCounter, Sequence[InboxRow]]]
+    ) -> bool:
+        """Adds rows to their tallies and deletes them, in one transaction.
+
+        Parts that are worth it are merged with the new reports, so that nothing is written twice.
 
         Args:
-            where: the tally that the rows belong to.
-            counted: the sum of the rows.
-            rows: some of this batch.
+            groups: some rows of this batch by their tally, which is of a registered metric and of
+                a key of the store, with what counts them.
 
         Returns:
-            False if another process has counted one of the rows; then nothing has changed.
+            False if another process has counted or merged some of it; then nothing has changed.
         """
+        if not groups:
+            return True
+        with self._reading() as connection:
+            numbers = _slice_numbers(connection, groups)
+            present = lock_parts(connection, list(numbers.values()))
+            packed = {
+                where: join_reports((row.payload for row in rows), counter.report_bytes)
+                for where, (counter, rows) in groups.items()
+            }
+            chosen = {
+                where: worth_merging(present.get(numbers[where], []), len(packed[where]))
+                for where in groups
+            }
+            old = [part for parts in chosen.values() for part in parts]
+            bodies = read_bodies(connection, old)
+        new: list[tuple[SliceNumbers, NewPart]] = []
+        gone: list[StoredPart] = []
+        for where, (counter, _) in groups.items():
+            parts, merged = _with_new(counter, packed[where], chosen[where], bodies)
+            new += [(numbers[where], each) for each in parts]
+            gone += merged
+        rows = [row for _, some in groups.values() for row in some]
+        arrived = sum_by_total(
+            (numbers[where], len(packed[where]) // counter.report_bytes)
+            for where, (counter, _) in groups.items()
+        )
         try:
             with self._transaction() as connection:
                 if delete_rows(connection, [row.id for row in rows]) != len(rows):
-                    raise _TakenError
-                add_part(connection, where, counted)
-        except _TakenError:
+                    raise TakenError
+                replace_parts(connection, gone, new)
+                unsettle(connection, (where.epoch for where in groups))
+                add_to_totals(connection, arrived)
+        except TakenError:
             return False
         return True
 
@@ -111,27 +153,63 @@ def delete_rows(connection: Connection, row_ids: Sequence[int]) -> int:
     )
 
 
-def add_part(connection: Connection, where: TallyKey, counted: TallyTotal) -> None:
-    """Adds a part to a tally inside a transaction, without waiting for others who add parts."""
-    connection.execute(
-        insert(tallies).values(
-            **where._asdict(),
-            part=secrets.randbits(PART_BITS),
-            reports=counted.reports,
-            cells=counted.cells.astype(CELL, copy=False).tobytes(),
-        )
-    )
+def replace_parts(
+    connection: Connection,
+    old: Sequence[StoredPart],
+    new: Sequence[tuple[SliceNumbers, NewPart]],
+) -> list[int]:
+    """Puts parts in the place of others, inside a transaction; returns the ids of the new ones.
 
-
-def sum_parts(parts: Iterable[tuple[int, bytes]], cells: int) -> TallyTotal:
-    """Adds up parts of a tally, each given as its reports and its stored cells.
-
-    The cells that a shorter part lacks count as zero; those beyond `cells` are left out.
+    Raises:
+        TakenError: if another process has merged or deleted some of them.
     """
-    reports = 0
-    total = np.zeros(cells, np.int64)
-    for part_reports, part_cells in parts:
-        reports += part_reports
-        part = np.frombuffer(part_cells, CELL)[:cells]
-        total[: len(part)] += part
-    return TallyTotal(reports, total)
+    if delete_parts(connection, old) != len(old):
+        raise TakenError
+    return insert_parts(connection, new)
+
+
+def _with_new(
+    counter: ReportCounter,
+    packed: bytes,
+    chosen: Sequence[StoredPart],
+    bodies: Mapping[int, bytes],
+) -> tuple[list[NewPart], Sequence[StoredPart]]:
+    """New reports merged with parts, and the parts that are merged.
+
+    Ingest has checked every report, so a failure means damage, a defect, or too little memory. It
+    must not keep new reports from being moved.
+    """
+    alone = NewPart(
+        len(packed) // counter.report_bytes, encode_reports(packed, counter.report_bytes)
+    )
+    old = [NewPart(each.reports, bodies.get(each.part, b"")) for each in chosen]
+    try:
+        return merge(counter, [alone, *old]), chosen
+    except Exception as error:  # noqa: BLE001  see above
+        log.error("parts of a tally could not be merged: %s", type(error).__name__)
+        return [alone], ()
+
+
+def _slice_numbers(
+    connection: Connection, groups: Iterable[TallyKey]
+) -> dict[TallyKey, SliceNumbers]:
+    digests = sorted({where.digest for where in groups})
+    metric_numbers: dict[bytes, int] = {}
+    for some in in_chunks(digests):
+        query = select(metrics.c.digest, metrics.c.number).where(metrics.c.digest.in_(some))
+        metric_numbers.update(
+            (bytes(digest), number) for digest, number in connection.execute(query)
+        )
+    key_numbers = _key_numbers(connection, {where.key for where in groups})
+    return {
+        where: SliceNumbers(metric_numbers[where.digest], where.epoch, key_numbers[where.key])
+        for where in groups
+    }
+
+
+def _key_numbers(connection: Connection, ids: Collection[str]) -> dict[str, int]:
+    numbers: dict[str, int] = {}
+    for some in in_chunks(sorted(ids)):
+        query = select(keys.c.id, keys.c.number).where(keys.c.id.in_(some))
+        numbers.update((key, number) for key, number in connection.execute(query))
+    return numbers

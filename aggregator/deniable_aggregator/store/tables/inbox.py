@@ -6,7 +6,7 @@ import enum
 import hashlib
 import secrets
 from collections import defaultdict
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from sqlalchemy import delete, func, select, tuple_, update
@@ -14,6 +14,7 @@ from sqlalchemy import delete, func, select, tuple_, update
 from deniable_aggregator.store.backends.base import InboxRow
 from deniable_aggregator.store.schema import epochs, inbox, seen, set_aside
 from deniable_aggregator.store.tables.batch import Batch
+from deniable_aggregator.store.tables.waiting import MOST_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -56,6 +57,11 @@ class Backlog(NamedTuple):
     digest: bytes
     rows: int
     payload_bytes: int
+
+    @property
+    def is_left_out(self) -> bool:
+        """Whether questions leave these rows out, as there are too many to read."""
+        return self.payload_bytes > MOST_BYTES
 
 
 class Inbox:
@@ -110,11 +116,11 @@ class Inbox:
             locking = query.with_for_update(skip_locked=True)
             with self._database.write() as connection:
                 rows = _fetch(connection, locking, max_bytes)
-                yield Batch(rows, lambda: _savepoint(connection))
+                yield Batch(rows, lambda: nullcontext(connection), lambda: _savepoint(connection))
         else:
             with self._database.read() as connection:
                 rows = _fetch(connection, query, max_bytes)
-            yield Batch(rows, self._database.write)
+            yield Batch(rows, self._database.read, self._database.write)
 
     def backlog(self, digests: Collection[bytes]) -> list[Backlog]:
         """The rows that wait to be counted, for each of these specs that has any."""
@@ -125,6 +131,13 @@ class Inbox:
         )
         with self._database.read() as connection:
             return [Backlog(row[0], row[1], int(row[2])) for row in connection.execute(query)]
+
+    def size(self) -> tuple[int, int]:
+        """How many rows wait to be counted, and how many bytes of reports are in them."""
+        query = select(func.count(), func.coalesce(func.sum(func.length(inbox.c.payload)), 0))
+        with self._database.look_up() as connection:
+            rows, payload_bytes = connection.execute(query.select_from(inbox)).one()
+            return rows, int(payload_bytes)
 
     def count_set_aside(self, digests: Collection[bytes]) -> int:
         """How many rows of these specs could not be counted."""

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-from sqlalchemy import bindparam, case, insert, or_, select, update
+from sqlalchemy import bindparam, case, func, insert, or_, select, update
 
 from deniable_aggregator.store.schema import keys
-from deniable_aggregator.store.tables.audit import append
+from deniable_aggregator.store.tables.audit import append, lock_audit_log
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
@@ -64,6 +64,9 @@ class KeyChange(NamedTuple):
     successor: StoredKey | None = None
 
 
+_columns: Final = [keys.c[name] for name in StoredKey._fields]
+
+
 class Keys:
     """Keys by id. Revoked keys stay, so that their ids are never given out again."""
 
@@ -73,13 +76,14 @@ class Keys:
     def add(self, key: StoredKey, record: AuditRecord) -> None:
         """Adds a key, and an entry to the audit log."""
         with self._database.write() as connection:
-            connection.execute(insert(keys).values(**key._asdict()))
+            lock_audit_log(connection)
+            _insert(connection, key)
             append(connection, record)
 
     def find(self, key_id: str) -> StoredKey | None:
         """The key with this id, revoked or not."""
         with self._database.look_up() as connection:
-            row = connection.execute(select(keys).where(keys.c.id == key_id)).one_or_none()
+            row = connection.execute(select(*_columns).where(keys.c.id == key_id)).one_or_none()
         return None if row is None else StoredKey(*row)
 
     def ids(self) -> frozenset[str]:
@@ -89,7 +93,7 @@ class Keys:
 
     def all(self) -> list[StoredKey]:
         """Every key, by application, scope and id."""
-        query = select(keys).order_by(keys.c.application, keys.c.scope, keys.c.id)
+        query = select(*_columns).order_by(keys.c.application, keys.c.scope, keys.c.id)
         with self._database.read() as connection:
             return [StoredKey(*row) for row in connection.execute(query)]
 
@@ -106,14 +110,15 @@ class Keys:
         """
         here = keys.c.id == key_id
         with self._database.write() as connection:
-            row = connection.execute(select(keys).where(here).with_for_update()).one_or_none()
+            lock_audit_log(connection)
+            row = connection.execute(select(*_columns).where(here).with_for_update()).one_or_none()
             if row is None:
                 return None
             found = StoredKey(*row)
             change = decide(found)
             connection.execute(update(keys).where(here).values(**change.values))
             if change.successor is not None:
-                connection.execute(insert(keys).values(**change.successor._asdict()))
+                _insert(connection, change.successor)
             append(connection, change.record)
         return StoredKey(**{**found._asdict(), **change.values})
 
@@ -154,3 +159,9 @@ class Keys:
 def _intake(connection: Connection, day: int) -> dict[str, int]:
     found = select(keys.c.id, keys.c.intake_bytes).where(keys.c.intake_day == day)
     return {row.id: row.intake_bytes for row in connection.execute(found)}
+
+
+def _insert(connection: Connection, key: StoredKey) -> None:
+    """Adds a key under the next number. The lock of the audit log must be held."""
+    number = select(func.coalesce(func.max(keys.c.number), 0) + 1).scalar_subquery()
+    connection.execute(insert(keys).values(number=number, **key._asdict()))

@@ -105,6 +105,7 @@ class Metrics:
         with self._database.write() as connection:
             lock_audit_log(connection)
             known = _known(connection)
+            number = connection.execute(select(func.max(metrics.c.number))).scalar_one() or 0
             for metric in registrations:
                 spec = metric.spec
                 about = {
@@ -127,7 +128,7 @@ class Metrics:
                     changes.append({"changed": spec.digest, **about})
                     continue
                 new.append(spec)
-                rows.append(_row(spec, about, today))
+                rows.append({"number": number + len(new), **_row(spec, about, today)})
             if rows:
                 _require_room(connection, new)
                 connection.execute(insert(metrics), rows)

@@ -1,31 +1,40 @@
-"""The table of tallies: sums of reports by spec, day and key."""
+"""The table of tallies: what was reported by spec, day and key, in parts that add up."""
 
 from __future__ import annotations
 
-from itertools import groupby
+from collections import Counter, defaultdict
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from sqlalchemy import ColumnElement, and_, delete, func, select, tuple_
+import numpy as np
+from sqlalchemy import ColumnElement, delete, func, select
 
-from deniable_aggregator.store.schema import keys, set_aside, tallies
-from deniable_aggregator.store.tables.batch import CELL, TallyKey, TallyTotal, add_part, sum_parts
+from deniable_aggregator.store.schema import inbox, keys, metrics, set_aside, tallies, totals
+from deniable_aggregator.store.tables.parts import (
+    SliceNumbers,
+    StoredPart,
+    add_to_totals,
+    delete_parts,
+    key_ids,
+    sum_by_total,
+)
+from deniable_aggregator.store.tables.settling import DaySettler
+from deniable_aggregator.store.tables.stored_slices import (
+    StoredSlice,
+    TallyTotal,
+    count_slice,
+    metric_number,
+    read_slices,
+)
+from deniable_aggregator.store.tables.waiting import waiting_rows
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
-    from sqlalchemy import Select
-
     from deniable_aggregator.store.backends.base import Database
+    from deniable_aggregator.store.tables.merging import ReportCounter
+    from deniable_aggregator.store.tables.settling import FindCounter
 
-FETCHED_BYTES: Final = 4 << 20
-FETCHED_ROWS: Final = 256
-MERGED_BYTES: Final = 64 << 20
-MERGED_PARTS: Final = 256
-FORGOTTEN_PARTS: Final = 100
-STAMP_MODULUS: Final = (1 << 43) - 57
-
-_part_length: Final = func.length(tallies.c.cells)
-
+FORGOTTEN_PARTS: Final = 1_000
 
 ReportsBySlice = dict[bytes, dict[int, dict[str, int]]]
 """Numbers of reports by the digest of their spec, their day and the id of their key."""
@@ -46,11 +55,11 @@ class Slice(NamedTuple):
 
 
 class DayStamp(NamedTuple):
-    """What changes whenever something is added, merged or deleted of one spec and day.
+    """What changes whenever something comes, is merged or is deleted of one spec and day.
 
     Attributes:
-        parts: how many parts there are; at least as many as slices.
-        sum: of their random names.
+        parts: how many parts and waiting rows there are; at least as many as slices.
+        sum: of their random ids.
     """
 
     parts: int
@@ -58,31 +67,26 @@ class DayStamp(NamedTuple):
 
 
 class Tallies:
-    """A tally for each (digest, epoch, key), stored in parts that add up to it.
+    """A tally for each (spec, day, key), stored in parts that add up to it.
 
-    A part is added without touching another one, so that no writer waits for another; `compact`
-    merges parts. The reports of a key that an administrator has excluded are kept, and left out of
-    every answer.
+    Reports that still wait in the inbox are in every answer, as they are at the same moment: a
+    question never writes. The reports of a key that an administrator has excluded are kept, and
+    left out of every answer.
     """
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def total(
-        self, digest: bytes, cells: int, since: int, until: int, without: Collection[str] = ()
-    ) -> TallyTotal:
-        """The tally of one spec over several days, without excluded keys.
+    def read(self, counter: ReportCounter, since: int, until: int) -> Iterator[StoredSlice]:
+        """Yields the slices of one spec by day, as they are at one moment, of excluded keys too.
 
         Args:
-            digest: the spec's digest.
-            cells: how long its tally is.
+            counter: the tally of the spec.
             since: the first day.
             until: the last day, inclusive.
-            without: ids of more keys whose reports are left out.
         """
-        query = _parts(digest, cells, since, until).where(_not_excluded(without))
-        with self._database.read() as connection, connection.execute(query) as rows:
-            return sum_parts(((row.reports, row.cells) for row in rows), cells)
+        with self._database.read() as connection:
+            yield from read_slices(connection, counter, since, until)
 
     def stamps(self, digest: bytes, since: int, until: int) -> dict[int, DayStamp]:
         """What changes whenever something of a day changes, for each day that has anything.
@@ -92,88 +96,127 @@ class Tallies:
             since: the first day.
             until: the last day, inclusive.
         """
-        query = (
-            # The sum of 2^20 numbers of 63 bits would not fit.
-            select(tallies.c.epoch, func.count(), func.sum(tallies.c.part % STAMP_MODULUS))
-            .where(tallies.c.digest == digest, tallies.c.epoch.between(since, until))
+        stored = (
+            select(tallies.c.epoch, func.count(), func.sum(tallies.c.part))
+            .where(tallies.c.metric == metric_number(digest), tallies.c.epoch.between(since, until))
             .group_by(tallies.c.epoch)
         )
+        waiting = select(inbox.c.epoch, inbox.c.id).where(
+            inbox.c.digest == digest, inbox.c.epoch.between(since, until)
+        )
         with self._database.read() as connection:
-            return {
+            stamps = {
                 epoch: DayStamp(parts, int(sum_))
-                for epoch, parts, sum_ in connection.execute(query)
+                for epoch, parts, sum_ in connection.execute(stored)
             }
+            for epoch, row in connection.execute(waiting):
+                before = stamps.get(epoch, DayStamp(0, 0))
+                stamps[epoch] = DayStamp(before.parts + 1, before.sum + row)
+        return stamps
+
+    def total(
+        self, counter: ReportCounter, since: int, until: int, without: Collection[str] = ()
+    ) -> TallyTotal:
+        """The tally of one spec over several days, without excluded keys: as many cells as it has.
+
+        Args:
+            counter: the tally of the spec.
+            since: the first day.
+            until: the last day, inclusive.
+            without: ids of more keys whose reports are left out.
+        """
+        reports = 0
+        total = np.zeros(counter.cells, np.int64)
+        for each in self.slices(counter, since, until, without):
+            reports += each.sum.reports
+            total += each.sum.cells[: counter.cells]
+        return TallyTotal(reports, total)
 
     def slices(
         self,
-        digest: bytes,
-        cells: int,
+        counter: ReportCounter,
         since: int,
         until: int,
         without: Collection[str] = (),
         *,
         excluded: bool = False,
     ) -> Iterator[Slice]:
-        """Yields the tallies of one spec by day and key, in this order, without excluded keys.
+        """Yields the counted slices of one spec by day, without excluded keys.
 
         Args:
-            digest: the spec's digest.
-            cells: how long its tally is.
+            counter: the tally of the spec.
             since: the first day.
             until: the last day, inclusive.
             without: ids of more keys whose reports are left out.
             excluded: whether those of excluded keys are wanted, too.
         """
-        query = _parts(digest, cells, since, until)
-        if not excluded:
-            query = query.where(_not_excluded(without))
-        query = query.order_by(tallies.c.epoch, tallies.c.key)
-        with self._database.read() as connection, connection.execute(query) as rows:
-            for (epoch, key), parts in groupby(rows, lambda row: (row.epoch, row.key)):
-                yield Slice(
-                    epoch, key, sum_parts(((row.reports, row.cells) for row in parts), cells)
-                )
+        with self._database.read() as connection:
+            left_out = set(without)
+            if not excluded:
+                left_out.update(connection.execute(_excluded_ids).scalars())
+            for each in read_slices(connection, counter, since, until):
+                if each.key not in left_out:
+                    sum_ = TallyTotal(each.reports, count_slice(counter, each))
+                    yield Slice(each.epoch, each.key, sum_)
 
-    def reports(self, digests: Collection[bytes], *, excluded: bool = False) -> dict[bytes, int]:
-        """How many reports of each of these specs were counted.
+    def reports(
+        self, counters: Collection[ReportCounter], *, excluded: bool = False
+    ) -> dict[bytes, int]:
+        """How many reports of each of these specs there are, by digest; those without are left out.
 
         Args:
-            digests: the specs' digests.
+            counters: the tallies of the specs.
             excluded: whether to count the reports of excluded keys, or those of all others.
         """
-        chosen = ~_not_excluded() if excluded else _not_excluded()
-        query = (
-            select(tallies.c.digest, func.sum(tallies.c.reports))
-            .where(tallies.c.digest.in_(digests), chosen)
-            .group_by(tallies.c.digest)
+        widths = {counter.digest: counter.report_bytes for counter in counters}
+        stored = (
+            select(metrics.c.digest, totals.c.key, totals.c.reports)
+            .join_from(metrics, totals, totals.c.metric == metrics.c.number)
+            .where(metrics.c.digest.in_(widths))
         )
+        found: Counter[bytes] = Counter()
         with self._database.read() as connection:
-            return {digest: int(reports) for digest, reports in connection.execute(query)}
+            chosen = set(connection.execute(select(keys.c.number).where(_is_excluded)).scalars())
+            for digest, key, reports in connection.execute(stored):
+                found[digest] += reports if (key in chosen) == excluded else 0
+            for each in waiting_rows(connection, widths):
+                reports = each.payload_bytes // widths[each.digest]
+                found[each.digest] += reports if (each.key in chosen) == excluded else 0
+        return {digest: reports for digest, reports in found.items() if reports}
 
     def reports_by_slice(
-        self, digests: Collection[bytes], since: int, until: int
+        self, counters: Collection[ReportCounter], since: int, until: int
     ) -> ReportsBySlice:
         """How many reports each key brought for each day, excluded keys too.
 
         Args:
-            digests: the specs' digests.
+            counters: the tallies of the specs.
             since: the first day.
             until: the last day, inclusive.
 
         Returns:
             By digest, day and id of the key.
         """
-        where = (tallies.c.digest, tallies.c.epoch, tallies.c.key)
+        widths = {counter.digest: counter.report_bytes for counter in counters}
+        where = (metrics.c.digest, tallies.c.epoch, tallies.c.key)
         query = (
             select(*where, func.sum(tallies.c.reports))
-            .where(tallies.c.digest.in_(digests), tallies.c.epoch.between(since, until))
+            .join_from(metrics, tallies, tallies.c.metric == metrics.c.number)
+            .where(metrics.c.digest.in_(widths), tallies.c.epoch.between(since, until))
             .group_by(*where)
         )
-        found: dict[bytes, dict[int, dict[str, int]]] = {}
+        found: dict[bytes, dict[int, dict[str, int]]] = defaultdict(lambda: defaultdict(Counter))
         with self._database.read() as connection:
+            names = key_ids(connection)
             for digest, epoch, key, reports in connection.execute(query):
-                found.setdefault(digest, {}).setdefault(epoch, {})[key] = int(reports)
-        return found
+                found[digest][epoch][names[key]] += int(reports)
+            for each in waiting_rows(connection, widths, since, until):
+                reports = each.payload_bytes // widths[each.digest]
+                found[each.digest][each.epoch][names[each.key]] += reports
+        return {
+            digest: {epoch: dict(of_keys) for epoch, of_keys in days.items()}
+            for digest, days in found.items()
+        }
 
     def first_days(
         self, digests: Collection[bytes], without: Collection[str] = ()
@@ -185,74 +228,33 @@ class Tallies:
             without: ids of more keys whose reports do not matter.
         """
         found = {}
+        left_out = select(keys.c.number).where(_is_excluded | keys.c.id.in_(without))
         with self._database.read() as connection:
+            ignored = set(connection.execute(left_out).scalars())
             for digest in digests:  # each reads the beginning of the index
-                query = select(func.min(tallies.c.epoch)).where(
-                    tallies.c.digest == digest, _not_excluded(without)
+                query = (
+                    select(tallies.c.epoch)
+                    .where(
+                        tallies.c.metric == metric_number(digest), tallies.c.key.not_in(left_out)
+                    )
+                    .order_by(tallies.c.epoch)
+                    .limit(1)
                 )
-                first = connection.execute(query).scalar_one()
-                if first is not None:
-                    found[digest] = first
-        return found
+                days = [
+                    each.epoch
+                    for each in waiting_rows(connection, [digest])
+                    if each.key not in ignored
+                ]
+                found[digest] = [*connection.execute(query).scalars(), *days]
+        return {digest: min(days) for digest, days in found.items() if days}
 
-    def compact(self, *, since: int, until: int, parts: int = 2, most: int = 1_000) -> int:
-        """Merges the parts of tallies, each tally in a transaction of its own.
-
-        Parts of different lengths are not merged, as the cells that a shorter one lacks were never
-        counted.
+    def settler(self, find: FindCounter) -> DaySettler:
+        """What gives the slices of closed days their final form: one part each, the smallest.
 
         Args:
-            since: the first day.
-            until: the last day, inclusive.
-            parts: tallies in fewer parts are left as they are; at least 2.
-            most: how many tallies to merge at most.
-
-        Returns:
-            How many tallies have fewer parts now.
+            find: finds the tally of a digest; None where this server has none.
         """
-        slice_ = (tallies.c.digest, tallies.c.epoch, tallies.c.key, _part_length)
-        query = (
-            select(*slice_)
-            .where(tallies.c.epoch.between(since, until))
-            .group_by(*slice_)
-            .having(func.count() >= parts)
-            .limit(most)
-        )
-        with self._database.read() as connection:
-            found = connection.execute(query).all()
-        return sum(self._merge(TallyKey(*where), length) for *where, length in found)
-
-    def _merge(self, where: TallyKey, length: int) -> bool:
-        """Merges some parts of a tally; returns False if another process was doing the same."""
-        here = and_(
-            *(tallies.c[name] == value for name, value in where._asdict().items()),
-            _part_length == length,
-        )
-        query = (
-            select(tallies.c.part, tallies.c.reports, tallies.c.cells)
-            .where(here)
-            .limit(min(MERGED_PARTS, max(2, MERGED_BYTES // length)))
-            .execution_options(yield_per=_fetch_rows(length))
-        )
-        ids: list[int] = []
-        with self._database.read() as connection, connection.execute(query) as rows:
-
-            def noted() -> Iterator[tuple[int, bytes]]:
-                for part, reports, cells in rows:
-                    ids.append(part)
-                    yield reports, cells
-
-            merged = sum_parts(noted(), length // CELL.itemsize)
-        # A part never changes, so those that are still there are as they were read.
-        try:
-            with self._database.write() as connection:
-                gone = connection.execute(delete(tallies).where(here, tallies.c.part.in_(ids)))
-                if gone.rowcount != len(ids):
-                    raise _MergedError
-                add_part(connection, where, merged)
-        except _MergedError:
-            return False
-        return True
+        return DaySettler(self._database, find)
 
     def delete_before(self, before: int, *, most: int = FORGOTTEN_PARTS) -> int:
         """Deletes some tallies of old days, and the rows set aside of these days, in a transaction.
@@ -264,33 +266,25 @@ class Tallies:
         Returns:
             How many parts were deleted; call again until it is none.
         """
-        name = tuple(tallies.c[name] for name in ("digest", "epoch", "key", "part"))
-        some = select(*name).where(tallies.c.epoch < before).limit(most)
+        where = tallies.c.metric, tallies.c.epoch, tallies.c.key
+        some = (
+            select(*where, tallies.c.part, tallies.c.reports)
+            .join_from(metrics, tallies, tallies.c.metric == metrics.c.number)
+            .where(tallies.c.epoch < before)
+            .limit(most)
+            .with_for_update(of=tallies, skip_locked=True)
+        )
         with self._database.write() as connection:
             connection.execute(delete(set_aside).where(set_aside.c.epoch < before))
-            return connection.execute(delete(tallies).where(tuple_(*name).in_(some))).rowcount
+            parts = [
+                StoredPart(SliceNumbers(*row[:3]), row.part, row.reports, 0, 0)
+                for row in connection.execute(some)
+            ]
+            deleted = delete_parts(connection, parts)
+            gone = sum_by_total((part.where, -part.reports) for part in parts)
+            add_to_totals(connection, gone)
+        return deleted
 
 
-class _MergedError(Exception):
-    """Another process has merged or deleted these parts; undoes the transaction."""
-
-
-def _parts(
-    digest: bytes, cells: int, since: int, until: int
-) -> Select[tuple[int, str, int, bytes]]:
-    return (
-        select(tallies.c.epoch, tallies.c.key, tallies.c.reports, tallies.c.cells)
-        .where(tallies.c.digest == digest, tallies.c.epoch.between(since, until))
-        .execution_options(yield_per=_fetch_rows(cells * CELL.itemsize))
-    )
-
-
-def _fetch_rows(length: int) -> int:
-    """How many parts of a length in bytes to fetch at a time."""
-    return max(1, min(FETCHED_ROWS, FETCHED_BYTES // max(1, length)))
-
-
-def _not_excluded(without: Collection[str] = ()) -> ColumnElement[bool]:
-    excluded = select(keys.c.id).where(keys.c.excluded.is_not(None))
-    kept = tallies.c.key.not_in(excluded)
-    return and_(kept, tallies.c.key.not_in(without)) if without else kept
+_is_excluded: Final[ColumnElement[bool]] = keys.c.excluded.is_not(None)
+_excluded_ids: Final = select(keys.c.id).where(_is_excluded)

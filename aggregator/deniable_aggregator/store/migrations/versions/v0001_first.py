@@ -15,7 +15,8 @@ def upgrade() -> None:
     """Creates the tables of an empty store."""
     op.create_table(
         "metrics",
-        sa.Column("digest", sa.LargeBinary(32), primary_key=True),
+        sa.Column("number", _ROW_ID, primary_key=True, autoincrement=False),
+        sa.Column("digest", sa.LargeBinary(32), nullable=False, unique=True),
         sa.Column("application", sa.Text, nullable=False),
         sa.Column("name", sa.Text, nullable=False),
         sa.Column("spec", sa.Text, nullable=False),
@@ -27,7 +28,8 @@ def upgrade() -> None:
     )
     op.create_table(
         "keys",
-        sa.Column("id", sa.Text, primary_key=True),
+        sa.Column("number", _ROW_ID, primary_key=True, autoincrement=False),
+        sa.Column("id", sa.Text, nullable=False, unique=True),
         sa.Column("hash", sa.LargeBinary(32), nullable=False),
         sa.Column("scope", sa.Text, nullable=False),
         sa.Column("application", sa.Text, nullable=False),
@@ -44,6 +46,7 @@ def upgrade() -> None:
         "epochs",
         sa.Column("epoch", sa.Integer, primary_key=True, autoincrement=False),
         sa.Column("key", sa.LargeBinary(32)),
+        sa.Column("settled", sa.Integer),
     )
     op.create_table(
         "seen",
@@ -62,14 +65,27 @@ def upgrade() -> None:
         )
     op.create_table(
         "tallies",
-        sa.Column("digest", sa.LargeBinary(32), primary_key=True),
+        sa.Column("metric", sa.Integer, primary_key=True, autoincrement=False),
         sa.Column("epoch", sa.Integer, primary_key=True, autoincrement=False),
-        sa.Column("key", sa.Text, primary_key=True),
+        sa.Column("key", sa.Integer, primary_key=True, autoincrement=False),
         sa.Column("part", sa.BigInteger, primary_key=True, autoincrement=False),
         sa.Column("reports", sa.BigInteger, nullable=False),
-        sa.Column("cells", sa.LargeBinary, nullable=False),
+        sa.Column("size", sa.Integer, nullable=False),
+        sa.Column("body", sa.LargeBinary, nullable=False),
+        sqlite_with_rowid=False,
     )
-    op.create_index("tallies_epoch", "tallies", ["epoch"])
+    op.create_table(
+        "tally_rests",
+        sa.Column("part", _ROW_ID, primary_key=True, autoincrement=False),
+        sa.Column("rest", sa.LargeBinary, nullable=False),
+    )
+    op.create_table(
+        "totals",
+        sa.Column("metric", sa.Integer, primary_key=True, autoincrement=False),
+        sa.Column("key", sa.Integer, primary_key=True, autoincrement=False),
+        sa.Column("reports", sa.BigInteger, nullable=False),
+        sqlite_with_rowid=False,
+    )
     op.create_table(
         "audit",
         sa.Column("sequence", _ROW_ID, primary_key=True, autoincrement=False),

@@ -1,0 +1,174 @@
+"""Which parts of a tally are worth merging, and what they are together.
+
+A slice of few reports is stored as its reports. Once its counters are smaller, it is stored as
+these. A merge rewrites what it merges, so it waits until what is new is worth that.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, Protocol
+
+import numpy as np
+
+from deniable_aggregator.store.encoding import (
+    add_counters,
+    count_cells,
+    encode_counters,
+    encode_reports,
+    holds_reports,
+    join_reports,
+    unpack_reports,
+)
+from deniable_aggregator.store.tables.parts import NewPart
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from deniable_aggregator.store.tables.parts import StoredPart
+
+ROW_BYTES: Final = 40
+"""What a part costs beside its body."""
+
+WORTH_OF_COUNTERS: Final = 5
+"""New parts are merged with counters of up to so many times their size."""
+
+WORTH_OF_REPORTS: Final = 2
+"""New parts are merged with reports of up to so many times their size: reports are the same size
+merged or not, so this only decides how often to try whether their counters are smaller."""
+
+MOST_PARTS: Final = 64
+"""With so many parts, all but the largest are merged, whatever their size."""
+
+MERGED_BYTES: Final = 64 << 20
+"""A merge reads no more bytes of parts at once."""
+
+CELLS_PER_BYTE: Final = 64
+"""Counters are not tried while there are more than so many for each byte of reports: that many
+nearly empty counters are not smaller than the reports."""
+
+
+class ReportCounter(Protocol):
+    """What the store asks of the tally of a metric."""
+
+    @property
+    def digest(self) -> bytes:
+        """The digest of the metric's spec."""
+
+    @property
+    def report_bytes(self) -> int:
+        """How many bytes a report has."""
+
+    @property
+    def cells(self) -> int:
+        """How many counters an estimate needs: the first ones of those that are stored."""
+
+    @property
+    def stored_cells(self) -> int:
+        """How many counters are stored."""
+
+    @property
+    def noise_is_permanent(self) -> bool:
+        """Whether reports show permanent answers, so that closed days keep counters only."""
+
+    def check(self, payload: bytes) -> None:
+        """Raises WireError if a payload is not a whole number of possible reports."""
+
+    def fold(self, payload: bytes) -> tuple[int, NDArray[np.int64]]:
+        """How many reports a payload has, and their counters: int64, (stored_cells,)."""
+
+
+def worth_merging(parts: Sequence[StoredPart], new_bytes: int = 0) -> list[StoredPart]:
+    """Chooses the parts of a slice to merge, with each other and with new reports.
+
+    Args:
+        parts: all parts of the slice.
+        new_bytes: the size of reports that are written anyway; 0 for none.
+
+    Returns:
+        As many of the smallest parts as are worth it; none or at least two, with the new reports.
+    """
+    ascending = sorted(parts, key=lambda part: part.size)
+    smaller = new_bytes + ROW_BYTES if new_bytes else 0
+    chosen = 0
+    for number, part in enumerate(ascending, start=1):
+        worth = WORTH_OF_REPORTS if holds_reports(bytes((part.form,))) else WORTH_OF_COUNTERS
+        if part.size + ROW_BYTES <= worth * smaller:
+            chosen = number
+        smaller += part.size + ROW_BYTES
+        if smaller > MERGED_BYTES:
+            break
+    if len(parts) >= MOST_PARTS:
+        chosen = max(chosen, len(parts) - 1)
+    return ascending[:chosen]
+
+
+def merge(
+    counter: ReportCounter, parts: Sequence[NewPart], *, final: bool = False
+) -> list[NewPart]:
+    """The fewest and smallest parts that hold what these hold.
+
+    Counters of different lengths stay apart, as those that a shorter part lacks were never counted.
+
+    Args:
+        counter: the tally of the metric.
+        parts: some parts of one slice.
+        final: whether reports that show permanent answers must become counters.
+
+    Returns:
+        One part, or one for each length of counters.
+
+    Raises:
+        ValueError: if a part is damaged.
+        WireError: if reports cannot be counted.
+    """
+    payloads = [unpack_reports(each.body) for each in parts if holds_reports(each.body)]
+    packed = join_reports(payloads, counter.report_bytes)
+    sums: dict[int, tuple[int, NDArray[np.int64]]] = {}
+    for reports, body in parts:
+        if not holds_reports(body):
+            cells = count_cells(body)
+            before, total = sums.get(cells, (0, np.zeros(cells, np.int64)))
+            add_counters(total, body)
+            sums[cells] = before + reports, total
+    merged: list[NewPart] = []
+    if packed and counter.stored_cells in sums:
+        _add(sums, *counter.fold(packed))
+    elif packed and final and counter.noise_is_permanent:
+        _add(sums, *_counted_for_good(counter, packed))
+    elif packed:
+        merged.append(_smallest(counter, packed))
+    merged += [
+        NewPart(reports, encode_counters(total, counter.cells)) for reports, total in sums.values()
+    ]
+    return merged
+
+
+def _add(
+    sums: dict[int, tuple[int, NDArray[np.int64]]], reports: int, counted: NDArray[np.int64]
+) -> None:
+    before, total = sums.get(counted.size, (0, np.zeros(counted.size, np.int64)))
+    sums[counted.size] = before + reports, total + counted
+
+
+def _smallest(counter: ReportCounter, packed: bytes) -> NewPart:
+    """Reports as they are or as counters, whichever is smaller."""
+    as_reports = encode_reports(packed, counter.report_bytes)
+    reports = len(packed) // counter.report_bytes
+    if len(as_reports) * CELLS_PER_BYTE < counter.stored_cells:
+        return NewPart(reports, as_reports)
+    _, counted = counter.fold(packed)
+    return NewPart(reports, min(as_reports, encode_counters(counted, counter.cells), key=len))
+
+
+def _counted_for_good(counter: ReportCounter, packed: bytes) -> tuple[int, NDArray[np.int64]]:
+    """Reports as counters, without those of diagnostics where the reports themselves are smaller.
+
+    Permanent answers link the reports of a device, so they are not kept, whatever is smaller.
+    """
+    reports, counted = counter.fold(packed)
+    whole = len(encode_counters(counted, counter.cells))
+    if whole > len(encode_reports(packed, counter.report_bytes)):
+        return reports, counted[: counter.cells]
+    return reports, counted

@@ -1,0 +1,169 @@
+"""The rows of tallies: their parts are found, read, added and deleted inside a transaction."""
+
+from __future__ import annotations
+
+import secrets
+from collections import Counter, defaultdict
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from sqlalchemy import delete, func, insert, select, tuple_, update
+from sqlalchemy.dialects import postgresql, sqlite
+
+from deniable_aggregator.store.chunks import in_chunks
+from deniable_aggregator.store.schema import epochs, keys, tallies, tally_rests, totals
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from typing import Any
+
+    from sqlalchemy import Connection
+
+PART_BITS: Final = 44
+"""Two parts of a store are unlikely to have the same id, and the ids of a day's parts add up."""
+
+WHOLE_BYTES: Final = 256
+"""A part of up to so many bytes stands in its row; of a longer one only the first byte does."""
+
+_slice: Final = (tallies.c.metric, tallies.c.epoch, tallies.c.key)
+
+
+class SliceNumbers(NamedTuple):
+    """What identifies a slice in the table: the numbers of a metric, a day and a write key."""
+
+    metric: int
+    epoch: int
+    key: int
+
+
+class StoredPart(NamedTuple):
+    """A part that is stored, without its body.
+
+    Attributes:
+        where: the slice that it belongs to.
+        part: its id.
+        reports: how many reports it counts.
+        size: the length of its body.
+        form: the first byte of its body.
+    """
+
+    where: SliceNumbers
+    part: int
+    reports: int
+    size: int
+    form: int
+
+
+class NewPart(NamedTuple):
+    """A part to store: how many reports it counts, and its bytes."""
+
+    reports: int
+    body: bytes
+
+
+def key_ids(connection: Connection) -> dict[int, str]:
+    """The ids of all keys, by number."""
+    rows = connection.execute(select(keys.c.number, keys.c.id))
+    return {number: key_id for number, key_id in rows}  # noqa: C416  rows are not pairs to mypy
+
+
+def lock_parts(
+    connection: Connection, slices: Sequence[SliceNumbers]
+) -> dict[SliceNumbers, list[StoredPart]]:
+    """The parts of slices, locked where rows can be locked, without those that others locked."""
+    found: defaultdict[SliceNumbers, list[StoredPart]] = defaultdict(list)
+    columns = tallies.c.part, tallies.c.reports, tallies.c.size, func.substr(tallies.c.body, 1, 1)
+    for some in in_chunks(slices):
+        query = select(*_slice, *columns).where(tuple_(*_slice).in_(some))
+        for *where, part, reports, size, form in connection.execute(
+            query.with_for_update(skip_locked=True)
+        ):
+            numbers = SliceNumbers(*where)
+            found[numbers].append(StoredPart(numbers, part, reports, size, bytes(form)[0]))
+    return found
+
+
+def read_bodies(connection: Connection, parts: Iterable[StoredPart]) -> dict[int, bytes]:
+    """The bodies of parts, by id; those that are gone are left out."""
+    bodies: dict[int, bytes] = {}
+    for some in in_chunks([(*each.where, each.part) for each in parts]):
+        query = (
+            select(tallies.c.part, tallies.c.body, tally_rests.c.rest)
+            .join_from(tallies, tally_rests, tallies.c.part == tally_rests.c.part, isouter=True)
+            .where(tuple_(*_slice, tallies.c.part).in_(some))
+        )
+        for part, body, rest in connection.execute(query):
+            bodies[part] = bytes(body) if rest is None else bytes(body) + bytes(rest)
+    return bodies
+
+
+def read_rests(connection: Connection, parts: Sequence[int]) -> dict[int, bytes]:
+    """What follows the first byte of long parts, by id."""
+    if not parts:
+        return {}
+    query = select(tally_rests).where(tally_rests.c.part.in_(parts))
+    return {part: rest for part, rest in connection.execute(query)}  # noqa: C416  as above
+
+
+def insert_parts(
+    connection: Connection, parts: Sequence[tuple[SliceNumbers, NewPart]]
+) -> list[int]:
+    """Adds parts, without waiting for others who add parts; returns their ids."""
+    rows: list[dict[str, Any]] = []
+    rests: list[dict[str, Any]] = []
+    for where, (reports, body) in parts:
+        row = {"part": secrets.randbits(PART_BITS), "reports": reports, "size": len(body)}
+        whole = len(body) <= WHOLE_BYTES
+        rows.append({**where._asdict(), **row, "body": body if whole else body[:1]})
+        if not whole:
+            rests.append({"part": row["part"], "rest": body[1:]})
+    if rows:
+        connection.execute(insert(tallies), rows)
+    if rests:
+        connection.execute(insert(tally_rests), rests)
+    return [row["part"] for row in rows]
+
+
+def delete_parts(connection: Connection, parts: Iterable[StoredPart]) -> int:
+    """Deletes parts; returns how many were still there."""
+    deleted = 0
+    for some in in_chunks([(*each.where, each.part) for each in parts]):
+        here = tuple_(*_slice, tallies.c.part).in_(some)
+        deleted += connection.execute(delete(tallies).where(here)).rowcount
+        ids = [part for *_, part in some]
+        connection.execute(delete(tally_rests).where(tally_rests.c.part.in_(ids)))
+    return deleted
+
+
+def add_to_totals(connection: Connection, reports: Mapping[tuple[int, int], int]) -> None:
+    """Changes totals, by the numbers of metric and key; the last step of a transaction.
+
+    All transactions change them in the same order, and only when nothing else is left to do, so
+    none waits long for another, and no two for each other.
+    """
+    dialect = postgresql if connection.dialect.name == "postgresql" else sqlite
+    rows = [
+        {"metric": metric, "key": key, "reports": number}
+        for (metric, key), number in sorted(reports.items())
+        if number
+    ]
+    if rows:
+        adding = dialect.insert(totals)
+        adding = adding.on_conflict_do_update(
+            index_elements=[totals.c.metric, totals.c.key],
+            set_={"reports": totals.c.reports + adding.excluded.reports},
+        )
+        connection.execute(adding, rows)
+
+
+def sum_by_total(parts: Iterable[tuple[SliceNumbers, int]]) -> Counter[tuple[int, int]]:
+    """Numbers of reports by the numbers of metric and key."""
+    sums: Counter[tuple[int, int]] = Counter()
+    for where, reports in parts:
+        sums[where.metric, where.key] += reports
+    return sums
+
+
+def unsettle(connection: Connection, days: Iterable[int]) -> None:
+    """Says of closed days that their tallies may have to be merged again."""
+    here = epochs.c.epoch.in_(sorted(set(days))), epochs.c.settled.is_not(None)
+    connection.execute(update(epochs).where(*here).values(settled=None))

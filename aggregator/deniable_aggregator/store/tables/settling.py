@@ -1,0 +1,195 @@
+"""Settling a closed day: each of its slices becomes one part, in its smallest form."""
+
+from __future__ import annotations
+
+import logging
+from collections import defaultdict
+from typing import TYPE_CHECKING, Final
+
+from sqlalchemy import func, select, update
+
+from deniable_aggregator.store.encoding import holds_reports
+from deniable_aggregator.store.schema import epochs, inbox, metrics, tallies
+from deniable_aggregator.store.tables.batch import TakenError, replace_parts
+from deniable_aggregator.store.tables.merging import MERGED_BYTES, merge
+from deniable_aggregator.store.tables.parts import (
+    NewPart,
+    SliceNumbers,
+    StoredPart,
+    read_bodies,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from sqlalchemy import Connection, Select
+
+    from deniable_aggregator.store.backends.base import Database
+    from deniable_aggregator.store.tables.merging import ReportCounter
+
+    FindCounter = Callable[[bytes], ReportCounter | None]
+    """The tally of the spec with a digest; None if this server has none."""
+
+    Work = Mapping[SliceNumbers, tuple[bytes, list[StoredPart]]]
+    """Slices that are not settled, each with the digest of its spec and its parts."""
+
+WRITTEN_BYTES: Final = 4 << 20
+WRITTEN_SLICES: Final = 500
+"""One transaction merges no more, so that nobody waits long."""
+
+log = logging.getLogger("deniable_aggregator")
+
+
+class DaySettler:
+    """Settles closed days, in transactions that are short.
+
+    Args:
+        database: the database.
+        find: finds what counts the reports of a spec; None where this server has nothing.
+    """
+
+    def __init__(self, database: Database, find: FindCounter) -> None:
+        self._database = database
+        self._find = find
+        self._done: set[int] = set()  # parts that stay as they are
+
+    def unsettled_days(self, before: int) -> list[int]:
+        """The closed days that are not settled, the earliest first.
+
+        Args:
+            before: the first day that is not asked about.
+        """
+        query = (
+            select(epochs.c.epoch)
+            .where(epochs.c.key.is_(None), epochs.c.settled.is_(None), epochs.c.epoch < before)
+            .order_by(epochs.c.epoch)
+        )
+        with self._database.look_up() as connection:
+            return list(connection.execute(query).scalars())
+
+    def settle(self, epoch: int, stopped: Callable[[], bool] = lambda: False) -> bool:
+        """Settles one day, and writes into the store that it is settled.
+
+        Reports that show permanent answers become counters, whatever is smaller.
+
+        Args:
+            epoch: a closed day.
+            stopped: tells between two transactions whether to leave the rest to the next call.
+
+        Returns:
+            False if something is left: reports that wait, specs that this server cannot read, or
+            what another server is changing.
+        """
+        while not stopped():
+            with self._database.read() as connection:
+                if connection.execute(_waiting(epoch)).first() is not None:
+                    return False
+                parts = list(_parts_of_day(connection, epoch))
+            work = self._work(parts)
+            if not work:
+                readable = all(self._find(digest) for digest in {digest for digest, _ in parts})
+                return readable and self._remember(epoch, [part.part for _, part in parts])
+            for some in _portions(work):
+                if stopped() or not self._merge(some):
+                    return False
+        return False
+
+    def _work(self, parts: Sequence[tuple[bytes, StoredPart]]) -> Work:
+        slices: defaultdict[SliceNumbers, list[StoredPart]] = defaultdict(list)
+        digests = {}
+        for digest, part in parts:
+            slices[part.where].append(part)
+            digests[part.where] = digest
+        work = {}
+        for where, found in slices.items():
+            packed = any(holds_reports(bytes((part.form,))) for part in found)
+            if (len(found) > 1 or packed) and not self._done.issuperset(
+                part.part for part in found
+            ):
+                work[where] = digests[where], _at_once(found)
+        return work
+
+    def _merge(self, work: Work) -> bool:
+        """Merges the parts of slices in one transaction; returns False if others were at it."""
+        with self._database.read() as connection:
+            bodies = read_bodies(connection, [part for _, parts in work.values() for part in parts])
+        old: list[StoredPart] = []
+        new: list[tuple[SliceNumbers, NewPart]] = []
+        for where, (digest, parts) in work.items():
+            if any(part.part not in bodies for part in parts):
+                return False
+            self._done.update(part.part for part in parts)
+            counter = self._find(digest)
+            if counter is None:
+                continue
+            before = [NewPart(part.reports, bodies[part.part]) for part in parts]
+            try:
+                after = merge(counter, before, final=True)
+            except Exception as error:  # noqa: BLE001  damage must not keep other slices from it
+                log.error("parts of a tally could not be merged: %s", type(error).__name__)
+                continue
+            if sorted(after) != sorted(before):
+                old += parts
+                new += [(where, part) for part in after]
+        try:
+            with self._database.write() as connection:
+                self._done.update(replace_parts(connection, old, new))
+        except TakenError:
+            return False
+        return True
+
+    def _remember(self, epoch: int, found: Sequence[int]) -> bool:
+        """Writes that a day is settled, unless its parts have changed or reports of it wait."""
+        with self._database.write() as connection:
+            now = [part.part for _, part in _parts_of_day(connection, epoch)]
+            if sorted(now) != sorted(found) or connection.execute(_waiting(epoch)).first():
+                return False
+            here = epochs.c.epoch == epoch, epochs.c.key.is_(None)
+            connection.execute(update(epochs).where(*here).values(settled=1))
+        self._done.difference_update(found)
+        return True
+
+
+def _waiting(epoch: int) -> Select[int]:
+    return select(inbox.c.id).where(inbox.c.epoch == epoch).limit(1)
+
+
+def _parts_of_day(connection: Connection, epoch: int) -> Iterator[tuple[bytes, StoredPart]]:
+    """All parts of a day, each with the digest of its spec: one range for each metric."""
+    where = tallies.c.metric, tallies.c.epoch, tallies.c.key
+    columns = tallies.c.part, tallies.c.reports, tallies.c.size, func.substr(tallies.c.body, 1, 1)
+    query = (
+        select(metrics.c.digest, *where, *columns)
+        .join_from(metrics, tallies, tallies.c.metric == metrics.c.number)
+        .where(tallies.c.epoch == epoch)
+    )
+    for digest, metric, day, key, part, reports, size, form in connection.execute(query):
+        numbers = SliceNumbers(metric, day, key)
+        yield bytes(digest), StoredPart(numbers, part, reports, size, bytes(form)[0])
+
+
+def _at_once(parts: list[StoredPart]) -> list[StoredPart]:
+    """As many of the smallest parts as are merged at once: all, or at least two."""
+    chosen: list[StoredPart] = []
+    size = 0
+    for part in sorted(parts, key=lambda part: part.size):
+        size += part.size
+        if size > MERGED_BYTES and len(chosen) >= 2:
+            break
+        chosen.append(part)
+    return chosen
+
+
+def _portions(work: Work) -> Iterator[Work]:
+    """Slices to merge in one transaction."""
+    some: dict[SliceNumbers, tuple[bytes, list[StoredPart]]] = {}
+    size = 0
+    for where, (digest, parts) in work.items():
+        more = sum(part.size for part in parts)
+        if some and (size + more > WRITTEN_BYTES or len(some) == WRITTEN_SLICES):
+            yield some
+            some, size = {}, 0
+        some[where] = digest, parts
+        size += more
+    if some:
+        yield some

@@ -1,0 +1,166 @@
+"""Reading slices: what was reported by day and key, stored or waiting, at one moment."""
+
+from __future__ import annotations
+
+from itertools import groupby
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import numpy as np
+from sqlalchemy import select
+
+from deniable_aggregator.store.encoding import add_counters, holds_reports, unpack_reports
+from deniable_aggregator.store.schema import metrics, tallies
+from deniable_aggregator.store.tables.parts import key_ids, read_rests
+from deniable_aggregator.store.tables.waiting import waiting_reports
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from typing import Any
+
+    from numpy.typing import NDArray
+    from sqlalchemy import Connection, Row, ScalarSelect
+
+    from deniable_aggregator.store.tables.merging import ReportCounter
+
+FETCHED_BYTES: Final = 4 << 20
+FETCHED_ROWS: Final = 256
+
+
+class StoredSlice(NamedTuple):
+    """The reports that one key brought for one day: their sum is that of all that stands here.
+
+    Attributes:
+        epoch: the day.
+        key: the id of the write key.
+        reports: how many there are.
+        packed: those that are not counted yet, one after the other; `Tally.fold` counts them.
+        counters: the counters of all others, in parts; `store.encoding` decodes these.
+    """
+
+    epoch: int
+    key: str
+    reports: int
+    packed: bytes
+    counters: tuple[bytes, ...]
+
+
+class TallyTotal(NamedTuple):
+    """A sum of reports.
+
+    Attributes:
+        reports: how many reports it counts.
+        cells: int64: their counters.
+    """
+
+    reports: int
+    cells: NDArray[np.int64]
+
+
+def count_slice(counter: ReportCounter, stored: StoredSlice) -> NDArray[np.int64]:
+    """The counters of a slice: int64, (stored_cells,)."""
+    total = np.zeros(counter.stored_cells, np.int64)
+    for body in stored.counters:
+        add_counters(total, body)
+    if stored.packed:
+        total += counter.fold(stored.packed)[1]
+    return total
+
+
+def read_slices(
+    connection: Connection, counter: ReportCounter, since: int, until: int
+) -> Iterator[StoredSlice]:
+    """Yields the slices of one spec by day and then by number of the key.
+
+    Args:
+        connection: reads.
+        counter: the tally of the spec.
+        since: the first day.
+        until: the last day, inclusive.
+    """
+    names = key_ids(connection)
+    waiting = waiting_reports(connection, counter, since, until)
+    width = counter.report_bytes
+    for (epoch, key), parts in groupby(
+        _all_parts(connection, counter, since, until, waiting), lambda part: part[:2]
+    ):
+        packed, counters, reports = list(waiting.pop((epoch, key), ())), [], 0
+        reports += sum(map(len, packed)) // width
+        for _, _, counted, body in parts:
+            reports += counted
+            if not body:
+                continue  # only waiting reports
+            if holds_reports(body):
+                packed.append(unpack_reports(body))
+            else:
+                counters.append(body)
+        yield StoredSlice(epoch, names[key], reports, b"".join(packed), tuple(counters))
+
+
+def metric_number(digest: bytes) -> ScalarSelect[int]:
+    """The number of a spec, in a query."""
+    return select(metrics.c.number).where(metrics.c.digest == digest).scalar_subquery()
+
+
+_Part = tuple[int, int, int, bytes]
+"""Day, number of the key, number of reports, and body; without a body where reports only wait."""
+
+
+def _all_parts(
+    connection: Connection,
+    counter: ReportCounter,
+    since: int,
+    until: int,
+    waiting: dict[tuple[int, int], list[bytes]],
+) -> Iterator[_Part]:
+    """Parts by day and key, and a place for each slice whose reports all wait."""
+    ahead = sorted(waiting)
+    place = 0
+    for part in _parts(connection, counter, since, until):
+        while place < len(ahead) and ahead[place] < part[:2]:
+            yield (*ahead[place], 0, b"")
+            place += 1
+        if place < len(ahead) and ahead[place] == part[:2]:
+            place += 1
+        yield part
+    for slice_ in ahead[place:]:
+        yield (*slice_, 0, b"")
+
+
+def _parts(
+    connection: Connection, counter: ReportCounter, since: int, until: int
+) -> Iterator[_Part]:
+    query = (
+        select(
+            tallies.c.epoch,
+            tallies.c.key,
+            tallies.c.part,
+            tallies.c.reports,
+            tallies.c.size,
+            tallies.c.body,
+        )
+        .where(
+            tallies.c.metric == metric_number(counter.digest),
+            tallies.c.epoch.between(since, until),
+        )
+        .order_by(tallies.c.epoch, tallies.c.key)
+        .execution_options(yield_per=FETCHED_ROWS)
+    )
+    with connection.execute(query) as rows:
+        for some in _portions(rows):
+            rests = read_rests(connection, [row.part for row in some if len(row.body) < row.size])
+            for epoch, key, part, reports, _, body in (tuple(row) for row in some):
+                yield epoch, key, reports, bytes(body) + rests.get(part, b"")
+
+
+def _portions(rows: Iterable[Row[Any]]) -> Iterator[list[Row[Any]]]:
+    """Rows whose whole parts fit into memory together, or one that is larger."""
+    some: list[Row[Any]] = []
+    size = 0
+    for row in rows:
+        if some and (size + row.size > FETCHED_BYTES or len(some) == FETCHED_ROWS):
+            yield some
+            some, size = [], 0
+        some.append(row)
+        size += row.size
+    if some:
+        yield some

@@ -1,0 +1,94 @@
+"""Reports of the inbox, as questions read them: those that wait count as those that are stored."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from sqlalchemy import func, select
+
+from deniable_aggregator.store.schema import inbox, keys
+from deniable_shared.errors import WireError
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
+
+    from sqlalchemy import Connection
+
+    from deniable_aggregator.store.tables.merging import ReportCounter
+
+MOST_BYTES: Final = 32 << 20
+"""If more reports of a spec wait, questions leave all of them out, and say so."""
+
+
+class WaitingRows(NamedTuple):
+    """The waiting reports of a spec, day and key.
+
+    Attributes:
+        digest: the spec's digest.
+        epoch: the day.
+        key: the number of the key.
+        payload_bytes: how many bytes they have.
+    """
+
+    digest: bytes
+    epoch: int
+    key: int
+    payload_bytes: int
+
+
+def waiting_rows(
+    connection: Connection, digests: Collection[bytes], since: int = 0, until: int = 2**31 - 1
+) -> Iterator[WaitingRows]:
+    """How much waits that questions read, by spec, day and key.
+
+    Args:
+        connection: reads.
+        digests: the specs' digests.
+        since: the first day.
+        until: the last day, inclusive.
+    """
+    length = func.sum(func.length(inbox.c.payload))
+    query = (
+        select(inbox.c.digest, inbox.c.epoch, keys.c.number, length)
+        .join_from(inbox, keys, inbox.c.key == keys.c.id)
+        .where(inbox.c.digest.in_(digests))
+        .group_by(inbox.c.digest, inbox.c.epoch, keys.c.number)
+    )
+    found = [
+        WaitingRows(bytes(row[0]), *row[1:3], int(row[3])) for row in connection.execute(query)
+    ]
+    sizes: defaultdict[bytes, int] = defaultdict(int)
+    for each in found:
+        sizes[each.digest] += each.payload_bytes
+    for each in found:
+        if sizes[each.digest] <= MOST_BYTES and since <= each.epoch <= until:
+            yield each
+
+
+def waiting_reports(
+    connection: Connection, counter: ReportCounter, since: int, until: int
+) -> dict[tuple[int, int], list[bytes]]:
+    """The payloads that wait and can be counted, by day and number of the key.
+
+    Args:
+        connection: reads.
+        counter: the tally of the spec.
+        since: the first day.
+        until: the last day, inclusive.
+    """
+    if not any(waiting_rows(connection, [counter.digest], since, until)):
+        return {}
+    query = (
+        select(inbox.c.epoch, keys.c.number, inbox.c.payload)
+        .join_from(inbox, keys, inbox.c.key == keys.c.id)
+        .where(inbox.c.digest == counter.digest, inbox.c.epoch.between(since, until))
+    )
+    found: defaultdict[tuple[int, int], list[bytes]] = defaultdict(list)
+    for epoch, key, payload in connection.execute(query):
+        try:
+            counter.check(payload)
+        except WireError:
+            continue  # it will be set aside
+        found[epoch, key].append(payload)
+    return dict(found)
