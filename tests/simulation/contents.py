@@ -8,19 +8,34 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import msgpack
+import zstandard
+
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+REPORTS, COMPRESSED_REPORTS, SECTIONS = 128, 129, 16
+"""First bytes of parts; those below `SECTIONS` are the bytes of each counter."""
+
 QUERIES = {
     "inbox": "SELECT digest, epoch, key, payload FROM inbox",
     "set_aside": "SELECT digest, epoch, key, payload FROM set_aside",
-    "tallies": "SELECT digest, epoch, key, cells, reports FROM tallies",
+    "tallies": """
+        SELECT metrics.digest, epoch, keys.id, tallies.part, reports, size, body, rest
+        FROM tallies
+        LEFT JOIN metrics ON metrics.number = metric
+        LEFT JOIN keys ON keys.number = key
+        LEFT JOIN tally_rests ON tally_rests.part = tallies.part""",
+    "rests": "SELECT part FROM tally_rests",
+    "totals": """
+        SELECT metrics.digest, keys.id, reports FROM totals
+        LEFT JOIN metrics ON metrics.number = metric LEFT JOIN keys ON keys.number = key""",
+    "settled": "SELECT epoch FROM epochs WHERE settled IS NOT NULL",
     "epochs": "SELECT epoch, key FROM epochs",
     "seen": "SELECT DISTINCT epoch FROM seen",
     "keys": "SELECT id FROM keys WHERE excluded IS NOT NULL",
 }
-CELL_BYTES = 8
 
 
 class Place(NamedTuple):
@@ -40,7 +55,11 @@ class Contents:
         waiting: reports in the inbox.
         aside: reports in rows that were set aside.
         counted: reports in tallies.
-        miscounted: how many parts of tallies have another number of reports than their cells.
+        miscounted: what contradicts itself: a part and its number of reports or its size, totals
+            and the parts that they sum, the rest of a part that is not there.
+        packed: days with parts that are stored as their reports.
+        settled_days: days whose tallies have their final form.
+        split_days: days with slices in more than one part.
         open_days: days with a key.
         closed_days: days without a key.
         remembered_days: days with remembered upload ids.
@@ -50,7 +69,10 @@ class Contents:
     waiting: Counter[Place] = field(default_factory=Counter)
     aside: Counter[Place] = field(default_factory=Counter)
     counted: Counter[Place] = field(default_factory=Counter)
-    miscounted: int = 0
+    miscounted: list[str] = field(default_factory=list)
+    packed: set[int] = field(default_factory=set)
+    settled_days: set[int] = field(default_factory=set)
+    split_days: set[int] = field(default_factory=set)
     open_days: set[int] = field(default_factory=set)
     closed_days: set[int] = field(default_factory=set)
     remembered_days: set[int] = field(default_factory=set)
@@ -84,18 +106,67 @@ def _read(rows: Callable[[str], list[tuple[Any, ...]]]) -> Contents:
             # A report of these metrics is one byte: the item.
             for cell, times in Counter(bytes(payload)).items():
                 places[Place(bytes(digest), epoch, key, cell)] += times
-    for digest, epoch, key, cells, reports in rows(QUERIES["tallies"]):
-        packed = bytes(cells)
-        numbers = [
-            int.from_bytes(packed[start : start + CELL_BYTES], "little", signed=True)
-            for start in range(0, len(packed), CELL_BYTES)
-        ]
-        found.miscounted += sum(numbers) != reports
-        for cell, times in enumerate(numbers):
-            if times:
-                found.counted[Place(bytes(digest), epoch, key, cell)] += times
+    totals: Counter[tuple[bytes, str]] = Counter()
+    parts: Counter[tuple[bytes, int, str]] = Counter()
+    ids = set()
+    for digest, epoch, key, part, reports, size, head, rest in rows(QUERIES["tallies"]):
+        body = bytes(head) + bytes(rest or b"")
+        numbers = _decoded(body)
+        if len(body) != size or sum(numbers.values()) != reports:
+            found.miscounted.append(f"a part of {reports} reports and {size} bytes: {body!r}")
+        if body[0] == REPORTS:
+            found.packed.add(epoch)
+        for cell, times in numbers.items():
+            found.counted[Place(bytes(digest), epoch, key, cell)] += times
+        totals[bytes(digest), key] += reports
+        parts[bytes(digest), epoch, key] += 1
+        ids.add(part)
+    found.split_days = {epoch for (_, epoch, _), number in parts.items() if number > 1}
+    stored = {(bytes(digest), key): number for digest, key, number in rows(QUERIES["totals"])}
+    if {place: number for place, number in stored.items() if number} != dict(totals):
+        found.miscounted.append(f"totals are {stored}, and parts have {totals}")
+    if {part for (part,) in rows(QUERIES["rests"])} - ids:
+        found.miscounted.append("the rest of a part that is not there")
+    found.settled_days = {epoch for (epoch,) in rows(QUERIES["settled"])}
     for epoch, key in rows(QUERIES["epochs"]):
         (found.closed_days if key is None else found.open_days).add(epoch)
     found.remembered_days = {epoch for (epoch,) in rows(QUERIES["seen"])}
     found.excluded = {key for (key,) in rows(QUERIES["keys"])}
     return found
+
+
+def _decoded(body: bytes) -> Counter[int]:
+    """How often each item is in a part, by the description of the format and not by its code."""
+    if body[0] == REPORTS:
+        return Counter(body[1:])
+    if body[0] == COMPRESSED_REPORTS:
+        return Counter(_decompressed(body[2:]))  # one column, as a report is one byte
+    if body[0] < SECTIONS:
+        width = body[0]
+        cells = [body[at : at + width] for at in range(1, len(body), width)]
+        numbers = [int.from_bytes(cell, "little") for cell in cells]
+    else:
+        numbers = [number for section in msgpack.unpackb(body[1:]) for number in _section(*section)]
+    return Counter({cell: times for cell, times in enumerate(numbers) if times})
+
+
+def _section(cells: int, least: int, size: int, form: int, content: bytes) -> list[int]:
+    if form == 0:
+        return [
+            least + int.from_bytes(content[at : at + size], "little")
+            for at in range(0, len(content), size)
+        ]
+    content = _decompressed(content)
+    length = len(content) // size
+    planes = [content[at : at + length] for at in range(0, len(content), length)]
+    if form == 1:
+        return [
+            least + int.from_bytes(bytes(column), "little") for column in zip(*planes, strict=True)
+        ]
+    bits = [f"{int.from_bytes(plane, 'big'):0{8 * length}b}" for plane in planes]
+    columns = list(zip(*bits, strict=True))[:cells]
+    return [least + sum((bit == "1") << at for at, bit in enumerate(each)) for each in columns]
+
+
+def _decompressed(frame: bytes) -> bytes:
+    return zstandard.ZstdDecompressor(format=zstandard.FORMAT_ZSTD1_MAGICLESS).decompress(frame)

@@ -92,7 +92,7 @@ class Model:
         for sent in self.sent:
             self._compare(sent, there)
         _require(not +there, f"there are reports that nobody sent: {_few(there)}")
-        _require(not found.miscounted, "a tally has another number of reports than its cells")
+        _require(not found.miscounted, f"the store contradicts itself: {found.miscounted[:3]}")
         good = {sent.number for sent in self.sent if not sent.poison}
         misplaced = [place for place in found.aside if place.cell in good]
         _require(not misplaced, f"good reports were set aside: {misplaced[:3]}")
@@ -152,10 +152,11 @@ class Model:
             _require(not closed, f"{_name(sent)} was accepted into closed days {sorted(closed)}")
 
     def expected_total(self, found: Contents, digest: bytes, cells: int) -> list[int]:
-        """The tally that an estimate must be made of: counted reports, without excluded keys."""
+        """The tally that an estimate must be made of, also of what waits, without excluded keys."""
         total = [0] * cells
-        for place, times in found.counted.items():
-            if place.digest == digest and place.key not in self.excluded:
+        for place, times in (found.counted + found.waiting).items():
+            possible = place.digest == digest and place.cell < cells
+            if possible and place.key not in self.excluded:
                 total[place.cell] += times
         return total
 

@@ -24,6 +24,7 @@ from deniable_aggregator.operations.maintenance import Maintenance
 from deniable_aggregator.security.key_intake import KeyIntake
 from deniable_aggregator.security.key_verifier import KeyVerifier
 from deniable_aggregator.store import Outcome
+from deniable_aggregator.tallies import tally_for
 from deniable_shared import registry, wire
 from deniable_shared.periods import SECONDS_PER_EPOCH
 from tests.simulation.model import CLOSED, DUPLICATE, STORED, UNHEARD, Violation
@@ -66,6 +67,7 @@ mechanism = {{ name = "grr" }}
 """
 METRICS = registry.parse(REGISTRY).metrics
 DIGESTS = [metric.spec.digest for metric in METRICS.values()]
+TALLIES = {metric.spec.digest: tally_for(metric.spec) for metric in METRICS.values()}
 SETTINGS = Settings(accept_days=ACCEPT_DAYS, retention_days=RETAIN_DAYS, queue_uploads=8)
 
 _ANSWERS = {Outcome.STORED: STORED, Outcome.DUPLICATE: DUPLICATE}
@@ -128,7 +130,11 @@ class Node:
         )
         self._unopposed = store.inbox.newest_day() is None
         self.maintenance = Maintenance(
-            store, accept_days=ACCEPT_DAYS, retain_days=RETAIN_DAYS, clock=self.guarded_clock
+            store,
+            accept_days=ACCEPT_DAYS,
+            retain_days=RETAIN_DAYS,
+            clock=self.guarded_clock,
+            catalogue=catalogue,
         )
         self.writer = GroupCommitWriter(
             store,

@@ -30,6 +30,7 @@ from tests.simulation.node import (
     MOST_SKEW,
     NO_THREADS,
     RETAIN_DAYS,
+    TALLIES,
     Node,
 )
 
@@ -59,11 +60,11 @@ PACKAGE = "deniable_aggregator"
 SMALL = {
     "operations.fold.BATCH_ROWS": 3,
     "operations.fold.BATCH_BYTES": 64,
-    "operations.maintenance.OPEN_PARTS": 2,
-    "operations.maintenance.SLICES": 2,
     "store.tables.set_aside.MOVED_ROWS": 2,
     "store.tables.inbox.FORGET_ROWS": 2,
-    "store.tables.tallies.MERGED_PARTS": 3,
+    "store.tables.parts.WHOLE_BYTES": 12,
+    "store.tables.settling.WRITTEN_SLICES": 2,
+    "store.tables.merging.CELLS_PER_BYTE": 1_000,
 }
 """Smaller limits, so that work that is done in steps takes many steps."""
 
@@ -168,6 +169,10 @@ class World:
         kept_since = node.today() - max(RETAIN_DAYS, ACCEPT_DAYS)
         old = [place for place in everything if place.epoch < kept_since]
         _require(not old, f"what was to be deleted is there: {old[:3]}")
+        split = found.split_days & found.closed_days
+        _require(not split, f"closed days {sorted(split)} are in more parts than one")
+        unsettled = found.closed_days - found.settled_days
+        _require(not unsettled, f"closed days {sorted(unsettled)} are not settled")
         oldest_open = node.today() - ACCEPT_DAYS
         _require(min(found.open_days, default=oldest_open) >= oldest_open, "an old day is open")
         remembered = min(found.remembered_days, default=oldest_open)
@@ -238,11 +243,12 @@ class World:
     def _question(self, node: Node, _: random.Random) -> None:
         found = self._places.contents(self._target)
         for digest in DIGESTS:
+            tally = TALLIES[digest]
             expected = self.model.expected_total(found, digest, ITEMS)
-            total = node.store.tallies.total(digest, ITEMS, 0, LAST_DAY)
+            total = node.store.tallies.total(tally, 0, LAST_DAY)
             _require(total.cells.tolist() == expected, "an answer is not what was counted")
             _require(total.reports == sum(expected), "an answer has a wrong number of reports")
-            slices = node.store.tallies.slices(digest, ITEMS, 0, LAST_DAY)
+            slices = node.store.tallies.slices(tally, 0, LAST_DAY)
             together = sum(each.sum.cells.sum() for each in slices)
             _require(together == sum(expected), "slices do not add up to the total")
 
@@ -374,7 +380,7 @@ class World:
             "store.maintenance.transfer.open_database": self._opened,
             **{
                 f"store.{module}.secrets": drawing
-                for module in ("tables.inbox", "tables.batch", "backends.base")
+                for module in ("tables.inbox", "tables.parts", "backends.base")
             },
         }
         with ExitStack() as stack:

@@ -19,7 +19,7 @@ from deniable_aggregator.security.keys import create_key
 from deniable_aggregator.store import Outcome
 from deniable_aggregator.store.maintenance import postgresql_programs
 from deniable_aggregator.store.maintenance.backup import backup, restore
-from deniable_aggregator.store.schema import audit, remote
+from deniable_aggregator.store.schema import audit, metadata, remote, revision
 from tests.aggregator.service import TODAY
 from tests.aggregator.stored import (
     TALLY,
@@ -33,7 +33,7 @@ from tests.aggregator.stored import (
 )
 from tests.command_line import deniable
 
-TABLES = ["audit", "epochs", "inbox", "keys", "metrics", "remote", "seen", "set_aside", "tallies"]
+TABLES = [table.name for table in metadata.tables.values() if table is not revision]
 
 
 def run(*arguments):

@@ -30,6 +30,8 @@ from deniable_aggregator.store.tables.waiting import waiting_rows
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
+    from sqlalchemy import Connection
+
     from deniable_aggregator.store.backends.base import Database
     from deniable_aggregator.store.tables.merging import ReportCounter
     from deniable_aggregator.store.tables.settling import FindCounter
@@ -153,7 +155,7 @@ class Tallies:
         with self._database.read() as connection:
             left_out = set(without)
             if not excluded:
-                left_out.update(connection.execute(_excluded_ids).scalars())
+                left_out |= _excluded_ids(connection)
             for each in read_slices(connection, counter, since, until):
                 if each.key not in left_out:
                     sum_ = TallyTotal(each.reports, count_slice(counter, each))
@@ -287,4 +289,7 @@ class Tallies:
 
 
 _is_excluded: Final[ColumnElement[bool]] = keys.c.excluded.is_not(None)
-_excluded_ids: Final = select(keys.c.id).where(_is_excluded)
+
+
+def _excluded_ids(connection: Connection) -> set[str]:
+    return set(connection.execute(select(keys.c.id).where(_is_excluded)).scalars())
