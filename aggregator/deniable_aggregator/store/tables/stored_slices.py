@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from numpy.typing import NDArray
-    from sqlalchemy import Connection, Row, ScalarSelect
+    from sqlalchemy import Connection, ScalarSelect
 
     from deniable_aggregator.store.tables.merging import ReportCounter
 
@@ -148,13 +148,13 @@ def _parts(
     with connection.execute(query) as rows:
         for some in _portions(rows):
             rests = read_rests(connection, [row.part for row in some if len(row.body) < row.size])
-            for epoch, key, part, reports, _, body in (tuple(row) for row in some):
+            for epoch, key, part, reports, _, body in some:
                 yield epoch, key, reports, bytes(body) + rests.get(part, b"")
 
 
-def _portions(rows: Iterable[Row[Any]]) -> Iterator[list[Row[Any]]]:
+def _portions(rows: Iterable[Any]) -> Iterator[list[Any]]:
     """Rows whose whole parts fit into memory together, or one that is larger."""
-    some: list[Row[Any]] = []
+    some: list[Any] = []
     size = 0
     for row in rows:
         if some and (size + row.size > FETCHED_BYTES or len(some) == FETCHED_ROWS):
