@@ -76,15 +76,20 @@ def validity_of(
         accept_days: for how many days a day stays open for reports.
     """
     digests = [entry.spec.digest for entry in asked.entries]
+    last = max(epoch_of(days.until) for days in ranges)
+    closed = last < today - accept_days
     depends_on = (
         __version__,
         asked.application,
         asked.name,
         type(question[0]).__name__,
         msgspec.json.encode(question),
-        today,
-        accept_days,
-        [entry.registration for entry in asked.entries],
+        # Answers about other days say which of them are still open.
+        None if closed else (today, accept_days),
+        [
+            (each.spec.digest, each.description, each.registered)
+            for each in (entry.registration for entry in asked.entries)
+        ],
         [
             (key.id, key.label, key.excluded)
             for key in store.keys.all()
@@ -99,18 +104,19 @@ def validity_of(
         ],
     )
     tag = hashlib.blake2b(repr(depends_on).encode(), digest_size=_TAG_BYTES).hexdigest()
-    last = max(epoch_of(days.until) for days in ranges)
-    return Validity(tag, last < today - accept_days)
+    return Validity(tag, closed)
 
 
-def answered(validity: Validity, answer: Callable[[], msgspec.Struct]) -> Response:
+def answered(validity: Callable[[], Validity], answer: Callable[[], msgspec.Struct]) -> Response:
     """The answer to the current request, or 304 where the client has it.
 
     Args:
-        validity: of the answer.
-        answer: works it out.
+        validity: works out how long the answer stays right.
+        answer: works out the answer.
     """
-    known = request.if_none_match.as_set(include_weak=True)
-    if request.method == "GET" and validity.tag in known:
-        return Response(status=304, headers=validity.headers())
-    return json_response(answer(), headers=validity.headers())
+    if request.method != "GET":  # nobody keeps an answer to what is in a body
+        return json_response(answer())
+    stays = validity()
+    if stays.tag in request.if_none_match.as_set(include_weak=True):
+        return Response(status=304, headers=stays.headers())
+    return json_response(answer(), headers=stays.headers())

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from flask import Blueprint
 
 from deniable_aggregator.answers.questions import DaysQuery, EstimateQuery
+from deniable_aggregator.api.conditional import answered
 from deniable_aggregator.api.parameters import read_lists, read_query
 from deniable_aggregator.http.authorization import require_reader
 from deniable_aggregator.http.json import json_response
@@ -29,11 +30,18 @@ def blueprint(service: QueryService, verifier: KeyVerifier, settings: Settings) 
     def estimate(name: str) -> Response:
         application = require_reader(verifier).application
         query, lists = read_query(EstimateQuery), read_lists(settings)
-        return json_response(service.estimate(application, name, query, lists))
+        return answered(
+            lambda: service.validity(application, name, query, lists),
+            lambda: service.estimate(application, name, query, lists),
+        )
 
     def health(name: str) -> Response:
         application = require_reader(verifier).application
-        return json_response(service.health(application, name, read_query(DaysQuery)))
+        query = read_query(DaysQuery)
+        return answered(
+            lambda: service.validity(application, name, query),
+            lambda: service.health(application, name, query),
+        )
 
     routes.add_url_rule("/v1/metrics", view_func=metrics)
     path = "/v1/metrics/<name>/estimate"

@@ -70,6 +70,14 @@ class MetricReader:
         self._catalogue = catalogue
         self._inbox_fold = inbox_fold
 
+    def count_pending(self) -> None:
+        """Counts pending reports, as far as that is done soon."""
+        try:
+            self._inbox_fold.fold(seconds=FOLD_SECONDS)
+        except StoreUnavailableError as error:
+            # A full disk stops counting, not reading: the answer says what is pending.
+            log.error("pending reports could not be counted before an answer: %s", error)
+
     def asked_metric(
         self,
         application: str,
@@ -77,7 +85,7 @@ class MetricReader:
         without_key: Sequence[str] = (),
         version: str | None = None,
     ) -> AskedMetric:
-        """A metric and the keys that a question leaves out, after counting pending reports.
+        """A metric and the keys that a question leaves out.
 
         Args:
             application: whose metric it is.
@@ -101,11 +109,6 @@ class MetricReader:
         without: frozenset[str] = frozenset()
         if without_key:
             without = keys_to_leave_out(self._store.keys.all(), application, without_key)
-        try:
-            self._inbox_fold.fold(seconds=FOLD_SECONDS)
-        except StoreUnavailableError as error:
-            # A full disk stops counting, not reading: the answer says what is pending.
-            log.error("pending reports could not be counted before an answer: %s", error)
         return AskedMetric(application, name, entries, without)
 
     def read(self, asked: AskedMetric, days: DayRange) -> MetricReports:

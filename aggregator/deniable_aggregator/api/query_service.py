@@ -11,8 +11,10 @@ from deniable_aggregator.answers.administration import Metrics
 from deniable_aggregator.answers.common import ordered_notices
 from deniable_aggregator.answers.estimates import RobustCheckNote, Shares
 from deniable_aggregator.answers.integrity import Alarm, Health
+from deniable_aggregator.answers.questions import ChangeQuery
 from deniable_aggregator.answers.trends import HealthOfPeriods
 from deniable_aggregator.api.asked_versions import of_newest_type
+from deniable_aggregator.api.conditional import validity_of
 from deniable_aggregator.api.metric_list import list_metrics
 from deniable_aggregator.api.metric_reader import MetricReader, require_values
 from deniable_aggregator.api.parameters import estimate_refused
@@ -20,7 +22,7 @@ from deniable_aggregator.api.review import HEALTH_CELLS, Reviewer, pending_notic
 from deniable_aggregator.dates import FIRST_DAY, LAST_DAY, DayRange, day_of
 from deniable_aggregator.estimation.each_version import each_version
 from deniable_aggregator.estimation.estimator import estimate
-from deniable_aggregator.estimation.inputs import ChangeRequest, EstimateRequest
+from deniable_aggregator.estimation.inputs import NO_LISTS, ChangeRequest, EstimateRequest
 from deniable_aggregator.http.problems import ProblemError
 from deniable_aggregator.integrity import notices, report
 from deniable_aggregator.integrity.examiner import FAMILY_P
@@ -29,6 +31,7 @@ from deniable_aggregator.statistics.intervals import DEFAULT_LEVEL
 from deniable_aggregator.trends.change import change
 from deniable_aggregator.trends.series import MAX_PERIODS, calendar_periods, series
 from deniable_shared.errors import ParameterError
+from deniable_shared.periods import epoch_at
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -36,13 +39,13 @@ if TYPE_CHECKING:
     from deniable_aggregator.answers.common import Notice
     from deniable_aggregator.answers.estimates import Estimate
     from deniable_aggregator.answers.questions import (
-        ChangeQuery,
         DaysQuery,
         EstimateQuery,
         SeriesQuery,
         ValueLists,
     )
     from deniable_aggregator.answers.trends import Change, Series
+    from deniable_aggregator.api.conditional import Validity
     from deniable_aggregator.api.review import Review
     from deniable_aggregator.catalog import MetricCatalog
     from deniable_aggregator.config.settings import Settings
@@ -84,6 +87,35 @@ class QueryService:
         entries = self._catalogue.for_application(application)
         return Metrics(application, list_metrics(self._store, entries))
 
+    def validity(
+        self,
+        application: str,
+        name: str,
+        query: EstimateQuery | SeriesQuery | ChangeQuery | DaysQuery,
+        lists: ValueLists = NO_LISTS,
+    ) -> Validity:
+        """How long the answer to a question stays right.
+
+        Args:
+            application: whose metric it is.
+            name: of the metric.
+            query: how to answer.
+            lists: the values that the question is about.
+
+        Raises:
+            ProblemError: if it is unknown.
+        """
+        version: str | None = getattr(query, "version", None)  # health has none
+        asked = self._reader.asked_metric(application, name, query.without_key, version)
+        return validity_of(
+            self._store,
+            asked,
+            query.periods() if isinstance(query, ChangeQuery) else [_days(query)],
+            (query, lists),
+            today=epoch_at(self._clock()),
+            accept_days=self._settings.accept_days,
+        )
+
     def estimate(
         self, application: str, name: str, query: EstimateQuery, lists: ValueLists
     ) -> Estimate:
@@ -98,8 +130,9 @@ class QueryService:
         Raises:
             ProblemError: if it is unknown, has no reports or cannot be estimated.
         """
+        self._reader.count_pending()
         asked = self._reader.asked_metric(application, name, query.without_key, query.version)
-        days = DayRange(query.since or FIRST_DAY, query.until or LAST_DAY)
+        days = _days(query)
         (reported,), said = of_newest_type(self._reader.read(asked, days))
         tallies = self._reader.collect(reported, days)
         require_values(tallies.specs, lists)
@@ -143,9 +176,10 @@ class QueryService:
         Raises:
             ProblemError: if it is unknown, has no reports or cannot be estimated.
         """
+        self._reader.count_pending()
         asked = self._reader.asked_metric(application, name, query.without_key, query.version)
         require_values(asked.specs, lists)
-        days = DayRange(query.since or FIRST_DAY, query.until or LAST_DAY)
+        days = _days(query)
         (reported,), said = of_newest_type(self._reader.read(asked, days))
         require_values(reported.specs, lists)
         periods = _periods(reported, query)
@@ -176,6 +210,7 @@ class QueryService:
         Raises:
             ProblemError: if it is unknown, has no reports or cannot be compared.
         """
+        self._reader.count_pending()
         asked = self._reader.asked_metric(application, name, query.without_key, query.version)
         require_values(asked.specs, lists)
         days = query.periods()
@@ -214,8 +249,9 @@ class QueryService:
         Raises:
             ProblemError: if it is unknown or has no reports.
         """
+        self._reader.count_pending()
         asked = self._reader.asked_metric(application, name, query.without_key)
-        days = DayRange(query.since or FIRST_DAY, query.until or LAST_DAY)
+        days = _days(query)
         reported = self._reader.read(asked, days)
         review = self._reviewer.review(reported, most_cells=HEALTH_CELLS)
         pending, keys = self._reader.pending(asked), reported.keys
@@ -236,6 +272,10 @@ class QueryService:
             key_contrasts=[report.contrast(each, keys) for each in review.contrasts],
             by_day=report.by_day(review.examination, keys),
         )
+
+
+def _days(query: EstimateQuery | DaysQuery) -> DayRange:
+    return DayRange(query.since or FIRST_DAY, query.until or LAST_DAY)
 
 
 def _of_period(when: str, review: Review) -> list[Notice]:

@@ -8,9 +8,9 @@ from flask import Blueprint, request
 from msgspec.structs import replace
 
 from deniable_aggregator.answers.questions import ChangeQuery, SeriesQuery
+from deniable_aggregator.api.conditional import answered
 from deniable_aggregator.api.parameters import read_lists, read_query
 from deniable_aggregator.http.authorization import require_reader
-from deniable_aggregator.http.json import json_response
 from deniable_aggregator.http.problems import ProblemError
 
 if TYPE_CHECKING:
@@ -32,13 +32,19 @@ def blueprint(service: QueryService, verifier: KeyVerifier, settings: Settings) 
         application = require_reader(verifier).application
         query = read_query(SeriesQuery)
         lists = _lists(query.value, settings)
-        return json_response(service.series(application, name, query, lists))
+        return answered(
+            lambda: service.validity(application, name, query, lists),
+            lambda: service.series(application, name, query, lists),
+        )
 
     def change(name: str) -> Response:
         application = require_reader(verifier).application
         query = read_query(ChangeQuery)
         lists = _lists(query.value, settings)
-        return json_response(service.change(application, name, query, lists))
+        return answered(
+            lambda: service.validity(application, name, query, lists),
+            lambda: service.change(application, name, query, lists),
+        )
 
     for path, view in (("series", series), ("change", change)):
         rule = f"/v1/metrics/<name>/{path}"

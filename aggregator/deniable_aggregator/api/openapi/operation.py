@@ -8,14 +8,12 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from deniable_aggregator.answers.service import Problem
-from deniable_aggregator.api.openapi.schemas import query_parameters, schema_of
+from deniable_aggregator.api.openapi.schemas import Schema, query_parameters, schema_of
 from deniable_aggregator.http.json import MEDIA_TYPE as JSON
 from deniable_aggregator.http.problems import CODES, MEDIA_TYPE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-
-    from deniable_aggregator.api.openapi.schemas import Schema
 
 CLOSED_QUERY: Final = (
     "The query may have these parameters and no others, each once, but for arrays. Others are "
@@ -32,6 +30,25 @@ _HEADERS: Final[Mapping[int, tuple[str, str]]] = {
     429: ("Retry-After", "Seconds after which to try again."),
     503: ("Retry-After", "Seconds after which to try again."),
     507: ("Retry-After", "Seconds after which to try again."),
+}
+
+_IF_NONE_MATCH: Final[Schema] = {
+    "name": "If-None-Match",
+    "in": "header",
+    "description": "The ETag of an answer that the client has.",
+    "required": False,
+    "schema": {"type": "string"},
+}
+_OF_TAGGED: Final[Schema] = {
+    name: {"description": about, "schema": {"type": "string"}}
+    for name, about in (
+        ("ETag", "The same as long as nothing has changed that the answer depends on."),
+        (
+            "Cache-Control",
+            "private, no-cache; private, max-age=60 if all days are closed for reports.",
+        ),
+        ("Vary", "Authorization"),
+    )
 }
 
 
@@ -65,6 +82,7 @@ class Operation:
         path: the type of each parameter of the path, by name.
         body: what the request carries, or None.
         status: of a good answer.
+        tagged: whether the answer has an ETag, by which a client asks whether it is still right.
     """
 
     id: str
@@ -77,6 +95,7 @@ class Operation:
     path: Mapping[str, Any] | None = None
     body: Body | None = None
     status: int = 200
+    tagged: bool = False
 
     def codes(self) -> list[str]:
         """All problem codes that it may answer, in the order of `CODES`."""
@@ -109,6 +128,8 @@ class Operation:
                 for name, schema in self.parameters().items()
             ),
         ]
+        if self.tagged:
+            parameters.append(_IF_NONE_MATCH)
         if parameters:
             operation["parameters"] = parameters
         if self.query is not None:
@@ -132,11 +153,16 @@ class Operation:
         good: Schema = {"description": self.summary}
         if self.answer is not None:
             good["content"] = {JSON: {"schema": schema_of(self.answer)}}
+        kept: Schema = {}
+        if self.tagged:
+            good["headers"] = _OF_TAGGED
+            about = "The answer that the client has is still right."
+            kept = {"304": {"description": about, "headers": _OF_TAGGED}}
         refusals = {
             str(CODES[codes[0]][0]): {"$ref": f"#/components/responses/{name}"}
             for name, codes in self.refusals().items()
         }
-        return {str(self.status): good, **refusals}
+        return {str(self.status): good, **kept, **refusals}
 
     def refusals(self) -> dict[str, list[str]]:
         """The codes of each status, by a name that says which they are."""

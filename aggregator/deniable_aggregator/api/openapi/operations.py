@@ -95,6 +95,7 @@ OPERATIONS: Final[Mapping[tuple[str, str], Operation]] = {
         path={"name": str},
         query=EstimateQuery,
         problems=_ABOUT_METRICS,
+        tagged=True,
     ),
     ("POST", "/v1/metrics/{name}/estimate"): Operation(
         "estimateItems",
@@ -114,6 +115,7 @@ OPERATIONS: Final[Mapping[tuple[str, str], Operation]] = {
         path={"name": str},
         query=SeriesQuery,
         problems=_ABOUT_METRICS,
+        tagged=True,
     ),
     ("POST", "/v1/metrics/{name}/series"): Operation(
         "seriesOfItems",
@@ -134,6 +136,7 @@ OPERATIONS: Final[Mapping[tuple[str, str], Operation]] = {
         path={"name": str},
         query=ChangeQuery,
         problems=_ABOUT_METRICS,
+        tagged=True,
     ),
     ("POST", "/v1/metrics/{name}/change"): Operation(
         "changeOfItems",
@@ -154,6 +157,7 @@ OPERATIONS: Final[Mapping[tuple[str, str], Operation]] = {
         path={"name": str},
         query=DaysQuery,
         problems=("malformed_question", "unknown_metric", "no_reports"),
+        tagged=True,
     ),
     ("GET", "/v1/status"): Operation(
         "status",
