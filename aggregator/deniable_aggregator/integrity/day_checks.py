@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
@@ -16,8 +16,12 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from deniable_aggregator.slices.table import SliceTable
-    from deniable_aggregator.statistics.checks import SliceChecks
+    from deniable_aggregator.statistics.checks import Check, SliceChecks
     from deniable_shared.spec import Spec
+
+
+ALARM_P: Final = 1.3346e-5
+"""A check fails below this: the one-sided tail beyond 4.2 standard deviations."""
 
 
 class KeyChecks(NamedTuple):
@@ -60,6 +64,10 @@ class DayChecks:
     def slices(self) -> int:
         """Of how many sets of reports these are the checks."""
         return 1 + (0 if self.keys is None else len(self.keys.ids))
+
+    def found(self) -> list[Check]:
+        """The checks of all reports together."""
+        return [check for each in self.checks for check in each.each()]
 
     def suspicious_keys(self, limit: float) -> list[str]:
         """The keys whose reports fail a check.

@@ -8,17 +8,16 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
-from deniable_aggregator.integrity.day_checks import check_days
+from deniable_aggregator.integrity.day_checks import ALARM_P, check_days
+from deniable_aggregator.integrity.kept_verdicts import KeptDay
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterator, Sequence
+    from collections.abc import Hashable, Iterator, Mapping, Sequence
 
     from deniable_aggregator.estimation.metric_reports import MetricReports
     from deniable_aggregator.integrity.day_checks import DayChecks
+    from deniable_aggregator.integrity.kept_verdicts import KeptVerdicts
     from deniable_aggregator.slices.table import SliceTable
-
-ALARM_P: Final = 1.3346e-5
-"""A check fails below this: the one-sided tail beyond 4.2 standard deviations."""
 
 FAMILY_P: Final = 1e-3
 """Honest reports make any check of a whole answer fail with this probability, at most."""
@@ -40,7 +39,7 @@ class Examination:
         days_left_out: how many of those there are that were not looked at, to bound the work.
     """
 
-    days: tuple[DayChecks, ...]
+    days: tuple[DayChecks | KeptDay, ...]
     days_left_out: int
 
     @cached_property
@@ -54,7 +53,7 @@ class Examination:
         return min(ALARM_P, FAMILY_P / max(self.checks_made, 1))
 
     @cached_property
-    def failing_days(self) -> list[DayChecks]:
+    def failing_days(self) -> list[DayChecks | KeptDay]:
         """The days on which a check fails."""
         return [day for day in self.days if day.smallest_p < self.limit]
 
@@ -67,13 +66,20 @@ class Examiner:
         self._known: OrderedDict[_Name, tuple[Hashable, DayChecks]] = OrderedDict()
         self._remembered_slices = 0
 
-    def examine(self, reported: MetricReports, *, most_cells: int) -> Examination:
+    def examine(
+        self,
+        reported: MetricReports,
+        *,
+        most_cells: int,
+        kept: Mapping[bytes, Sequence[KeptVerdicts]] | None = None,
+    ) -> Examination:
         """Checks the reports of a metric.
 
         Args:
             reported: which there are.
             most_cells: how many counters are read at most; older days are left out then, but at
                 least one day is checked.
+            kept: what was found of days whose slices are no longer stored, by digest.
         """
         wanted = [
             (epoch, digest, len_of_day)
@@ -102,8 +108,8 @@ class Examiner:
                 self._remember(table, day)
         names = ((digest, epoch) for epoch, digest, _ in wanted[:checked])
         # A day whose reports were deleted since they were listed has no checks.
-        days = tuple(found[name] for name in names if name in found)
-        return Examination(days, len(wanted) - checked)
+        days = [found[name] for name in names if name in found]
+        return Examination((*days, *_kept_days(reported, kept or {})), len(wanted) - checked)
 
     def _remembered(self, table: SliceTable, epoch: int) -> DayChecks | None:
         name = table.entry.spec.digest, epoch, table.left_out
@@ -126,6 +132,18 @@ class Examiner:
     def _forget(self, name: _Name) -> None:
         if name in self._known:
             self._remembered_slices -= self._known.pop(name)[1].slices
+
+
+def _kept_days(
+    reported: MetricReports, kept: Mapping[bytes, Sequence[KeptVerdicts]]
+) -> list[KeptDay]:
+    days = [
+        KeptDay(entry.spec, verdict)
+        for entry in reported.entries
+        for verdicts in kept.get(entry.spec.digest, ())
+        for verdict in verdicts.days
+    ]
+    return sorted(days, key=lambda day: (-day.epoch, day.spec.digest))
 
 
 def _lengths(table: SliceTable) -> Iterator[Sequence[int]]:

@@ -21,10 +21,11 @@ from deniable_aggregator.integrity.contrast_measures import LEAST_WEIGHT, measur
 from deniable_aggregator.integrity.key_sums import compared_days, compared_sums
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterator, Sequence
+    from collections.abc import Hashable, Iterator, Mapping, Sequence
 
     from deniable_aggregator.estimation.metric_reports import MetricReports
     from deniable_aggregator.integrity.contrast_measures import Contrast
+    from deniable_aggregator.integrity.kept_verdicts import KeptVerdicts
     from deniable_aggregator.integrity.key_sums import KeySums
     from deniable_aggregator.slices.table import SliceTable
     from deniable_aggregator.tallies import Tally
@@ -76,7 +77,11 @@ class KeyComparison:
         self._lock = threading.Lock()
         self._known: OrderedDict[Hashable, tuple[KeyContrast, ...]] = OrderedDict()
 
-    def compare(self, reported: MetricReports) -> tuple[KeyContrast, ...]:
+    def compare(
+        self,
+        reported: MetricReports,
+        kept: Mapping[bytes, Sequence[KeptVerdicts]] | None = None,
+    ) -> tuple[KeyContrast, ...]:
         """Every key that matters against the others, the most different first.
 
         Keys are found uneven one after the other, each against those that are left: a large key
@@ -84,7 +89,17 @@ class KeyComparison:
 
         Args:
             reported: the reports of a metric.
+            kept: what was found of periods whose slices are no longer stored, by digest.
         """
+        before = [
+            uneven.of_version(entry.spec)
+            for entry in reported.entries
+            for verdicts in (kept or {}).get(entry.spec.digest, ())
+            for uneven in verdicts.uneven
+        ]
+        return tuple(sorted((*self._compared(reported), *before), key=_most_different_first))
+
+    def _compared(self, reported: MetricReports) -> tuple[KeyContrast, ...]:
         name = frozenset(table.fingerprint for table in reported.tables.values())
         with self._lock:
             if name in self._known:
@@ -96,17 +111,20 @@ class KeyComparison:
             for entry in reported.entries
             if entry.spec.digest in reported.tables
         ]
-        found = [each for table in tables for each in _contrasts_of_version(table, total)]
-        found.sort(key=lambda each: (not each.uneven, -each.contrast.least))
+        found = tuple(each for table in tables for each in contrasts_of_version(table, total))
         with self._lock:
-            self._known[name] = tuple(found)
+            self._known[name] = found
             while len(self._known) > REMEMBERED:
                 self._known.popitem(last=False)
-        return tuple(found)
+        return found
 
 
-def _contrasts_of_version(table: SliceTable, total: int) -> Iterator[KeyContrast]:
-    """The keys of a version.
+def _most_different_first(each: KeyContrast) -> tuple[bool, float]:
+    return not each.uneven, -each.contrast.least
+
+
+def contrasts_of_version(table: SliceTable, total: int) -> Iterator[KeyContrast]:
+    """Every key of a version that matters against the others.
 
     Args:
         table: its slices.

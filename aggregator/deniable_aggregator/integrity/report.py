@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from deniable_aggregator.integrity import key_contrasts
     from deniable_aggregator.integrity.day_checks import DayChecks, KeyChecks
     from deniable_aggregator.integrity.examiner import Examination
+    from deniable_aggregator.integrity.kept_verdicts import KeptDay
     from deniable_aggregator.statistics.checks import SliceChecks
     from deniable_aggregator.store import StoredKey
 
@@ -96,7 +97,7 @@ def contrast(each: key_contrasts.KeyContrast, keys: Mapping[str, StoredKey]) -> 
     )
 
 
-def _day(day: DayChecks, keys: Mapping[str, StoredKey], limit: float) -> DayHealth:
+def _day(day: DayChecks | KeptDay, keys: Mapping[str, StoredKey], limit: float) -> DayHealth:
     return DayHealth(
         day=day_of(day.epoch),
         version=day.spec.digest.hex(),
@@ -104,7 +105,16 @@ def _day(day: DayChecks, keys: Mapping[str, StoredKey], limit: float) -> DayHeal
         reports=day.reports,
         verdict=_verdict(day.smallest_p if day.checks_made else None, limit),
         stand_out=day.suspicious_keys(limit),
-        checks=[result for check in day.checks for result in _results(check, limit)],
+        checks=[
+            CheckResult(
+                cast("CheckName", check.name),
+                MEANINGS[check.name],
+                _verdict(check.p, limit),
+                check.p,
+                check.finding,
+            )
+            for check in day.found()
+        ],
         keys=[] if day.keys is None else _keys(day.keys, keys, limit),
     )
 

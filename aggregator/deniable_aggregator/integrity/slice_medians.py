@@ -16,17 +16,24 @@ import numpy as np
 from deniable_aggregator.answers.estimates import RobustCheck
 from deniable_aggregator.estimation.shares.slice_shares import SliceEstimator
 from deniable_aggregator.statistics.intervals import z_for_level
+from deniable_aggregator.statistics.medians import (
+    FEWEST_SLICES,
+    MEDIAN_VARIANCE_FACTOR,
+    Medians,
+    medians_of_slices,
+)
+from deniable_aggregator.tallies import ShareTally
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Sequence
+    from collections.abc import Hashable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
     from deniable_aggregator.answers.estimates import Share
     from deniable_aggregator.estimation.metric_reports import MetricReports
+    from deniable_aggregator.integrity.kept_verdicts import KeptVerdicts
     from deniable_aggregator.slices.table import SliceTable
 
-FEWEST_SLICES: Final = 5
 ENOUGH_REPORTS: Final = 1_000
 """Slices with fewer reports are left out."""
 
@@ -44,30 +51,12 @@ no medians."""
 REMEMBERED: Final = 64
 MOST_REMEMBERED_ITEMS: Final = 4_096
 
-MEDIAN_VARIANCE_FACTOR: Final = np.pi / 2
-_NORMAL: Final = 1.4826
-"""Median absolute deviation to standard deviation, for a normal variable."""
-
 MEANING: Final = (
     "the median over slices, each what one key brought on one day, of their own estimates; fewer "
     "than half of the slices, if poisoned, cannot pull it far, while its variance is about pi/2 "
     "times that of the plain estimate; where slices differ because their devices do, it is the "
     "share in the middle one. Several versions have a median each, weighted by their reports"
 )
-
-
-class Medians(NamedTuple):
-    """Medians of slices for the items of an answer.
-
-    Attributes:
-        slices: int64, (items,): how many slices have an estimate of each item.
-        share: float64, (items,): the median of these; NaN for fewer than five slices.
-        standard_error: float64, (items,): of the median.
-    """
-
-    slices: NDArray[np.int64]
-    share: NDArray[np.float64]
-    standard_error: NDArray[np.float64]
 
 
 class VersionMedians(NamedTuple):
@@ -94,7 +83,11 @@ class SliceMedians:
         self._known: OrderedDict[Hashable, VersionMedians] = OrderedDict()
 
     def robust_checks(
-        self, reported: MetricReports, rows: Sequence[Share], level: float
+        self,
+        reported: MetricReports,
+        rows: Sequence[Share],
+        level: float,
+        kept: Mapping[bytes, Sequence[KeptVerdicts]] | None = None,
     ) -> list[RobustCheck | None] | None:
         """The medians of slices beside the shares of an answer.
 
@@ -102,30 +95,34 @@ class SliceMedians:
             reported: which reports the answer is about.
             rows: the shares.
             level: of the intervals, in (0, 1).
+            kept: what was found of periods whose slices are no longer stored, by digest.
 
         Returns:
             One for each share, None where too few slices know its value; None if there are too few
             slices at all, or the work is too much.
         """
         items = tuple(row.value for row in rows)
-        tables = [
-            (table, SliceEstimator(entry.spec, items, reported.specs))
+        now, before, kept = [], [], kept or {}
+        specs = [
+            entry.spec
             for entry in reported.entries
-            if (table := reported.tables.get(entry.spec.digest)) is not None
+            if entry.spec.digest in reported.tables or kept.get(entry.spec.digest)
         ]
-        enough = [int((table.reports >= ENOUGH_REPORTS).sum()) for table, _ in tables]
-        sizes = list(zip(tables, enough, strict=True))
-        cells = sum(slices * table.entry.tally.cells for (table, _), slices in sizes)
-        singly = sum(slices for (_, estimator), slices in sizes if estimator.one_by_one)
-        if (
-            sum(enough) < FEWEST_SLICES
-            or cells > MOST_CELLS
-            or len(items) * sum(enough) > MOST_SHARES
-            or singly > MOST_SINGLY
-        ):
+        for spec in specs:
+            estimator = SliceEstimator(spec, items, specs)
+            if spec.digest in reported.tables:
+                now.append((reported.tables[spec.digest], estimator))
+            for verdicts in kept.get(spec.digest, ()):
+                if verdicts.medians is None:
+                    return None
+                before.append(verdicts.medians.seen_by(estimator))
+        slices = sum(_large_slices(table) for table, _ in now)
+        slices += sum(int(each.medians.slices.max(initial=0)) for each in before)
+        if slices < FEWEST_SLICES or not _is_bounded(now):
             return None
-        versions = [self._of_version(table, estimator, items) for table, estimator in tables]
-        middles = _of_all_versions(versions, np.array([row.standard_error for row in rows]))
+        versions = [self._of_version(table, estimator, items) for table, estimator in now]
+        errors = np.array([row.standard_error for row in rows])
+        middles = _of_all_versions([*versions, *before], errors)
         half = z_for_level(level) * middles.standard_error
         columns = (*middles, middles.share - half, middles.share + half)
         return [
@@ -151,6 +148,22 @@ class SliceMedians:
         return found
 
 
+def own_estimator(table: SliceTable) -> SliceEstimator | None:
+    """What estimates a version's own values from its slices, where medians of them can be kept.
+
+    Args:
+        table: the slices.
+
+    Returns:
+        None for strings, which are not known, for what has no shares, and if the work is too much.
+    """
+    spec = table.entry.spec
+    if spec.type == "string" or not isinstance(table.entry.tally, ShareTally):
+        return None
+    estimator = SliceEstimator(spec, spec.items, [spec])
+    return estimator if _is_bounded([(table, estimator)]) else None
+
+
 def version_medians(table: SliceTable, estimator: SliceEstimator) -> VersionMedians:
     """The medians of a version's slices.
 
@@ -173,8 +186,24 @@ def version_medians(table: SliceTable, estimator: SliceEstimator) -> VersionMedi
     return VersionMedians(medians, whole.share[0], whole.standard_error[0], tally.reports(total))
 
 
+def _large_slices(table: SliceTable) -> int:
+    return int(np.count_nonzero(table.reports >= ENOUGH_REPORTS))
+
+
+def _is_bounded(tables: Sequence[tuple[SliceTable, SliceEstimator]]) -> bool:
+    """Whether medians of these slices are worked out in a moment."""
+    sizes = [(_large_slices(table), table, estimator) for table, estimator in tables]
+    return (
+        sum(slices * table.entry.tally.cells for slices, table, _ in sizes) <= MOST_CELLS
+        and sum(slices * len(estimator.items) for slices, _, estimator in sizes) <= MOST_SHARES
+        and sum(slices for slices, _, each in sizes if each.one_by_one) <= MOST_SINGLY
+    )
+
+
 def _of_all_versions(versions: Sequence[VersionMedians], plain: NDArray[np.float64]) -> Medians:
-    """Medians version by version, weighted by reports as shares are.
+    """Medians version by version, and period by period where only those are kept.
+
+    They are weighted by reports, as shares are.
 
     Versions with too few slices count with their plain estimate, if they have at most a tenth of
     the reports; else there is no check.
@@ -198,49 +227,3 @@ def _of_all_versions(versions: Sequence[VersionMedians], plain: NDArray[np.float
         np.where(enough, share / least, np.nan),
         np.where(enough, error, np.nan),
     )
-
-
-def medians_of_slices(
-    shares: NDArray[np.float64], errors: NDArray[np.float64], plain: NDArray[np.float64]
-) -> Medians:
-    """Medians of the slices' estimates, and their standard errors.
-
-    The standard error is the largest of three: (1) that of a median of S normal estimates with
-    standard errors s_i, sqrt(pi/2 S) over the sum of 1 / s_i, where no s_i counts as less than half
-    of the median one, so that no single slice dominates; (2) what follows from the spread of the
-    slices; (3) sqrt(pi/2) times that of the plain estimate, which includes errors that all slices
-    share.
-
-    Args:
-        shares: float64, (slices, items); NaN where a slice has no estimate of an item.
-        errors: float64, (slices, items): standard errors of the shares.
-        plain: float64, (items,): standard errors of the estimates over all slices.
-    """
-    known = ~np.isnan(shares)
-    slices = known.sum(axis=0)
-    share, error = np.full(slices.size, np.nan), np.full(slices.size, np.nan)
-    enough = np.flatnonzero(slices >= FEWEST_SLICES)
-    if enough.size:
-        count = slices[enough]
-        # One item after the other: the slices of each then follow each other in memory.
-        here, of_here, known_here = (
-            np.ascontiguousarray(each[:, enough].T) for each in (shares, errors, known)
-        )
-        middle = _medians(here)
-        share[enough] = middle
-        precise = 1 / np.maximum(of_here, _medians(of_here)[:, None] / 2)
-        precision = np.where(known_here, precise, 0.0).sum(axis=1)
-        apart = _NORMAL * _medians(np.abs(here - middle[:, None]))
-        stated = np.sqrt(MEDIAN_VARIANCE_FACTOR * count) / precision
-        spread = np.sqrt(MEDIAN_VARIANCE_FACTOR / count) * apart
-        error[enough] = np.maximum.reduce(
-            [stated, spread, np.sqrt(MEDIAN_VARIANCE_FACTOR) * plain[enough]]
-        )
-    return Medians(slices, share, error)
-
-
-def _medians(rows: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The median of each row, without its NaNs."""
-    # `nanmedian` takes several times as long where there is no NaN.
-    median = np.nanmedian if np.isnan(rows).any() else np.median
-    return np.asarray(median(rows, axis=1))

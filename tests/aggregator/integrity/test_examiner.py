@@ -18,10 +18,9 @@ from deniable_aggregator.cli.health import health_notes, health_table
 from deniable_aggregator.cli.render.share_table import notes
 from deniable_aggregator.dates import FIRST_DAY, LAST_DAY, DayRange
 from deniable_aggregator.estimation.metric_reports import read_reports
-from deniable_aggregator.integrity import slice_medians
 from deniable_aggregator.integrity.examiner import ALARM_P, Examiner
-from deniable_aggregator.integrity.slice_medians import medians_of_slices
 from deniable_aggregator.slices.cache import SliceTables
+from deniable_aggregator.statistics.medians import MEDIAN_VARIANCE_FACTOR, medians_of_slices
 from deniable_shared import registry, wire
 from tests.aggregator.cli.test_cli import Quiet
 from tests.aggregator.fakes import bits_of_oue, padded_fakes
@@ -280,11 +279,7 @@ def test_the_error_of_a_median_covers_and_is_pi_halves_of_the_variance_in_the_en
     covered = np.abs(found.share - 0.3) <= 1.96 * found.standard_error
     assert covered.mean() > 0.945
     ratio = found.share.var() / plain[0] ** 2
-    assert (
-        0.9 * slice_medians.MEDIAN_VARIANCE_FACTOR
-        < ratio * (1 + 1 / slices)
-        < 1.15 * slice_medians.MEDIAN_VARIANCE_FACTOR
-    )
+    assert 0.9 * MEDIAN_VARIANCE_FACTOR < ratio * (1 + 1 / slices) < 1.15 * MEDIAN_VARIANCE_FACTOR
 
 
 def test_one_large_slice_among_small_ones_does_not_make_their_median_sure():

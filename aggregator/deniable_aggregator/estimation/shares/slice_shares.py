@@ -44,14 +44,15 @@ class SliceEstimator:
         versions: all versions that the answer is about; they decide what a value means.
 
     Attributes:
+        items: those items.
         versions: those versions.
         one_by_one: whether every slice takes a while, and not only all of them together.
     """
 
     def __init__(self, spec: Spec, items: Sequence[str], versions: Sequence[Spec]) -> None:
-        self._spec, self._items, self.versions = spec, list(items), tuple(versions)
+        self._spec, self.items, self.versions = spec, list(items), tuple(versions)
         self._tally = share_tally_for(spec)
-        self._own: list[str] = self._items
+        self._own: list[str] = self.items
         self._merged = False
         if spec.type == "string" or (len(versions) == 1 and set(items) <= set(spec.items)):
             self._places = np.arange(len(items))
@@ -67,7 +68,7 @@ class SliceEstimator:
         domain = FLAG if value_type(self._spec) == "boolean" else default_items(self.versions)
         view = views_of(self.versions, domain or ())[0][self._spec]
         position = {item: place for place, item in enumerate(domain or ())}
-        asked = np.array([position.get(item, -1) for item in self._items], np.int64)
+        asked = np.array([position.get(item, -1) for item in self.items], np.int64)
         own = {place: number for number, place in enumerate(view.known.tolist())}
         places = np.array([own.get(place, -1) for place in asked.tolist()], np.int64)
         self._places = np.flatnonzero(places >= 0)
@@ -80,7 +81,7 @@ class SliceEstimator:
         Args:
             counts: int64, (slices, cells), of at least one report each.
         """
-        share, error = np.full((2, len(counts), len(self._items)), np.nan)
+        share, error = np.full((2, len(counts), len(self.items)), np.nan)
         if self._merged:
             for row, of_slice in enumerate(counts):
                 share[row], error[row] = self._combined(of_slice)
@@ -94,12 +95,33 @@ class SliceEstimator:
             error[:, self._places] = np.where(informed, np.sqrt(found.variance), np.nan)
         return SliceEstimates(share, error)
 
+    def seen(
+        self, own: NDArray[np.float64], of: Sequence[str], impossible: float
+    ) -> NDArray[np.float64]:
+        """Numbers of the items of the answer, from those of the version's own items.
+
+        Args:
+            own: float64, (own items,).
+            of: the version's own items.
+            impossible: the number of an item that no report of the version can be about.
+
+        Returns:
+            float64, (items,); NaN where the version says nothing.
+        """
+        found = np.full(len(self.items), np.nan)
+        if not self._merged:
+            found[self._impossible] = impossible
+            number = {item: place for place, item in enumerate(of)}
+            known = [item in number for item in self._own]
+            found[self._places[known]] = own[[number[i] for i in self._own if i in number]]
+        return found
+
     def _combined(
         self, counts: NDArray[np.int64]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """The estimates of one slice whose items are merged from others: the values of segments."""
-        share, error = np.full((2, len(self._items)), np.nan)
-        position = {item: place for place, item in enumerate(self._items)}
+        share, error = np.full((2, len(self.items)), np.nan)
+        position = {item: place for place, item in enumerate(self.items)}
         read = combine_specs([(self._spec, counts)], None, "noise", versions=self.versions)
         for place in read.wanted.tolist():
             at = position.get(read.domain[place])
