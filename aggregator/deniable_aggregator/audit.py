@@ -50,6 +50,7 @@ class AuditAction(enum.StrEnum):
     STORE_RESTORE = "store.restore"
     STORE_EXPORT = "store.export"
     STORE_IMPORT = "store.import"
+    STORE_LOAD = "store.load"
     ASIDE_RETRY = "set-aside.retry"
     ASIDE_DISCARD = "set-aside.discard"
 

@@ -11,7 +11,7 @@ from rich.table import Table
 
 from deniable_aggregator.cli.render.output import json_option, print_json, print_table
 from deniable_aggregator.cli.set_aside import set_aside_group
-from deniable_aggregator.cli.support.store_option import store_option, today
+from deniable_aggregator.cli.support.store_option import open_store, store_option, today
 from deniable_aggregator.dates import format_day
 
 # The store's modules are imported by the commands, so that help and completion do without them.
@@ -148,6 +148,44 @@ def import_(store: str, file: Path, as_json: bool) -> None:
     with _progress("importing") as progress:
         rows = import_store(file, store, progress)
     _report(as_json, "imported", store, file, rows=rows)
+
+
+@store_group.command("load", short_help="Adds what Dask, Spark or other programs have counted.")
+@store_option
+@click.argument(
+    "files",
+    metavar="FILE...",
+    nargs=-1,
+    required=True,
+    type=click.Path(path_type=Path, dir_okay=False, exists=True),
+)
+@click.option(
+    "--replace",
+    is_flag=True,
+    help="Replace the sums of a version, day and key that differ, instead of refusing the files.",
+)
+@json_option
+def load(store: str, files: tuple[Path, ...], replace: bool, as_json: bool) -> None:
+    """Adds the tallies in Parquet files that were counted from reports elsewhere.
+
+    All files together are the sums of their days, and are loaded in one transaction: loading them
+    again changes nothing. The metrics must be registered in the store. Keys that it does not have
+    are added, revoked, so that their reports can be excluded.
+    """
+    from deniable_aggregator.engines.extras import require
+
+    require("archive", "pyarrow", "fsspec")
+    from deniable_aggregator.engines.loading import load_tallies
+
+    with open_store(store) as opened:
+        loaded = load_tallies(opened, files, replace=replace)
+    if as_json:
+        print_json({"store": _name(store), **loaded._asdict()})
+        return
+    click.echo(
+        f"loaded {loaded.reports:,} reports into {_name(store)}: {loaded.added:,} slices new, "
+        f"{loaded.replaced:,} replaced, {loaded.unchanged:,} the same as before"
+    )
 
 
 @contextmanager

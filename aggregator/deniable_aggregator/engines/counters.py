@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from deniable_aggregator.engines.blobs import add_counters, count_cells, encode_counters
 from deniable_aggregator.engines.schemas import TALLIES
+from deniable_aggregator.store.encoding import add_counters, count_cells, encode_counters
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

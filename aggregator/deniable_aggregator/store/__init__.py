@@ -19,6 +19,7 @@ from deniable_aggregator.store.tables.audit import AuditLog
 from deniable_aggregator.store.tables.batch import Batch, TallyKey
 from deniable_aggregator.store.tables.inbox import Backlog, Inbox, Outcome, Sender
 from deniable_aggregator.store.tables.keys import Keys, StoredKey
+from deniable_aggregator.store.tables.loading import Loaded
 from deniable_aggregator.store.tables.merging import ReportCounter
 from deniable_aggregator.store.tables.metrics import (
     Metrics,
@@ -26,6 +27,7 @@ from deniable_aggregator.store.tables.metrics import (
     Registration,
     UnreadableMetric,
 )
+from deniable_aggregator.store.tables.parts import NewPart
 from deniable_aggregator.store.tables.remote import RemoteDocuments
 from deniable_aggregator.store.tables.set_aside import SetAsideGroup, SetAsideRows
 from deniable_aggregator.store.tables.settling import DaySettler
@@ -111,7 +113,9 @@ __all__ = [
     "Inbox",
     "InboxRow",
     "Keys",
+    "Loaded",
     "Metrics",
+    "NewPart",
     "Outcome",
     "RegisteredMetrics",
     "Registration",

@@ -101,7 +101,7 @@ class Batch:
         if not groups:
             return True
         with self._reading() as connection:
-            numbers = _slice_numbers(connection, groups)
+            numbers = slice_numbers(connection, groups)
             present = lock_parts(connection, list(numbers.values()))
             packed = {
                 where: join_reports((row.payload for row in rows), counter.report_bytes)
@@ -190,9 +190,10 @@ def _with_new(
         return [alone], ()
 
 
-def _slice_numbers(
+def slice_numbers(
     connection: Connection, groups: Iterable[TallyKey]
 ) -> dict[TallyKey, SliceNumbers]:
+    """The numbers of slices, which are of registered metrics and of keys of the store."""
     digests = sorted({where.digest for where in groups})
     metric_numbers: dict[bytes, int] = {}
     for some in in_chunks(digests):

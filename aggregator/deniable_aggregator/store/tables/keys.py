@@ -77,7 +77,7 @@ class Keys:
         """Adds a key, and an entry to the audit log."""
         with self._database.write() as connection:
             lock_audit_log(connection)
-            _insert(connection, key)
+            insert_key(connection, key)
             append(connection, record)
 
     def find(self, key_id: str) -> StoredKey | None:
@@ -118,7 +118,7 @@ class Keys:
             change = decide(found)
             connection.execute(update(keys).where(here).values(**change.values))
             if change.successor is not None:
-                _insert(connection, change.successor)
+                insert_key(connection, change.successor)
             append(connection, change.record)
         return StoredKey(**{**found._asdict(), **change.values})
 
@@ -161,7 +161,7 @@ def _intake(connection: Connection, day: int) -> dict[str, int]:
     return {row.id: row.intake_bytes for row in connection.execute(found)}
 
 
-def _insert(connection: Connection, key: StoredKey) -> None:
+def insert_key(connection: Connection, key: StoredKey) -> None:
     """Adds a key under the next number. The lock of the audit log must be held."""
     number = select(func.coalesce(func.max(keys.c.number), 0) + 1).scalar_subquery()
     connection.execute(insert(keys).values(number=number, **key._asdict()))

@@ -9,6 +9,7 @@ import numpy as np
 from sqlalchemy import ColumnElement, delete, func, select
 
 from deniable_aggregator.store.schema import inbox, keys, metrics, set_aside, tallies, totals
+from deniable_aggregator.store.tables.loading import load_sums
 from deniable_aggregator.store.tables.parts import (
     SliceNumbers,
     StoredPart,
@@ -28,11 +29,12 @@ from deniable_aggregator.store.tables.stored_slices import (
 from deniable_aggregator.store.tables.waiting import waiting_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Collection, Iterator, Mapping
 
     from sqlalchemy import Connection
 
     from deniable_aggregator.store.backends.base import Database
+    from deniable_aggregator.store.tables.loading import Loaded, Sums
     from deniable_aggregator.store.tables.merging import ReportCounter
     from deniable_aggregator.store.tables.settling import FindCounter
 
@@ -249,6 +251,17 @@ class Tallies:
                 ]
                 found[digest] = [*connection.execute(query).scalars(), *days]
         return {digest: min(days) for digest, days in found.items() if days}
+
+    def load(
+        self,
+        sums: Sums,
+        counters: Mapping[bytes, ReportCounter],
+        keys: Mapping[str, str],
+        *,
+        replace: bool = False,
+    ) -> Loaded:
+        """Puts sums that were counted elsewhere into the store, see `loading.load_sums`."""
+        return load_sums(self._database, sums, counters, keys, replace=replace)
 
     def settler(self, find: FindCounter) -> DaySettler:
         """What gives the slices of closed days their final form: one part each, the smallest.

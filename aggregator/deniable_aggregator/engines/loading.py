@@ -1,0 +1,86 @@
+"""Files of tallies into a store, so that every command works on them."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import defaultdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from deniable_aggregator.dates import epoch_of
+from deniable_aggregator.engines.counters import sums
+from deniable_aggregator.engines.schemas import TALLIES
+from deniable_aggregator.store import NewPart, StoreRefusedError, TallyKey
+from deniable_aggregator.store.encoding import encode_counters
+from deniable_aggregator.tallies import tally_for
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from deniable_aggregator.engines.counters import SliceSum
+    from deniable_aggregator.store import Loaded, Store
+    from deniable_shared.spec import Spec
+
+
+def load_tallies(store: Store, files: Sequence[str | Path], *, replace: bool = False) -> Loaded:
+    """Loads files of tallies, all of them or none. Loading them again changes nothing.
+
+    Args:
+        store: has the metrics registered.
+        files: Parquet files of `TALLIES`, which add up.
+        replace: whether slices of which the store has another sum are replaced, not refused.
+
+    Raises:
+        StoreRefusedError: if a file is no such file or comes twice, a metric is not registered, or
+            the store has another sum of a slice; nothing was loaded.
+        StoreUnavailableError: if the store failed; nothing was loaded.
+    """
+    specs = {each.spec.digest.hex(): each.spec for each in store.metrics.all().readable}
+    parts: defaultdict[TallyKey, list[NewPart]] = defaultdict(list)
+    keys: dict[str, str] = {}
+    try:
+        for each in sums(_tables(files)):
+            spec = specs.get(each.where.version)
+            if spec is None:
+                raise StoreRefusedError(
+                    f"version {each.where.version} is not a registered metric of the store: "
+                    "deniable metrics register --store STORE metrics.toml"
+                )
+            where = TallyKey(spec.digest, epoch_of(each.where.day), each.where.key)
+            parts[where].append(_part(spec, each))
+            if keys.setdefault(where.key, spec.application) != spec.application:
+                raise StoreRefusedError(f"key {where.key} must be of one application")
+    except (ValueError, pa.ArrowException) as error:
+        raise StoreRefusedError(f"the files must be sums of reports: {error}") from None
+    counters = {spec.digest: tally_for(spec) for spec in specs.values()}
+    return store.tallies.load(parts, counters, keys, replace=replace)
+
+
+def _tables(files: Sequence[str | Path]) -> list[pa.Table]:
+    known: dict[bytes, str | Path] = {}
+    for file in files:
+        content = hashlib.sha256(Path(file).read_bytes()).digest()
+        if content in known:
+            raise StoreRefusedError(f"{file}: would count twice, as {known[content]} is the same")
+        known[content] = file
+    return [pq.read_table(file, schema=TALLIES) for file in files]
+
+
+def _part(spec: Spec, found: SliceSum) -> NewPart:
+    """A sum as the store keeps it.
+
+    Raises:
+        StoreRefusedError: if it is not one of this metric.
+    """
+    tally = tally_for(spec)
+    length = found.counters.size
+    counted = tally.cells <= length <= tally.stored_cells and int(found.counters.min()) >= 0
+    if not (counted and tally.reports(found.counters[: tally.cells]) == found.reports > 0):
+        raise StoreRefusedError(
+            f"the counters of {spec.name} on {found.where.day} must be those of {found.reports} "
+            f"reports, {tally.cells} to {tally.stored_cells} of them, got {length}"
+        )
+    return NewPart(found.reports, encode_counters(found.counters, tally.cells))

@@ -1,0 +1,171 @@
+"""Loading: sums that were counted elsewhere become slices of a store, each once."""
+
+from __future__ import annotations
+
+import secrets
+from collections import defaultdict
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import numpy as np
+
+from deniable_aggregator.audit import AuditAction, record_from_command_line
+from deniable_aggregator.dates import format_day
+from deniable_aggregator.store.encoding import add_counters
+from deniable_aggregator.store.errors import StoreRefusedError, StoreUnavailableError
+from deniable_aggregator.store.tables.audit import append, lock_audit_log
+from deniable_aggregator.store.tables.batch import (
+    TakenError,
+    TallyKey,
+    replace_parts,
+    slice_numbers,
+)
+from deniable_aggregator.store.tables.keys import StoredKey, insert_key
+from deniable_aggregator.store.tables.parts import (
+    add_to_totals,
+    key_ids,
+    lock_parts,
+    sum_by_total,
+    unsettle,
+)
+from deniable_aggregator.store.tables.stored_slices import count_slice, read_slices
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Mapping, Sequence
+
+    from sqlalchemy import Connection
+
+    from deniable_aggregator.store.backends.base import Database
+    from deniable_aggregator.store.tables.merging import ReportCounter
+    from deniable_aggregator.store.tables.parts import NewPart
+    from deniable_aggregator.store.tables.stored_slices import StoredSlice
+
+    Sums = Mapping[TallyKey, Sequence[NewPart]]
+    """By version, day and key the sum of all its reports, in a part for each length of counters."""
+
+HASH_BYTES: Final = 32
+
+
+class Loaded(NamedTuple):
+    """What was loaded.
+
+    Attributes:
+        added: how many slices are new.
+        replaced: how many had another sum before.
+        unchanged: how many had the same sum.
+        reports: how many reports are in the new and replaced ones.
+        keys: how many keys were added, so that they can be excluded; nobody can upload with them.
+    """
+
+    added: int
+    replaced: int
+    unchanged: int
+    reports: int
+    keys: int
+
+
+def load_sums(
+    database: Database,
+    sums: Sums,
+    counters: Mapping[bytes, ReportCounter],
+    keys: Mapping[str, str],
+    *,
+    replace: bool,
+) -> Loaded:
+    """Puts sums into a store, all of them or none.
+
+    A slice that the store has with the same sum stays as it is, so that loading again changes
+    nothing.
+
+    Args:
+        database: the store's.
+        sums: what is loaded.
+        counters: by digest, the tallies of the versions.
+        keys: by id, the applications of the keys.
+        replace: whether slices that the store has with another sum are replaced, not refused.
+
+    Raises:
+        StoreRefusedError: if the store has another sum of a slice; nothing was loaded.
+        StoreUnavailableError: if the store failed, or is changing a slice; nothing was loaded.
+    """
+    with database.write() as connection:
+        lock_audit_log(connection)  # first, as whoever records an action does
+        stored = {
+            where: _same(counters[where.digest], each, sums[where])
+            for where, each in _stored(connection, sums, counters)
+        }
+        other = [where for where, same in stored.items() if not same]
+        if other and not replace:
+            raise StoreRefusedError(_refusal(other))
+        chosen = {where: parts for where, parts in sums.items() if not stored.get(where)}
+        added_keys = _add_keys(connection, keys)
+        _write(connection, chosen, other)
+        loaded = Loaded(
+            added=len(chosen) - len(other),
+            replaced=len(other),
+            unchanged=len(sums) - len(chosen),
+            reports=sum(part.reports for parts in chosen.values() for part in parts),
+            keys=added_keys,
+        )
+        if chosen:
+            append(connection, record_from_command_line(AuditAction.STORE_LOAD, **loaded._asdict()))
+    return loaded
+
+
+def _stored(
+    connection: Connection, sums: Sums, counters: Mapping[bytes, ReportCounter]
+) -> Iterator[tuple[TallyKey, StoredSlice]]:
+    """The slices that the store has already, stored or waiting."""
+    days: defaultdict[bytes, list[int]] = defaultdict(list)
+    for where in sums:
+        days[where.digest].append(where.epoch)
+    for digest, epochs in days.items():
+        for each in read_slices(connection, counters[digest], min(epochs), max(epochs)):
+            where = TallyKey(digest, each.epoch, each.key)
+            if where in sums:
+                yield where, each
+
+
+def _same(counter: ReportCounter, stored: StoredSlice, parts: Sequence[NewPart]) -> bool:
+    """Whether a slice has this sum; diagnostics may be missing on either side."""
+    if stored.reports != sum(part.reports for part in parts):
+        return False
+    total = np.zeros(counter.cells, np.int64)
+    for part in parts:
+        add_counters(total, part.body)
+    return np.array_equal(total, count_slice(counter, stored)[: counter.cells])
+
+
+def _add_keys(connection: Connection, keys: Mapping[str, str]) -> int:
+    """Adds the keys that the store lacks, with a hash that no token has, revoked."""
+    missing = sorted(keys.keys() - set(key_ids(connection).values()))
+    today = record_from_command_line(AuditAction.STORE_LOAD).day
+    for key in missing:
+        of_nobody = secrets.token_bytes(HASH_BYTES)
+        insert_key(
+            connection, StoredKey(key, of_nobody, "write", keys[key], "loaded", today, today)
+        )
+    return len(missing)
+
+
+def _write(connection: Connection, chosen: Sums, other: Collection[TallyKey]) -> None:
+    numbers = slice_numbers(connection, chosen)
+    present = lock_parts(connection, [numbers[where] for where in other])
+    old = [part for parts in present.values() for part in parts]
+    new = [(numbers[where], part) for where, parts in chosen.items() for part in parts]
+    try:
+        replace_parts(connection, old, new)
+    except TakenError:
+        raise StoreUnavailableError("the store is changing a slice: load again") from None
+    unsettle(connection, (where.epoch for where in chosen))
+    changes = sum_by_total((where, part.reports) for where, part in new)
+    changes.subtract(sum_by_total((part.where, part.reports) for part in old))
+    add_to_totals(connection, changes)
+
+
+def _refusal(other: Sequence[TallyKey]) -> str:
+    first = min(other)
+    return (
+        f"the store has other sums for {len(other)} of the slices, such as that of key {first.key} "
+        f"on {format_day(first.epoch)} of version {first.digest.hex()[:8]}; nothing was loaded. "
+        "If the file has all reports of these days, load it with --replace."
+    )
