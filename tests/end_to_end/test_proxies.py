@@ -77,8 +77,8 @@ def caddy(folder, port, upstream, pem):
     text = adapted(
         (DEPLOY / "Caddyfile").read_text(encoding="utf-8"),
         {
-            "127.0.0.1:8787": f"{HOST}:{upstream}",
-            "telemetry.example.org {": f"https://localhost:{port} {{\n\ttls {pem} {pem}",
+            "{$AGGREGATOR:127.0.0.1:8787}": f"{HOST}:{upstream}",
+            "{$SITE:telemetry.example.org} {": f"https://localhost:{port} {{\n\ttls {pem} {pem}",
             "\tadmin off": "\tadmin off\n\tauto_https disable_redirects",
         },
     )

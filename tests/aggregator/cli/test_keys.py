@@ -37,6 +37,18 @@ def done(run):
     return invoke
 
 
+def test_the_store_may_be_named_in_the_settings_file_of_the_server(tmp_path):
+    file, path = tmp_path / "deniable.toml", tmp_path / "store.db"
+    file.write_text(f'store = "{path}"')
+    runner = CliRunner(env={"DENIABLE_CONFIG": str(file)})
+    assert runner.invoke(deniable, ["keys", "create", *KEY]).exit_code == 0
+    assert path.exists()
+    file.write_text("stor = 1")
+    refused = runner.invoke(deniable, ["keys", "list"])
+    assert refused.exit_code == 1
+    assert "did you mean store?" in refused.output.lower()
+
+
 def in_days(days):
     return format_day(epoch_at(time.time()) + days)
 

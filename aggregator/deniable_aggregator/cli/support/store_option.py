@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import time
 from contextlib import closing, contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import click
 from click.core import ParameterSource
 
+from deniable_aggregator.config.loading import FILE_VARIABLE, load
 from deniable_shared.periods import epoch_at
 
 if TYPE_CHECKING:
@@ -25,7 +28,8 @@ _FORM: Final = (
 
 def store_option(command: Callable[..., Any]) -> Callable[..., Any]:
     """Adds ``--store``, passed on as `store`: a path, or the URL of a database."""
-    return _add_store_option(command, _FORM, required=True)
+    meaning = f"{_FORM} Else the one of the settings file that DENIABLE_CONFIG names."
+    return _add_store_option(command, meaning, required=True, default=_configured_store)
 
 
 def store_instead_of_server_option(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -35,11 +39,30 @@ def store_instead_of_server_option(command: Callable[..., Any]) -> Callable[...,
 
 
 def _add_store_option(
-    command: Callable[..., Any], meaning: str, *, required: bool
+    command: Callable[..., Any],
+    meaning: str,
+    *,
+    required: bool,
+    default: Callable[[], str | None] | None = None,
 ) -> Callable[..., Any]:
     return click.option(
-        "--store", metavar="STORE", required=required, envvar="DENIABLE_STORE", help=meaning
+        "--store",
+        metavar="STORE",
+        required=required,
+        default=default,
+        envvar="DENIABLE_STORE",
+        help=meaning,
     )(command)
+
+
+def _configured_store() -> str | None:
+    """The store of the server's settings file; None if no file is named, or it names no store.
+
+    Raises:
+        ConfigurationError: if the file cannot be read, or has problems.
+    """
+    file = os.environ.get(FILE_VARIABLE)
+    return load({}, {}, Path(file)).settings.store or None if file else None
 
 
 def store_is_meant(context: click.Context) -> bool:
