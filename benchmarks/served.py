@@ -22,6 +22,7 @@ from granian.constants import Interfaces
 from deniable_aggregator import Settings, Store
 from deniable_aggregator.security.keys import create_key
 from deniable_aggregator.server.granian_adapter import granian_server
+from deniable_aggregator.server.parent import end_with_parent
 from deniable_aggregator.server.runner import serve
 from deniable_shared import registry, wire
 from deniable_shared.periods import epoch_at
@@ -224,6 +225,7 @@ def load(url: str, upload: Path, *, seconds: int, connections: int) -> dict[str,
 
 def run() -> None:
     """Serves: the process that `served` starts."""
+    end_with_parent(os.getppid(), signal.SIGTERM)
     settings = Settings(**json.loads(sys.argv[1]))
     if settings.store:
         serve(settings)

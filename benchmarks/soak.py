@@ -13,6 +13,7 @@ import http.client
 import json
 import os
 import secrets
+import signal
 import statistics
 import subprocess
 import sys
@@ -28,6 +29,7 @@ import httpx
 from benchmarks.served import HOST, REGISTRY, SPEC, Served, prepare
 from deniable_aggregator import Settings, Store
 from deniable_aggregator.app import create_app
+from deniable_aggregator.server.parent import end_with_parent
 from deniable_aggregator.server.runner import serve
 from deniable_aggregator.tallies import tally_for
 from deniable_shared import registry, wire
@@ -263,6 +265,7 @@ def main() -> None:
         with tempfile.TemporaryDirectory() as folder:
             print(json.dumps(measure(str(Path(folder, "store.db")), given.seconds), indent=4))
         return
+    end_with_parent(os.getppid(), signal.SIGTERM)
     asked = json.loads(given.serve)
     # The worker is a fork of this process, and begins with this clock.
     create_app.__kwdefaults__["clock"] = FastClock(asked["start"])

@@ -49,7 +49,11 @@ class Server:
         self._output = directory / "server.txt"
         with self._output.open("wb") as output:
             self._process = subprocess.Popen(
-                [*_COMMAND, "serve", "--store", str(self.store), "--port", str(port)],
+                [
+                    *_COMMAND,
+                    *("serve", "--store", str(self.store), "--port", str(port)),
+                    *("--end-with", str(os.getpid())),
+                ],
                 stdout=output,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,  # Ctrl-C must reach only the demo

@@ -60,6 +60,7 @@ class Server:
         self._output = directory / "server.txt"
         command = [sys.executable, "-m", "field.clocked_server", str(directory / "clock"), "serve"]
         options = ["--store", str(self._store), "--port", str(port), "--fold-seconds", "1"]
+        options += ["--end-with", str(os.getpid())]
         # A process of its own would read the system's clock; and the trial asks a great deal.
         options += ["--question-processes", "0", "--read-rate-limit", ""]
         with self._output.open("wb") as output:

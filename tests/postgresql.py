@@ -18,7 +18,7 @@ from urllib.parse import quote
 
 import psycopg
 
-from tests import in_memory
+from tests import in_memory, watchdog
 from tests.ports import HOST, free_port
 
 if TYPE_CHECKING:
@@ -64,6 +64,7 @@ class Postgresql:
         self.password = secrets.token_urlsafe(24)
         self.port = free_port()
         self.folder = Path(tempfile.mkdtemp(prefix="deniable-postgresql-", dir=in_memory.folder()))
+        watchdog.watch(folder=self.folder)
         self._as = {}
         if os.geteuid() == 0:
             account = pwd.getpwnam(_ACCOUNT)
@@ -110,6 +111,7 @@ class Postgresql:
             self._process = subprocess.Popen(
                 command, stdout=log, stderr=log, cwd=self.folder, **self._as
             )
+        watchdog.watch(process=self._process.pid, how=signal.SIGQUIT)
         deadline = time.monotonic() + START_SECONDS
         while True:
             try:

@@ -74,7 +74,7 @@ def start(
         assert not isinstance(store, str)
         output = store.with_suffix(".log")
     command = [sys.executable, "-m", "deniable_aggregator", "serve", "--store", str(store)]
-    command += ["--port", str(port), *options]
+    command += ["--port", str(port), "--end-with", str(os.getpid()), *options]
     with output.open("ab") as log:
         process = subprocess.Popen(
             command, stdout=log, stderr=subprocess.STDOUT, start_new_session=True

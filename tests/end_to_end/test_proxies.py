@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
+import signal
 import socket
 import ssl
 import subprocess
@@ -17,6 +18,7 @@ import trustme
 
 from deniable_shared import wire
 from deniable_shared.periods import epoch_at
+from tests import watchdog
 from tests.end_to_end import asking, traces
 from tests.end_to_end.serving import START_SECONDS, running
 from tests.end_to_end.test_kill_minus_nine import METRICS
@@ -106,6 +108,7 @@ def proxy(kind, folder, upstream):
     environment = {**os.environ, "XDG_DATA_HOME": str(folder), "XDG_CONFIG_HOME": str(folder)}
     with (folder / "output").open("wb") as output:
         process = subprocess.Popen(command, stdout=output, stderr=output, env=environment)
+    watchdog.watch(process=process.pid, how=signal.SIGTERM)
     try:
         deadline = time.monotonic() + START_SECONDS
         while True:

@@ -21,6 +21,7 @@ from deniable_aggregator import Store
 from deniable_aggregator.security.keys import create_key
 from deniable_shared import registry
 from deniable_shared.periods import epoch_at
+from tests import watchdog
 from tests.end_to_end import asking
 from tests.end_to_end.serving import START_SECONDS, running
 from tests.ports import HOST, free_port
@@ -111,6 +112,7 @@ def program(env, log, *arguments):
             [sys.executable, *arguments], cwd=ROOT, env=env, stdout=output, stderr=output,
             start_new_session=True,
         )  # fmt: skip
+    watchdog.watch(process=process.pid, how=signal.SIGTERM)
     try:
         yield process
     finally:

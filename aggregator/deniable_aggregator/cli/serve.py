@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from typing import TYPE_CHECKING
 
 import click
@@ -13,8 +14,15 @@ if TYPE_CHECKING:
 
 
 @click.command()
+@click.option(
+    "--end-with",
+    "parent",
+    metavar="PID",
+    type=click.IntRange(1),
+    help="End when this process, which started the server, has ended: for tests.",
+)
 @settings_options("store")
-def serve(loaded: Configuration) -> None:
+def serve(loaded: Configuration, parent: int | None) -> None:
     """Runs the aggregator until it is interrupted.
 
     It listens on 127.0.0.1 unless told otherwise, and logs neither addresses nor requests. In
@@ -28,8 +36,11 @@ def serve(loaded: Configuration) -> None:
     from logging.config import dictConfig
 
     from deniable_aggregator.server.log_format import logging_config
+    from deniable_aggregator.server.parent import end_with_parent
     from deniable_aggregator.server.runner import serve as run
 
+    if parent is not None:
+        end_with_parent(parent, signal.SIGTERM)
     settings = loaded.settings
     dictConfig(logging_config(settings.log_format, settings.log_level))
     run(settings)

@@ -6,14 +6,13 @@ import gc
 import logging
 import os
 import signal
-import threading
-import time
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from deniable_aggregator.app import EXTENSION, create_app
 from deniable_aggregator.config.settings import redacted
 from deniable_aggregator.server.log_format import OURS
+from deniable_aggregator.server.parent import end_with_parent
 from deniable_aggregator.server.prometheus import PrometheusCollector
 from deniable_aggregator.server.rsgi import RsgiApplication
 from deniable_aggregator.store import StoreError
@@ -24,8 +23,6 @@ if TYPE_CHECKING:
 
     from deniable_aggregator.app import Aggregator
     from deniable_aggregator.config.settings import Settings
-
-PARENT_POLL_SECONDS: Final = 0.25
 
 log = logging.getLogger(OURS)
 
@@ -40,9 +37,7 @@ def load_application(parent: int, settings: Settings) -> RsgiApplication:
     Raises:
         SystemExit: if the store cannot be opened.
     """
-    watch = threading.Thread(target=_exit_with_parent, args=(parent,), name="deniable-parent")
-    watch.daemon = True
-    watch.start()
+    end_with_parent(parent, signal.SIGINT)
     try:
         # The parent has created the store if it was absent. If it is absent now it was lost, which
         # a new one would hide.
@@ -85,9 +80,3 @@ def _install_drain(
         loop.call_later(settings.drain_seconds, os.kill, os.getpid(), signal.SIGINT)
 
     loop.add_signal_handler(signal.SIGTERM, drain)
-
-
-def _exit_with_parent(parent: int) -> None:
-    while os.getppid() == parent:
-        time.sleep(PARENT_POLL_SECONDS)
-    os.kill(os.getpid(), signal.SIGINT)

@@ -12,6 +12,7 @@ from deniable_aggregator.config.settings import Settings
 from deniable_aggregator.http.problems import ProblemError
 from deniable_aggregator.ingest.rate_limit import RateLimiter
 from deniable_shared.errors import ParameterError
+from tests import watchdog
 from tests.aggregator.service import problem, serving, upload
 from tests.ports import free_port
 
@@ -79,6 +80,7 @@ def redis(tmp_path):
     port = free_port()
     command = [program, "--port", str(port), "--bind", "127.0.0.1", "--save", ""]
     process = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.DEVNULL)
+    watchdog.watch(process=process.pid)
     try:
         deadline = time.monotonic() + 120
         while True:
