@@ -19,14 +19,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
+from sqlalchemy import select
 
 from deniable._randomness import Randomness
 from deniable.randomizers import randomizer_for
 from deniable_aggregator import Store, create_app
 from deniable_aggregator.app import EXTENSION
 from deniable_aggregator.security.keys import create_key
-from deniable_aggregator.store import TallyKey, TallyTotal
-from deniable_aggregator.store.tables.batch import add_part
+from deniable_aggregator.store import schema
+from deniable_aggregator.store.encoding import encode_reports, join_reports
+from deniable_aggregator.store.tables.merging import merge
+from deniable_aggregator.store.tables.parts import (
+    NewPart,
+    SliceNumbers,
+    add_to_totals,
+    insert_parts,
+)
 from deniable_aggregator.tallies import tally_for
 from deniable_shared import registry, wire
 from deniable_shared.periods import epoch_at
@@ -35,15 +43,6 @@ if TYPE_CHECKING:
     from deniable_shared.spec import Spec
 
 METRICS: Final = 10
-DAYS: Final = 365
-KEYS: Final = 100
-REPORTS: Final = 1_200
-"""Of a slice: enough for medians of slices."""
-
-DISTINCT: Final = 60
-"""So many different slices are drawn, as drawing all of them would take an hour."""
-
-STRING_DAYS: Final = 30
 STRING_DEVICES: Final = 200_000
 WARM: Final = 5
 SECRET: Final = bytes(32)
@@ -64,11 +63,37 @@ epsilon = 1.0
 STRING: Final = f'type = "string"\nepsilon = 2.0\nexpected_devices = {STRING_DEVICES}\n'
 CANDIDATES: Final = [f"word {number}" for number in range(1_000)]
 
+STORES: Final[dict[str, Any]] = {
+    "year": {
+        "declarations": {f"m{number}": CATEGORY for number in range(METRICS)},
+        "days": 365,
+        "keys": 100,
+        "reports": 1_200,
+        "distinct": 60,
+    },
+    "few": {
+        "declarations": {"m0": CATEGORY},
+        "days": 365,
+        "keys": 100,
+        "reports": 12,
+        "distinct": 1_000,
+    },
+    "strings": {
+        "declarations": {"word": STRING},
+        "days": 30,
+        "keys": 1,
+        "reports": STRING_DEVICES,
+        "distinct": 1,
+    },
+}
+"""Slices of 1,200 reports have medians; those of 12 are stored as their reports."""
+
 QUESTIONS: Final = {
     "estimate": ("/v1/metrics/m0/estimate", None),
     "series by day": ("/v1/metrics/m0/series?by=day", None),
     "health": ("/v1/metrics/m0/health", None),
     "list of metrics": ("/v1/metrics", None),
+    "estimate, few reports": ("/v1/metrics/m0/estimate", None),
     "string estimate": ("/v1/metrics/word/estimate", {"candidates": CANDIDATES}),
 }
 
@@ -80,59 +105,56 @@ def registry_of(declarations: dict[str, str]) -> str:
 
 def drawn(
     spec: Spec, reports: int, values: list[str], generator: np.random.Generator
-) -> TallyTotal:
-    """The tally of devices whose values are Zipf-distributed."""
+) -> list[NewPart]:
+    """A slice as it is stored, of devices whose values are Zipf-distributed."""
     report = randomizer_for(spec, Randomness()).report
     common = np.arange(1, len(values) + 1) ** -1.0
     held = generator.choice(len(values), reports, p=common / common.sum())
     encoded = [spec.encode(value) for value in values]
-    payload = b"".join(report(encoded[place], SECRET) for place in held.tolist())
-    return TallyTotal(*tally_for(spec).fold(payload))
+    width = spec.mechanism.report_bytes
+    packed = join_reports((report(encoded[place], SECRET) for place in held.tolist()), width)
+    return merge(tally_for(spec), [NewPart(reports, encode_reports(packed, width))])
 
 
-def build_year(path: Path, today: int) -> str:
-    """Makes the store of a year, and returns a read key and a write key."""
-    text = registry_of({f"m{number}": CATEGORY for number in range(METRICS)})
-    store, metrics, read = opened(path, text, today)
-    generator = np.random.default_rng(1)
-    keys = [
-        create_key(store, scope="write", application="benchmark", label=f"app {each}", today=today)
-        for each in range(KEYS)
-    ]
-    ids = [key.split("_")[2] for key in keys]
-    first = metrics["m0"].spec
-    some = [drawn(first, REPORTS, VALUES, generator) for _ in range(DISTINCT)]
-    for metric in metrics.values():
-        with store._database.write() as connection:
-            for epoch in range(today - DAYS + 1, today + 1):
-                for key in ids:
-                    chosen = some[int(generator.integers(DISTINCT))]
-                    add_part(connection, TallyKey(metric.spec.digest, epoch, key), chosen)
-    store.close()
-    return f"{read} {keys[0]}"
+def build(
+    path: Path, declarations: dict[str, str], *, days: int, keys: int, reports: int, distinct: int
+) -> tuple[str, str]:
+    """Makes a store, and returns a read key and a write key.
 
-
-def build_strings(path: Path, today: int) -> str:
-    """Makes the store of a month of strings, and returns a read key and a write key."""
-    store, metrics, read = opened(path, registry_of({"word": STRING}), today)
-    write = create_key(store, scope="write", application="benchmark", label="app", today=today)
-    spec = metrics["word"].spec
-    generator = np.random.default_rng(1)
-    day = drawn(spec, STRING_DEVICES, CANDIDATES[:50], generator)
-    for epoch in range(today - STRING_DAYS + 1, today + 1):
-        with store._database.write() as connection:
-            add_part(connection, TallyKey(spec.digest, epoch, write.split("_")[2]), day)
-    store.close()
-    return f"{read} {write}"
-
-
-def opened(path: Path, text: str, today: int) -> tuple[Store, Any, str]:
-    """A new store with the metrics of a registry, and a read key."""
-    store = Store(path)
-    metrics = registry.parse(text).metrics
+    Args:
+        path: where.
+        declarations: the metrics, by name.
+        days: how many, the last of them today.
+        keys: how many write keys there are.
+        reports: of a slice.
+        distinct: so many different slices are drawn, as drawing all of them would take an hour.
+    """
+    store, today = Store(path), epoch_at(time.time())
+    metrics = registry.parse(registry_of(declarations)).metrics
     store.metrics.register(metrics.values(), today)
-    read = create_key(store, scope="read", application="benchmark", label="", today=today)
-    return store, metrics, read
+    issued = {"scope": "write", "application": "benchmark", "today": today}
+    tokens = [create_key(store, label=f"app {each}", **issued) for each in range(keys)]
+    read = create_key(store, label="", **{**issued, "scope": "read"})
+    generator = np.random.default_rng(1)
+    spec = next(iter(metrics.values())).spec  # all are alike but for their names
+    values = list(spec.values) or CANDIDATES[:50]
+    some = [drawn(spec, reports, values, generator) for _ in range(distinct)]
+    with store._database.write() as connection:
+        query = select(schema.keys.c.number).where(schema.keys.c.scope == "write")
+        numbers = connection.execute(query).scalars().all()
+        for metric in connection.execute(select(schema.metrics.c.number)).scalars().all():
+            for epoch in range(today - days + 1, today + 1):
+                insert_parts(
+                    connection,
+                    [
+                        (SliceNumbers(metric, epoch, key), part)
+                        for key in numbers
+                        for part in some[int(generator.integers(distinct))]
+                    ],
+                )
+            add_to_totals(connection, {(metric, key): days * reports for key in numbers})
+    store.close()
+    return read, tokens[0]
 
 
 def ask(path: str, read: str, write: str, question: str) -> dict[str, float]:
@@ -186,6 +208,13 @@ def register() -> float:
     return spent
 
 
+def store_of(question: str) -> str:
+    """Which of the stores a question is asked of."""
+    if question.startswith("string"):
+        return "strings"
+    return "few" if question.endswith("few reports") else "year"
+
+
 def measured(*arguments: str) -> Any:
     """What a fresh process finds."""
     command = [sys.executable, "-m", "benchmarks.questions", *arguments]
@@ -196,15 +225,13 @@ def measured(*arguments: str) -> Any:
 def main() -> None:
     """Prints the table."""
     with tempfile.TemporaryDirectory() as directory:
-        today = epoch_at(time.time())
-        stores = {}
-        for kind, build in (("year", build_year), ("strings", build_strings)):
+        stores: dict[str, tuple[str, ...]] = {}
+        for kind, how in STORES.items():
             path = Path(directory) / f"{kind}.db"
-            stores[kind] = str(path), *build(path, today).split()
+            stores[kind] = str(path), *build(path, **how)
         print(f"{'processor seconds':<20}{'cold':>9}{'warm':>9}{'ingest':>9}")
         for question in QUESTIONS:
-            kind = "strings" if question.startswith("string") else "year"
-            found = measured("ask", *stores[kind], question)
+            found = measured("ask", *stores[store_of(question)], question)
             figures = "".join(f"{each:9.3f}" for each in found.values())
             print(f"{question:<20}{figures}", flush=True)
         print(f"{'10,000 registered':<20}{measured('register'):9.3f}")

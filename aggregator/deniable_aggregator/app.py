@@ -154,7 +154,7 @@ def create_app(
         origins=UploadOrigins(settings.browser_origins),
         max_body_bytes=settings.max_body_bytes,
     )
-    _add_questions(app, opened, catalogue, inbox_fold, verifier, settings, clock)
+    _add_questions(app, opened, catalogue, verifier, settings, clock)
     app.register_blueprint(status.blueprint(opened, catalogue, receiver, verifier, settings, clock))
     app.register_blueprint(admin_routes.blueprint(opened, catalogue, verifier, clock))
     app.register_blueprint(remote_configuration.blueprint(opened, verifier, clock))
@@ -194,7 +194,7 @@ def create_question_app(
     catalogue = MetricCatalog(opened)
     app = _flask(settings)
     verifier = KeyVerifier(opened, clock=clock)
-    _add_questions(app, opened, catalogue, InboxFold(opened, catalogue), verifier, settings, clock)
+    _add_questions(app, opened, catalogue, verifier, settings, clock)
     return app
 
 
@@ -210,7 +210,6 @@ def _add_questions(
     app: Flask,
     store: Store,
     catalogue: MetricCatalog,
-    inbox_fold: InboxFold,
     verifier: KeyVerifier,
     settings: Settings,
     clock: Callable[[], float],
@@ -218,7 +217,6 @@ def _add_questions(
     queries = query_service.QueryService(
         store=store,
         catalogue=catalogue,
-        inbox_fold=inbox_fold,
         settings=settings,
         clock=clock,
     )

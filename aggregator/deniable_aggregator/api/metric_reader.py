@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import logging
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from deniable_aggregator.answers.questions import ValueLists
 from deniable_aggregator.api.asked_keys import keys_to_leave_out
@@ -14,7 +13,6 @@ from deniable_aggregator.estimation.metric_reports import collect_tallies, read_
 from deniable_aggregator.http.outdated import server_outdated
 from deniable_aggregator.http.problems import ProblemError
 from deniable_aggregator.slices.cache import SliceTables
-from deniable_aggregator.store import StoreUnavailableError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,14 +21,8 @@ if TYPE_CHECKING:
     from deniable_aggregator.dates import DayRange
     from deniable_aggregator.estimation.inputs import CollectedTallies
     from deniable_aggregator.estimation.metric_reports import MetricReports
-    from deniable_aggregator.operations.fold import InboxFold
     from deniable_aggregator.store import Store
     from deniable_shared.spec import Spec
-
-log = logging.getLogger("deniable_aggregator")
-
-FOLD_SECONDS: Final = 5.0
-"""A question waits this long, at most, for pending reports to be counted."""
 
 
 @dataclass(frozen=True)
@@ -61,22 +53,12 @@ class MetricReader:
     Args:
         store: the store.
         catalogue: the registered metrics.
-        inbox_fold: counts pending reports before an answer.
     """
 
-    def __init__(self, store: Store, catalogue: MetricCatalog, inbox_fold: InboxFold) -> None:
+    def __init__(self, store: Store, catalogue: MetricCatalog) -> None:
         self._store = store
         self._tables = SliceTables(store)
         self._catalogue = catalogue
-        self._inbox_fold = inbox_fold
-
-    def count_pending(self) -> None:
-        """Counts pending reports, as far as that is done soon."""
-        try:
-            self._inbox_fold.fold(seconds=FOLD_SECONDS)
-        except StoreUnavailableError as error:
-            # A full disk stops counting, not reading: the answer says what is pending.
-            log.error("pending reports could not be counted before an answer: %s", error)
 
     def asked_metric(
         self,
@@ -145,7 +127,7 @@ class MetricReader:
         return collect_tallies(reported, days)
 
     def pending(self, asked: AskedMetric) -> int:
-        """How many reports of a metric wait to be counted."""
+        """How many reports of a metric are left out, as too many wait."""
         return sum(pending_by_version(self._store, asked.entries).values())
 
 

@@ -50,7 +50,6 @@ if TYPE_CHECKING:
     from deniable_aggregator.catalog import MetricCatalog
     from deniable_aggregator.config.settings import Settings
     from deniable_aggregator.estimation.metric_reports import MetricReports
-    from deniable_aggregator.operations.fold import InboxFold
     from deniable_aggregator.store import Store
 
 
@@ -60,7 +59,6 @@ class QueryService:
     Args:
         store: the store.
         catalogue: the registered metrics.
-        inbox_fold: counts pending reports before an answer.
         settings: limits.
         clock: seconds since 1970.
     """
@@ -70,7 +68,6 @@ class QueryService:
         *,
         store: Store,
         catalogue: MetricCatalog,
-        inbox_fold: InboxFold,
         settings: Settings,
         clock: Callable[[], float],
     ) -> None:
@@ -78,7 +75,7 @@ class QueryService:
         self._catalogue = catalogue
         self._settings = settings
         self._clock = clock
-        self._reader = MetricReader(store, catalogue, inbox_fold)
+        self._reader = MetricReader(store, catalogue)
         self._reviewer = Reviewer(store, settings.accept_days, clock)
         self._medians = SliceMedians()
 
@@ -130,7 +127,6 @@ class QueryService:
         Raises:
             ProblemError: if it is unknown, has no reports or cannot be estimated.
         """
-        self._reader.count_pending()
         asked = self._reader.asked_metric(application, name, query.without_key, query.version)
         days = _days(query)
         (reported,), said = of_newest_type(self._reader.read(asked, days))
@@ -176,7 +172,6 @@ class QueryService:
         Raises:
             ProblemError: if it is unknown, has no reports or cannot be estimated.
         """
-        self._reader.count_pending()
         asked = self._reader.asked_metric(application, name, query.without_key, query.version)
         require_values(asked.specs, lists)
         days = _days(query)
@@ -210,7 +205,6 @@ class QueryService:
         Raises:
             ProblemError: if it is unknown, has no reports or cannot be compared.
         """
-        self._reader.count_pending()
         asked = self._reader.asked_metric(application, name, query.without_key, query.version)
         require_values(asked.specs, lists)
         days = query.periods()
@@ -249,7 +243,6 @@ class QueryService:
         Raises:
             ProblemError: if it is unknown or has no reports.
         """
-        self._reader.count_pending()
         asked = self._reader.asked_metric(application, name, query.without_key)
         days = _days(query)
         reported = self._reader.read(asked, days)

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
+
+from deniable_aggregator.store import count_slice
+from deniable_aggregator.store.encoding import decode_many
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -12,16 +16,20 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from deniable_aggregator.catalog import CatalogEntry
-    from deniable_aggregator.store import Store
+    from deniable_aggregator.store import Store, StoredSlice
+    from deniable_aggregator.tallies import Tally
 
 MOST_TABLE_BYTES: Final = 64 << 20
 """The counters of a version stay in memory up to this size; larger ones are read slice by slice."""
+
+DECODED_SLICES: Final = 4_096
+"""So many slices are decoded at a time."""
 
 _NARROW: Final = np.iinfo(np.int32).max
 
 
 class Columns(NamedTuple):
-    """Slices by day and then by key.
+    """Slices, in no order.
 
     Attributes:
         epochs: the day of each slice.
@@ -39,7 +47,7 @@ class Columns(NamedTuple):
 def read_columns(
     store: Store, entry: CatalogEntry, days: Iterable[int], *, with_counters: bool
 ) -> Columns:
-    """Reads the slices of some days.
+    """Reads the slices of some days, those of excluded keys, too.
 
     Args:
         store: the store.
@@ -47,44 +55,50 @@ def read_columns(
         days: which days.
         with_counters: whether to read the counters, too.
     """
-    digest, cells = entry.spec.digest, entry.tally.stored_cells
-    epochs: list[int] = []
-    keys: list[str] = []
-    reports: list[int] = []
-    counters: list[NDArray[np.int64]] = []
-    for since, until in runs(sorted(days)):
-        if with_counters:
-            for each in store.tallies.slices(entry.tally, since, until, excluded=True):
-                epochs.append(each.epoch)
-                keys.append(each.key)
-                reports.append(each.sum.reports)
-                counters.append(each.sum.cells)
-            continue
-        found = store.tallies.reports_by_slice([entry.tally], since, until).get(digest, {})
-        for epoch in sorted(found):
-            for key in sorted(found[epoch]):
-                epochs.append(epoch)
-                keys.append(key)
-                reports.append(found[epoch][key])
+    tally = entry.tally
     if not with_counters:
-        return Columns(epochs, keys, reports, None)
-    return Columns(epochs, keys, reports, narrowed(counters, cells))
+        return _without_counters(store, entry, days)
+    columns = Columns([], [], [], None)
+    counters = [np.zeros((0, tally.stored_cells), np.int32)]
+    for since, until in runs(sorted(days)):
+        slices = store.tallies.read(tally, since, until)
+        while some := list(itertools.islice(slices, DECODED_SLICES)):
+            columns.epochs.extend(each.epoch for each in some)
+            columns.keys.extend(each.key for each in some)
+            columns.reports.extend(each.reports for each in some)
+            counters.append(_narrow(_count(tally, some)))
+    return columns._replace(counters=np.concatenate(counters))
 
 
-def narrowed(
-    counters: Sequence[NDArray[np.int64]], cells: int
-) -> NDArray[np.int32] | NDArray[np.int64]:
-    """Rows of counters as one matrix, of 4 bytes a counter where they fit: (rows, cells).
+def _without_counters(store: Store, entry: CatalogEntry, days: Iterable[int]) -> Columns:
+    columns = Columns([], [], [], None)
+    for since, until in runs(sorted(days)):
+        found = store.tallies.reports_by_slice([entry.tally], since, until)
+        for epoch, keys in found.get(entry.spec.digest, {}).items():
+            for key, reports in keys.items():
+                columns.epochs.append(epoch)
+                columns.keys.append(key)
+                columns.reports.append(reports)
+    return columns
 
-    Args:
-        counters: int64, (cells,) each.
-        cells: how many counters a row has.
-    """
-    fits = all(row.max(initial=0) <= _NARROW and row.min(initial=0) >= -_NARROW for row in counters)
-    matrix = np.empty((len(counters), cells), np.int32 if fits else np.int64)
-    for place, row in enumerate(counters):
-        matrix[place] = row
-    return matrix
+
+def _count(tally: Tally, slices: Sequence[StoredSlice]) -> NDArray[np.int64]:
+    """The counters of slices: int64, (slices, stored cells)."""
+    # Nearly all slices are one part, and all of these are decoded at once.
+    one_part = [len(each.counters) == 1 and not each.packed for each in slices]
+    whole = np.flatnonzero(one_part)
+    bodies = [slices[place].counters[0] for place in whole.tolist()]
+    counters = np.zeros((len(slices), tally.stored_cells), np.int64)
+    counters[whole] = decode_many(bodies, tally.stored_cells)
+    for place in np.flatnonzero(~np.array(one_part)).tolist():
+        counters[place] = count_slice(tally, slices[place])
+    return counters
+
+
+def _narrow(counters: NDArray[np.int64]) -> NDArray[np.int32] | NDArray[np.int64]:
+    """Counters in 4 bytes each, where they fit."""
+    fits = counters.min(initial=0) >= -_NARROW and counters.max(initial=0) <= _NARROW
+    return counters.astype(np.int32) if fits else counters
 
 
 def runs(days: Sequence[int]) -> Iterator[tuple[int, int]]:

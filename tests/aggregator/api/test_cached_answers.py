@@ -72,8 +72,9 @@ class History:
 
     def another_process_merges(self):
         self.another_process_counts()
-        while self.elsewhere.tallies.compact(since=0, until=TODAY + 1):
-            pass
+        settler = self.elsewhere.tallies.settler(MetricCatalog(self.elsewhere).tally)
+        for epoch in DAYS:
+            settler.settle(epoch)
 
     def a_key_is_excluded_or_included(self):
         administrator = key_administrator(self.elsewhere)
@@ -82,6 +83,7 @@ class History:
         (administrator.include if excluded else administrator.exclude)(key_id)
 
     def old_days_are_deleted(self):
+        self.another_process_counts()
         while self.elsewhere.tallies.delete_before(DAYS[8]):
             pass
 

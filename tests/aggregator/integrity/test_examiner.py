@@ -200,11 +200,9 @@ def test_beside_shares_stands_what_fakes_could_do(fleet):
 def test_days_are_examined_once_until_their_reports_change(fleet, monkeypatch):
     service, tokens = fleet
     read = []
-    slices = service.store.tallies.slices
+    slices = service.store.tallies.read
     monkeypatch.setattr(
-        service.store.tallies,
-        "slices",
-        lambda *where, **options: read.append(where) or slices(*where, **options),
+        service.store.tallies, "read", lambda *where: read.append(where) or slices(*where)
     )
     first = service.ask(f"{PATH}/health").data
     assert service.ask(f"{PATH}/health").data == first
