@@ -22,7 +22,7 @@ from deniable_aggregator.slices.cache import SliceTables
 from deniable_aggregator.store import StoreUnavailableError
 from deniable_aggregator.store.backends.sqlite_connections import READERS
 from deniable_shared import registry
-from tests.aggregator.service import REGISTRY, TODAY, bearer, upload
+from tests.aggregator.service import REGISTRY, TODAY, bearer, problem, upload
 from tests.aggregator.stored import (
     TALLY,
     THEME,
@@ -81,11 +81,15 @@ def test_several_servers_may_publish_the_first_remote_configuration_at_once(serv
     assert len(list(servers[0].audit.entries())) == ROUNDS
 
 
-def test_a_description_may_hold_any_sign_that_toml_can_write(service):
-    answer = service.register(REGISTRY.replace("Which colour", "Which\\u0000\\u00e9\\U0001f512 "))
+def test_a_description_may_hold_any_sign_that_can_be_seen_and_no_other(service):
+    answer = service.register(REGISTRY.replace("Which colour", "Which\\u00e9\\U0001f512 "))
     assert answer.status_code == 200, answer.get_json()
     theme = service.ask("/v1/metrics").get_json()["metrics"][-1]
-    assert theme["description"] == "Which\N{REPLACEMENT CHARACTER}é\N{LOCK}  theme is active"
+    assert theme["description"] == "Whiché\N{LOCK}  theme is active"
+    for hidden in (r"\u0000", r"\u001b", r"\u202e"):
+        answer = service.register(REGISTRY.replace("Which colour", f"Which{hidden}"))
+        found = problem(answer, 422, "registry_refused")["problems"]
+        assert [each.startswith("metrics.toml: metrics.theme.description") for each in found]
 
 
 @pytest.mark.parametrize("key_id", ["%00", "a%00", "%EF%BF%BF", "'--", "%25", "x" * 5_000])

@@ -109,8 +109,7 @@ class Metrics:
             for metric in registrations:
                 spec = metric.spec
                 about = {
-                    # PostgreSQL cannot store NUL in text.
-                    "description": metric.description.replace("\0", "\N{REPLACEMENT CHARACTER}"),
+                    "description": metric.description,
                     "owners": json.dumps(metric.owners),
                     "expires": None if metric.expires is None else metric.expires.isoformat(),
                 }
