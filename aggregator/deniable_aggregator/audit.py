@@ -43,6 +43,7 @@ class AuditAction(enum.StrEnum):
     KEY_EXCLUDE = "key.exclude"
     KEY_INCLUDE = "key.include"
     METRICS_REGISTER = "metrics.register"
+    METRICS_REMOVE = "metrics.remove"
     REMOTE_PUBLISH = "remote.publish"
     RETENTION_SET = "retention.set"
     STORE_MIGRATE = "store.migrate"

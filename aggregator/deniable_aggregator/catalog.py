@@ -16,7 +16,7 @@ from deniable_shared import __version__
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from deniable_aggregator.store import Registration, Store, UnreadableMetric
+    from deniable_aggregator.store import Registration, Removal, Store, UnreadableMetric
     from deniable_shared.registry import Metric, Registry
     from deniable_shared.spec import Spec
 
@@ -64,7 +64,7 @@ class CatalogEntry:
 
 
 class MetricCatalog:
-    """All registered metrics by digest. Other processes may register more at any time."""
+    """All registered metrics by digest. Other processes may change them at any time."""
 
     def __init__(self, store: Store, monotonic: Callable[[], float] = time.monotonic) -> None:
         self._store = store
@@ -74,6 +74,7 @@ class MetricCatalog:
         self._by_application: Mapping[str, Sequence[CatalogEntry]] = {}
         self._revision = -1
         self._unreadable: Mapping[bytes, UnreadableMetric] = {}
+        self._removed: Mapping[bytes, str] = {}
         self._read_at = monotonic()
         self.reload()
 
@@ -98,13 +99,16 @@ class MetricCatalog:
 
     def for_application(self, application: str) -> Sequence[CatalogEntry]:
         """All metrics of an application, by name, as the store has them now."""
-        if self._store.metrics.revision() != self._revision:
-            self.reload()
+        self.renew()
         return self._by_application.get(application, ())
 
     def unreadable(self) -> Mapping[bytes, UnreadableMetric]:
         """The metrics that only a later version of this server can decode, by digest."""
         return self._unreadable
+
+    def removed(self) -> Mapping[bytes, str]:
+        """The applications of versions that were removed, by digest."""
+        return self._removed
 
     def register(self, metrics: Iterable[Metric], today: int, actor: str) -> list[Spec]:
         """Registers metrics on behalf of a key.
@@ -124,8 +128,29 @@ class MetricCatalog:
         self.reload(new)
         return new
 
+    def remove(self, application: str, name: str, today: int, actor: str) -> Removal | None:
+        """Removes all versions of a metric, with their reports, on behalf of a key.
+
+        Args:
+            application: whose metric it is.
+            name: of the metric.
+            today: days since 1970-01-01.
+            actor: the id of the key.
+
+        Returns:
+            What was removed; None if there is no such metric.
+        """
+        removal = self._store.metrics.remove(application, name, today, actor)
+        self.reload()
+        return removal
+
+    def renew(self) -> None:
+        """Reads the store again if another process may have registered or removed a metric."""
+        if self._store.metrics.revision() != self._revision:
+            self.reload()
+
     def reload(self, new: Iterable[Spec] = ()) -> None:
-        """Reads the store again: another process may have registered more.
+        """Reads the store again: another process may have changed it.
 
         Args:
             new: specs that need not be decoded.
@@ -154,3 +179,4 @@ class MetricCatalog:
             self._by_application = by_application
             self._revision = revision
             self._unreadable = {each.digest: each for each in found.unreadable}
+            self._removed = found.removed

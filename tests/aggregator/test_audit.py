@@ -203,6 +203,7 @@ def test_registering_is_recorded_as_far_as_it_changes_something(service):
             "name": "theme",
             "digest": SPECS["theme"].digest.hex(),
             "new": False,
+            "retention_days": None,
         }
     ]
     assert {each.description for each in service.store.metrics.all().readable} >= {"The colours"}

@@ -100,7 +100,8 @@ def counted_before_it_is_taken(claimed: Any, groups: Any) -> bool:
     return True
 
 
-def a_day_too_many_is_forgotten(sums: Any, before: int, **_: Any) -> int:
+def a_day_too_many_is_forgotten(sums: Any, today: int, keep: int, **_: Any) -> int:
+    before = today - keep
     with sums._database.write() as connection:
         old = schema.tallies.c.epoch <= before
         connection.execute(delete(schema.tallies).where(old))
@@ -149,7 +150,7 @@ DEFECTS: dict[str, tuple[str, Callable[..., Any], int]] = {
         ("store.tables.inbox.Inbox.close_epochs", days_are_deleted_where_they_are_closed, 52),
         ("store.tables.inbox.Inbox.append", remembered_in_a_transaction_of_its_own, 7),
         ("store.tables.batch.Batch.move_to_tallies", counted_before_it_is_taken, 12),
-        ("store.tables.tallies.Tallies.delete_before", a_day_too_many_is_forgotten, 0),
+        ("store.tables.tallies.Tallies.delete_expired", a_day_too_many_is_forgotten, 0),
         ("store.tables.batch.Batch.set_aside", rows_set_aside_are_lost, 0),
         ("store.tables.set_aside._remove_rows", rows_put_back_stay, 0),
         ("store.tables.set_aside._remove_rows", rows_put_back_are_lost, 0),

@@ -49,7 +49,7 @@ KEYS = ("build", "relay")
 DAYS = (*range(-ACCEPT_DAYS - 1, 2), -1, 0, 0, 0, 0)
 """Days of reports, relative to today: mostly today, so that several uploads share a day."""
 
-FORGETTING = Tallies.delete_before.__kwdefaults__
+FORGETTING = Tallies.delete_expired.__kwdefaults__
 POISON = 256 - ITEMS
 MOST_SERVERS = 3
 MOST_POINTS = 5_000

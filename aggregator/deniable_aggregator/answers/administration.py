@@ -37,6 +37,8 @@ class Metric(Struct, kw_only=True):
         description: what it is for.
         owners: who answers for it.
         expires: the last day on which devices record it, or null.
+        retention_days: after so many days its reports are deleted, or null for as long as the
+            server keeps any.
         every: how often a device reports.
         mechanism: the name of its mechanism.
         epsilon: the privacy loss of one report.
@@ -56,6 +58,7 @@ class Metric(Struct, kw_only=True):
     description: str
     owners: list[str]
     expires: date | None
+    retention_days: int | None
     every: str
     mechanism: str
     epsilon: float
@@ -106,6 +109,22 @@ class Registered(Struct):
 
     application: str
     metrics: list[RegisteredMetric]
+
+
+class RemovedMetric(Struct):
+    """A metric that was just removed.
+
+    Attributes:
+        application: whose it was.
+        name: of the metric.
+        versions: the ids of its versions.
+        reports: how many reports are deleted.
+    """
+
+    application: str
+    name: str
+    versions: list[VersionId]
+    reports: Count
 
 
 class Key(Struct):

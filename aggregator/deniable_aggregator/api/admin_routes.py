@@ -1,4 +1,4 @@
-"""Routes for administrators: registering a registry file, and managing keys."""
+"""Routes for administrators: registering a registry file, removing metrics, and managing keys."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from deniable_aggregator.answers.administration import (
     Keys,
     NoFields,
     OneKey,
+    RemovedMetric,
     RotateKey,
 )
 from deniable_aggregator.answers.words import KEY_ACTIONS
@@ -95,6 +96,15 @@ class AdminApi:
             raise _registry_refused(error, "Nothing was registered.") from None
         return json_response(registered(parsed, new))
 
+    def remove(self, name: str) -> Response:
+        """``DELETE /v1/metrics/NAME``."""
+        key = require_admin(self._verifier)
+        removal = self._catalogue.remove(key.application, name, self._today(), key.id)
+        if removal is None:
+            raise ProblemError("unknown_metric", "GET /v1/metrics lists the metrics of this key.")
+        versions = [digest.hex() for digest in removal.digests]
+        return json_response(RemovedMetric(key.application, name, versions, removal.reports))
+
     def keys(self) -> Response:
         """``GET /v1/keys``."""
         application, keys = self._administrator()
@@ -172,6 +182,7 @@ def blueprint(
     administration = AdminApi(store, catalogue, verifier, clock)
     post = {"methods": ["POST"]}
     routes.add_url_rule("/v1/metrics", view_func=administration.register, **post)
+    routes.add_url_rule("/v1/metrics/<name>", view_func=administration.remove, methods=["DELETE"])
     routes.add_url_rule("/v1/keys", view_func=administration.keys)
     routes.add_url_rule("/v1/keys", view_func=administration.create, **post)
     routes.add_url_rule("/v1/keys/<key_id>/rotate", view_func=administration.rotate, **post)

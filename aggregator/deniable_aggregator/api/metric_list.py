@@ -70,6 +70,7 @@ def _metric(entry: CatalogEntry, *, reports: int, pending: int, excluded: int) -
         description=registration.description,
         owners=list(registration.owners),
         expires=registration.expires,
+        retention_days=registration.retention_days,
         every=spec.every,
         mechanism=spec.mechanism.name,
         epsilon=spec.mechanism.epsilon,

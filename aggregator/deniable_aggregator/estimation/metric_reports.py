@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections import Counter
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -10,6 +11,7 @@ import numpy as np
 
 from deniable_aggregator.dates import epoch_of
 from deniable_aggregator.estimation.inputs import CollectedTallies
+from deniable_aggregator.slices.rolled import DaysRolledUpError, without_keys
 from deniable_aggregator.statistics.repeated_reports import reports_by_period
 
 if TYPE_CHECKING:
@@ -48,6 +50,8 @@ class MetricReports:
         left_out: what is not counted, because the key is excluded or was asked to be left out.
         keys: all keys of the store, by id.
         without: the ids of the keys that the question leaves out.
+        mixed: how many reports of excluded keys are counted all the same, by key: they were added
+            up with those of other keys before the key was excluded.
     """
 
     entries: Sequence[CatalogEntry]
@@ -56,6 +60,7 @@ class MetricReports:
     left_out: Sequence[LeftOut]
     keys: Mapping[str, StoredKey]
     without: frozenset[str]
+    mixed: Mapping[str, int] = field(default_factory=dict)
 
     @cached_property
     def by_day(self) -> Mapping[bytes, Mapping[int, int]]:
@@ -110,19 +115,25 @@ def read_reports(
         entries: the versions of the metric.
         days: which days.
         without: ids of keys to leave out.
+
+    Raises:
+        DaysRolledUpError: if days that became one are asked about in part, or without a key whose
+            reports are in them.
     """
     # Asked for anew by each question: a key may have been excluded a moment ago.
     keys = {key.id: key for key in store.keys.all()}
     left_out_keys = without | {key.id for key in keys.values() if key.excluded is not None}
     counted: dict[bytes, SliceTable] = {}
+    mixed: Counter[str] = Counter()
     left_out: list[LeftOut] = []
     for entry in entries:
         table = tables.table(entry, epoch_of(days.since), epoch_of(days.until))
         left_out.extend(_left_out(table, left_out_keys))
+        mixed.update(_require_apart(table, without, left_out_keys))
         table = table.without(left_out_keys)
-        if len(table):
+        if not table.is_empty:
             counted[entry.spec.digest] = table
-    return MetricReports(entries, days, counted, left_out, keys, without)
+    return MetricReports(entries, days, counted, left_out, keys, without, mixed)
 
 
 def _left_out(table: SliceTable, keys: frozenset[str]) -> Iterator[LeftOut]:
@@ -131,6 +142,24 @@ def _left_out(table: SliceTable, keys: frozenset[str]) -> Iterator[LeftOut]:
     columns = (column[here].tolist() for column in (table.epochs, table.keys, table.reports))
     for epoch, code, reports in zip(*columns, strict=True):
         yield LeftOut(epoch, table.key_ids[code], reports)
+    for each in without_keys(table.rolled, keys).gone:
+        for epoch, reports in each.summary.days.items():
+            yield LeftOut(epoch, each.key, reports)
+
+
+def _require_apart(
+    table: SliceTable, asked_out: frozenset[str], left_out: frozenset[str]
+) -> Mapping[str, int]:
+    """How many reports of excluded keys cannot be told apart from those of others.
+
+    Raises:
+        DaysRolledUpError: if that is so of keys that the question leaves out.
+    """
+    if without_keys(table.rolled, asked_out).mixed:
+        raise DaysRolledUpError(
+            [each.days for each in table.rolled if asked_out & each.summary.keys.keys()], "keys"
+        )
+    return without_keys(table.rolled, left_out).mixed
 
 
 def collect_tallies(reported: MetricReports, days: DayRange) -> CollectedTallies:
@@ -147,7 +176,7 @@ def collect_tallies(reported: MetricReports, days: DayRange) -> CollectedTallies
         if spec.digest not in reported.tables:
             continue
         table = reported.tables[spec.digest].between(since, until)
-        if len(table):
+        if not table.is_empty:
             tallies.append((spec, table.total(entry.tally.cells)))
             periods[spec.digest] = reports_by_period(spec, table.reports_by_day)
     excluded = sum(

@@ -40,6 +40,7 @@ CODES: Final[Mapping[str, tuple[int, str]]] = {
     "key_refused": (409, "The key is not in a state for this"),
     "unknown_digest": (409, "The metric is not registered in this form"),
     "epoch_future": (409, "The day of a report is in the future"),
+    "metric_removed": (410, "The metric was removed"),
     "epoch_closed": (410, "The day of a report is closed"),
     "upload_too_large": (413, "The body is too large"),
     "unsupported_media_type": (415, "The body is of an unsupported type"),

@@ -201,6 +201,12 @@ class UploadReceiver:
             unreadable = self._catalogue.unreadable().get(digest) if entry is None else None
             if unreadable is not None and unreadable.application == application:
                 raise server_outdated(unreadable)
+            if entry is None and self._catalogue.removed().get(digest) == application:
+                raise ProblemError(
+                    "metric_removed",
+                    "Drop it: an administrator has removed the metric, with all of its reports.",
+                    version=digest.hex(),
+                )
             if entry is None or entry.spec.application != application:
                 raise ProblemError(
                     "unknown_digest",

@@ -84,6 +84,7 @@ class InboxFold:
         if not self._lock.acquire(timeout=seconds):
             return
         try:
+            self._catalogue.renew()
             full = True
             while full and time.monotonic() < deadline:
                 full = self._fold_batch()
@@ -109,6 +110,8 @@ class InboxFold:
                     checked = _checked(batch, tally, rows)
                     if checked:
                         good[where] = tally, checked
+                elif where.digest in self._catalogue.removed():
+                    batch.discard(rows)
                 elif where.digest not in self._catalogue.unreadable():
                     _set_aside(batch, rows, "their metric is not registered")
             if batch.move_to_tallies(good):

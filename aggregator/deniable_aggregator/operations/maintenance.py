@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from deniable_aggregator.security.key_verifier import KeyVerifier
     from deniable_aggregator.store import Store
 
-TASKS: Final = ("clock", "retention", "keys", "close", "compact", "delete")
+TASKS: Final = ("clock", "metrics", "retention", "keys", "close", "compact", "delete")
 
 log = logging.getLogger("deniable_aggregator")
 
@@ -31,7 +31,8 @@ class Maintenance:
     Args:
         store: the store.
         accept_days: a day is closed so many days after it.
-        retain_days: the tallies of a day are deleted so many days after it; None keeps them.
+        retain_days: the tallies of a day are deleted so many days after it; None keeps those of
+            metrics that do not say for how long.
         clock: the current day.
         catalogue: the registered metrics.
         verifier: knows the last use of keys; None if nobody verifies keys here.
@@ -58,11 +59,12 @@ class Maintenance:
         self._clock = clock
         self._verifier = verifier
         self._intake = intake
+        self._catalogue = catalogue
         self._settler = store.tallies.settler(catalogue.tally)
         self._today = 0
         self._retention_recorded = False
         self._closed_before = -1
-        self._deleted_before = -1
+        self._deleted_on: tuple[int, int] | None = None
         self.failures = Counter(dict.fromkeys(TASKS, 0))
 
     def run(self, stopped: Callable[[], bool] = lambda: False) -> None:
@@ -78,6 +80,7 @@ class Maintenance:
         if not self._attempt("clock", self._read_clock, failures):
             raise failures[0]  # every other task needs the day
         tasks: Mapping[str, Callable[[], None]] = {
+            "metrics": self._catalogue.renew,
             "retention": self._record_retention,
             "keys": self._write_key_use,
             "close": self._close_days,
@@ -134,19 +137,22 @@ class Maintenance:
             self._settler.settle(epoch, stopped)
 
     def _delete_expired(self, stopped: Callable[[], bool]) -> None:
-        if self._retain_days is None:
-            return
-        before = min(self._today - self._retain_days, self._oldest_open())
-        if before <= self._deleted_before:
+        # Nothing more expires until the next day, unless somebody changes for how long it is kept.
+        now = self._today, self._store.metrics.revision()
+        if now == self._deleted_on:
             return
         while not stopped():
-            if not self._store.tallies.delete_before(before):
-                self._deleted_before = before
+            deleted = self._store.tallies.delete_expired(
+                self._today, keep=self._retain_days, open_days=self._accept_days
+            )
+            if not deleted and not self._store.tallies.delete_removed():
+                self._deleted_on = now
                 return
 
 
 _FAILURE_MESSAGES: Final = {
     "clock": "checking the clock failed and will be tried again: %s",
+    "metrics": "reading the metrics again failed and will be tried again: %s",
     "retention": "recording how long days are kept failed and will be tried again: %s",
     "keys": "writing the use of keys failed and will be tried again: %s",
     "close": "closing days failed and will be tried again: %s",

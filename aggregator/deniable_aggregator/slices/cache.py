@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from deniable_aggregator.slices.reading import MOST_TABLE_BYTES, Columns, read_columns
+from deniable_aggregator.slices.rolled import read_rolled
 from deniable_aggregator.slices.table import SliceTable
 
 if TYPE_CHECKING:
@@ -62,6 +64,7 @@ class SliceTables:
 
         Raises:
             StoreUnavailableError: if the store cannot be read.
+            DaysRolledUpError: if only some of the days that became one are among these.
         """
         digest = entry.spec.digest
         with self._renewing[hash(digest) % _LOCKS]:
@@ -73,7 +76,8 @@ class SliceTables:
                 known = self._empty(entry)
             renewed = self._renewed(known, stamps, since, until)
             self._hold(renewed)
-        return renewed.between(since, until)
+        rolled = read_rolled(self._store, digest, since, until)
+        return replace(renewed, rolled=rolled).between(since, until)
 
     def _empty(self, entry: CatalogEntry) -> SliceTable:
         def read(since: int, until: int, without: Collection[str]) -> Iterator[Slice]:

@@ -8,12 +8,15 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
+from deniable_aggregator.slices.rolled import add_days, without_keys
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Hashable, Iterator, Mapping
 
     from numpy.typing import NDArray
 
     from deniable_aggregator.catalog import CatalogEntry
+    from deniable_aggregator.slices.rolled import RolledSums
     from deniable_aggregator.store import DayStamp, Slice
 
     ReadSlices = Callable[[int, int, Collection[str]], Iterator[Slice]]
@@ -53,6 +56,7 @@ class SliceTable:
         stamps: what changes whenever something of a day changes, for each day of the table.
         counters: int32 or int64, (slices, stored cells); None if they are not in memory.
         left_out: ids of the keys whose slices are not in this table, though there may be some.
+        rolled: the days that became one, whose slices are gone; no other attribute has them.
     """
 
     entry: CatalogEntry
@@ -64,6 +68,7 @@ class SliceTable:
     counters: NDArray[np.int32] | NDArray[np.int64] | None
     read_slices: ReadSlices = field(repr=False)
     left_out: frozenset[str] = frozenset()
+    rolled: tuple[RolledSums, ...] = ()
 
     def __len__(self) -> int:
         return len(self.epochs)
@@ -80,11 +85,16 @@ class SliceTable:
 
     @cached_property
     def reports_by_day(self) -> Mapping[int, int]:
-        """How many reports each day has."""
+        """How many reports each day has, also of those that became one."""
         if not len(self):
-            return {}
+            return add_days({}, self.rolled)
         sums = np.add.reduceat(self.reports, self.starts)
-        return dict(zip(self.days.tolist(), sums.tolist(), strict=True))
+        return add_days(dict(zip(self.days.tolist(), sums.tolist(), strict=True)), self.rolled)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there are no reports."""
+        return not len(self) and not self.rolled
 
     @cached_property
     def reports_by_key(self) -> Mapping[str, int]:
@@ -98,7 +108,8 @@ class SliceTable:
     @cached_property
     def fingerprint(self) -> Hashable:
         """The same for two tables only if the same was counted in them."""
-        return self.entry.spec.digest, self.left_out, frozenset(self.stamps.items())
+        rolled = frozenset(each.stored.id for each in self.rolled)
+        return self.entry.spec.digest, self.left_out, frozenset(self.stamps.items()), rolled
 
     def between(self, since: int, until: int) -> SliceTable:
         """The slices of some days.
@@ -106,12 +117,17 @@ class SliceTable:
         Args:
             since: the first day.
             until: the last, inclusive.
+
+        Raises:
+            DaysRolledUpError: if only some of the days that became one are among these.
         """
+        rolled = tuple(each for each in self.rolled if each.is_within(since, until))
         first, end = np.searchsorted(self.epochs, [since, until + 1]).tolist()
-        if (first, end) == (0, len(self)) and all(since <= day <= until for day in self.stamps):
+        whole = (first, end) == (0, len(self)) and len(rolled) == len(self.rolled)
+        if whole and all(since <= day <= until for day in self.stamps):
             return self
         stamps = {day: stamp for day, stamp in self.stamps.items() if since <= day <= until}
-        return replace(self._rows(slice(first, end)), stamps=stamps)
+        return replace(self._rows(slice(first, end)), stamps=stamps, rolled=rolled)
 
     def without(self, keys: Collection[str]) -> SliceTable:
         """The slices of all other keys.
@@ -119,12 +135,13 @@ class SliceTable:
         Args:
             keys: ids; those that this table has not are ignored.
         """
+        rolled = without_keys(self.rolled, keys).periods
         here = [code for code, key in enumerate(self.key_ids) if key in keys]
         if not here:
-            return self
+            return self if len(rolled) == len(self.rolled) else replace(self, rolled=rolled)
         kept = np.flatnonzero(~np.isin(self.keys, here))
         left_out = self.left_out.union(self.key_ids[code] for code in here)
-        return replace(self._rows(kept), left_out=left_out)
+        return replace(self._rows(kept), left_out=left_out, rolled=rolled)
 
     def _rows(self, rows: slice | NDArray[np.int64]) -> SliceTable:
         return replace(
@@ -167,11 +184,21 @@ class SliceTable:
                 yield SliceChunk(slice(row, row + 1), reports, each.sum.cells[None, :cells])
 
     def total(self, cells: int) -> NDArray[np.int64]:
-        """The sum of all slices: int64, (cells,).
+        """The sum of all slices, and of the days that became one: int64, (cells,).
 
         Args:
-            cells: how many of the stored integers of each slice are wanted, the first ones.
+            cells: how many of the stored integers of each slice are wanted, the first ones: at most
+                those of an estimate, if days became one.
+
+        Raises:
+            ChangedError: if days became one while they were read.
         """
+        total = self._total_of_slices(cells)
+        for each in self.rolled:
+            total += each.counters(cells)
+        return total
+
+    def _total_of_slices(self, cells: int) -> NDArray[np.int64]:
         if self.counters is not None:
             total: NDArray[np.int64] = self.counters[:, :cells].sum(axis=0, dtype=np.int64)
             return total

@@ -29,6 +29,8 @@ from deniable_aggregator.store.tables.metrics import (
 )
 from deniable_aggregator.store.tables.parts import NewPart
 from deniable_aggregator.store.tables.remote import RemoteDocuments
+from deniable_aggregator.store.tables.removal import Removal
+from deniable_aggregator.store.tables.rolled import ALL_KEYS, NewPeriod, RolledPeriod, RolledPeriods
 from deniable_aggregator.store.tables.set_aside import SetAsideGroup, SetAsideRows
 from deniable_aggregator.store.tables.settling import DaySettler
 from deniable_aggregator.store.tables.stored_slices import StoredSlice, TallyTotal, count_slice
@@ -50,6 +52,7 @@ class Store:
         inbox: accepted reports that wait to be counted.
         set_aside: reports that could not be counted.
         tallies: counted reports.
+        rolled: counted reports of days that became one.
         metrics: the registered metrics.
         keys: who may write and read.
         remote: signed remote configurations.
@@ -68,6 +71,7 @@ class Store:
         self.inbox = Inbox(self._database)
         self.set_aside = SetAsideRows(self._database)
         self.tallies = Tallies(self._database)
+        self.rolled = RolledPeriods(self._database)
         self.metrics = Metrics(self._database)
         self.keys = Keys(self._database)
         self.remote = RemoteDocuments(self._database)
@@ -105,6 +109,7 @@ class Store:
 
 
 __all__ = [
+    "ALL_KEYS",
     "AuditLog",
     "Backlog",
     "Batch",
@@ -116,12 +121,16 @@ __all__ = [
     "Loaded",
     "Metrics",
     "NewPart",
+    "NewPeriod",
     "Outcome",
     "RegisteredMetrics",
     "Registration",
     "RemoteDocuments",
+    "Removal",
     "ReportCounter",
     "ReportsBySlice",
+    "RolledPeriod",
+    "RolledPeriods",
     "Sender",
     "SetAsideGroup",
     "SetAsideRows",

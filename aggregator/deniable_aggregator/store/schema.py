@@ -19,6 +19,7 @@ from sqlalchemy import (
     String,
     Table,
     Text,
+    UniqueConstraint,
 )
 
 REVISION: Final = "0001"
@@ -49,8 +50,18 @@ metrics: Final = Table(
     Column("description", Text, nullable=False),
     Column("owners", Text, nullable=False),  # JSON list
     Column("expires", Text),  # ISO date
+    Column("retention_days", Integer),  # tallies are deleted after so many days
     Column("epsilon", Float, nullable=False),
     Column("registered", Integer, nullable=False),
+)
+
+# What is left of a metric that was removed, so that its reports are refused for good.
+removed_metrics: Final = Table(
+    "removed_metrics",
+    metadata,
+    Column("number", Integer, primary_key=True, autoincrement=False),  # never given out again
+    Column("digest", LargeBinary(32), nullable=False),
+    Column("application", Text, nullable=False),
 )
 
 keys: Final = Table(
@@ -134,6 +145,24 @@ totals: Final = Table(
     Column("key", Integer, primary_key=True, autoincrement=False),
     Column("reports", BigInteger, nullable=False),
     sqlite_with_rowid=False,
+)
+
+# The sums of closed days that became one. Reports of these days that come later are in `tallies`
+# until they are added here.
+rolled_periods: Final = Table(
+    "rolled_periods",
+    metadata,
+    Column("id", _RowId, primary_key=True, autoincrement=False),  # random, new at each write
+    Column("metric", Integer, nullable=False),  # its number
+    Column("since", Integer, nullable=False),  # the first day of the period
+    Column("until", Integer, nullable=False),  # the last
+    # The number of a key that was excluded when the days became one; 0 for all other keys together.
+    Column("key", Integer, nullable=False),
+    Column("first", Integer, nullable=False),  # the first day with reports
+    Column("reports", BigInteger, nullable=False),
+    Column("summary", LargeBinary, nullable=False),  # what is known by day; see `slices.rolled`
+    Column("counters", LargeBinary, nullable=False),
+    UniqueConstraint("metric", "since", "key", name="rolled_periods_of_metric"),
 )
 
 audit: Final = Table(

@@ -79,6 +79,8 @@ def _rows(metric: Metric) -> Iterator[tuple[str, str]]:
         )
     if spec.absent is not None:
         yield "absent", f"{spec.absent!r} is reported where nothing was recorded"
+    if metric.retention_days is not None:
+        yield "kept", f"for {metric.retention_days:,} days by the server, then deleted"
     yield "mechanism", f"{_shape(mechanism)}; reports of {byte_count(mechanism)}"
     yield "epsilon", f"{mechanism.epsilon:.4f} for one report; {_further_reports(mechanism)}"
     yield (

@@ -109,6 +109,7 @@ def _metric_as_json(metric: Metric) -> dict[str, Any]:
         "name": spec.name,
         "type": spec.type,
         "every": spec.every,
+        "retention_days": metric.retention_days,
         "absent": spec.absent,
         "attributes": [each.canonical() for each in spec.attributes],
         "segments": spec.segments and spec.segments.canonical(),

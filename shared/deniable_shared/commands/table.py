@@ -72,6 +72,10 @@ COMMANDS: Final = {
         "deniable_shared.commands.ping",
         "Says whether a server answers and is ready.",
     ),
+    "metrics remove": Command(
+        "deniable_aggregator.cli.metrics_remove:remove",
+        "Removes a metric with all of its reports.",
+    ),
     "remote": Command(
         "deniable_aggregator.cli.remote:remote",
         "Signs and publishes remote configurations.",

@@ -51,6 +51,7 @@ REMOTE_KEY_BYTES: Final = 32
 
 MAX_DEVICES: Final = 10**10
 DEFAULT_DEVICES: Final = 100_000
+MAX_RETENTION_DAYS: Final = 36_500
 _NAME: Final = r"[a-z][a-z0-9_]{0,63}"
 
 # Decimals keep every digit; a number with too large an exponent becomes infinite, not an error.
@@ -80,6 +81,8 @@ class Metric:
         owners: who answers for it.
         expires: the last day on which devices report it, or None.
         expected_devices: how many devices it is planned for.
+        retention_days: for how many days the server keeps what was reported; None for as long as
+            it keeps that of any metric.
     """
 
     spec: Spec
@@ -87,6 +90,7 @@ class Metric:
     owners: tuple[str, ...]
     expires: date | None
     expected_devices: int
+    retention_days: int | None = None
 
 
 @frozen
@@ -188,6 +192,7 @@ def _metric(application: str, name: str, table: TableReader, budget: Budget) -> 
         "expires", "a date such as 2027-12-31", lambda value: type(value) is date, default=None
     )
     devices = table.integer("expected_devices", 1, MAX_DEVICES, default=DEFAULT_DEVICES)
+    retention = table.integer("retention_days", 1, MAX_RETENTION_DAYS, default=None)
     epsilon = table.number("epsilon", MIN_EPSILON, MAX_EPSILON)
     repeat = table.choice("repeat", REPEAT, default=FRESH) or FRESH
     permanent = table.number("epsilon_permanent", MIN_EPSILON, MAX_EPSILON_PERMANENT, default=None)
@@ -245,4 +250,4 @@ def _metric(application: str, name: str, table: TableReader, budget: Budget) -> 
         field = f"mechanism.{parameter}" if owner in MECHANISMS else error.name
         table.add_problem(field, error.constraint, error.value)
         return None
-    return Metric(spec, description or "", owners or (), expires, devices)
+    return Metric(spec, description or "", owners or (), expires, devices, retention)

@@ -171,6 +171,24 @@ def test_a_running_server_takes_reports_of_what_was_registered_in_its_store(run,
     assert service.send(upload()).status_code == 204
 
 
+def test_a_metric_is_removed_once_somebody_has_said_yes(run, url):
+    server, service = url
+    service.register()
+    service.send(upload())
+    environment = {"DENIABLE_SERVER": server, "DENIABLE_TOKEN": service.admin}
+    refused = run("metrics", "remove", "theme", env=environment, input="n\n")
+    assert (refused.exit_code, "1 versions, 1 reports?" in refused.stderr) == (1, True)
+    assert service.send(upload()).status_code == 204
+    done = run("metrics", "remove", "theme", env=environment, input="y\n")
+    assert (done.exit_code, "removed theme of flightdeck" in done.stdout) == (0, True)
+    assert service.send(upload()).status_code == 410
+    again = run("metrics", "remove", "late", "--yes", "--json", env=environment)
+    assert json.loads(again.stdout)["versions"] == [SPECS["late"].digest.hex()]
+    for options in ([], ["--yes"]):
+        missing = run("metrics", "remove", "late", *options, env=environment)
+        assert (missing.exit_code, "metric" in missing.stderr) == (1, True)
+
+
 @pytest.mark.parametrize(
     ("options", "environment", "said"),
     [

@@ -199,7 +199,9 @@ def test_old_tallies_are_forgotten_in_steps_and_no_others(target):
         append(store, [decoded(b"\x09", epoch=TODAY - 5)])  # cannot be counted
         fold(store)
         assert store.inbox.count_set_aside([THEME]) == 1
-        assert [store.tallies.delete_before(TODAY - 1, most=3) for _ in range(3)] == [3, 1, 0]
+        assert [
+            store.tallies.delete_expired(TODAY, keep=1, open_days=0, most=3) for _ in range(3)
+        ] == [3, 1, 0]
         assert store.inbox.count_set_aside([THEME]) == 0
         days = [each.epoch for each in store.tallies.slices(TALLY, 0, TODAY)]
         assert days == [TODAY - 1, TODAY]

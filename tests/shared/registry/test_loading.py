@@ -40,6 +40,7 @@ epsilon = 1.0
 every = "week"
 owners = ["ui@example.org"]
 expires = 2027-12-31
+retention_days = 90
 
 [metrics.crashed]
 type = "boolean"
@@ -85,6 +86,7 @@ def test_a_good_file_is_resolved_to_specs_in_its_order():
     assert theme.spec.every == "week"
     assert theme.owners == ("ui@example.org",)
     assert theme.expires == date(2027, 12, 31)
+    assert theme.retention_days == 90
     assert found.metrics["crashed"].spec.every == "day"
     assert found.metrics["crashed"].description == ""
     assert found.metrics["emoji"].expected_devices == 1_000_000

@@ -16,6 +16,7 @@ from deniable_aggregator.answers.administration import (
     OneKey,
     Published,
     Registered,
+    RemovedMetric,
     RotateKey,
     SignedDocument,
 )
@@ -62,6 +63,7 @@ OPERATIONS: Final[Mapping[tuple[str, str], Operation]] = {
             "malformed_upload",
             "unknown_digest",
             "epoch_future",
+            "metric_removed",
             "epoch_closed",
             "clock_doubted",
             "server_outdated",
@@ -86,6 +88,14 @@ OPERATIONS: Final[Mapping[tuple[str, str], Operation]] = {
         scopes=ADMIN,
         body=Body(str, "application/toml"),
         problems=("registry_refused",),
+    ),
+    ("DELETE", "/v1/metrics/{name}"): Operation(
+        "removeMetric",
+        "Removes a metric: all of its versions, and all that was reported of it.",
+        RemovedMetric,
+        scopes=ADMIN,
+        path={"name": str},
+        problems=("unknown_metric",),
     ),
     ("GET", "/v1/metrics/{name}/estimate"): Operation(
         "estimate",

@@ -102,6 +102,8 @@ class Batch:
             return True
         with self._reading() as connection:
             numbers = slice_numbers(connection, groups)
+            if len(numbers) < len(groups):  # a metric was removed a moment ago
+                return False
             present = lock_parts(connection, list(numbers.values()))
             packed = {
                 where: join_reports((row.payload for row in rows), counter.report_bytes)
@@ -134,6 +136,11 @@ class Batch:
         except TakenError:
             return False
         return True
+
+    def discard(self, rows: Sequence[InboxRow]) -> None:
+        """Deletes rows of metrics that were removed."""
+        with self._transaction() as connection:
+            delete_rows(connection, [row.id for row in rows])
 
     def set_aside(self, rows: Sequence[InboxRow]) -> None:
         """Moves rows that cannot be counted to the table set_aside."""
@@ -205,6 +212,7 @@ def slice_numbers(
     return {
         where: SliceNumbers(metric_numbers[where.digest], where.epoch, key_numbers[where.key])
         for where in groups
+        if where.digest in metric_numbers
     }
 
 

@@ -12,17 +12,19 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from sqlalchemy import bindparam, func, insert, select, update
 
 from deniable_aggregator.audit import COMMAND_LINE, AuditAction, AuditRecord
-from deniable_aggregator.store.schema import audit, metrics
+from deniable_aggregator.store.schema import audit, metrics, removed_metrics
 from deniable_aggregator.store.tables.audit import append, lock_audit_log
+from deniable_aggregator.store.tables.removal import remove_metric
 from deniable_shared.errors import RegistryError
 from deniable_shared.spec import Spec
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from sqlalchemy import Connection, Row
 
     from deniable_aggregator.store.backends.base import Database
+    from deniable_aggregator.store.tables.removal import Removal
     from deniable_shared.registry import Metric
 
 
@@ -39,6 +41,7 @@ class Registration:
         description: what is collected, in a sentence.
         owners: who is responsible for it.
         expires: the last day on which devices report it, or None.
+        retention_days: its tallies are deleted after so many days; None for those of the server.
         registered: the day on which it was first registered, in days since 1970-01-01.
     """
 
@@ -46,6 +49,7 @@ class Registration:
     description: str
     owners: tuple[str, ...]
     expires: date | None
+    retention_days: int | None
     registered: int
 
 
@@ -69,10 +73,12 @@ class RegisteredMetrics(NamedTuple):
     Attributes:
         readable: those that this version can count, by name.
         unreadable: the others.
+        removed: the applications of versions that were removed and not registered again, by digest.
     """
 
     readable: list[Registration]
     unreadable: list[UnreadableMetric]
+    removed: dict[bytes, str]
 
 
 class Metrics:
@@ -84,7 +90,9 @@ class Metrics:
     def register(
         self, registrations: Iterable[Metric], today: int, actor: str = COMMAND_LINE
     ) -> list[Spec]:
-        """Adds metrics, and updates description, owners and expiry of those that exist.
+        """Adds metrics, and updates description, owners, expiry and retention of those that exist.
+
+        All versions of a metric are kept for as long as the one that was registered last.
 
         Args:
             registrations: metrics of a registry.
@@ -105,13 +113,14 @@ class Metrics:
         with self._database.write() as connection:
             lock_audit_log(connection)
             known = _known(connection)
-            number = connection.execute(select(func.max(metrics.c.number))).scalar_one() or 0
+            number = _last_number(connection)
             for metric in registrations:
                 spec = metric.spec
                 about = {
                     "description": metric.description,
                     "owners": json.dumps(metric.owners),
                     "expires": None if metric.expires is None else metric.expires.isoformat(),
+                    "retention_days": metric.retention_days,
                 }
                 if known.get(spec.digest) == about:
                     continue
@@ -121,6 +130,7 @@ class Metrics:
                         "name": spec.name,
                         "digest": spec.digest.hex(),
                         "new": spec.digest not in known,
+                        "retention_days": metric.retention_days,
                     }
                 )
                 if spec.digest in known:
@@ -134,6 +144,7 @@ class Metrics:
             if changes:
                 here = metrics.c.digest == bindparam("changed")
                 connection.execute(update(metrics).where(here), changes)
+            _keep_as_long(connection, touched)
             if touched:
                 record = AuditRecord(
                     today, actor, AuditAction.METRICS_REGISTER, {"metrics": touched}
@@ -141,8 +152,37 @@ class Metrics:
                 append(connection, record)
         return new
 
+    def remove(
+        self, application: str, name: str, today: int, actor: str = COMMAND_LINE
+    ) -> Removal | None:
+        """Removes all versions of a metric, with their reports.
+
+        Counted reports are in no answer from now on; maintenance deletes them step by step.
+
+        Args:
+            application: whose metric it is.
+            name: of the metric.
+            today: days since 1970-01-01.
+            actor: who removes it, for the audit log.
+
+        Returns:
+            What was removed; None if there is no such metric.
+        """
+        with self._database.write() as connection:
+            lock_audit_log(connection)
+            removal = remove_metric(connection, application, name)
+            if removal is not None:
+                details = {
+                    "application": application,
+                    "name": name,
+                    "digests": [digest.hex() for digest in removal.digests],
+                    "reports": removal.reports,
+                }
+                append(connection, AuditRecord(today, actor, AuditAction.METRICS_REMOVE, details))
+        return removal
+
     def revision(self) -> int:
-        """A number that grows whenever a metric is registered or changed."""
+        """A number that grows whenever a metric is registered, changed or removed."""
         # Whoever does either writes it into the audit log, in the same transaction.
         with self._database.look_up() as connection:
             last: int | None = connection.execute(select(func.max(audit.c.sequence))).scalar_one()
@@ -159,7 +199,11 @@ class Metrics:
         """
         with self._database.look_up() as connection:
             rows = connection.execute(select(metrics).order_by(metrics.c.name)).all()
-        found = RegisteredMetrics([], [])
+            gone = select(removed_metrics.c.digest, removed_metrics.c.application)
+            removed = {bytes(digest): of for digest, of in connection.execute(gone)}
+        for row in rows:
+            removed.pop(row.digest, None)
+        found = RegisteredMetrics([], [], removed)
         for row in rows:
             registration = _registration(row, known.get(row.digest))
             if registration is None:
@@ -169,7 +213,7 @@ class Metrics:
         return found
 
 
-def _row(spec: Spec, about: Mapping[str, str | None], today: int) -> dict[str, Any]:
+def _row(spec: Spec, about: Mapping[str, str | int | None], today: int) -> dict[str, Any]:
     return {
         "digest": spec.digest,
         "application": spec.application,
@@ -202,9 +246,34 @@ def _require_room(connection: Connection, new: Iterable[Spec]) -> None:
 
 def _known(connection: Connection) -> dict[bytes, dict[str, Any]]:
     """The descriptive columns of each metric, by digest."""
-    about = metrics.c.description, metrics.c.owners, metrics.c.expires
+    about = (
+        metrics.c.description,
+        metrics.c.owners,
+        metrics.c.expires,
+        metrics.c.retention_days,
+    )
     rows = connection.execute(select(metrics.c.digest, *about)).mappings()
     return {row["digest"]: {column.name: row[column.name] for column in about} for row in rows}
+
+
+def _last_number(connection: Connection) -> int:
+    """The largest number that a metric has or had; its tallies may still be there."""
+    columns = metrics.c.number, removed_metrics.c.number
+    return max(connection.execute(select(func.max(each))).scalar_one() or 0 for each in columns)
+
+
+def _keep_as_long(connection: Connection, touched: Sequence[Mapping[str, Any]]) -> None:
+    """Gives all versions of metrics the retention of the one that was registered."""
+    kept = {(each["application"], each["name"]): each["retention_days"] for each in touched}
+    columns = metrics.c.application, metrics.c.name, metrics.c.retention_days
+    changes = [
+        {"of": application, "called": name, "retention_days": kept[application, name]}
+        for application, name, days in connection.execute(select(*columns).distinct())
+        if kept.get((application, name), days) != days
+    ]
+    if changes:
+        here = metrics.c.application == bindparam("of"), metrics.c.name == bindparam("called")
+        connection.execute(update(metrics).where(*here), changes)
 
 
 def _registration(row: Row[Any], known: Spec | None) -> Registration | None:
@@ -214,6 +283,7 @@ def _registration(row: Row[Any], known: Spec | None) -> Registration | None:
             description=row.description,
             owners=tuple(json.loads(row.owners)),
             expires=None if row.expires is None else date.fromisoformat(row.expires),
+            retention_days=row.retention_days,
             registered=row.registered,
         )
     except (ValueError, TypeError):

@@ -6,18 +6,12 @@ from collections import Counter, defaultdict
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
-from sqlalchemy import ColumnElement, delete, func, select
+from sqlalchemy import ColumnElement, func, select
 
-from deniable_aggregator.store.schema import inbox, keys, metrics, set_aside, tallies, totals
+from deniable_aggregator.store.schema import inbox, keys, metrics, tallies, totals
+from deniable_aggregator.store.tables.expiry import delete_expired, delete_removed
 from deniable_aggregator.store.tables.loading import load_sums
-from deniable_aggregator.store.tables.parts import (
-    SliceNumbers,
-    StoredPart,
-    add_to_totals,
-    delete_parts,
-    key_ids,
-    sum_by_total,
-)
+from deniable_aggregator.store.tables.parts import key_ids
 from deniable_aggregator.store.tables.settling import DaySettler
 from deniable_aggregator.store.tables.stored_slices import (
     StoredSlice,
@@ -273,34 +267,35 @@ class Tallies:
         """
         return DaySettler(self._database, find)
 
-    def delete_before(self, before: int, *, most: int = FORGOTTEN_PARTS) -> int:
-        """Deletes some tallies of old days, and the rows set aside of these days, in a transaction.
+    def delete_expired(
+        self, today: int, *, keep: int | None, open_days: int, most: int = FORGOTTEN_PARTS
+    ) -> int:
+        """Deletes some of what was kept for long enough, in one transaction.
+
+        A metric may be kept for fewer days than all others. Rows that were set aside are deleted
+        with the tallies of their day.
 
         Args:
-            before: the first day that is kept.
+            today: the current day.
+            keep: for how many days tallies are kept at most; None for ever.
+            open_days: for how many days a day may take reports; younger tallies are never deleted.
             most: how many parts to delete at most, so that nobody waits long.
 
         Returns:
             How many parts were deleted; call again until it is none.
         """
-        where = tallies.c.metric, tallies.c.epoch, tallies.c.key
-        some = (
-            select(*where, tallies.c.part, tallies.c.reports)
-            .join_from(metrics, tallies, tallies.c.metric == metrics.c.number)
-            .where(tallies.c.epoch < before)
-            .limit(most)
-            .with_for_update(of=tallies, skip_locked=True)
-        )
-        with self._database.write() as connection:
-            connection.execute(delete(set_aside).where(set_aside.c.epoch < before))
-            parts = [
-                StoredPart(SliceNumbers(*row[:3]), row.part, row.reports, 0, 0)
-                for row in connection.execute(some)
-            ]
-            deleted = delete_parts(connection, parts)
-            gone = sum_by_total((part.where, -part.reports) for part in parts)
-            add_to_totals(connection, gone)
-        return deleted
+        return delete_expired(self._database, today, keep=keep, open_days=open_days, most=most)
+
+    def delete_removed(self, *, most: int = FORGOTTEN_PARTS) -> int:
+        """Deletes some of what was counted of metrics that were removed, in one transaction.
+
+        Args:
+            most: how many parts to delete at most, so that nobody waits long.
+
+        Returns:
+            How many parts were deleted; call again until it is none.
+        """
+        return delete_removed(self._database, most)
 
 
 _is_excluded: Final[ColumnElement[bool]] = keys.c.excluded.is_not(None)

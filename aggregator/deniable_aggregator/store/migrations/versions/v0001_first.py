@@ -23,8 +23,15 @@ def upgrade() -> None:
         sa.Column("description", sa.Text, nullable=False),
         sa.Column("owners", sa.Text, nullable=False),
         sa.Column("expires", sa.Text),
+        sa.Column("retention_days", sa.Integer),
         sa.Column("epsilon", sa.Float, nullable=False),
         sa.Column("registered", sa.Integer, nullable=False),
+    )
+    op.create_table(
+        "removed_metrics",
+        sa.Column("number", sa.Integer, primary_key=True, autoincrement=False),
+        sa.Column("digest", sa.LargeBinary(32), nullable=False),
+        sa.Column("application", sa.Text, nullable=False),
     )
     op.create_table(
         "keys",
@@ -85,6 +92,19 @@ def upgrade() -> None:
         sa.Column("key", sa.Integer, primary_key=True, autoincrement=False),
         sa.Column("reports", sa.BigInteger, nullable=False),
         sqlite_with_rowid=False,
+    )
+    op.create_table(
+        "rolled_periods",
+        sa.Column("id", _ROW_ID, primary_key=True, autoincrement=False),
+        sa.Column("metric", sa.Integer, nullable=False),
+        sa.Column("since", sa.Integer, nullable=False),
+        sa.Column("until", sa.Integer, nullable=False),
+        sa.Column("key", sa.Integer, nullable=False),
+        sa.Column("first", sa.Integer, nullable=False),
+        sa.Column("reports", sa.BigInteger, nullable=False),
+        sa.Column("summary", sa.LargeBinary, nullable=False),
+        sa.Column("counters", sa.LargeBinary, nullable=False),
+        sa.UniqueConstraint("metric", "since", "key", name="rolled_periods_of_metric"),
     )
     op.create_table(
         "audit",

@@ -1,0 +1,48 @@
+"""``deniable metrics remove``: removes a metric from a server, with all of its reports."""
+
+from __future__ import annotations
+
+from urllib.parse import quote
+
+import click
+
+from deniable_aggregator.answers.administration import Metrics, RemovedMetric
+from deniable_aggregator.cli.render.output import json_option, print_json
+from deniable_aggregator.cli.support.http_client import call, server_options
+
+
+@click.command()
+@click.argument("name")
+@server_options
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@json_option
+def remove(name: str, server: str, token: str, yes: bool, as_json: bool) -> None:
+    """Removes the metric NAME, all of its versions and all that was reported of it, for good.
+
+    Needs a key of scope admin. What devices still report of it is refused, and they drop it;
+    registering the metric again begins anew. A backup still has what was removed. The space is
+    freed within minutes, step by step, while the server runs. The audit log says who removed it.
+    """
+    if not yes:
+        listed = call(server, token, "GET", "/v1/metrics").decode(Metrics)
+        versions = [metric for metric in listed.metrics if metric.name == name]
+        if not versions:
+            raise click.ClickException(f"{listed.application} has no metric {name}")
+        reports = sum(
+            metric.reports + metric.pending_reports + metric.excluded_reports for metric in versions
+        )
+        click.confirm(
+            f"Remove {name} of {listed.application}: {len(versions)} versions, "
+            f"{reports:,} reports? They cannot be brought back",
+            abort=True,
+            err=True,
+        )
+    answer = call(server, token, "DELETE", f"/v1/metrics/{quote(name, safe='')}")
+    if as_json:
+        print_json(answer.decode(RemovedMetric))
+        return
+    removed = answer.decode(RemovedMetric)
+    click.echo(
+        f"removed {removed.name} of {removed.application}: {len(removed.versions)} versions, "
+        f"{removed.reports:,} counted reports"
+    )

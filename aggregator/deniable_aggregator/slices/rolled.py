@@ -1,0 +1,164 @@
+"""Days that became one: a week or month of a version whose sums were added up."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+import msgspec
+import numpy as np
+
+from deniable_aggregator.dates import day_of
+from deniable_aggregator.store import ALL_KEYS
+from deniable_aggregator.store.encoding import add_counters
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Mapping, Sequence
+    from datetime import date
+
+    from numpy.typing import NDArray
+
+    from deniable_aggregator.store import RolledPeriod, Store
+
+
+class DaysRolledUpError(Exception):
+    """A question is about a part of what is kept as one only.
+
+    Args:
+        periods: the first and last day of each period that it is about in part.
+        why: what it asks apart: days or keys.
+    """
+
+    def __init__(self, periods: Collection[tuple[int, int]], why: str = "days") -> None:
+        super().__init__(periods)
+        self.periods = [(day_of(first), day_of(last)) for first, last in sorted(set(periods))]
+        self.why = why
+
+
+class ChangedError(Exception):
+    """Days became one while they were read: what was read must be read again."""
+
+
+class PeriodSummary(msgspec.Struct, array_like=True):
+    """What is known by day and key of days that became one.
+
+    Attributes:
+        days: how many reports there are by day.
+        keys: how many by key.
+        verdicts: what was checked while the days were apart; see `integrity.stored_verdicts`.
+    """
+
+    days: dict[int, int]
+    keys: dict[str, int]
+    verdicts: bytes = b""
+
+
+@dataclass(frozen=True)
+class RolledSums:
+    """The reports of some days that became one: of all keys together, or of an excluded one.
+
+    Attributes:
+        stored: the period.
+        summary: what is known by day and key.
+        read_counters: reads its counters; None if they have changed.
+    """
+
+    stored: RolledPeriod
+    summary: PeriodSummary
+    read_counters: Callable[[int], bytes | None]
+
+    @property
+    def days(self) -> tuple[int, int]:
+        """The first and the last day of the period."""
+        return self.stored.since, self.stored.until
+
+    @property
+    def key(self) -> str:
+        """The id of the key that was excluded when the days became one, or `ALL_KEYS`."""
+        return self.stored.key
+
+    def is_within(self, since: int, until: int) -> bool:
+        """Whether all of its reports are of some days; False if none is.
+
+        Raises:
+            DaysRolledUpError: if some are.
+        """
+        inside = [since <= day <= until for day in self.summary.days]
+        if all(inside):
+            return True
+        if any(inside):
+            raise DaysRolledUpError([self.days])
+        return False
+
+    def counters(self, cells: int) -> NDArray[np.int64]:
+        """The sum of its reports: int64, (cells,).
+
+        Raises:
+            ChangedError: if it has changed since it was read.
+        """
+        body = self.read_counters(self.stored.id)
+        if body is None:
+            raise ChangedError
+        total = np.zeros(cells, np.int64)
+        add_counters(total, body)
+        return total
+
+
+def read_rolled(store: Store, digest: bytes, since: int, until: int) -> tuple[RolledSums, ...]:
+    """What is kept as one of a version, of periods that have any of some days.
+
+    Args:
+        store: the store.
+        digest: the version's.
+        since: the first day.
+        until: the last, inclusive.
+    """
+    return tuple(
+        RolledSums(
+            each, msgspec.msgpack.decode(each.summary, type=PeriodSummary), store.rolled.counters
+        )
+        for each in store.rolled.read(digest, since, until)
+    )
+
+
+def add_days(reports: Mapping[int, int], rolled: Sequence[RolledSums]) -> dict[int, int]:
+    """Numbers of reports by day, with those of days that became one, ascending."""
+    sums = Counter(reports)
+    for each in rolled:
+        sums.update(each.summary.days)
+    return dict(sorted(sums.items()))
+
+
+class Kept(NamedTuple):
+    """What is left of periods without some keys.
+
+    Attributes:
+        periods: those that are left.
+        gone: those of the keys.
+        mixed: how many reports of each of the keys are in those that are left.
+    """
+
+    periods: tuple[RolledSums, ...]
+    gone: tuple[RolledSums, ...]
+    mixed: Mapping[str, int]
+
+
+def without_keys(rolled: Sequence[RolledSums], keys: Collection[str]) -> Kept:
+    """Leaves out the periods of some keys; what was added up stays together.
+
+    Args:
+        rolled: the periods.
+        keys: ids.
+    """
+    mixed: Counter[str] = Counter()
+    for each in rolled:
+        if each.key == ALL_KEYS:
+            mixed.update({key: each.summary.keys[key] for key in each.summary.keys if key in keys})
+    kept = tuple(each for each in rolled if each.key not in keys)
+    return Kept(kept, tuple(each for each in rolled if each.key in keys), mixed)
+
+
+def in_words(days: tuple[date, date]) -> str:
+    """A period as people write it."""
+    return f"{days[0]} to {days[1]}"

@@ -1,0 +1,130 @@
+"""Deletes what was kept for long enough, and what is left of metrics that were removed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sqlalchemy import case, delete, func, literal, select
+
+from deniable_aggregator.store.chunks import in_chunks
+from deniable_aggregator.store.schema import metrics, rolled_periods, set_aside, tallies, totals
+from deniable_aggregator.store.tables.parts import (
+    SliceNumbers,
+    StoredPart,
+    add_to_totals,
+    delete_parts,
+    sum_by_total,
+)
+
+if TYPE_CHECKING:
+    from sqlalchemy import ColumnElement, Connection, Select
+
+    from deniable_aggregator.store.backends.base import Database
+
+_PART = tallies.c.metric, tallies.c.epoch, tallies.c.key, tallies.c.part, tallies.c.reports
+_PERIOD = (
+    rolled_periods.c.metric,
+    rolled_periods.c.since,
+    rolled_periods.c.key,
+    rolled_periods.c.id,
+    rolled_periods.c.reports,
+)
+
+
+def delete_expired(
+    database: Database, today: int, *, keep: int | None, open_days: int, most: int
+) -> int:
+    """Deletes some of what was kept for long enough, in one transaction.
+
+    Days that became one are deleted when the last of them is.
+
+    Args:
+        database: the database.
+        today: the current day.
+        keep: for how many days tallies are kept at most; None for ever.
+        open_days: for how many days a day may take reports; younger tallies are never deleted.
+        most: how many parts to delete at most.
+
+    Returns:
+        How many parts were deleted.
+    """
+    longest = today if keep is None else max(keep, open_days)
+    own = metrics.c.retention_days
+    kept = case(
+        (own.is_(None), longest), (own < open_days, open_days), (own > longest, longest), else_=own
+    )
+    first = literal(today) - kept
+    parts = (
+        select(*_PART)
+        .join_from(metrics, tallies, tallies.c.metric == metrics.c.number)
+        .where(tallies.c.epoch < first)
+        .limit(most)
+        .with_for_update(of=tallies, skip_locked=True)
+    )
+    periods = (
+        select(*_PERIOD)
+        .join_from(metrics, rolled_periods, rolled_periods.c.metric == metrics.c.number)
+        .where(rolled_periods.c.until < first)
+        .limit(most)
+        .with_for_update(of=rolled_periods, skip_locked=True)
+    )
+    with database.write() as connection:
+        connection.execute(delete(set_aside).where(_is_expired_row(first, today - longest)))
+        return _delete(connection, parts, periods)
+
+
+def delete_removed(database: Database, most: int) -> int:
+    """Deletes some of what was counted of metrics that were removed, in one transaction.
+
+    Args:
+        database: the database.
+        most: how many parts to delete at most.
+
+    Returns:
+        How many parts were deleted.
+    """
+    # Whoever counts reports of a metric at the moment when it is removed leaves a total, too.
+    left = select(totals.c.metric).where(totals.c.metric.not_in(select(metrics.c.number))).limit(1)
+    with database.look_up() as connection:
+        number = connection.execute(left).scalar()
+    if number is None:
+        return 0
+    parts = select(*_PART).where(tallies.c.metric == number).limit(most)
+    periods = select(*_PERIOD).where(rolled_periods.c.metric == number).limit(most)
+    with database.write() as connection:
+        deleted = _delete(
+            connection,
+            parts.with_for_update(skip_locked=True),
+            periods.with_for_update(skip_locked=True),
+        )
+        nothing = totals.c.metric == number, totals.c.reports == 0
+        connection.execute(delete(totals).where(*nothing))
+    return deleted
+
+
+def _is_expired_row(first: ColumnElement[int], first_of_others: int) -> ColumnElement[bool]:
+    """Whether a row that was set aside is of an expired day, also if its metric is not known."""
+    of_metric = select(first).where(metrics.c.digest == set_aside.c.digest).scalar_subquery()
+    return set_aside.c.epoch < func.coalesce(of_metric, first_of_others)
+
+
+def _delete(
+    connection: Connection,
+    parts: Select[tuple[int, int, int, int, int]],
+    periods: Select[tuple[int, int, int, int, int]],
+) -> int:
+    """Deletes parts of tallies and periods, and subtracts their reports from the totals."""
+    of_days, of_periods = (
+        [
+            StoredPart(SliceNumbers(metric, epoch, key), id_, reports, 0, 0)
+            for metric, epoch, key, id_, reports in connection.execute(each)
+        ]
+        for each in (parts, periods)
+    )
+    deleted = delete_parts(connection, of_days)
+    for some in in_chunks([each.part for each in of_periods]):
+        here = rolled_periods.c.id.in_(some)
+        deleted += connection.execute(delete(rolled_periods).where(here)).rowcount
+    gone = sum_by_total((each.where, -each.reports) for each in [*of_days, *of_periods])
+    add_to_totals(connection, gone)
+    return deleted

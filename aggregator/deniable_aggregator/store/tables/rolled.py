@@ -1,0 +1,284 @@
+"""The table of rolled-up periods: the sums of closed days that became one, exactly once."""
+
+from __future__ import annotations
+
+import secrets
+from collections import Counter
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from sqlalchemy import and_, delete, func, insert, select
+
+from deniable_aggregator.store.schema import inbox, keys, metrics, rolled_periods, tallies
+from deniable_aggregator.store.tables.parts import (
+    PART_BITS,
+    SliceNumbers,
+    StoredPart,
+    add_to_totals,
+    delete_parts,
+)
+from deniable_aggregator.store.tables.stored_slices import metric_number
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping, Sequence
+
+    from sqlalchemy import ColumnElement, Connection
+
+    from deniable_aggregator.store.backends.base import Database
+
+ALL_KEYS: Final = ""
+"""Stands for the keys whose reports were added up: all that were not excluded then."""
+
+_NO_KEY: Final = 0
+
+
+class RolledPeriod(NamedTuple):
+    """What is stored of some days that became one, without its counters.
+
+    Attributes:
+        id: names it; another one whenever it has changed.
+        since: the first day.
+        until: the last, inclusive.
+        key: the id of the key that was excluded when the days became one, or `ALL_KEYS`.
+        first: the first day that has reports.
+        reports: how many there are.
+        summary: what is known by day.
+    """
+
+    id: int
+    since: int
+    until: int
+    key: str
+    first: int
+    reports: int
+    summary: bytes
+
+
+class NewPeriod(NamedTuple):
+    """What is to be stored of some days that become one.
+
+    Attributes:
+        key: the id of an excluded key, or `ALL_KEYS`.
+        first: the first day that has reports.
+        reports: how many there are.
+        summary: what is known by day.
+        counters: their sum, in the form of a part.
+    """
+
+    key: str
+    first: int
+    reports: int
+    summary: bytes
+    counters: bytes
+
+
+class RolledPeriods:
+    """Periods of closed days whose tallies became one.
+
+    Their reports are nowhere else. A period is written in the transaction that deletes the tallies
+    of its days, so each report is in one of the two, at any moment.
+    """
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def read(self, digest: bytes, since: int, until: int) -> list[RolledPeriod]:
+        """The periods of one spec that have any of some days, by day and then by key.
+
+        Args:
+            digest: the spec's digest.
+            since: the first day.
+            until: the last day, inclusive.
+        """
+        columns = (rolled_periods.c[name] for name in RolledPeriod._fields if name != "key")
+        query = (
+            select(*columns, keys.c.id.label("name"))
+            .join_from(rolled_periods, keys, rolled_periods.c.key == keys.c.number, isouter=True)
+            .where(
+                rolled_periods.c.metric == metric_number(digest),
+                rolled_periods.c.since <= until,
+                rolled_periods.c.until >= since,
+            )
+            .order_by(rolled_periods.c.since, rolled_periods.c.key)
+        )
+        with self._database.look_up() as connection:
+            return [
+                RolledPeriod(
+                    row.id,
+                    row.since,
+                    row.until,
+                    row.name or ALL_KEYS,
+                    row.first,
+                    row.reports,
+                    bytes(row.summary),
+                )
+                for row in connection.execute(query)
+            ]
+
+    def counters(self, period: int) -> bytes | None:
+        """The counters of a period; None if it has changed since it was read.
+
+        Args:
+            period: its id.
+        """
+        query = select(rolled_periods.c.counters).where(rolled_periods.c.id == period)
+        with self._database.look_up() as connection:
+            found = connection.execute(query).scalar_one_or_none()
+        return None if found is None else bytes(found)
+
+    def stamp(self, digests: Collection[bytes]) -> tuple[int, int]:
+        """What changes whenever days of some specs become one.
+
+        Args:
+            digests: those of the specs.
+        """
+        query = (
+            select(func.count(), func.coalesce(func.sum(rolled_periods.c.id), 0))
+            .join_from(rolled_periods, metrics, rolled_periods.c.metric == metrics.c.number)
+            .where(metrics.c.digest.in_(digests))
+        )
+        with self._database.look_up() as connection:
+            periods, sum_ = connection.execute(query).one()
+        return periods, int(sum_)
+
+    def first_days(
+        self, digests: Collection[bytes], without: Collection[str] = ()
+    ) -> dict[bytes, int]:
+        """The first day of each spec in any period, without excluded keys.
+
+        Args:
+            digests: the specs' digests; those without periods are left out of the answer.
+            without: ids of more keys whose reports do not matter.
+        """
+        left_out = keys.c.excluded.is_not(None) | keys.c.id.in_(without)
+        query = (
+            select(metrics.c.digest, func.min(rolled_periods.c.first))
+            .join_from(rolled_periods, metrics, rolled_periods.c.metric == metrics.c.number)
+            .where(
+                metrics.c.digest.in_(digests),
+                rolled_periods.c.key.not_in(select(keys.c.number).where(left_out)),
+            )
+            .group_by(metrics.c.digest)
+        )
+        with self._database.look_up() as connection:
+            return {bytes(digest): first for digest, first in connection.execute(query)}
+
+    def days_to_roll_up(self, digest: bytes, before: int) -> list[int]:
+        """The days of one spec that have tallies, ascending.
+
+        Args:
+            digest: the spec's digest.
+            before: the first day that is not asked about.
+        """
+        here = tallies.c.metric == metric_number(digest), tallies.c.epoch < before
+        query = select(tallies.c.epoch).where(*here).distinct().order_by(tallies.c.epoch)
+        with self._database.look_up() as connection:
+            return list(connection.execute(query).scalars())
+
+    def parts(self, digest: bytes, since: int, until: int) -> frozenset[int]:
+        """The ids of the parts of tallies of some days: what a roll-up replaces.
+
+        Args:
+            digest: the spec's digest.
+            since: the first day.
+            until: the last day, inclusive.
+        """
+        query = select(tallies.c.part).where(
+            tallies.c.metric == metric_number(digest), tallies.c.epoch.between(since, until)
+        )
+        with self._database.read() as connection:
+            return frozenset(connection.execute(query).scalars())
+
+    def replace(
+        self,
+        digest: bytes,
+        since: int,
+        until: int,
+        parts: Collection[int],
+        old: Sequence[RolledPeriod],
+        new: Sequence[NewPeriod],
+    ) -> bool:
+        """Puts periods in the place of the tallies of their days, in one transaction.
+
+        Args:
+            digest: the spec's digest.
+            since: the first day.
+            until: the last day, inclusive.
+            parts: the ids of all parts of these days, as they were read; their reports are in
+                `new`.
+            old: all that was stored of the period before; its reports are in `new`, too.
+            new: what is stored instead.
+
+        Returns:
+            False if reports have come, or others were at it; then nothing has changed.
+        """
+        try:
+            with self._database.write() as connection:
+                number = connection.execute(select(metric_number(digest))).scalar_one_or_none()
+                if number is None:
+                    return False
+                found = _lock_parts(connection, number, since, until)
+                if {part.part for part in found} != set(parts):
+                    raise _ChangedError
+                waiting = inbox.c.digest == digest, inbox.c.epoch.between(since, until)
+                if connection.execute(select(inbox.c.id).where(*waiting).limit(1)).first():
+                    raise _ChangedError
+                here = and_(rolled_periods.c.metric == number, rolled_periods.c.since == since)
+                _delete_periods(connection, here, [period.id for period in old])
+                if delete_parts(connection, found) != len(found):
+                    raise _ChangedError
+                numbers = {id_: key for key, id_ in connection.execute(_numbered_keys).tuples()}
+                rows = [
+                    {
+                        "id": secrets.randbits(PART_BITS),
+                        "metric": number,
+                        "since": since,
+                        "until": until,
+                        **period._asdict(),
+                        "key": numbers.get(period.key, _NO_KEY),
+                    }
+                    for period in new
+                ]
+                connection.execute(insert(rolled_periods), rows)
+                apart = {numbers[period.key] for period in new if period.key != ALL_KEYS}
+                add_to_totals(connection, _moved(found, apart))
+        except _ChangedError:
+            return False
+        return True
+
+
+class _ChangedError(Exception):
+    """The days are not as they were read; undoes the transaction."""
+
+
+_numbered_keys: Final = select(keys.c.number, keys.c.id)
+
+
+def _lock_parts(connection: Connection, metric: int, since: int, until: int) -> list[StoredPart]:
+    here = tallies.c.metric == metric, tallies.c.epoch.between(since, until)
+    columns = tallies.c.metric, tallies.c.epoch, tallies.c.key, tallies.c.part, tallies.c.reports
+    query = select(*columns).where(*here).order_by(*columns[1:4]).with_for_update()
+    return [
+        StoredPart(SliceNumbers(*row[:3]), row.part, row.reports, 0, 0)
+        for row in connection.execute(query)
+    ]
+
+
+def _delete_periods(
+    connection: Connection, here: ColumnElement[bool], expected: Sequence[int]
+) -> None:
+    found = connection.execute(select(rolled_periods.c.id).where(here)).scalars().all()
+    if sorted(found) != sorted(expected):
+        raise _ChangedError
+    gone = connection.execute(delete(rolled_periods).where(here, rolled_periods.c.id.in_(found)))
+    if gone.rowcount != len(found):
+        raise _ChangedError
+
+
+def _moved(parts: Sequence[StoredPart], apart: Collection[int]) -> Mapping[tuple[int, int], int]:
+    """How totals change: what cannot be told apart by key any more counts for no key."""
+    changes: Counter[tuple[int, int]] = Counter()
+    for part in parts:
+        if part.where.key not in apart:
+            changes[part.where.metric, part.where.key] -= part.reports
+            changes[part.where.metric, _NO_KEY] += part.reports
+    return changes
