@@ -6,6 +6,7 @@ import sqlite3
 from collections import Counter
 from contextlib import closing
 from dataclasses import dataclass, field
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgpack
@@ -159,6 +160,10 @@ def _section(cells: int, least: int, size: int, form: int, content: bytes) -> li
     content = _decompressed(content)
     length = len(content) // size
     planes = [content[at : at + length] for at in range(0, len(content), length)]
+    if form == 3:
+        gaps = [int.from_bytes(bytes(column), "little") for column in zip(*planes, strict=True)]
+        places = Counter(accumulate(gaps))
+        return [least + places[cell] for cell in range(cells)]
     if form == 1:
         return [
             least + int.from_bytes(bytes(column), "little") for column in zip(*planes, strict=True)

@@ -8,6 +8,7 @@ The first byte says which form, so that a part describes itself:
 | 16 | counters in sections, see `counters` |
 | 128 | reports, sorted, one after the other |
 | 129 | a byte with their width, and their columns compressed, see `reports` |
+| 130 | the same of the differences between reports that are read as numbers |
 """
 
 from __future__ import annotations

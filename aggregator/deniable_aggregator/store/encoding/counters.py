@@ -3,8 +3,8 @@
 A few counters are stored each in as many bytes as the largest needs, so that those of thousands of
 slices are decoded at once. Many counters are stored in sections (those of the tally, then those of
 its diagnostics), each without its least value, and as the smallest of: bytes, compressed byte
-planes, compressed bit planes. Counters of noise are nearly Poisson or normal, for which compressed
-bit planes come within 15% of the entropy.
+planes, compressed bit planes, and where nearly all are 0, compressed distances between those that
+are not. Counters of noise are nearly Poisson or normal: this comes within 15% of the entropy.
 """
 
 from __future__ import annotations
@@ -26,7 +26,13 @@ WIDEST: Final = 8
 FEW_CELLS: Final = 64
 """So many counters are never worth compressing."""
 
-BYTES, BYTE_PLANES, BIT_PLANES = range(3)
+BYTES, BYTE_PLANES, BIT_PLANES, GAPS = range(4)
+
+EMPTY_CELLS: Final = 4
+"""Where there are fewer counts than one for so many counters, distances are tried."""
+
+NEARLY_EMPTY_CELLS: Final = 64
+"""Where there are even fewer, nothing else is."""
 
 
 def encode_counters(counters: NDArray[np.int64], first_section: int) -> bytes:
@@ -39,7 +45,7 @@ def encode_counters(counters: NDArray[np.int64], first_section: int) -> bytes:
     width = _width(int(counters.max(initial=0)))
     plain = None
     if int(counters.min(initial=0)) >= 0:
-        plain = bytes((width,)) + _narrow(counters, width).tobytes()
+        plain = bytes((width,)) + _bytes(counters.astype("<i8"), width).tobytes()
         if counters.size <= FEW_CELLS:
             return plain
     sections = [counters[:first_section], counters[first_section:]]
@@ -130,21 +136,37 @@ def _encode(counters: NDArray[np.int64]) -> tuple[int, int, int, int, bytes]:
     width, bits = _width(largest), max(1, largest.bit_length())
     narrow = np.empty(counters.size, f"<u{_container(width)}")
     np.subtract(counters, least, out=narrow, casting="unsafe")
-    byte_rows = narrow.view(np.uint8).reshape(counters.size, -1)[:, :width]
-    forms = [(width, BYTES, byte_rows.tobytes())]
-    forms.append((width, BYTE_PLANES, compress(byte_rows.T.tobytes())))
-    planes = b"".join(
-        np.packbits((narrow >> plane).astype(np.uint8) & 1).tobytes() for plane in range(bits)
-    )
-    forms.append((bits, BIT_PLANES, compress(planes)))
+    total = int(narrow.sum(dtype=np.uint64))
+    forms = [_gaps(narrow)] if 0 < total <= counters.size // EMPTY_CELLS else []
+    if not forms or total > counters.size // NEARLY_EMPTY_CELLS:
+        rows = _bytes(narrow, width)
+        planes = b"".join(
+            np.packbits((narrow >> plane).astype(np.uint8) & 1).tobytes() for plane in range(bits)
+        )
+        forms += [
+            (width, BYTES, rows.tobytes()),
+            (width, BYTE_PLANES, compress(rows.T.tobytes())),
+            (bits, BIT_PLANES, compress(planes)),
+        ]
     size, form, content = min(forms, key=lambda each: len(each[2]))
     return counters.size, least, size, form, content
+
+
+def _gaps(counters: NDArray[Any]) -> tuple[int, int, bytes]:
+    """The section of counters that are nearly all 0: each that is not, by its distance."""
+    (places,) = np.nonzero(counters)
+    gaps = np.diff(np.repeat(places, counters[places].astype(np.int64)), prepend=0)
+    width = _width(int(gaps.max(initial=0)))
+    return width, GAPS, compress(_bytes(gaps.astype(np.uint64), width).T.tobytes())
 
 
 def _decoded(cells: int, least: int, size: int, form: int, content: bytes) -> NDArray[np.int64]:
     if form == BYTES:
         return _widen(np.frombuffer(content, np.uint8), size) + least
     planes = np.frombuffer(decompress(content), np.uint8).reshape(size, -1)
+    if form == GAPS:
+        places = np.cumsum(_widen(planes.T.ravel(), size))
+        return np.bincount(places, minlength=cells).astype(np.int64, copy=False) + least
     counters = np.full(cells, least, np.int64)
     for place, plane in enumerate(planes):
         if form == BYTE_PLANES:
@@ -164,10 +186,9 @@ def _container(width: int) -> int:
     return next(size for size in (1, 2, 4, 8) if size >= width)
 
 
-def _narrow(counters: NDArray[np.int64], width: int) -> NDArray[np.uint8]:
-    """Counters in so many bytes each: uint8, (cells, width)."""
-    rows = counters.astype(f"<u{_container(width)}").view(np.uint8)
-    return rows.reshape(counters.size, -1)[:, :width]
+def _bytes(numbers: NDArray[Any], width: int) -> NDArray[np.uint8]:
+    """Integers of a little-endian type, in so many bytes each: uint8, (numbers, width)."""
+    return numbers.view(np.uint8).reshape(numbers.size, -1)[:, :width]
 
 
 def _widen(joined: NDArray[np.uint8], width: int) -> NDArray[np.int64]:

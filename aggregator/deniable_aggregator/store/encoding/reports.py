@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 PLAIN: Final = 128
 COLUMNS: Final = 129
+DIFFERENCES: Final = 130
+WIDEST_NUMBER: Final = 8
 WORTH_COMPRESSING: Final = 64
 """Fewer bytes than this stay as they are: a frame alone has about ten."""
 
@@ -44,7 +46,8 @@ def encode_reports(reports: bytes, width: int) -> bytes:
     """The part that holds reports.
 
     Sorted reports have columns that repeat and columns of noise, so they are compressed column by
-    column, and left as they are where that is no smaller.
+    column. Narrow ones are numbers, whose differences are smaller than they. Where nothing is
+    smaller, reports are left as they are.
 
     Args:
         reports: as `join_reports` returns them.
@@ -54,8 +57,11 @@ def encode_reports(reports: bytes, width: int) -> bytes:
     if len(reports) < WORTH_COMPRESSING or width > MOST_COLUMNS:
         return plain
     rows = np.frombuffer(reports, np.uint8).reshape(-1, width)
-    packed = bytes((COLUMNS, width)) + compress(rows.T.tobytes())
-    return min(packed, plain, key=len)
+    forms = [plain, bytes((COLUMNS, width)) + compress(rows.T.tobytes())]
+    if 1 < width <= WIDEST_NUMBER:
+        differences = _rows(np.diff(_numbers(rows), prepend=np.uint64(0)), width)
+        forms.append(bytes((DIFFERENCES, width)) + compress(differences.T.tobytes()))
+    return min(forms, key=len)
 
 
 def unpack_reports(body: bytes) -> bytes:
@@ -66,12 +72,25 @@ def unpack_reports(body: bytes) -> bytes:
     """
     if body[0] == PLAIN:
         return body[1:]
-    if body[0] != COLUMNS or len(body) < 2:
-        raise ValueError(
-            f"a part of reports must begin with {PLAIN} or {COLUMNS}, got {body[:1]!r}"
-        )
-    columns = np.frombuffer(decompress(body[2:]), np.uint8).reshape(body[1], -1)
-    return columns.T.tobytes()
+    if body[0] not in (COLUMNS, DIFFERENCES):
+        raise ValueError(f"a part of reports must begin with 128 to 130, got {body[0]}")
+    rows = np.frombuffer(decompress(body[2:]), np.uint8).reshape(body[1], -1).T
+    if body[0] == DIFFERENCES:
+        rows = _rows(np.cumsum(_numbers(rows), dtype=np.uint64), body[1])
+    return rows.tobytes()
+
+
+def _numbers(rows: NDArray[np.uint8]) -> NDArray[np.uint64]:
+    """Reports of up to 8 bytes as numbers, the first byte the highest: uint64, (reports,)."""
+    wide = np.zeros((len(rows), WIDEST_NUMBER), np.uint8)
+    wide[:, WIDEST_NUMBER - rows.shape[1] :] = rows
+    return wide.view(">u8").ravel().astype(np.uint64)
+
+
+def _rows(numbers: NDArray[np.uint64], width: int) -> NDArray[np.uint8]:
+    """Numbers as reports: uint8, (reports, width)."""
+    wide = numbers.astype(">u8").view(np.uint8).reshape(-1, WIDEST_NUMBER)
+    return wide[:, WIDEST_NUMBER - width :]
 
 
 def _sorted(joined: bytes, width: int) -> NDArray[Any]:
