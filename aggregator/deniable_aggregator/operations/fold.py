@@ -8,6 +8,8 @@ import time
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from deniable_aggregator.catalog import MetricCatalog
     from deniable_aggregator.store import Batch, InboxRow, Store, TallyKey
     from deniable_aggregator.tallies import Tally
@@ -38,6 +40,7 @@ class InboxFold:
         store: the store.
         catalogue: the registered metrics.
         patience_seconds: how long a few reports wait at most.
+        monotonic: seconds by a clock that cannot be set.
 
     Attributes:
         folded_reports: how many reports this process has counted.
@@ -45,20 +48,26 @@ class InboxFold:
     """
 
     def __init__(
-        self, store: Store, catalogue: MetricCatalog, *, patience_seconds: float = 0.0
+        self,
+        store: Store,
+        catalogue: MetricCatalog,
+        *,
+        patience_seconds: float = 0.0,
+        monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self._store = store
         self._catalogue = catalogue
         self._patience = patience_seconds
+        self._monotonic = monotonic
         # Held while folding: on SQLite a second thread would only prepare the same batch.
         self._lock = threading.Lock()
-        self._caught_up_at = time.monotonic()
+        self._caught_up_at = monotonic()
         self.folded_reports = 0
         self.failures = 0
 
     def lag_seconds(self) -> float:
         """How long ago this process found no row left that no other server was counting."""
-        return time.monotonic() - self._caught_up_at
+        return self._monotonic() - self._caught_up_at
 
     def is_worth_it(self) -> bool:
         """Whether enough reports wait, or some for long enough.
@@ -80,16 +89,16 @@ class InboxFold:
         Raises:
             StoreUnavailableError: if the store failed; no report was lost or counted twice.
         """
-        deadline = time.monotonic() + seconds
+        deadline = self._monotonic() + seconds
         if not self._lock.acquire(timeout=seconds):
             return
         try:
             self._catalogue.renew()
             full = True
-            while full and time.monotonic() < deadline:
+            while full and self._monotonic() < deadline:
                 full = self._fold_batch()
             if not full:
-                self._caught_up_at = time.monotonic()
+                self._caught_up_at = self._monotonic()
         finally:
             self._lock.release()
 
