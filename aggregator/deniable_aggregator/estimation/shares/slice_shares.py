@@ -81,19 +81,25 @@ class SliceEstimator:
         Args:
             counts: int64, (slices, cells), of at least one report each.
         """
-        share, error = np.full((2, len(counts), len(self.items)), np.nan)
+        shape = len(counts), len(self.items)
         if self._merged:
+            share, error = np.full((2, *shape), np.nan)
             for row, of_slice in enumerate(counts):
                 share[row], error[row] = self._combined(of_slice)
             return SliceEstimates(share, error)
+        found = self._tally.shares_of_slices(counts, self._own)
+        share, error = found.share, np.sqrt(found.variance)
+        unknown = np.isinf(error)
+        if unknown.any():
+            share, error = (np.where(unknown, np.nan, column) for column in (share, error))
+        if self._own == self.items:
+            return SliceEstimates(share, error)
+        placed = SliceEstimates(*np.full((2, *shape), np.nan))
         # What no report of the version can be about, none is about: without an error.
-        share[:, self._impossible] = error[:, self._impossible] = 0.0
-        if self._own:
-            found = self._tally.shares_of_slices(counts, self._own)
-            informed = np.isfinite(found.variance)
-            share[:, self._places] = np.where(informed, found.share, np.nan)
-            error[:, self._places] = np.where(informed, np.sqrt(found.variance), np.nan)
-        return SliceEstimates(share, error)
+        for column, own in zip(placed, (share, error), strict=True):
+            column[:, self._places] = own
+            column[:, self._impossible] = 0.0
+        return placed
 
     def seen(
         self, own: NDArray[np.float64], of: Sequence[str], impossible: float
