@@ -16,6 +16,7 @@ import time
 import traceback
 from typing import TYPE_CHECKING, Any, Final
 
+from deniable_shared.characters import visible_lines
 from deniable_shared.periods import SECONDS_PER_EPOCH, epoch_at
 
 if TYPE_CHECKING:
@@ -98,7 +99,8 @@ class TextFormatter(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         """One line, and the places of an exception below it."""
         level = "" if record.levelno == logging.INFO else f"{record.levelname.lower()}: "
-        return f"deniable: {level}{_message(record)}{_left_out(record)}{_exception(record)}"
+        message = visible_lines(_message(record))
+        return f"deniable: {level}{message}{_left_out(record)}{_exception(record)}"
 
 
 class JsonFormatter(logging.Formatter):

@@ -37,6 +37,11 @@ def test_a_line_for_people_says_who_speaks_and_how_bad_it_is():
     assert lines.format(record(level=logging.INFO)) == "deniable: 3 rows"
 
 
+def test_a_name_from_a_store_cannot_act_on_a_terminal():
+    line = TextFormatter().format(record(message="metric %s", args=("a\x1b[2J\u202e",)))
+    assert line == "deniable: error: metric a<U+001B>[2J<U+202E>"
+
+
 def test_a_line_of_json_has_the_day_and_nothing_finer():
     line = JsonFormatter(clock=Clock(20_000)).format(record(message="a\nb", args=()))
     assert json.loads(line) == {
