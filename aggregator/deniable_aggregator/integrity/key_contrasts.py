@@ -135,8 +135,9 @@ def contrasts_of_version(table: SliceTable, total: int) -> Iterator[KeyContrast]
     keys = [key for key, count in reports.items() if count >= LEAST_MOVED * total]
     removed: set[str] = set()
     while len(reports) - len(removed) > 1 and len(removed) <= MOST_UNEVEN:
-        left = [key for key in keys if key not in removed]
         rest = compared.without(removed)
+        # Only those with a slice, as each takes memory for all counters.
+        left = [key for key in keys if key in rest.reports_by_key]
         found = _contrasts(rest, left, FAMILY_P / len(keys)) if left else {}
         uneven = {
             key: contrast
