@@ -106,7 +106,12 @@ def create_app(
     verifier = KeyVerifier(opened, clock=clock)
     guarded_clock = GuardedClock(opened, clock, monotonic)
     catalogue = MetricCatalog(opened)
-    inbox_fold = InboxFold(opened, catalogue, patience_seconds=settings.fold_seconds)
+    inbox_fold = InboxFold(
+        opened,
+        catalogue,
+        patience_seconds=settings.fold_seconds,
+        keep_reports=settings.archive_days > 0,
+    )
     intake = KeyIntake(opened, most_bytes=settings.key_bytes_per_day, clock=clock)
     writer = GroupCommitWriter(
         opened,
@@ -131,6 +136,7 @@ def create_app(
         opened,
         accept_days=settings.accept_days,
         retain_days=settings.retention_days or None,
+        archive_days=settings.archive_days,
         clock=guarded_clock,
         catalogue=catalogue,
         verifier=verifier,

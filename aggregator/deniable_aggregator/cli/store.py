@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 from rich.table import Table
 
 from deniable_aggregator.cli.render.output import json_option, print_json, print_table
 from deniable_aggregator.cli.set_aside import set_aside_group
+from deniable_aggregator.cli.support.progress import progress_bar
 from deniable_aggregator.cli.support.store_option import open_store, store_option, today
 from deniable_aggregator.dates import format_day
 
 # The store's modules are imported by the commands, so that help and completion do without them.
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 _NEW_FILE = click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
 _FILE = click.argument("file", type=click.Path(path_type=Path, dir_okay=False, exists=True))
@@ -94,7 +92,7 @@ def backup_store(store: str, file: Path, as_json: bool) -> None:
     """
     from deniable_aggregator.store.maintenance.backup import backup
 
-    with _progress("backing up") as progress:
+    with progress_bar("backing up") as progress:
         backup(store, file, progress)
     _report(as_json, "backed up", store, file)
 
@@ -111,7 +109,7 @@ def restore_store(store: str, file: Path, as_json: bool) -> None:
     """
     from deniable_aggregator.store.maintenance.backup import restore
 
-    with _progress("restoring") as progress:
+    with progress_bar("restoring") as progress:
         restore(file, store, progress)
     _report(as_json, "restored", store, file)
 
@@ -128,7 +126,7 @@ def export(store: str, file: Path, as_json: bool) -> None:
     """
     from deniable_aggregator.store.maintenance.transfer import export_store
 
-    with _progress("exporting") as progress:
+    with progress_bar("exporting") as progress:
         rows = export_store(store, file, progress)
     _report(as_json, "exported", store, file, rows=rows)
 
@@ -145,7 +143,7 @@ def import_(store: str, file: Path, as_json: bool) -> None:
     """
     from deniable_aggregator.store.maintenance.transfer import import_store
 
-    with _progress("importing") as progress:
+    with progress_bar("importing") as progress:
         rows = import_store(file, store, progress)
     _report(as_json, "imported", store, file, rows=rows)
 
@@ -186,31 +184,6 @@ def load(store: str, files: tuple[Path, ...], replace: bool, as_json: bool) -> N
         f"loaded {loaded.reports:,} reports into {_name(store)}: {loaded.added:,} slices new, "
         f"{loaded.replaced:,} replaced, {loaded.unchanged:,} the same as before"
     )
-
-
-@contextmanager
-def _progress(label: str) -> Iterator[Callable[[int, int], None]]:
-    """A progress bar on the error output, if that is a terminal."""
-    from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        Progress,
-        TaskProgressColumn,
-        TextColumn,
-        TimeRemainingColumn,
-    )
-
-    console = Console(stderr=True)
-    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn())
-    with Progress(
-        *columns,
-        TimeRemainingColumn(),
-        console=console,
-        transient=True,
-        disable=not console.is_terminal,
-    ) as bar:
-        task = bar.add_task(label, total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)
 
 
 def _report(as_json: bool, act: str, store: str, file: Path, **more: Any) -> None:

@@ -231,6 +231,15 @@ class Settings:
         minimum=0,
         maximum=36_500,
     )
+    archive_days: int = _setting(
+        0,
+        "For how many days after a day has closed its reports are kept for deniable archive, which "
+        "writes them into files; without it only sums are kept, and few reports. All servers of a "
+        "store should have the same.",
+        _WORK,
+        minimum=0,
+        maximum=365,
+    )
     fold_seconds: float = _setting(
         60.0,
         "How long a few reports wait in the inbox before they are counted; many are counted "

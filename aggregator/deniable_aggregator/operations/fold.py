@@ -41,6 +41,7 @@ class InboxFold:
         catalogue: the registered metrics.
         patience_seconds: how long a few reports wait at most.
         monotonic: seconds by a clock that cannot be set.
+        keep_reports: whether reports stay reports in tallies, until an archive has them.
 
     Attributes:
         folded_reports: how many reports this process has counted.
@@ -54,11 +55,13 @@ class InboxFold:
         *,
         patience_seconds: float = 0.0,
         monotonic: Callable[[], float] = time.monotonic,
+        keep_reports: bool = False,
     ) -> None:
         self._store = store
         self._catalogue = catalogue
         self._patience = patience_seconds
         self._monotonic = monotonic
+        self._keep_reports = keep_reports
         # Held while folding: on SQLite a second thread would only prepare the same batch.
         self._lock = threading.Lock()
         self._caught_up_at = monotonic()
@@ -123,7 +126,7 @@ class InboxFold:
                     batch.discard(rows)
                 elif where.digest not in self._catalogue.unreadable():
                     _set_aside(batch, rows, "their metric is not registered")
-            if batch.move_to_tallies(good):
+            if batch.move_to_tallies(good, keep_reports=self._keep_reports):
                 self.folded_reports += sum(
                     len(row.payload) // tally.report_bytes
                     for tally, rows in good.values()

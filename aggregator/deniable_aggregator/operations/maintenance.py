@@ -33,6 +33,8 @@ class Maintenance:
         accept_days: a day is closed so many days after it.
         retain_days: the tallies of a day are deleted so many days after it; None keeps those of
             metrics that do not say for how long.
+        archive_days: reports of closed days stay reports for so many days, or until they are in an
+            archive.
         clock: the current day.
         catalogue: the registered metrics.
         verifier: knows the last use of keys; None if nobody verifies keys here.
@@ -48,6 +50,7 @@ class Maintenance:
         *,
         accept_days: int,
         retain_days: int | None = None,
+        archive_days: int = 0,
         clock: GuardedClock,
         catalogue: MetricCatalog,
         verifier: KeyVerifier | None = None,
@@ -56,6 +59,7 @@ class Maintenance:
         self._store = store
         self._accept_days = accept_days
         self._retain_days = retain_days
+        self._archive_days = archive_days
         self._clock = clock
         self._verifier = verifier
         self._intake = intake
@@ -65,6 +69,7 @@ class Maintenance:
         self._retention_recorded = False
         self._closed_before = -1
         self._deleted_on: tuple[int, int] | None = None
+        self._left_for_archive: tuple[int, set[int]] = (-1, set())
         self.failures = Counter(dict.fromkeys(TASKS, 0))
 
     def run(self, stopped: Callable[[], bool] = lambda: False) -> None:
@@ -131,10 +136,17 @@ class Maintenance:
             self._closed_before = self._oldest_open()
 
     def _compact(self, stopped: Callable[[], bool]) -> None:
+        if self._left_for_archive[0] != self._today:
+            self._left_for_archive = self._today, set()
+        left = self._left_for_archive[1]
         for epoch in self._settler.unsettled_days(self._oldest_open()):
             if stopped():
                 return
-            self._settler.settle(epoch, stopped)
+            keep_reports = epoch >= self._oldest_open() - self._archive_days
+            if keep_reports and epoch in left:
+                continue  # nothing but the archive is waited for: once a day is enough
+            if not self._settler.settle(epoch, stopped, keep_reports=keep_reports) and keep_reports:
+                left.add(epoch)
 
     def _delete_expired(self, stopped: Callable[[], bool]) -> None:
         # Nothing more expires until the next day, unless somebody changes for how long it is kept.

@@ -15,6 +15,7 @@ from deniable_aggregator.store.errors import (
     StoreRefusedError,
     StoreUnavailableError,
 )
+from deniable_aggregator.store.tables.archived import Archive, ArchivedFile
 from deniable_aggregator.store.tables.audit import AuditLog
 from deniable_aggregator.store.tables.batch import Batch, TallyKey
 from deniable_aggregator.store.tables.inbox import Backlog, Inbox, Outcome, Sender
@@ -57,6 +58,7 @@ class Store:
         keys: who may write and read.
         remote: signed remote configurations.
         audit: what administrators did.
+        archive: what an archive has, and what it lacks.
 
     Raises:
         StoreRefusedError: if it is not a store of this version, or is damaged.
@@ -76,6 +78,7 @@ class Store:
         self.keys = Keys(self._database)
         self.remote = RemoteDocuments(self._database)
         self.audit = AuditLog(self._database)
+        self.archive = Archive(self._database)
 
     def __repr__(self) -> str:
         return f"Store({self.name!r})"
@@ -110,6 +113,8 @@ class Store:
 
 __all__ = [
     "ALL_KEYS",
+    "Archive",
+    "ArchivedFile",
     "AuditLog",
     "Backlog",
     "Batch",

@@ -165,6 +165,22 @@ rolled_periods: Final = Table(
     UniqueConstraint("metric", "since", "key", name="rolled_periods_of_metric"),
 )
 
+# One row, once the store is archived: a random name that its files have.
+archive: Final = Table("archive", metadata, Column("store", Text, primary_key=True))
+
+# The files of reports that `deniable archive` has written.
+archived: Final = Table(
+    "archived",
+    metadata,
+    Column("metric", Integer, primary_key=True, autoincrement=False),  # its number
+    Column("epoch", Integer, primary_key=True, autoincrement=False),
+    Column("number", Integer, primary_key=True, autoincrement=False),  # 0, then later additions
+    Column("reports", BigInteger, nullable=False),
+    Column("size", BigInteger, nullable=False),  # bytes of the file
+    Column("sha256", LargeBinary(32), nullable=False),
+    Column("listed", Integer, nullable=False),  # 1 once the manifest of the day has it
+)
+
 audit: Final = Table(
     "audit",
     metadata,

@@ -40,6 +40,10 @@ COMMANDS: Final = {
         "deniable._disclosure.command",
         "Shows what this device has said to an application.",
     ),
+    "archive": Command(
+        "deniable_aggregator.cli.archive:archive",
+        "Writes the reports of closed days into Parquet files.",
+    ),
     "audit-log": Command(
         "deniable_aggregator.cli.audit_log:audit_log",
         "Shows and verifies the log of administrative acts.",

@@ -111,6 +111,17 @@ class Database(ABC):
         """
 
     @abstractmethod
+    def alone(self, purpose: str) -> AbstractContextManager[None]:
+        """Lets one process at a time do something that takes long, also if one is killed.
+
+        Args:
+            purpose: what is done; others may do other things.
+
+        Raises:
+            StoreUnavailableError: if another process is doing this.
+        """
+
+    @abstractmethod
     def close(self) -> None:
         """Closes all connections; everything acknowledged is in the database already."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
+from sqlalchemy import text
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
 ATTEMPTS: Final = 3
 PURGE_LOCK_MS: Final = 200
+_ARCHIVE_LOCK: Final = "hashtext(:purpose), 'archive'::regclass::oid::int"
 _FILE_OF_EPOCHS: Final = "SELECT pg_relation_filenode('epochs'::regclass)"
 
 
@@ -133,6 +135,22 @@ class PostgresqlDatabase(Database):
                 # On a lost connection this would fail and hide the error that is under way.
                 if not vacuuming.invalidated:
                     vacuuming.exec_driver_sql(f"SET lock_timeout = '{LOCK_TIMEOUT}'")
+
+    @contextmanager
+    def alone(self, purpose: str) -> Iterator[None]:
+        """See `Database.alone`."""
+        with self._translate_errors(), self._writing.connect() as connection:
+            locking = connection.execution_options(isolation_level="AUTOCOMMIT")
+            name = {"purpose": purpose}
+            if not locking.execute(
+                text(f"SELECT pg_try_advisory_lock({_ARCHIVE_LOCK})"), name
+            ).scalar_one():
+                raise StoreUnavailableError(f"another process is at it: {purpose}")
+            try:
+                yield
+            finally:
+                if not locking.invalidated:
+                    locking.execute(text(f"SELECT pg_advisory_unlock({_ARCHIVE_LOCK})"), name)
 
     def close(self) -> None:
         """See `Database.close`."""

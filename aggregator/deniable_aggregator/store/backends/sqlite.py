@@ -23,6 +23,7 @@ from deniable_aggregator.store.errors import StoreRefusedError, StoreUnavailable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from contextlib import AbstractContextManager
     from pathlib import Path
 
     from sqlalchemy import Connection
@@ -121,6 +122,10 @@ class SqliteDatabase(Database):
         self._check_open()
         with translate_errors(), self._lookups.begin() as connection:
             yield connection
+
+    def alone(self, purpose: str) -> AbstractContextManager[None]:
+        """See `Database.alone`."""
+        return self._files.alone(purpose)
 
     def purge(self) -> None:
         """Copies the write-ahead log into the file and truncates it, so that deleted bytes go too.

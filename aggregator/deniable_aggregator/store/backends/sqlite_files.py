@@ -7,7 +7,11 @@ import os
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
-from deniable_aggregator.store.errors import StoreMovedError, StoreRefusedError
+from deniable_aggregator.store.errors import (
+    StoreMovedError,
+    StoreRefusedError,
+    StoreUnavailableError,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -63,6 +67,18 @@ class StoreFiles:
             yield
         finally:
             fcntl.flock(self._lock, fcntl.LOCK_UN)
+
+    @contextmanager
+    def alone(self, purpose: str) -> Iterator[None]:
+        """See `Database.alone`."""
+        descriptor = os.open(f"{self._names[0]}.{purpose}", os.O_RDWR | os.O_CREAT, 0o600)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            yield
+        except BlockingIOError:
+            raise StoreUnavailableError(f"another process is at it: {purpose}") from None
+        finally:
+            os.close(descriptor)
 
     def remember_identity(self) -> None:
         """Remembers which files these are. Called once SQLite has all of them open."""

@@ -9,6 +9,7 @@ The first byte says which form, so that a part describes itself:
 | 128 | reports, sorted, one after the other |
 | 129 | a byte with their width, and their columns compressed, see `reports` |
 | 130 | the same of the differences between reports that are read as numbers |
+| 192 to 194 | as 128 to 130, of reports that an archive has |
 """
 
 from __future__ import annotations
@@ -22,7 +23,9 @@ from deniable_aggregator.store.encoding.counters import (
 from deniable_aggregator.store.encoding.reports import (
     encode_reports,
     holds_reports,
+    is_archived,
     join_reports,
+    mark_archived,
     unpack_reports,
 )
 
@@ -33,6 +36,8 @@ __all__ = [
     "encode_counters",
     "encode_reports",
     "holds_reports",
+    "is_archived",
     "join_reports",
+    "mark_archived",
     "unpack_reports",
 ]

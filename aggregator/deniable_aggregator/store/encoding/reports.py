@@ -17,6 +17,9 @@ PLAIN: Final = 128
 COLUMNS: Final = 129
 DIFFERENCES: Final = 130
 WIDEST_NUMBER: Final = 8
+ARCHIVED: Final = 64
+"""Is added to one of them for reports that an archive has."""
+
 WORTH_COMPRESSING: Final = 64
 """Fewer bytes than this stay as they are: a frame alone has about ten."""
 
@@ -27,6 +30,16 @@ FEW_REPORTS: Final = 32
 def holds_reports(body: bytes) -> bool:
     """Whether a part is in the form of reports; otherwise it is in the form of counters."""
     return body[0] >= PLAIN
+
+
+def is_archived(body: bytes) -> bool:
+    """Whether an archive has the reports of a part in the form of reports."""
+    return bool(body[0] & ARCHIVED)
+
+
+def mark_archived(body: bytes) -> bytes:
+    """A part in the form of reports, marked as one that an archive has."""
+    return bytes((body[0] | ARCHIVED,)) + body[1:]
 
 
 def join_reports(payloads: Iterable[bytes], width: int) -> bytes:
@@ -70,12 +83,13 @@ def unpack_reports(body: bytes) -> bytes:
     Raises:
         ValueError: if the part is damaged.
     """
-    if body[0] == PLAIN:
+    form = body[0] & ~ARCHIVED
+    if form == PLAIN:
         return body[1:]
-    if body[0] not in (COLUMNS, DIFFERENCES):
-        raise ValueError(f"a part of reports must begin with 128 to 130, got {body[0]}")
+    if form not in (COLUMNS, DIFFERENCES):
+        raise ValueError(f"a part of reports must begin with 128 to 130, got {form}")
     rows = np.frombuffer(decompress(body[2:]), np.uint8).reshape(body[1], -1).T
-    if body[0] == DIFFERENCES:
+    if form == DIFFERENCES:
         rows = _rows(np.cumsum(_numbers(rows), dtype=np.uint64), body[1])
     return rows.tobytes()
 

@@ -11,7 +11,7 @@ from sqlalchemy import delete, insert, select
 from deniable_aggregator.store.chunks import in_chunks
 from deniable_aggregator.store.encoding import encode_reports, join_reports
 from deniable_aggregator.store.schema import inbox, keys, metrics, set_aside
-from deniable_aggregator.store.tables.merging import merge, worth_merging
+from deniable_aggregator.store.tables.merging import awaits_archive, merge, worth_merging
 from deniable_aggregator.store.tables.parts import (
     NewPart,
     SliceNumbers,
@@ -85,7 +85,10 @@ class Batch:
             return frozenset(wanted - _key_numbers(connection, wanted).keys())
 
     def move_to_tallies(
-        self, groups: Mapping[TallyKey, tuple[ReportCounter, Sequence[InboxRow]]]
+        self,
+        groups: Mapping[TallyKey, tuple[ReportCounter, Sequence[InboxRow]]],
+        *,
+        keep_reports: bool = False,
     ) -> bool:
         """Adds rows to their tallies and deletes them, in one transaction.
 
@@ -94,6 +97,7 @@ class Batch:
         Args:
             groups: some rows of this batch by their tally, which is of a registered metric and of
                 a key of the store, with what counts them.
+            keep_reports: whether reports stay reports, until an archive has them.
 
         Returns:
             False if another process has counted or merged some of it; then nothing has changed.
@@ -110,7 +114,14 @@ class Batch:
                 for where, (counter, rows) in groups.items()
             }
             chosen = {
-                where: worth_merging(present.get(numbers[where], []), len(packed[where]))
+                where: worth_merging(
+                    [
+                        part
+                        for part in present.get(numbers[where], [])
+                        if not keep_reports or awaits_archive(bytes((part.form,)))
+                    ],
+                    len(packed[where]),
+                )
                 for where in groups
             }
             old = [part for parts in chosen.values() for part in parts]
@@ -118,7 +129,9 @@ class Batch:
         new: list[tuple[SliceNumbers, NewPart]] = []
         gone: list[StoredPart] = []
         for where, (counter, _) in groups.items():
-            parts, merged = _with_new(counter, packed[where], chosen[where], bodies)
+            parts, merged = _with_new(
+                counter, packed[where], chosen[where], bodies, keep_reports=keep_reports
+            )
             new += [(numbers[where], each) for each in parts]
             gone += merged
         rows = [row for _, some in groups.values() for row in some]
@@ -180,6 +193,8 @@ def _with_new(
     packed: bytes,
     chosen: Sequence[StoredPart],
     bodies: Mapping[int, bytes],
+    *,
+    keep_reports: bool,
 ) -> tuple[list[NewPart], Sequence[StoredPart]]:
     """New reports merged with parts, and the parts that are merged.
 
@@ -191,7 +206,7 @@ def _with_new(
     )
     old = [NewPart(each.reports, bodies.get(each.part, b"")) for each in chosen]
     try:
-        return merge(counter, [alone, *old]), chosen
+        return merge(counter, [alone, *old], keep_reports=keep_reports), chosen
     except Exception as error:  # noqa: BLE001  see above
         log.error("parts of a tally could not be merged: %s", type(error).__name__)
         return [alone], ()

@@ -16,7 +16,9 @@ from deniable_aggregator.store.encoding import (
     encode_counters,
     encode_reports,
     holds_reports,
+    is_archived,
     join_reports,
+    mark_archived,
     unpack_reports,
 )
 from deniable_aggregator.store.tables.parts import NewPart
@@ -104,8 +106,17 @@ def worth_merging(parts: Sequence[StoredPart], new_bytes: int = 0) -> list[Store
     return ascending[:chosen]
 
 
+def awaits_archive(body: bytes) -> bool:
+    """Whether a part holds reports that no archive has."""
+    return holds_reports(body) and not is_archived(body)
+
+
 def merge(
-    counter: ReportCounter, parts: Sequence[NewPart], *, final: bool = False
+    counter: ReportCounter,
+    parts: Sequence[NewPart],
+    *,
+    final: bool = False,
+    keep_reports: bool = False,
 ) -> list[NewPart]:
     """The fewest and smallest parts that hold what these hold.
 
@@ -115,6 +126,7 @@ def merge(
         counter: the tally of the metric.
         parts: some parts of one slice.
         final: whether reports that show permanent answers must become counters.
+        keep_reports: whether reports that no archive has stay reports, in a part of their own.
 
     Returns:
         One part, or one for each length of counters.
@@ -123,6 +135,14 @@ def merge(
         ValueError: if a part is damaged.
         WireError: if reports cannot be counted.
     """
+    if keep_reports and (waiting := [each for each in parts if awaits_archive(each.body)]):
+        joined = join_reports((unpack_reports(each.body) for each in waiting), counter.report_bytes)
+        kept = NewPart(
+            sum(each.reports for each in waiting), encode_reports(joined, counter.report_bytes)
+        )
+        rest = [each for each in parts if not awaits_archive(each.body)]
+        return [kept, *merge(counter, rest, final=final)]
+    archived = any(holds_reports(each.body) and is_archived(each.body) for each in parts)
     payloads = [unpack_reports(each.body) for each in parts if holds_reports(each.body)]
     packed = join_reports(payloads, counter.report_bytes)
     sums: dict[int, tuple[int, NDArray[np.int64]]] = {}
@@ -138,7 +158,10 @@ def merge(
     elif packed and final and counter.noise_is_permanent:
         _add(sums, *_counted_for_good(counter, packed))
     elif packed:
-        merged.append(_smallest(counter, packed))
+        smallest = _smallest(counter, packed)
+        if archived and holds_reports(smallest.body):
+            smallest = smallest._replace(body=mark_archived(smallest.body))
+        merged.append(smallest)
     merged += [
         NewPart(reports, encode_counters(total, counter.cells)) for reports, total in sums.values()
     ]

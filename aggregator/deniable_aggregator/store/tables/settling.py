@@ -11,7 +11,7 @@ from sqlalchemy import func, select, update
 from deniable_aggregator.store.encoding import holds_reports
 from deniable_aggregator.store.schema import epochs, inbox, metrics, tallies
 from deniable_aggregator.store.tables.batch import TakenError, replace_parts
-from deniable_aggregator.store.tables.merging import MERGED_BYTES, merge
+from deniable_aggregator.store.tables.merging import MERGED_BYTES, awaits_archive, merge
 from deniable_aggregator.store.tables.parts import (
     NewPart,
     SliceNumbers,
@@ -52,6 +52,7 @@ class DaySettler:
         self._database = database
         self._find = find
         self._done: set[int] = set()  # parts that stay as they are
+        self._kept: set[int] = set()  # parts that stay so until their reports are in an archive
 
     def unsettled_days(self, before: int) -> list[int]:
         """The closed days that are not settled, the earliest first.
@@ -67,7 +68,13 @@ class DaySettler:
         with self._database.look_up() as connection:
             return list(connection.execute(query).scalars())
 
-    def settle(self, epoch: int, stopped: Callable[[], bool] = lambda: False) -> bool:
+    def settle(
+        self,
+        epoch: int,
+        stopped: Callable[[], bool] = lambda: False,
+        *,
+        keep_reports: bool = False,
+    ) -> bool:
         """Settles one day, and writes into the store that it is settled.
 
         Reports that show permanent answers become counters, whatever is smaller.
@@ -75,26 +82,29 @@ class DaySettler:
         Args:
             epoch: a closed day.
             stopped: tells between two transactions whether to leave the rest to the next call.
+            keep_reports: whether reports that no archive has stay reports.
 
         Returns:
-            False if something is left: reports that wait, specs that this server cannot read, or
-            what another server is changing.
+            False if something is left: reports that wait, also for the archive, specs that this
+            server cannot read, or what another server is changing.
         """
         while not stopped():
             with self._database.read() as connection:
                 if connection.execute(_waiting(epoch)).first() is not None:
                     return False
-                parts = list(_parts_of_day(connection, epoch))
-            work = self._work(parts)
+                parts = list(parts_of_day(connection, epoch))
+            work = self._work(parts, self._kept if keep_reports else self._done)
             if not work:
+                if keep_reports and any(awaits_archive(bytes((part.form,))) for _, part in parts):
+                    return False
                 readable = all(self._find(digest) for digest in {digest for digest, _ in parts})
                 return readable and self._remember(epoch, [part.part for _, part in parts])
             for some in _portions(work):
-                if stopped() or not self._merge(some):
+                if stopped() or not self._merge(some, keep_reports=keep_reports):
                     return False
         return False
 
-    def _work(self, parts: Sequence[tuple[bytes, StoredPart]]) -> Work:
+    def _work(self, parts: Sequence[tuple[bytes, StoredPart]], done: set[int]) -> Work:
         slices: defaultdict[SliceNumbers, list[StoredPart]] = defaultdict(list)
         digests = {}
         for digest, part in parts:
@@ -103,14 +113,13 @@ class DaySettler:
         work = {}
         for where, found in slices.items():
             packed = any(holds_reports(bytes((part.form,))) for part in found)
-            if (len(found) > 1 or packed) and not self._done.issuperset(
-                part.part for part in found
-            ):
+            if (len(found) > 1 or packed) and not done.issuperset(part.part for part in found):
                 work[where] = digests[where], _at_once(found)
         return work
 
-    def _merge(self, work: Work) -> bool:
+    def _merge(self, work: Work, *, keep_reports: bool) -> bool:
         """Merges the parts of slices in one transaction; returns False if others were at it."""
+        done = self._kept if keep_reports else self._done
         with self._database.read() as connection:
             bodies = read_bodies(connection, [part for _, parts in work.values() for part in parts])
         old: list[StoredPart] = []
@@ -118,13 +127,13 @@ class DaySettler:
         for where, (digest, parts) in work.items():
             if any(part.part not in bodies for part in parts):
                 return False
-            self._done.update(part.part for part in parts)
+            done.update(part.part for part in parts)
             counter = self._find(digest)
             if counter is None:
                 continue
             before = [NewPart(part.reports, bodies[part.part]) for part in parts]
             try:
-                after = merge(counter, before, final=True)
+                after = merge(counter, before, final=True, keep_reports=keep_reports)
             except Exception as error:  # noqa: BLE001  damage must not keep other slices from it
                 log.error("parts of a tally could not be merged: %s", type(error).__name__)
                 continue
@@ -133,7 +142,7 @@ class DaySettler:
                 new += [(where, part) for part in after]
         try:
             with self._database.write() as connection:
-                self._done.update(replace_parts(connection, old, new))
+                done.update(replace_parts(connection, old, new))
         except TakenError:
             return False
         return True
@@ -141,12 +150,13 @@ class DaySettler:
     def _remember(self, epoch: int, found: Sequence[int]) -> bool:
         """Writes that a day is settled, unless its parts have changed or reports of it wait."""
         with self._database.write() as connection:
-            now = [part.part for _, part in _parts_of_day(connection, epoch)]
+            now = [part.part for _, part in parts_of_day(connection, epoch)]
             if sorted(now) != sorted(found) or connection.execute(_waiting(epoch)).first():
                 return False
             here = epochs.c.epoch == epoch, epochs.c.key.is_(None)
             connection.execute(update(epochs).where(*here).values(settled=1))
         self._done.difference_update(found)
+        self._kept.difference_update(found)
         return True
 
 
@@ -154,7 +164,7 @@ def _waiting(epoch: int) -> Select[int]:
     return select(inbox.c.id).where(inbox.c.epoch == epoch).limit(1)
 
 
-def _parts_of_day(connection: Connection, epoch: int) -> Iterator[tuple[bytes, StoredPart]]:
+def parts_of_day(connection: Connection, epoch: int) -> Iterator[tuple[bytes, StoredPart]]:
     """All parts of a day, each with the digest of its spec: one range for each metric."""
     where = tallies.c.metric, tallies.c.epoch, tallies.c.key
     columns = tallies.c.part, tallies.c.reports, tallies.c.size, func.substr(tallies.c.body, 1, 1)

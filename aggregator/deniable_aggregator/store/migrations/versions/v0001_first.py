@@ -93,6 +93,17 @@ def upgrade() -> None:
         sa.Column("reports", sa.BigInteger, nullable=False),
         sqlite_with_rowid=False,
     )
+    op.create_table("archive", sa.Column("store", sa.Text, primary_key=True))
+    op.create_table(
+        "archived",
+        sa.Column("metric", sa.Integer, primary_key=True, autoincrement=False),
+        sa.Column("epoch", sa.Integer, primary_key=True, autoincrement=False),
+        sa.Column("number", sa.Integer, primary_key=True, autoincrement=False),
+        sa.Column("reports", sa.BigInteger, nullable=False),
+        sa.Column("size", sa.BigInteger, nullable=False),
+        sa.Column("sha256", sa.LargeBinary(32), nullable=False),
+        sa.Column("listed", sa.Integer, nullable=False),
+    )
     op.create_table(
         "rolled_periods",
         sa.Column("id", _ROW_ID, primary_key=True, autoincrement=False),

@@ -1,0 +1,159 @@
+"""Writes the reports of closed days into an archive, each exactly once, whatever is killed when.
+
+A file has all reports of a version and day that no archive has. Its name says which one it is, so a
+run that was killed is repeated by writing the same file again, with whatever has come since. Then
+one transaction writes that the file is complete and that its reports are archived: the next file
+of that day gets the next name. Last the day's manifest is written, from what the store knows.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from fsspec.core import url_to_fs
+
+from deniable_aggregator.archiving.manifest import listed_files, manifest, manifest_path
+from deniable_aggregator.archiving.put import put
+from deniable_aggregator.archiving.report_file import report_file, report_file_path
+from deniable_aggregator.dates import format_day
+from deniable_aggregator.store import ArchivedFile, StoreRefusedError
+from deniable_aggregator.tallies import tally_for
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterator, Sequence
+
+    from deniable_aggregator.store import Store
+    from deniable_aggregator.store.tables.parts import StoredPart
+    from deniable_shared.spec import Spec
+
+FILE_BYTES: Final = 128 << 20
+"""Of more reports than this, as they are stored, several files are written."""
+
+
+class Written(NamedTuple):
+    """What a run wrote: numbers of files, of reports in them, and of days."""
+
+    files: int
+    reports: int
+    days: int
+
+
+class Archiver:
+    """Writes files for one store. One process at a time does.
+
+    Args:
+        store: the store.
+        address: a folder's path, or its address of fsspec such as s3://bucket/reports.
+    """
+
+    def __init__(self, store: Store, address: str) -> None:
+        self._store = store
+        self._archive = store.archive
+        self._files, self._root = url_to_fs(address)
+        self._specs: dict[bytes, Spec] = {}
+        self._store_id = ""
+
+    def run(self, progress: Callable[[int, int], None] = lambda _done, _total: None) -> Written:
+        """Writes the reports of all closed days that no archive has.
+
+        Args:
+            progress: called with the number of days that are done and of all days.
+
+        Raises:
+            StoreUnavailableError: if the store failed, or another process is archiving it.
+            StoreRefusedError: if the archive has files that the store knows nothing of, as after a
+                backup was restored.
+        """
+        with self._archive.alone():
+            self._store_id = self._archive.store_id()
+            self._specs = {
+                each.spec.digest: each.spec for each in self._store.metrics.all().readable
+            }
+            unlisted = set(self._archive.unlisted_days())
+            days = sorted({*self._archive.closed_days(), *unlisted})
+            files = reports = changed = 0
+            for done, epoch in enumerate(days):
+                progress(done, len(days))
+                written = self._archive_day(epoch)
+                if written or epoch in unlisted:
+                    self._write_manifest(epoch)
+                files += len(written)
+                reports += sum(each.reports for each in written)
+                changed += bool(written)
+            progress(len(days), len(days))
+        return Written(files, reports, changed)
+
+    def _archive_day(self, epoch: int) -> list[ArchivedFile]:
+        waiting = self._archive.waiting(epoch)
+        if waiting:
+            self._refuse_unknown_files(epoch, waiting)
+        written = []
+        for digest, parts in sorted(waiting.items()):
+            spec = self._specs.get(digest)
+            if spec is None:
+                continue  # only a later version of this program can read it
+            for some in _portions(parts):
+                file = self._write_file(spec, epoch, some)
+                if file is not None:
+                    written.append(file)
+        return written
+
+    def _refuse_unknown_files(self, epoch: int, digests: Collection[bytes]) -> None:
+        """Refuses to write over complete files of a later state of the store."""
+        path = f"{self._root}/{manifest_path(epoch, self._store_id)}"
+        if not self._files.exists(path):
+            return
+        known = {report_file_path(each, self._store_id) for each in self._archive.files(epoch)}
+        versions = {digest.hex() for digest in digests}
+        listed = listed_files(self._files.cat_file(path))
+        unknown = [
+            name for name, version in listed.items() if version in versions and name not in known
+        ]
+        if unknown:
+            raise StoreRefusedError(
+                f"the archive has {len(unknown)} files of {format_day(epoch)} that this store "
+                f"knows nothing of, such as {min(unknown)}: was it restored from a backup? Move "
+                "them and the manifest away to write what the store has."
+            )
+
+    def _write_file(
+        self, spec: Spec, epoch: int, parts: Sequence[StoredPart]
+    ) -> ArchivedFile | None:
+        """Writes a file; None if another process has changed the parts, for the next run."""
+        tally = tally_for(spec)
+        reports, bodies = self._archive.read(parts)
+        if len(bodies) < len(parts):
+            return None
+        file = ArchivedFile(
+            spec.application,
+            spec.name,
+            spec.digest,
+            epoch,
+            self._archive.next_number(spec.digest, epoch),
+            sum(part.reports for part in parts),
+            0,
+            b"",
+        )
+        content = report_file(reports, tally.report_bytes)
+        put(self._files, f"{self._root}/{report_file_path(file, self._store_id)}", content)
+        file = file._replace(size=len(content), sha256=hashlib.sha256(content).digest())
+        return file if self._archive.add(tally, file, parts, bodies) else None
+
+    def _write_manifest(self, epoch: int) -> None:
+        content = manifest(epoch, self._store_id, self._archive.files(epoch))
+        put(self._files, f"{self._root}/{manifest_path(epoch, self._store_id)}", content)
+        self._archive.mark_listed(epoch)
+
+
+def _portions(parts: Sequence[StoredPart]) -> Iterator[list[StoredPart]]:
+    """Parts that go into one file together: up to `FILE_BYTES`, or one that is larger."""
+    some: list[StoredPart] = []
+    size = 0
+    for part in parts:
+        if some and size + part.size > FILE_BYTES:
+            yield some
+            some, size = [], 0
+        some.append(part)
+        size += part.size
+    yield some
