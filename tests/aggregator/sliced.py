@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from deniable_aggregator.slices.table import SliceTable
+from deniable_aggregator.slices.totals import BlockTotals
 from deniable_aggregator.store import DayStamp
 
 if TYPE_CHECKING:
@@ -36,7 +37,15 @@ def slice_table(
     }
     rows = np.zeros((len(slices), 0), np.int64) if counters is None else np.array(counters)
     return SliceTable(
-        entry, epochs.astype(np.int32), keys.astype(np.int32), key_ids, counts, stamps, rows, _none
+        entry,
+        epochs.astype(np.int32),
+        keys.astype(np.int32),
+        key_ids,
+        counts,
+        stamps,
+        rows,
+        _none,
+        BlockTotals(),
     )
 
 

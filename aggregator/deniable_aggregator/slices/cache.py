@@ -12,6 +12,7 @@ import numpy as np
 from deniable_aggregator.slices.reading import MOST_TABLE_BYTES, Columns, read_columns
 from deniable_aggregator.slices.rolled import read_rolled
 from deniable_aggregator.slices.table import SliceTable
+from deniable_aggregator.slices.totals import BlockTotals
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
@@ -50,6 +51,7 @@ class SliceTables:
         self._store = store
         self._most_bytes = most_bytes
         self._most_table_bytes = most_table_bytes
+        self._totals = BlockTotals()
         self._lock = threading.Lock()
         self._renewing = [threading.Lock() for _ in range(_LOCKS)]
         self._held: OrderedDict[bytes, SliceTable] = OrderedDict()
@@ -85,7 +87,9 @@ class SliceTables:
 
         none = np.zeros(0, np.int32)
         counters = np.zeros((0, entry.tally.stored_cells), np.int32)
-        return SliceTable(entry, none, none, (), none.astype(np.int64), {}, counters, read)
+        return SliceTable(
+            entry, none, none, (), none.astype(np.int64), {}, counters, read, self._totals
+        )
 
     def _renewed(
         self, known: SliceTable, stamps: Mapping[int, DayStamp], since: int, until: int
@@ -142,6 +146,7 @@ def _merged(
         stamps,
         counters,
         known.read_slices,
+        known.kept_totals,
     )
 
 

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 MOST_TABLE_BYTES: Final = 64 << 20
 """The counters of a version stay in memory up to this size; larger ones are read slice by slice."""
 
-DECODED_SLICES: Final = 4_096
-"""So many slices are decoded at a time."""
+DECODED_BYTES: Final = 8 << 20
+"""Slices are decoded so many bytes of counters at a time."""
 
 _NARROW: Final = np.iinfo(np.int32).max
 
@@ -60,9 +60,10 @@ def read_columns(
         return _without_counters(store, entry, days)
     columns = Columns([], [], [], None)
     counters = [np.zeros((0, tally.stored_cells), np.int32)]
+    at_a_time = max(1, DECODED_BYTES // (8 * tally.stored_cells))
     for since, until in runs(sorted(days)):
         slices = store.tallies.read(tally, since, until)
-        while some := list(itertools.islice(slices, DECODED_SLICES)):
+        while some := list(itertools.islice(slices, at_a_time)):
             columns.epochs.extend(each.epoch for each in some)
             columns.keys.extend(each.key for each in some)
             columns.reports.extend(each.reports for each in some)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from deniable_aggregator.catalog import CatalogEntry
     from deniable_aggregator.slices.rolled import RolledSums
+    from deniable_aggregator.slices.totals import BlockTotals
     from deniable_aggregator.store import DayStamp, Slice
 
     ReadSlices = Callable[[int, int, Collection[str]], Iterator[Slice]]
@@ -55,6 +56,8 @@ class SliceTable:
         reports: int64, (slices,): how many reports each slice has.
         stamps: what changes whenever something of a day changes, for each day of the table.
         counters: int32 or int64, (slices, stored cells); None if they are not in memory.
+        read_slices: reads those that are not.
+        kept_totals: sums of those that are not.
         left_out: ids of the keys whose slices are not in this table, though there may be some.
         rolled: the days that became one, whose slices are gone; no other attribute has them.
     """
@@ -67,6 +70,7 @@ class SliceTable:
     stamps: Mapping[int, DayStamp]
     counters: NDArray[np.int32] | NDArray[np.int64] | None
     read_slices: ReadSlices = field(repr=False)
+    kept_totals: BlockTotals = field(repr=False)
     left_out: frozenset[str] = frozenset()
     rolled: tuple[RolledSums, ...] = ()
 
@@ -153,10 +157,11 @@ class SliceTable:
         )
 
     def chunks(self, cells: int) -> Iterator[SliceChunk]:
-        """The counters of all slices, in their order.
+        """The counters of all slices, day by day.
 
-        Those that are not in memory come one slice at a time, as the store has them now: slices
-        that were deleted since are left out, reports that were added since are in.
+        Those that are not in memory come one slice at a time, those of a day in any order, as the
+        store has them now: slices that were deleted since are left out, reports that were added
+        since are in.
 
         Args:
             cells: how many of the stored integers of each slice are wanted, the first ones.
@@ -202,7 +207,4 @@ class SliceTable:
         if self.counters is not None:
             total: NDArray[np.int64] = self.counters[:, :cells].sum(axis=0, dtype=np.int64)
             return total
-        total = np.zeros(cells, np.int64)
-        for chunk in self.chunks(cells):
-            total += chunk.counters[0]
-        return total
+        return self.kept_totals.total(self, cells)
