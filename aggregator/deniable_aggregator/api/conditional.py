@@ -96,6 +96,7 @@ def validity_of(
             if key.application == asked.application
         ],
         sorted(store.tallies.first_days(digests, asked.without).items()),
+        store.rolled.stamp(digests),
         [each for each in store.inbox.backlog(digests) if each.is_left_out],
         [
             sorted(store.tallies.stamps(digest, epoch_of(days.since), epoch_of(days.until)).items())

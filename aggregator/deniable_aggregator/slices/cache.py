@@ -79,7 +79,9 @@ class SliceTables:
             renewed = self._renewed(known, stamps, since, until)
             self._hold(renewed)
         rolled = read_rolled(self._store, digest, since, until)
-        return replace(renewed, rolled=rolled).between(since, until)
+        if rolled:
+            renewed = replace(renewed, rolled=rolled)
+        return renewed.between(since, until)
 
     def _empty(self, entry: CatalogEntry) -> SliceTable:
         def read(since: int, until: int, without: Collection[str]) -> Iterator[Slice]:

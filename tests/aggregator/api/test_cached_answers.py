@@ -84,7 +84,7 @@ class History:
 
     def old_days_are_deleted(self):
         self.another_process_counts()
-        while self.elsewhere.tallies.delete_before(DAYS[8]):
+        while self.elsewhere.tallies.delete_expired(TODAY, keep=5, open_days=0):
             pass
 
     def rows_are_set_aside_and_retried(self):
@@ -189,7 +189,7 @@ def keys_are_read_once(monkeypatch):
 def a_tag_forgets(name, empty):
     def mutate(monkeypatch):
         def forgetful(store, asked, *rest, **options):
-            parts = {each: getattr(store, each) for each in ("keys", "tallies", "inbox")}
+            parts = {each: getattr(store, each) for each in ("keys", "tallies", "rolled", "inbox")}
             return validity_of(SimpleNamespace(**{**parts, name: empty}), asked, *rest, **options)
 
         monkeypatch.setattr(query_service, "validity_of", forgetful)
