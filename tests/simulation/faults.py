@@ -12,6 +12,7 @@ from deniable_aggregator.store.backends.base import Database, IngestTransaction
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+    from contextlib import AbstractContextManager
 
     from sqlalchemy import Connection
 
@@ -96,6 +97,10 @@ class PointedDatabase(Database):
         self._reached("before purge", True)
         self._inner.purge()
         self._reached("after purge", True)
+
+    def alone(self, purpose: str) -> AbstractContextManager[None]:
+        """As the real one."""
+        return self._inner.alone(purpose)
 
     def close(self) -> None:
         """As the real one."""

@@ -10,6 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from deniable_aggregator import Store
+from deniable_aggregator.dates import epoch_of
 from deniable_aggregator.engines import Kernel
 from deniable_aggregator.engines.counters import encode_sums, sums
 from deniable_aggregator.engines.loading import load_tallies
@@ -17,8 +18,8 @@ from deniable_aggregator.store import StoreRefusedError, StoreUnavailableError
 from deniable_aggregator.store.tables import loading
 from deniable_aggregator.tallies import tally_for
 from deniable_shared import registry
-from tests.aggregator.engines.reported import KEYS, REGISTRY, SPECS, batch_of, random_rows
-from tests.aggregator.stored import key_administrator
+from tests.aggregator.engines.reported import DAYS, KEYS, REGISTRY, SPECS, batch_of, random_rows
+from tests.aggregator.stored import execute, key_administrator
 from tests.command_line import deniable
 
 KERNEL = Kernel(SPECS.values())
@@ -122,6 +123,19 @@ def test_reports_of_a_loaded_key_can_be_excluded_and_nobody_can_upload_with_it(s
     assert all(key.revoked is not None for key in store.keys.all())
     key_administrator(store).exclude("bbbb")
     assert content(store) == counted([row for row in ROWS if row[2] != "bbbb"])
+
+
+@pytest.mark.one_store
+def test_a_day_that_was_rolled_up_is_refused(store, file):
+    (first, *_) = DAYS
+    execute(
+        store,
+        "INSERT INTO rolled_periods (id, metric, since, until, key, first, reports, summary, "
+        f"counters) SELECT 1, number, {epoch_of(first)}, {epoch_of(first)}, 0, {epoch_of(first)}, "
+        "1, x'00', x'00' FROM metrics WHERE name = 'theme'",
+    )
+    with pytest.raises(StoreRefusedError, match="has rolled up 2026-01-01"):
+        load_tallies(store, [file])
 
 
 @pytest.mark.one_store

@@ -7,11 +7,13 @@ from collections import defaultdict
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
+from sqlalchemy import select
 
 from deniable_aggregator.audit import AuditAction, record_from_command_line
 from deniable_aggregator.dates import format_day
 from deniable_aggregator.store.encoding import add_counters
 from deniable_aggregator.store.errors import StoreRefusedError, StoreUnavailableError
+from deniable_aggregator.store.schema import metrics, rolled_periods
 from deniable_aggregator.store.tables.audit import append, lock_audit_log
 from deniable_aggregator.store.tables.batch import (
     TakenError,
@@ -84,11 +86,13 @@ def load_sums(
         replace: whether slices that the store has with another sum are replaced, not refused.
 
     Raises:
-        StoreRefusedError: if the store has another sum of a slice; nothing was loaded.
+        StoreRefusedError: if the store has another sum of a slice, or has rolled its day up;
+            nothing was loaded.
         StoreUnavailableError: if the store failed, or is changing a slice; nothing was loaded.
     """
     with database.write() as connection:
         lock_audit_log(connection)  # first, as whoever records an action does
+        _refuse_rolled_days(connection, sums)
         stored = {
             where: _same(counters[where.digest], each, sums[where])
             for where, each in _stored(connection, sums, counters)
@@ -109,6 +113,22 @@ def load_sums(
         if chosen:
             append(connection, record_from_command_line(AuditAction.STORE_LOAD, **loaded._asdict()))
     return loaded
+
+
+def _refuse_rolled_days(connection: Connection, sums: Sums) -> None:
+    """Days of a period that became one cannot be compared with what is loaded."""
+    query = select(metrics.c.digest, rolled_periods.c.since, rolled_periods.c.until).join_from(
+        rolled_periods, metrics, rolled_periods.c.metric == metrics.c.number
+    )
+    rolled: defaultdict[bytes, set[int]] = defaultdict(set)
+    for digest, since, until in connection.execute(query):
+        rolled[bytes(digest)].update(range(since, until + 1))
+    for where in sums:
+        if where.epoch in rolled[where.digest]:
+            raise StoreRefusedError(
+                f"the store has rolled up {format_day(where.epoch)} of version "
+                f"{where.digest.hex()[:8]} and no longer knows its days; nothing was loaded"
+            )
 
 
 def _stored(
