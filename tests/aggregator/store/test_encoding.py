@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgpack
 import numpy as np
 import pytest
 from hypothesis import given
@@ -58,6 +59,19 @@ def test_counters_of_many_slices_are_decoded_at_once(slices, cells):
     assert decode_many(bodies, cells).tolist() == expected
 
 
+@pytest.mark.parametrize("name", COUNTERS)
+def test_many_counters_of_many_slices_are_decoded_at_once(name):
+    """Some alike and some not, in two sections; more cells are wanted than there are, or fewer."""
+    some = COUNTERS[name][:3_000]
+    slices = [some, some[::-1], some // 2, some // 200, np.zeros_like(some)]
+    bodies = [encode_counters(each, each.size // 3) for each in slices]
+    for cells in (some.size + 2, max(some.size // 3 - 1, 1), some.size):
+        found = decode_many(bodies, cells)
+        kept = min(cells, some.size)
+        assert (found[:, :kept] == np.array(slices)[:, :kept]).all()
+        assert not found[:, kept:].any()
+
+
 @given(st.integers(1, 20), st.binary(max_size=2_000))
 def test_reports_come_back_sorted(width, payload):
     payload = payload[: len(payload) // width * width]
@@ -112,6 +126,14 @@ def test_a_nearly_empty_tally_of_two_million_counters_takes_hardly_anything():
 def test_damaged_counters_are_told(body):
     with pytest.raises(ValueError, match="part"):
         decoded(body, 3)
+    with pytest.raises(ValueError, match="part"):
+        decode_many([body], 3)
+
+
+def test_a_section_that_is_too_short_is_not_read_together_with_one_that_is_too_long():
+    sections = (msgpack.packb([(10, 0, 1, 0, bytes(length))]) for length in (9, 11))
+    with pytest.raises(ValueError, match="must have 10 bytes, got 9"):
+        decode_many([b"\x10" + section for section in sections], 10)
 
 
 @pytest.mark.parametrize("body", [b"\x81\x04junk", b"\x84\x04", b"\x82\x04\x00"])

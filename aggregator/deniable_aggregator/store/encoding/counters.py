@@ -100,23 +100,40 @@ def decode_many(bodies: Sequence[bytes], cells: int) -> NDArray[np.int64]:
     """
     counters = np.zeros((len(bodies), cells), np.int64)
     alike: dict[tuple[int, int], list[int]] = {}
+    sections: dict[tuple[int, int, int, int], list[tuple[int, int, bytes]]] = {}
     for place, body in enumerate(bodies):
         if 1 <= body[0] <= WIDEST:
             alike.setdefault((body[0], len(body)), []).append(place)
-        else:
-            add_counters(counters[place], body)
+            continue
+        first = 0
+        for count, least, size, form, content in _sections(body):
+            found = place, least, content
+            sections.setdefault((first, count, size, form), []).append(found)
+            first += count
     for (width, length), places in alike.items():
         joined = np.frombuffer(b"".join([bodies[place] for place in places]), np.uint8)
-        rows = joined.reshape(len(places), length)[:, 1:]
-        found = _widen(np.ascontiguousarray(rows), width).reshape(len(places), -1)[:, :cells]
-        counters[places, : found.shape[1]] = found
+        rows = np.ascontiguousarray(joined.reshape(len(places), length)[:, 1:])
+        wide = _widen(rows, width).reshape(len(places), -1)[:, :cells]
+        counters[places, : wide.shape[1]] = wide
+    for (first, count, size, form), parts in sections.items():
+        places = [place for place, _, _ in parts]
+        lowest = np.array([each for _, each, _ in parts], np.int64)
+        of_section = _decoded(count, lowest, size, form, [content for _, _, content in parts])
+        end = min(first + count, cells)
+        if first < end:
+            counters[places, first:end] = of_section[:, : end - first]
     return counters
 
 
 def _decode(body: bytes) -> NDArray[np.int64]:
     if 1 <= body[0] <= WIDEST:
         return _widen(np.frombuffer(body, np.uint8, offset=1), body[0])
-    return np.concatenate([_decoded(*section) for section in _sections(body)])
+    return np.concatenate(
+        [
+            _decoded(count, np.array([least], np.int64), size, form, [content])[0]
+            for count, least, size, form, content in _sections(body)
+        ]
+    )
 
 
 def _sections(body: bytes) -> list[tuple[int, int, int, int, bytes]]:
@@ -160,20 +177,49 @@ def _gaps(counters: NDArray[Any]) -> tuple[int, int, bytes]:
     return width, GAPS, compress(_bytes(gaps.astype(np.uint64), width).T.tobytes())
 
 
-def _decoded(cells: int, least: int, size: int, form: int, content: bytes) -> NDArray[np.int64]:
-    if form == BYTES:
-        return _widen(np.frombuffer(content, np.uint8), size) + least
-    planes = np.frombuffer(decompress(content), np.uint8).reshape(size, -1)
+def _decoded(
+    cells: int, least: NDArray[np.int64], size: int, form: int, contents: Sequence[bytes]
+) -> NDArray[np.int64]:
+    """Sections that are stored alike: int64, (sections, cells).
+
+    Args:
+        cells: how many counters each has.
+        least: int64, (sections,): what is added to the counters of each.
+        size: bytes or bits of a counter.
+        form: of all of them.
+        contents: of each.
+    """
     if form == GAPS:
-        places = np.cumsum(_widen(planes.T.ravel(), size))
-        return np.bincount(places, minlength=cells).astype(np.int64, copy=False) + least
-    counters = np.full(cells, least, np.int64)
-    for place, plane in enumerate(planes):
-        if form == BYTE_PLANES:
-            counters += plane.astype(np.int64) << 8 * place
-        else:
-            counters += np.unpackbits(plane, count=cells).astype(np.int64) << place
-    return counters
+        found = [_from_gaps(cells, size, content) for content in contents]
+        return np.stack(found) + least[:, None]
+    if form != BYTES:
+        contents = list(map(decompress, contents))
+    length = size * (-(-cells // 8) if form == BIT_PLANES else cells)
+    for content in contents:
+        if len(content) != length:
+            raise ValueError(
+                f"a stored part is damaged: a section must have {length} bytes, got {len(content)}"
+            )
+    joined = np.frombuffer(b"".join(contents), np.uint8)
+    if form == BYTES:
+        return _widen(joined, size).reshape(-1, cells) + least[:, None]
+    planes = joined.reshape(len(contents), size, -1)
+    bits = 8 if form == BYTE_PLANES else 1
+    # In integers as narrow as they can be: most of the time goes by in memory.
+    narrow = np.dtype(f"u{_container(-(-size * bits // 8))}")
+    counters = np.zeros((len(contents), cells), narrow)
+    for place in range(size):
+        plane = planes[:, place]
+        if form == BIT_PLANES:
+            plane = np.unpackbits(plane, axis=1, count=cells)
+        counters |= np.left_shift(plane, bits * place, dtype=narrow)
+    return counters.astype(np.int64) + least[:, None]
+
+
+def _from_gaps(cells: int, size: int, content: bytes) -> NDArray[np.int64]:
+    planes = np.frombuffer(decompress(content), np.uint8).reshape(size, -1)
+    places = np.cumsum(_widen(planes.T.ravel(), size))
+    return np.bincount(places, minlength=cells).astype(np.int64, copy=False)
 
 
 def _width(largest: int) -> int:
