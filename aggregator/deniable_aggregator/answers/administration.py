@@ -49,7 +49,7 @@ class Metric(Struct, kw_only=True):
         registered: the day on which it was registered.
         segments: those of the metric, where it has any.
         reports: how many reports were counted.
-        pending_reports: how many wait to be counted.
+        pending_reports: how many are left out of answers, as too many wait to be counted.
         excluded_reports: how many are left out because their keys are excluded.
     """
 

@@ -128,7 +128,7 @@ class Health(Struct, kw_only=True):
         days: the days that are covered.
         since: the first day, as it was asked for.
         until: the last day.
-        pending_reports: reports of the metric that wait to be counted.
+        pending_reports: reports of the metric that are left out, as too many wait to be counted.
         excluded_reports: reports that are left out because their keys are excluded.
         verdict: of all checks.
         checks_made: how many checks were made.

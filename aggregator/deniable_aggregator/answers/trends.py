@@ -259,7 +259,7 @@ class Change(Struct, kw_only=True):
         kind: what is compared.
         before: the first period.
         after: the second.
-        pending_reports: reports of the metric that wait to be counted.
+        pending_reports: reports of the metric that are left out, as too many wait to be counted.
         excluded_reports: reports that are left out because their keys are excluded.
         health: whether the reports look like those of devices.
         margin: what errors, intervals and tests allow for.
