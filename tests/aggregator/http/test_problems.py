@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from deniable_aggregator.api.admin_routes import MAX_REGISTRY_BYTES
 from deniable_aggregator.http.problems import CODES
 from tests.aggregator.service import bearer, problem, upload
 
@@ -22,7 +23,8 @@ def test_a_wrong_method_is_a_problem_that_lists_the_right_ones(service, path, al
 
 
 def test_a_body_that_is_too_large_for_a_path_is_a_problem(service):
-    answer = service.http.post("/v1/metrics", data=b"#" * (2 << 20), headers=bearer(service.admin))
+    body = b"#" * (MAX_REGISTRY_BYTES + 1)
+    answer = service.http.post("/v1/metrics", data=body, headers=bearer(service.admin))
     problem(answer, 413, "upload_too_large")
 
 
@@ -32,7 +34,7 @@ def test_an_unexpected_failure_is_a_problem_and_logs_no_message(service, monkeyp
 
     monkeypatch.setattr("deniable_shared.wire.decode", fail)
     problem(service.send(upload()), 500, "internal_error")
-    monkeypatch.setattr(service.store.metrics, "all", fail)
+    monkeypatch.setattr(service.store.metrics, "revision", fail)
     problem(service.ask("/v1/metrics"), 500, "internal_error")
     assert "RuntimeError" in caplog.text
     assert "SECRET" not in caplog.text
