@@ -22,6 +22,7 @@ from deniable_aggregator.integrity.examiner import Examiner
 from deniable_aggregator.integrity.key_contrasts import KeyComparison
 from deniable_aggregator.integrity.slice_medians import SliceMedians
 from deniable_aggregator.slices.table import SliceTable
+from deniable_aggregator.slices.totals import BlockTotals
 from deniable_aggregator.tallies import ShareTally, tally_for
 from deniable_shared import registry
 
@@ -110,6 +111,7 @@ def table_of(spec: Spec, case: Case) -> SliceTable:
         stamps=stamps,
         counters=np.array(some, np.int32)[generator.integers(0, DISTINCT, slices)],
         read_slices=lambda *_: iter(()),
+        kept_totals=BlockTotals(),
     )
 
 

@@ -24,6 +24,10 @@ ALARM_P: Final = 1.3346e-5
 """A check fails below this: the one-sided tail beyond 4.2 standard deviations."""
 
 
+MOST_SUMS: Final = 1 << 20
+"""So many counters are held for sums by day; a single day may have more."""
+
+
 class KeyChecks(NamedTuple):
     """The checks of what keys uploaded on one day, each by itself.
 
@@ -94,13 +98,21 @@ def check_days(table: SliceTable, epochs: Sequence[int]) -> Iterator[DayChecks]:
         epochs: which of them, ascending.
     """
     for first, last in runs(epochs):
-        of_run = table.between(first, last)
-        if of_run.counters is not None:
-            yield from _check(of_run)
-            continue
-        # The sums of more than one day with many counters might not fit into memory.
-        for epoch in of_run.days.tolist():
-            yield from _check(of_run.between(epoch, epoch))
+        for block in blocks_of_days(table.between(first, last), table.entry.tally.stored_cells):
+            yield from _check(block)
+
+
+def blocks_of_days(table: SliceTable, cells: int) -> Iterator[SliceTable]:
+    """The table in blocks of whole days, so few that sums by day take little memory.
+
+    Args:
+        table: the slices.
+        cells: how many counters are added up.
+    """
+    days, step = table.days.tolist(), max(1, MOST_SUMS // cells)
+    for start in range(0, len(days), step):
+        block = days[start : start + step]
+        yield table.between(block[0], block[-1])
 
 
 def _check(table: SliceTable) -> Iterator[DayChecks]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from deniable_aggregator.integrity.day_checks import blocks_of_days
 from deniable_shared.periods import period
 
 if TYPE_CHECKING:
@@ -69,7 +70,7 @@ def compared_sums(table: SliceTable, keys: Sequence[str]) -> KeySums:
     """
     cells = table.entry.tally.cells
     own, others = np.zeros((2, len(keys), cells))
-    for part in _whole_days(table):
+    for part in blocks_of_days(table, cells):
         weights = _weights(part, keys)
         totals = np.zeros((len(part.days), cells))
         for chunk in part.chunks(cells):
@@ -113,7 +114,7 @@ def compared_days(table: SliceTable, key: str) -> Iterator[tuple[int, KeySums]]:
         key: its id.
     """
     cells = table.entry.tally.cells
-    for part in _whole_days(table):
+    for part in blocks_of_days(table, cells):
         weights = _weights(part, [key])
         totals, own = np.zeros((2, len(part.days), cells))
         for chunk in part.chunks(cells):
@@ -125,15 +126,6 @@ def compared_days(table: SliceTable, key: str) -> Iterator[tuple[int, KeySums]]:
             of_own, of_others = weights.of_own[row], weights.of_others[row]
             sides = own[day, None] * of_own, (totals[day] - own[day])[None] * of_others
             yield int(part.days[day]), KeySums(*sides, weight, weight * of_own)
-
-
-def _whole_days(table: SliceTable) -> Iterator[SliceTable]:
-    """The table, or day by day where there are many counters, whose sums would fill the memory."""
-    if table.counters is not None:
-        yield table
-        return
-    for epoch in table.days.tolist():
-        yield table.between(epoch, epoch)
 
 
 def _weights(table: SliceTable, keys: Sequence[str]) -> _Weights:
