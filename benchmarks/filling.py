@@ -48,11 +48,14 @@ class Cost(NamedTuple):
         accepted: bytes of uploads, without padding.
         stored: bytes that the store's file has grown by, its log copied into it.
         written: bytes that this process has written.
+        folding: those of folds and maintenance among them, twice: what is written into the log is
+            written into the file, too, at most once.
     """
 
     accepted: int
     stored: int
     written: int
+    folding: int
 
 
 class FilledStore:
@@ -60,7 +63,6 @@ class FilledStore:
 
     Args:
         metrics: tables of a registry file.
-        folds: whether anything is ever folded; otherwise uploads stay in the inbox.
         keys: how many write keys there are.
 
     Attributes:
@@ -68,11 +70,10 @@ class FilledStore:
         store: the store.
     """
 
-    def __init__(self, metrics: str, *, folds: bool = True, keys: int = 1) -> None:
+    def __init__(self, metrics: str, *, keys: int = 1) -> None:
         self._directory = tempfile.TemporaryDirectory()
         self.path = Path(self._directory.name) / "store.db"
         self._now = 0.0
-        self._folds = folds
         self.store = Store(self.path)
         parsed = registry.parse(HEAD + metrics).metrics
         self.specs: dict[str, Spec] = {name: metric.spec for name, metric in parsed.items()}
@@ -90,7 +91,7 @@ class FilledStore:
             self.store, accept_days=SETTINGS.accept_days, clock=clock, catalogue=catalogue
         )
         self._maintenance.run()
-        self._accepted = 0
+        self._accepted = self._folding = 0
         self._before = (self._size(), written_bytes())
 
     def __enter__(self) -> Self:
@@ -135,7 +136,12 @@ class FilledStore:
     def cost(self) -> Cost:
         """What the store has cost since it was empty."""
         size = self._size()
-        return Cost(self._accepted, size - self._before[0], written_bytes() - self._before[1])
+        return Cost(
+            self._accepted,
+            size - self._before[0],
+            written_bytes() - self._before[1],
+            2 * self._folding,
+        )
 
     def rows(self, query: str) -> list[tuple[Any, ...]]:
         """What a query of the file says."""
@@ -143,10 +149,11 @@ class FilledStore:
             return [tuple(row) for row in connection.exec_driver_sql(query)]
 
     def _work(self) -> None:
-        if self._folds:
-            if self._fold.is_worth_it():
-                self._fold.fold(seconds=600)
-            self._maintenance.run()
+        before = written_bytes()
+        if self._fold.is_worth_it():
+            self._fold.fold(seconds=600)
+        self._maintenance.run()
+        self._folding += written_bytes() - before
 
     def _size(self) -> int:
         self.store._database.purge()  # copies the log into the file

@@ -241,9 +241,10 @@ class Settings:
         maximum=365,
     )
     fold_seconds: float = _setting(
-        60.0,
-        "How long a few reports wait in the inbox before they are counted; many are counted "
-        "sooner. Questions read those that wait too, so this only decides how much is written.",
+        21_600.0,
+        "How long a few reports wait in the inbox before they are moved to tallies; many are "
+        "moved sooner. Questions read those that wait too, so this only decides how much is "
+        "written.",
         _WORK,
         exclusive_minimum=0,
         maximum=MAX_SECONDS,

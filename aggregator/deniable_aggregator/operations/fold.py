@@ -19,7 +19,11 @@ BATCH_ROWS: Final = 4_000
 
 WORTH_BYTES: Final = 1 << 20
 WORTH_ROWS: Final = 2_000
-"""So many rows, or bytes of reports in them, are worth a fold. Questions read all that wait."""
+"""So many rows, or bytes of reports in them, are worth a fold at once."""
+
+FEW_ROWS: Final = 50
+FEW_ROWS_SECONDS: Final = 600.0
+"""So many are, after so long. A fold writes some pages of the file, whatever it moves."""
 
 log = logging.getLogger("deniable_aggregator")
 
@@ -34,12 +38,12 @@ class InboxFold:
     a batch may be prepared again, but is never counted twice.
 
     No question waits for this, as questions read the inbox too. So it runs when it is worth what it
-    writes: once enough reports wait, or once some have waited for long enough.
+    writes: the more reports wait, the sooner.
 
     Args:
         store: the store.
         catalogue: the registered metrics.
-        patience_seconds: how long a few reports wait at most.
+        patience_seconds: how long any report waits at most.
         monotonic: seconds by a clock that cannot be set.
         keep_reports: whether reports stay reports in tallies, until an archive has them.
 
@@ -64,12 +68,12 @@ class InboxFold:
         self._keep_reports = keep_reports
         # Held while folding: on SQLite a second thread would only prepare the same batch.
         self._lock = threading.Lock()
-        self._caught_up_at = monotonic()
+        self._caught_up_at = self._folded_at = monotonic()
         self.folded_reports = 0
         self.failures = 0
 
     def lag_seconds(self) -> float:
-        """How long ago this process found no row left that no other server was counting."""
+        """How long ago this process found nothing that was worth a fold."""
         return self._monotonic() - self._caught_up_at
 
     def is_worth_it(self) -> bool:
@@ -78,10 +82,15 @@ class InboxFold:
         Raises:
             StoreUnavailableError: if the store cannot be read.
         """
-        if self.lag_seconds() >= self._patience:
+        seconds = self._monotonic() - self._folded_at
+        if seconds >= self._patience:
             return True
         rows, payload_bytes = self._store.inbox.size()
-        return rows >= WORTH_ROWS or payload_bytes >= WORTH_BYTES
+        enough = rows >= WORTH_ROWS or payload_bytes >= WORTH_BYTES
+        if enough or (rows >= FEW_ROWS and seconds >= FEW_ROWS_SECONDS):
+            return True
+        self._caught_up_at = self._monotonic()
+        return False
 
     def fold(self, *, seconds: float) -> None:
         """Counts the rows that wait.
@@ -101,7 +110,7 @@ class InboxFold:
             while full and self._monotonic() < deadline:
                 full = self._fold_batch()
             if not full:
-                self._caught_up_at = self._monotonic()
+                self._caught_up_at = self._folded_at = self._monotonic()
         finally:
             self._lock.release()
 

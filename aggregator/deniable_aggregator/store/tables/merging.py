@@ -47,8 +47,11 @@ MERGED_BYTES: Final = 64 << 20
 """A merge reads no more bytes of parts at once."""
 
 CELLS_PER_BYTE: Final = 64
-"""Counters are not tried while there are more than so many for each byte of reports: that many
-nearly empty counters are not smaller than the reports."""
+"""While a day is open, counters are not tried where there are more than so many for each byte of
+reports: trying takes time, and they are hardly smaller."""
+
+FEW_BYTES: Final = 128
+"""Reports of fewer bytes than this are not much larger than any counters but the narrowest."""
 
 
 class ReportCounter(Protocol):
@@ -125,7 +128,8 @@ def merge(
     Args:
         counter: the tally of the metric.
         parts: some parts of one slice.
-        final: whether reports that show permanent answers must become counters.
+        final: whether the day is closed: the smaller form is found whatever time that takes, and
+            reports that show permanent answers become counters.
         keep_reports: whether reports that no archive has stay reports, in a part of their own.
 
     Returns:
@@ -158,7 +162,7 @@ def merge(
     elif packed and final and counter.noise_is_permanent:
         _add(sums, *_counted_for_good(counter, packed))
     elif packed:
-        smallest = _smallest(counter, packed)
+        smallest = _smallest(counter, packed, final=final)
         if archived and holds_reports(smallest.body):
             smallest = smallest._replace(body=mark_archived(smallest.body))
         merged.append(smallest)
@@ -175,11 +179,13 @@ def _add(
     sums[counted.size] = before + reports, total + counted
 
 
-def _smallest(counter: ReportCounter, packed: bytes) -> NewPart:
+def _smallest(counter: ReportCounter, packed: bytes, *, final: bool) -> NewPart:
     """Reports as they are or as counters, whichever is smaller."""
     as_reports = encode_reports(packed, counter.report_bytes)
     reports = len(packed) // counter.report_bytes
-    if len(as_reports) * CELLS_PER_BYTE < counter.stored_cells:
+    size = len(as_reports)
+    few = size < FEW_BYTES and size < counter.stored_cells
+    if few or (not final and size * CELLS_PER_BYTE < counter.stored_cells):
         return NewPart(reports, as_reports)
     _, counted = counter.fold(packed)
     return NewPart(reports, min(as_reports, encode_counters(counted, counter.cells), key=len))
