@@ -149,15 +149,23 @@ def empty_app() -> Flask:
 
 
 @contextmanager
-def served(store: str, **settings: Any) -> Iterator[Served]:
-    """A server of a store, or of the empty application if there is none, on its core."""
+def served(store: str, *, core: int | None = SERVER_CORE, **settings: Any) -> Iterator[Served]:
+    """A server of a store, or of the empty application if there is none.
+
+    Args:
+        store: of the server; empty for the empty application.
+        core: the only one that it may use; None for all.
+        settings: further ones.
+    """
     with closing(socket.socket()) as probe:
         probe.bind((HOST, 0))
         port = probe.getsockname()[1]
     given = json.dumps(
         {"store": store, "port": port, "drain_seconds": 0.0, "read_rate_limit": "", **settings}
     )
-    command = ["taskset", "-c", str(SERVER_CORE), sys.executable, "-m", "benchmarks.served", given]
+    command = [sys.executable, "-m", "benchmarks.served", given]
+    if core is not None:
+        command = ["taskset", "-c", str(core), *command]
     process = subprocess.Popen(command)
     url = f"http://{HOST}:{port}"
     try:
