@@ -1,9 +1,10 @@
 """How long uploads take while questions are answered, beside the same server at rest.
 
-`python -m benchmarks.interference` sends uploads into a store of two metrics of 16 values, 365 days
-and 100 write keys (73,000 slices), one every 5 ms. Rounds at rest and rounds with 8 questions that
+`python -m benchmarks.interference` sends uploads into a store of a metric of 16 values, 365 days
+and 100 write keys (36,500 slices), one every 5 ms. Rounds at rest and rounds with 8 questions that
 are asked without pause follow each other, first on a server whose questions have a process of
-their own, then on one that answers them in threads. Prints one JSON object; takes 80 seconds.
+their own, then on one that answers them in threads. *cores* is what the question process uses of
+the processor meanwhile. Prints one JSON object; takes 80 seconds.
 """
 
 from __future__ import annotations
@@ -55,12 +56,10 @@ application = "benchmark"
 [budget]
 epsilon_per_day = 4.0
 epsilon_lifetime = 40.0
-[metrics.m0]
-{CATEGORY}mechanism = {{ name = "grr" }}
-[metrics.m1]
+[metrics.theme]
 {CATEGORY}mechanism = {{ name = "grr" }}
 """
-SPECS: Final = {name: each.spec for name, each in registry.parse(REGISTRY).metrics.items()}
+SPEC: Final = registry.parse(REGISTRY).metrics["theme"].spec
 
 
 def build(path: Path) -> tuple[str, str]:
@@ -80,10 +79,9 @@ def build(path: Path) -> tuple[str, str]:
         for first in range(today - DAYS + 1, today + 1, DAYS_PER_UPLOAD):
             parts = tuple(
                 wire.Part(
-                    spec.digest, day, drawn.integers(16, size=REPORTS, dtype=np.uint8).tobytes()
+                    SPEC.digest, day, drawn.integers(16, size=REPORTS, dtype=np.uint8).tobytes()
                 )
                 for day in range(first, first + DAYS_PER_UPLOAD)
-                for spec in SPECS.values()
             )
             body = wire.encode(wire.Upload(secrets.token_bytes(wire.ID_BYTES), parts))
             answer = client.post("/v1/reports", data=body, headers=headers)
@@ -105,7 +103,7 @@ def send(url: str, token: str, seconds: float) -> list[float]:
     spent = []
     end = time.monotonic() + seconds
     while time.monotonic() < end:
-        part = wire.Part(SPECS["m0"].digest, epoch_at(time.time()), b"\x01")
+        part = wire.Part(SPEC.digest, epoch_at(time.time()), b"\x01")
         body = wire.encode(wire.Upload(secrets.token_bytes(wire.ID_BYTES), (part,)))
         start = time.perf_counter()
         connection.request("POST", "/v1/reports", body, headers)
@@ -148,7 +146,7 @@ class Askers:
             since = epoch_at(time.time()) - self._random.randrange(*ASKED_DAYS)
             day = time.strftime("%Y-%m-%d", time.gmtime(since * 86_400))
             kind = self._random.choice(("estimate?", "health?", "series?by=week&"))
-            path = f"/v1/metrics/{self._random.choice(('m0', 'm1'))}/{kind}since={day}"
+            path = f"/v1/metrics/theme/{kind}since={day}"
             connection.request("GET", path, headers=self._headers)
             answer = connection.getresponse()
             answer.read()
@@ -182,19 +180,24 @@ def p99(values: list[float]) -> float:
 def measure(server: Served, write: str, read: str, rounds: int, seconds: float) -> dict[str, Any]:
     """Rounds at rest and rounds with questions, in turn."""
     send_from_another_process(server.url, write, 1.0)
-    rest, asked, answered = [], [], 0
+    rest, asked, answered, spent, lasted = [], [], 0, 0.0, 0.0
     for _ in range(rounds):
         rest.append(send_from_another_process(server.url, write, seconds))
         askers = Askers(server.url, read)
+        spent -= server.question_cpu_seconds()
+        lasted -= time.monotonic()
         try:
             asked.append(send_from_another_process(server.url, write, seconds))
         finally:
+            spent += server.question_cpu_seconds()
+            lasted += time.monotonic()
             answered += askers.stop()
     ratios = sorted(p99(b) / p99(a) for a, b in zip(rest, asked, strict=True))
     return {
         "at_rest": figures(rest),
         "with_questions": figures(asked),
         "answers": answered,
+        "cores": round(spent / lasted, 2),
         "p99_ratio": round(statistics.median(ratios), 2),
         "p99_ratio_of_rounds": [round(each, 2) for each in ratios],
         "load": round(os.getloadavg()[0], 2),
@@ -206,6 +209,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=2.5, help="of one round")
+    parser.add_argument("--store", type=Path, help="keep the store here, and use it again")
+    parser.add_argument("--only", choices=("own_process", "threads"))
     parser.add_argument("--send", nargs=3, help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.send:
@@ -214,11 +219,16 @@ def main() -> None:
         return
     found = {}
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder, "store.db")
-        write, read = build(path)
+        path = given.store or Path(folder, "store.db")
+        tokens = path.with_suffix(".tokens")
+        if not path.exists():
+            tokens.write_text(json.dumps(build(path)))
+        write, read = json.loads(tokens.read_text())
         for name, processes in (("own_process", 1), ("threads", 0)):
-            with served(str(path), core=None, question_processes=processes, **SETTINGS) as server:
-                found[name] = measure(server, write, read, given.rounds, given.seconds)
+            if given.only in (None, name):
+                settings = {"question_processes": processes, **SETTINGS}
+                with served(str(path), core=None, **settings) as server:
+                    found[name] = measure(server, write, read, given.rounds, given.seconds)
     print(json.dumps(found, indent=4))
 
 

@@ -124,14 +124,15 @@ class Served:
 
     def worker(self) -> int:
         """The process that does the work."""
-        tasks = Path(f"/proc/{self.process.pid}/task").iterdir()
-        found = [int(one) for task in tasks for one in (task / "children").read_text().split()]
-        return found[0]
+        return _children(self.process.pid)[0]
 
     def cpu_seconds(self) -> float:
         """What the worker has used of its processor, in user and system time."""
-        fields = Path(f"/proc/{self.worker()}/stat").read_text().rpartition(")")[2].split()
-        return (int(fields[11]) + int(fields[12])) / TICKS
+        return _cpu_seconds(self.worker())
+
+    def question_cpu_seconds(self) -> float:
+        """The same of the processes that answer questions."""
+        return sum(map(_cpu_seconds, _children(self.worker())))
 
     def memory_mib(self, what: str = "VmRSS") -> float:
         """Memory of the worker: VmRSS for now, VmHWM for the most so far."""
@@ -139,6 +140,16 @@ class Served:
             if line.startswith(f"{what}:"):
                 return int(line.split()[1]) / 1024
         raise LookupError(what)
+
+
+def _children(pid: int) -> list[int]:
+    tasks = Path(f"/proc/{pid}/task").iterdir()
+    return [int(one) for task in tasks for one in (task / "children").read_text().split()]
+
+
+def _cpu_seconds(pid: int) -> float:
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / TICKS
 
 
 def empty_app() -> Flask:

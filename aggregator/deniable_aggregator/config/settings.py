@@ -198,7 +198,7 @@ class Settings:
         maximum=MAX_SECONDS,
     )
     question_memory_bytes: int = _setting(
-        4 << 30,
+        2 << 30,
         "How much memory a process that answers questions may take. A question that needs more is "
         "refused.",
         _LIMITS,
