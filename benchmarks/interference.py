@@ -12,18 +12,18 @@ from __future__ import annotations
 import argparse
 import http.client
 import json
+import multiprocessing
 import os
 import random
 import secrets
 import statistics
 import subprocess
-import sys
 import tempfile
 import threading
 import time
 from contextlib import closing
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
 import numpy as np
@@ -34,6 +34,9 @@ from deniable_aggregator.app import EXTENSION
 from deniable_aggregator.security.keys import create_key
 from deniable_shared import registry, wire
 from deniable_shared.periods import epoch_at
+
+if TYPE_CHECKING:
+    from multiprocessing.connection import Connection
 
 DAYS: Final = 365
 KEYS: Final = 100
@@ -71,7 +74,7 @@ def build(path: Path) -> tuple[str, str]:
             create_key(store, scope=scope, application="benchmark", label=str(label), today=today)
             for label, scope in enumerate(("read", *("write",) * KEYS))
         )
-    app = create_app(store=path, settings=Settings(fold_seconds=0.2, **SETTINGS))
+    app = create_app(store=path, settings=Settings(**SETTINGS))
     client = app.test_client()
     drawn = np.random.default_rng(1)
     for key in write:
@@ -86,12 +89,7 @@ def build(path: Path) -> tuple[str, str]:
             body = wire.encode(wire.Upload(secrets.token_bytes(wire.ID_BYTES), parts))
             answer = client.post("/v1/reports", data=body, headers=headers)
             assert answer.status_code == 204, answer.data
-    deadline = time.monotonic() + FOLD_SECONDS
-    headers = {"Authorization": f"Bearer {read}"}
-    while time.monotonic() < deadline:
-        if not client.get("/v1/status", headers=headers).get_json()["inbox"]["rows"]:
-            break
-        time.sleep(0.2)
+    app.extensions[EXTENSION].inbox_fold.fold(seconds=FOLD_SECONDS)
     app.extensions[EXTENSION].close()
     return write[0], read
 
@@ -115,12 +113,30 @@ def send(url: str, token: str, seconds: float) -> list[float]:
     return spent
 
 
-def send_from_another_process(url: str, token: str, seconds: float) -> list[float]:
-    """The same, so that whoever asks questions here does not keep it waiting."""
-    command = [sys.executable, "-m", "benchmarks.interference", "--send", url, token, str(seconds)]
-    done = subprocess.run(command, check=True, capture_output=True, text=True)
-    found: list[float] = json.loads(done.stdout)
-    return found
+class Sender:
+    """A process that sends uploads, which whoever asks questions here does not keep waiting."""
+
+    def __init__(self, url: str, token: str) -> None:
+        self._ours, theirs = multiprocessing.Pipe()
+        fork = multiprocessing.get_context("fork")
+        self.process = fork.Process(target=_obey, args=(theirs, url, token), daemon=True)
+        self.process.start()
+
+    def send(self, seconds: float) -> list[float]:
+        """Sends for some seconds; returns how long each upload took."""
+        self._ours.send(seconds)
+        found: list[float] = self._ours.recv()
+        return found
+
+    def close(self) -> None:
+        """Ends the process."""
+        self._ours.send(None)
+        self.process.join()
+
+
+def _obey(orders: Connection, url: str, token: str) -> None:
+    while (seconds := orders.recv()) is not None:
+        orders.send(send(url, token, seconds))
 
 
 class Askers:
@@ -177,21 +193,28 @@ def p99(values: list[float]) -> float:
     return statistics.quantiles(values, n=100, method="inclusive")[98]
 
 
-def measure(server: Served, write: str, read: str, rounds: int, seconds: float) -> dict[str, Any]:
+def measure(
+    server: Served, write: str, read: str, rounds: int, seconds: float, *, real_time: bool
+) -> dict[str, Any]:
     """Rounds at rest and rounds with questions, in turn."""
-    send_from_another_process(server.url, write, 1.0)
+    sender = Sender(server.url, write)
+    if real_time:
+        for pid in (sender.process.pid, server.worker()):
+            subprocess.run(["chrt", "--all-tasks", "--rr", "--pid", "1", str(pid)], check=True)
+    sender.send(1.0)
     rest, asked, answered, spent, lasted = [], [], 0, 0.0, 0.0
     for _ in range(rounds):
-        rest.append(send_from_another_process(server.url, write, seconds))
+        rest.append(sender.send(seconds))
         askers = Askers(server.url, read)
         spent -= server.question_cpu_seconds()
         lasted -= time.monotonic()
         try:
-            asked.append(send_from_another_process(server.url, write, seconds))
+            asked.append(sender.send(seconds))
         finally:
             spent += server.question_cpu_seconds()
             lasted += time.monotonic()
             answered += askers.stop()
+    sender.close()
     ratios = sorted(p99(b) / p99(a) for a, b in zip(rest, asked, strict=True))
     return {
         "at_rest": figures(rest),
@@ -210,13 +233,14 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=2.5, help="of one round")
     parser.add_argument("--store", type=Path, help="keep the store here, and use it again")
+    parser.add_argument(
+        "--real-time",
+        action="store_true",
+        help="let the server and the sender of uploads precede all other programs, as root: for a "
+        "machine that has other work",
+    )
     parser.add_argument("--only", choices=("own_process", "threads"))
-    parser.add_argument("--send", nargs=3, help=argparse.SUPPRESS)
     given = parser.parse_args()
-    if given.send:
-        url, token, seconds = given.send
-        print(json.dumps(send(url, token, float(seconds))))
-        return
     found = {}
     with tempfile.TemporaryDirectory() as folder:
         path = given.store or Path(folder, "store.db")
@@ -228,7 +252,9 @@ def main() -> None:
             if given.only in (None, name):
                 settings = {"question_processes": processes, **SETTINGS}
                 with served(str(path), core=None, **settings) as server:
-                    found[name] = measure(server, write, read, given.rounds, given.seconds)
+                    found[name] = measure(
+                        server, write, read, given.rounds, given.seconds, real_time=given.real_time
+                    )
     print(json.dumps(found, indent=4))
 
 
