@@ -59,7 +59,9 @@ def read_columns(
     if not with_counters:
         return _without_counters(store, entry, days)
     columns = Columns([], [], [], None)
-    counters = [np.zeros((0, tally.stored_cells), np.int32)]
+    counters: list[NDArray[np.int32] | NDArray[np.int64]] = [
+        np.zeros((0, tally.stored_cells), np.int32)
+    ]
     at_a_time = max(1, DECODED_BYTES // (8 * tally.stored_cells))
     for since, until in runs(sorted(days)):
         slices = store.tallies.read(tally, since, until)

@@ -117,7 +117,7 @@ def _delete(
     of_days, of_periods = (
         [
             StoredPart(SliceNumbers(metric, epoch, key), id_, reports, 0, 0)
-            for metric, epoch, key, id_, reports in connection.execute(each)
+            for metric, epoch, key, id_, reports in connection.execute(each).tuples()
         ]
         for each in (parts, periods)
     )
