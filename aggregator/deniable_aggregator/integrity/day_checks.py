@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
+from deniable_aggregator.kernels.row_sums import add_rows
 from deniable_aggregator.slices.reading import runs
 from deniable_aggregator.statistics.checks import join_checks
 
@@ -124,9 +125,7 @@ def _check(table: SliceTable) -> Iterator[DayChecks]:
     checked, rows, counted = [], [], []
     for chunk in table.chunks(tally.stored_cells):
         checked.append(tally.checks(chunk.counters, chunk.reports))
-        days = day_of_row[chunk.rows]
-        starts = np.flatnonzero(np.diff(days, prepend=-1))
-        totals[days[starts]] += np.add.reduceat(chunk.counters, starts, axis=0)
+        add_rows(totals, day_of_row[chunk.rows], chunk.counters)
         rows.append(np.arange(chunk.rows.start, chunk.rows.stop))
         counted.append(chunk.reports)
     if not rows:  # all were deleted a moment ago

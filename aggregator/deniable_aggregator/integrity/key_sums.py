@@ -6,11 +6,12 @@ both sides are about as many reports of the same days.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from deniable_aggregator.integrity.day_checks import blocks_of_days
+from deniable_aggregator.kernels.row_sums import add_rows
 from deniable_shared.periods import period
 
 if TYPE_CHECKING:
@@ -75,12 +76,12 @@ def compared_sums(table: SliceTable, keys: Sequence[str]) -> KeySums:
         totals = np.zeros((len(part.days), cells))
         for chunk in part.chunks(cells):
             some = weights.of_rows(chunk.rows)
-            _add(totals, some.day, chunk.counters)
+            add_rows(totals, some.day, chunk.counters)
             here = np.flatnonzero(some.key >= 0)
             here = here[np.argsort(some.key[here], kind="stable")]
             counts, key = chunk.counters[here], some.key[here]
-            _add(own, key, counts * some.of_own[here, None])
-            _add(others, key, counts * -some.of_others[here, None])
+            add_rows(own, key, counts * some.of_own[here, None])
+            add_rows(others, key, counts * -some.of_others[here, None])
         # What the others counted is what all did, less the key's own.
         compared = np.flatnonzero(weights.key >= 0)
         by_day = np.zeros((len(keys), len(totals)))
@@ -119,7 +120,7 @@ def compared_days(table: SliceTable, key: str) -> Iterator[tuple[int, KeySums]]:
         totals, own = np.zeros((2, len(part.days), cells))
         for chunk in part.chunks(cells):
             days, mine = weights.day[chunk.rows], weights.key[chunk.rows] == 0
-            _add(totals, days, chunk.counters)
+            add_rows(totals, days, chunk.counters)
             own[days[mine]] = chunk.counters[mine]
         for row in np.flatnonzero(weights.key == 0).tolist():
             day, weight = weights.day[row], weights.weight[row : row + 1]
@@ -140,10 +141,3 @@ def _weights(table: SliceTable, keys: Sequence[str]) -> _Weights:
     key = np.where(compared, numbers[table.keys], -1)
     # With the weight own * others / all, a report of either side counts this much.
     return _Weights(day, key, others / all_, own / all_, own * others / all_)
-
-
-def _add(sums: NDArray[np.float64], place: NDArray[np.int64], counts: NDArray[Any]) -> None:
-    """Adds rows of counts to the rows of sums at their places, which ascend."""
-    if place.size:
-        starts = np.flatnonzero(np.diff(place, prepend=-1))
-        sums[place[starts]] += np.add.reduceat(counts, starts, axis=0)
