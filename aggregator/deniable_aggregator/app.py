@@ -32,6 +32,7 @@ from deniable_aggregator.operations.background import LOOK_SECONDS, BackgroundWo
 from deniable_aggregator.operations.clock import GuardedClock
 from deniable_aggregator.operations.fold import InboxFold
 from deniable_aggregator.operations.maintenance import Maintenance
+from deniable_aggregator.operations.roll_up import RollUp
 from deniable_aggregator.security.key_intake import KeyIntake
 from deniable_aggregator.security.key_verifier import KeyVerifier
 from deniable_aggregator.store import Store
@@ -141,6 +142,8 @@ def create_app(
         catalogue=catalogue,
         verifier=verifier,
         intake=intake,
+        roll_up=RollUp(opened, catalogue, settings.roll_up_by),
+        roll_up_days=settings.roll_up_days or None,
     )
     background = BackgroundWorker(
         inbox_fold, maintenance, look_seconds=min(settings.fold_seconds, LOOK_SECONDS)

@@ -97,6 +97,10 @@ class MetricCatalog:
         """Whether this metric is in memory, so that `find` does not read the store."""
         return digest in self._entries
 
+    def entries(self) -> Sequence[CatalogEntry]:
+        """All metrics of all applications, as they were when they were read."""
+        return list(self._entries.values())
+
     def for_application(self, application: str) -> Sequence[CatalogEntry]:
         """All metrics of an application, by name, as the store has them now."""
         self.renew()

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import date, timedelta
-from typing import Final
+from typing import Final, Literal
 
 FIRST_DAY: Final = date(1970, 1, 1)
 LAST_DAY: Final = date(9999, 12, 31)
+_WEEK_DAYS: Final = 7
+_DECEMBER: Final = 12
 
 
 @dataclass(frozen=True)
@@ -21,6 +23,23 @@ class DayRange:
 
     since: date
     until: date
+
+
+def calendar_period(by: Literal["day", "week", "month"], day: date) -> DayRange:
+    """The calendar period that a day belongs to.
+
+    Args:
+        by: how long periods are; weeks begin on Monday.
+        day: the day.
+    """
+    if by == "day":
+        return DayRange(day, day)
+    if by == "week":
+        monday = day - timedelta(day.weekday())
+        return DayRange(monday, monday + timedelta(_WEEK_DAYS - 1))
+    december = day.month == _DECEMBER
+    following = date(day.year + december, 1 if december else day.month + 1, 1)
+    return DayRange(day.replace(day=1), following - timedelta(1))
 
 
 def format_day(epoch: int) -> str:

@@ -244,7 +244,8 @@ def test_a_change_of_retention_is_recorded_once(target):
             maintaining.run()
             maintaining.run()
         assert acts(store, "retention.set") == [
-            (SERVER, {"accept_days": 3, "retain_days": days}) for days in (None, 90, None)
+            (SERVER, {"accept_days": 3, "retain_days": days, "roll_up_days": None})
+            for days in (None, 90, None)
         ]
 
 

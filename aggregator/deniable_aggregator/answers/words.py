@@ -21,6 +21,7 @@ FalseFinds = Literal["few", "none"]
 Postprocess = Literal["none", "norm-sub", "base-cut", "power", "ibu"]
 Reconstruction = Literal["em", "ems"]
 PeriodLength = Literal["day", "week", "month"]
+LongPeriod = Literal["week", "month"]
 KnownIn = Literal["before", "after", "neither"]
 """In which of two periods a share is known of all reports."""
 

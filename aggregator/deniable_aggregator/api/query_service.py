@@ -19,6 +19,7 @@ from deniable_aggregator.api.metric_list import list_metrics
 from deniable_aggregator.api.metric_reader import MetricReader, require_values
 from deniable_aggregator.api.parameters import estimate_refused
 from deniable_aggregator.api.review import HEALTH_CELLS, Reviewer, pending_notices
+from deniable_aggregator.api.steady_reading import reads_steadily
 from deniable_aggregator.dates import FIRST_DAY, LAST_DAY, DayRange, day_of
 from deniable_aggregator.estimation.each_version import each_version
 from deniable_aggregator.estimation.estimator import estimate
@@ -84,6 +85,12 @@ class QueryService:
         entries = self._catalogue.for_application(application)
         return Metrics(application, list_metrics(self._store, entries))
 
+    def rolled_stamp(self, application: str, name: str) -> object:
+        """What changes whenever days of a metric become one."""
+        entries = self._catalogue.for_application(application)
+        digests = [entry.spec.digest for entry in entries if entry.spec.name == name]
+        return self._store.rolled.stamp(digests)
+
     def validity(
         self,
         application: str,
@@ -113,6 +120,7 @@ class QueryService:
             accept_days=self._settings.accept_days,
         )
 
+    @reads_steadily
     def estimate(
         self, application: str, name: str, query: EstimateQuery, lists: ValueLists
     ) -> Estimate:
@@ -146,12 +154,14 @@ class QueryService:
         if alone is not None:
             answer.per_version = alone
         if isinstance(answer, Shares):
-            self._add_robust_checks(answer, reported)
+            self._add_robust_checks(answer, review)
         return answer
 
-    def _add_robust_checks(self, answer: Shares, reported: MetricReports) -> None:
+    def _add_robust_checks(self, answer: Shares, review: Review) -> None:
         rows = answer.estimates
-        checks = self._medians.robust_checks(reported, rows, DEFAULT_LEVEL)
+        checks = self._medians.robust_checks(
+            review.reported.of_days, rows, DEFAULT_LEVEL, review.kept
+        )
         if checks is not None:
             answer.robust_check = RobustCheckNote(DEFAULT_LEVEL, MEANING)
             for row, check in zip(rows, checks, strict=True):
@@ -160,6 +170,7 @@ class QueryService:
                 answer.notices, notices.of_robust_checks(answer.metric, rows)
             )
 
+    @reads_steadily
     def series(self, application: str, name: str, query: SeriesQuery, lists: ValueLists) -> Series:
         """A metric over time: every period estimated by itself.
 
@@ -193,6 +204,7 @@ class QueryService:
         head = review.head(application, first, last, self._reader.pending(asked))
         return found.answer(head.with_notices(said))
 
+    @reads_steadily
     def change(self, application: str, name: str, query: ChangeQuery, lists: ValueLists) -> Change:
         """What has changed between two periods.
 
@@ -232,6 +244,7 @@ class QueryService:
             ),
         )
 
+    @reads_steadily
     def health(self, application: str, name: str, query: DaysQuery) -> Health:
         """Whether the reports of a metric look like those of devices.
 

@@ -10,15 +10,17 @@ from deniable_aggregator.api.covered_days import covered_days
 from deniable_aggregator.dates import day_of
 from deniable_aggregator.integrity import notices, report
 from deniable_aggregator.integrity.examiner import Examination, Examiner
+from deniable_aggregator.integrity.kept_verdicts import kept_of
 from deniable_aggregator.integrity.key_contrasts import KeyComparison, KeyContrast
 from deniable_shared.periods import epoch_at
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from datetime import date
 
     from deniable_aggregator.answers.days import Days
     from deniable_aggregator.estimation.metric_reports import MetricReports
+    from deniable_aggregator.integrity.kept_verdicts import KeptVerdicts
     from deniable_aggregator.store import Store
 
 SUMMARY_CELLS: Final = 1 << 22
@@ -39,6 +41,7 @@ class Review:
         days: the days that are covered.
         summary: the verdict.
         notices: what to know first.
+        kept: what was found of days before they became one, by the digests of their versions.
     """
 
     reported: MetricReports
@@ -47,6 +50,7 @@ class Review:
     days: Days
     summary: IntegritySummary
     notices: Sequence[Notice]
+    kept: Mapping[bytes, Sequence[KeptVerdicts]]
 
     @property
     def description(self) -> str:
@@ -101,8 +105,10 @@ class Reviewer:
             reported: at least one report.
             most_cells: how many counters are read for checks, at most.
         """
-        examination = self._examiner.examine(reported, most_cells=most_cells)
-        contrasts = self._comparison.compare(reported)
+        kept = kept_of(reported)
+        days = reported.of_days
+        examination = self._examiner.examine(days, most_cells=most_cells, kept=kept)
+        contrasts = self._comparison.compare(days, kept)
         digests = [entry.spec.digest for entry in reported.entries]
         name, keys = reported.entries[0].spec.name, reported.keys
         return Review(
@@ -119,8 +125,11 @@ class Reviewer:
             ),
             report.summary(examination, contrasts, keys),
             ordered_notices(
-                notices.of_checks(name, examination, keys), notices.of_contrasts(contrasts, keys)
+                notices.of_checks(name, examination, keys),
+                notices.of_contrasts(contrasts, keys),
+                notices.of_mixed_keys(reported.mixed, keys),
             ),
+            kept,
         )
 
 

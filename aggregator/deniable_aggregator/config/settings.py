@@ -240,6 +240,18 @@ class Settings:
         minimum=0,
         maximum=365,
     )
+    roll_up_days: int = _setting(
+        0,
+        "After how many days the days of a week or month become one, which takes a thirtieth of "
+        "the space; at least accept_days, or 0 for never. Questions about a part of such a period "
+        "are refused then, and keys can no longer be excluded from it.",
+        _WORK,
+        minimum=0,
+        maximum=36_500,
+    )
+    roll_up_by: str = _setting(
+        "month", "Which days become one, see roll_up_days.", _WORK, choices=("week", "month")
+    )
     fold_seconds: float = _setting(
         21_600.0,
         "How long a few reports wait in the inbox before they are moved to tallies; many are "
@@ -307,8 +319,12 @@ def invalid_settings(values: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         if not constraint.allows(KINDS[name], values[name]):
             wrong.add(name)
             yield name, constraint.in_words(KINDS[name])
-    for name, other in (("in_flight_bytes", "max_body_bytes"), ("retention_days", "accept_days")):
-        unlimited = name == "retention_days" and values[name] == 0
+    for name, other in (
+        ("in_flight_bytes", "max_body_bytes"),
+        ("retention_days", "accept_days"),
+        ("roll_up_days", "accept_days"),
+    ):
+        unlimited = other == "accept_days" and values[name] == 0
         if not wrong & {name, other} and not unlimited and not values[name] >= values[other]:
             yield name, f"at least {other}, which is {values[other]:,}"
 

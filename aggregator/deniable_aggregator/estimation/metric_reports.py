@@ -82,6 +82,14 @@ class MetricReports:
         """How many reports are left out because an administrator has excluded their keys."""
         return sum(each.reports for each in self.left_out if self.is_excluded(each.key))
 
+    @cached_property
+    def of_days(self) -> MetricReports:
+        """The same reports without those of days that became one."""
+        tables = {
+            digest: replace(table, rolled=()) for digest, table in self.tables.items() if len(table)
+        }
+        return replace(self, tables=tables)
+
     def only(self, digests: Collection[bytes]) -> MetricReports:
         """The reports of some versions.
 

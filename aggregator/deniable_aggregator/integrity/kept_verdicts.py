@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import msgspec
 import numpy as np
 from msgspec import Struct
 
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from deniable_aggregator.estimation.metric_reports import MetricReports
     from deniable_aggregator.estimation.shares.slice_shares import SliceEstimator
     from deniable_aggregator.integrity.day_checks import DayChecks
     from deniable_aggregator.slices.table import SliceTable
@@ -207,6 +209,22 @@ class KeptMedians(Struct, frozen=True):
             np.nan_to_num(slices).astype(np.int64), seen(self.median), seen(self.median_error)
         )
         return VersionMedians(medians, seen(self.share), seen(self.standard_error), self.reports)
+
+
+def kept_of(reported: MetricReports) -> dict[bytes, list[KeptVerdicts]]:
+    """What was found of the days that became one, by the digests of their versions.
+
+    Args:
+        reported: the reports of a metric.
+    """
+    return {
+        digest: [
+            msgspec.msgpack.decode(verdicts, type=KeptVerdicts)
+            for each in table.rolled
+            for verdicts in each.summary.verdicts
+        ]
+        for digest, table in reported.tables.items()
+    }
 
 
 class KeptVerdicts(Struct, frozen=True):

@@ -69,6 +69,23 @@ def of_contrasts(
             )
 
 
+def of_mixed_keys(mixed: Mapping[str, int], keys: Mapping[str, StoredKey]) -> Iterator[Notice]:
+    """A warning for each excluded key whose reports could not be left out of all days.
+
+    Args:
+        mixed: how many of its reports are counted, by key.
+        keys: those of the store, by id.
+    """
+    for key, reports in sorted(mixed.items()):
+        yield Notice(
+            "excluded_key_counted",
+            "warning",
+            f"{reports:,} reports of key {key_in_words(key, label_of(keys, key))}, which is "
+            "excluded, are counted: they are of days that had become one before the key was "
+            "excluded. Ask about later days to do without them.",
+        )
+
+
 def contrast_in_words(each: KeyContrast) -> str:
     """Where a key differs most, such as "100% contrast against 0%".
 

@@ -14,11 +14,12 @@ if TYPE_CHECKING:
 
     from deniable_aggregator.catalog import MetricCatalog
     from deniable_aggregator.operations.clock import GuardedClock
+    from deniable_aggregator.operations.roll_up import RollUp
     from deniable_aggregator.security.key_intake import KeyIntake
     from deniable_aggregator.security.key_verifier import KeyVerifier
     from deniable_aggregator.store import Store
 
-TASKS: Final = ("clock", "metrics", "retention", "keys", "close", "compact", "delete")
+TASKS: Final = ("clock", "metrics", "retention", "keys", "close", "compact", "roll-up", "delete")
 
 log = logging.getLogger("deniable_aggregator")
 
@@ -39,6 +40,8 @@ class Maintenance:
         catalogue: the registered metrics.
         verifier: knows the last use of keys; None if nobody verifies keys here.
         intake: knows what keys have brought; None if nobody brings anything here.
+        roll_up: rolls days up.
+        roll_up_days: days become one so many days after them; None for never.
 
     Attributes:
         failures: how often each of `TASKS` has failed.
@@ -55,6 +58,8 @@ class Maintenance:
         catalogue: MetricCatalog,
         verifier: KeyVerifier | None = None,
         intake: KeyIntake | None = None,
+        roll_up: RollUp | None = None,
+        roll_up_days: int | None = None,
     ) -> None:
         self._store = store
         self._accept_days = accept_days
@@ -64,6 +69,9 @@ class Maintenance:
         self._verifier = verifier
         self._intake = intake
         self._catalogue = catalogue
+        self._roll_up = roll_up
+        self._roll_up_days = roll_up_days
+        self._rolled_up: tuple[int, list[int]] | None = None
         self._settler = store.tallies.settler(catalogue.tally)
         self._today = 0
         self._retention_recorded = False
@@ -90,6 +98,7 @@ class Maintenance:
             "keys": self._write_key_use,
             "close": self._close_days,
             "compact": lambda: self._compact(stopped),
+            "roll-up": lambda: self._roll_up_days_that_are_due(stopped),
             "delete": lambda: self._delete_expired(stopped),
         }
         for task, work in tasks.items():
@@ -115,7 +124,11 @@ class Maintenance:
     def _record_retention(self) -> None:
         """Records in the audit log how long days are open and kept, if that has changed."""
         if not self._retention_recorded:
-            days = {"accept_days": self._accept_days, "retain_days": self._retain_days}
+            days = {
+                "accept_days": self._accept_days,
+                "retain_days": self._retain_days,
+                "roll_up_days": self._roll_up_days,
+            }
             self._store.audit.record_if_changed(
                 AuditRecord(self._today, SERVER, AuditAction.RETENTION_SET, days)
             )
@@ -148,6 +161,15 @@ class Maintenance:
             if not self._settler.settle(epoch, stopped, keep_reports=keep_reports) and keep_reports:
                 left.add(epoch)
 
+    def _roll_up_days_that_are_due(self, stopped: Callable[[], bool]) -> None:
+        if self._roll_up is None or self._roll_up_days is None:
+            return
+        before = self._today - max(self._roll_up_days, self._accept_days)
+        # A day to which reports have come late is unsettled, and a moment later settled again.
+        now = before, self._settler.unsettled_days(before)
+        if now != self._rolled_up and self._roll_up.run(*now, stopped):
+            self._rolled_up = now
+
     def _delete_expired(self, stopped: Callable[[], bool]) -> None:
         # Nothing more expires until the next day, unless somebody changes for how long it is kept.
         now = self._today, self._store.metrics.revision()
@@ -169,5 +191,6 @@ _FAILURE_MESSAGES: Final = {
     "keys": "writing the use of keys failed and will be tried again: %s",
     "close": "closing days failed and will be tried again: %s",
     "compact": "merging tallies failed and will be tried again: %s",
+    "roll-up": "rolling up days failed and will be tried again: %s",
     "delete": "deleting old tallies failed and will be tried again: %s",
 }

@@ -12,10 +12,10 @@ import numpy as np
 from deniable_aggregator.dates import day_of
 from deniable_aggregator.store import ALL_KEYS
 from deniable_aggregator.store.encoding import add_counters
+from deniable_aggregator.store.encoding.compression import compress, decompress
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
-    from datetime import date
 
     from numpy.typing import NDArray
 
@@ -46,12 +46,26 @@ class PeriodSummary(msgspec.Struct, array_like=True):
     Attributes:
         days: how many reports there are by day.
         keys: how many by key.
-        verdicts: what was checked while the days were apart; see `integrity.stored_verdicts`.
+        verdicts: what was found while the days were apart, as bytes; see `integrity.kept_verdicts`.
+            The second and later ones are about reports that came later.
     """
 
     days: dict[int, int]
     keys: dict[str, int]
-    verdicts: bytes = b""
+    verdicts: list[bytes]
+
+    def encode(self) -> bytes:
+        """The same as bytes."""
+        return compress(msgspec.msgpack.encode(self))
+
+    @classmethod
+    def decode(cls, encoded: bytes) -> PeriodSummary:
+        """What is known, from bytes.
+
+        Raises:
+            ValueError: if they are damaged.
+        """
+        return msgspec.msgpack.decode(decompress(encoded), type=cls)
 
 
 @dataclass(frozen=True)
@@ -115,9 +129,7 @@ def read_rolled(store: Store, digest: bytes, since: int, until: int) -> tuple[Ro
         until: the last, inclusive.
     """
     return tuple(
-        RolledSums(
-            each, msgspec.msgpack.decode(each.summary, type=PeriodSummary), store.rolled.counters
-        )
+        RolledSums(each, PeriodSummary.decode(each.summary), store.rolled.counters)
         for each in store.rolled.read(digest, since, until)
     )
 
@@ -157,8 +169,3 @@ def without_keys(rolled: Sequence[RolledSums], keys: Collection[str]) -> Kept:
             mixed.update({key: each.summary.keys[key] for key in each.summary.keys if key in keys})
     kept = tuple(each for each in rolled if each.key not in keys)
     return Kept(kept, tuple(each for each in rolled if each.key in keys), mixed)
-
-
-def in_words(days: tuple[date, date]) -> str:
-    """A period as people write it."""
-    return f"{days[0]} to {days[1]}"

@@ -14,7 +14,7 @@ from deniable_aggregator.answers.common import IntervalNote
 from deniable_aggregator.answers.questions import EstimateQuery, ValueLists
 from deniable_aggregator.answers.trends import Period
 from deniable_aggregator.answers.trends import Series as SeriesAnswer
-from deniable_aggregator.dates import DayRange
+from deniable_aggregator.dates import DayRange, calendar_period
 from deniable_aggregator.estimation.estimator import ESTIMATORS, common_type, estimate
 from deniable_aggregator.estimation.inputs import NO_LISTS, EstimateRequest
 from deniable_aggregator.estimation.segments.segment_estimate import SegmentEstimate
@@ -49,8 +49,6 @@ MAX_ROWS: Final = 100_000
 """Values times periods of one answer."""
 
 _MEDIAN: Final = (0.5,)
-_WEEK_DAYS: Final = 7
-_DECEMBER: Final = 12
 
 
 @dataclass(frozen=True)
@@ -160,14 +158,7 @@ def calendar_periods(by: PeriodLength, since: date, until: date) -> Iterator[Day
     """
     start = since
     while start <= until:
-        if by == "day":
-            following = start + timedelta(1)
-        elif by == "week":
-            following = start + timedelta(_WEEK_DAYS - start.weekday())
-        else:
-            december = start.month == _DECEMBER
-            following = date(start.year + december, 1 if december else start.month + 1, 1)
-        end = min(following - timedelta(1), until)
+        end = min(calendar_period(by, start).until, until)
         yield DayRange(start, end)
         start = end + timedelta(1)
 

@@ -14,6 +14,7 @@ from deniable_aggregator.app import create_question_app
 from deniable_aggregator.audit import COMMAND_LINE
 from deniable_aggregator.catalog import MetricCatalog
 from deniable_aggregator.operations.fold import InboxFold
+from deniable_aggregator.operations.roll_up import RollUp
 from deniable_aggregator.store import DayStamp
 from deniable_aggregator.store.tables.keys import Keys
 from deniable_aggregator.store.tables.tallies import Tallies
@@ -87,6 +88,11 @@ class History:
         while self.elsewhere.tallies.delete_expired(TODAY, keep=5, open_days=0):
             pass
 
+    def days_become_one(self):
+        """Reports of these days may still come: as such that were set aside."""
+        self.another_process_merges()
+        RollUp(self.elsewhere, MetricCatalog(self.elsewhere), "week").run(DAYS[-3], [])
+
     def rows_are_set_aside_and_retried(self):
         """As of a server that could not count them, such as one with too little memory."""
         self.reports_arrive()
@@ -111,6 +117,7 @@ class History:
         another_process_merges,
         a_key_is_excluded_or_included,
         old_days_are_deleted,
+        days_become_one,
         rows_are_set_aside_and_retried,
         a_version_is_registered,
         a_day_passes,
@@ -214,4 +221,4 @@ NO_TALLIES = SimpleNamespace(first_days=lambda *_: {}, stamps=lambda *_: {})
 def test_a_server_that_kept_too_much_would_be_found(target, monkeypatch, mutate):
     mutate(monkeypatch)
     with pytest.raises(AssertionError):
-        run(target, 0)
+        run(target, 2)

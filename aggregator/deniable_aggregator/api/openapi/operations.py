@@ -47,6 +47,7 @@ _ABOUT_METRICS: Final = (
     "malformed_question",
     "unknown_metric",
     "no_reports",
+    "days_rolled_up",
     "candidates_needed",
     "estimate_refused",
     "server_outdated",
@@ -166,7 +167,7 @@ OPERATIONS: Final[Mapping[tuple[str, str], Operation]] = {
         scopes=READ,
         path={"name": str},
         query=DaysQuery,
-        problems=("malformed_question", "unknown_metric", "no_reports"),
+        problems=("malformed_question", "unknown_metric", "no_reports", "days_rolled_up"),
         tagged=True,
     ),
     ("GET", "/v1/status"): Operation(

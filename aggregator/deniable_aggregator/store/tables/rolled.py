@@ -15,6 +15,7 @@ from deniable_aggregator.store.tables.parts import (
     StoredPart,
     add_to_totals,
     delete_parts,
+    key_ids,
 )
 from deniable_aggregator.store.tables.stored_slices import metric_number
 
@@ -140,27 +141,12 @@ class RolledPeriods:
             periods, sum_ = connection.execute(query).one()
         return periods, int(sum_)
 
-    def first_days(
-        self, digests: Collection[bytes], without: Collection[str] = ()
-    ) -> dict[bytes, int]:
-        """The first day of each spec in any period, without excluded keys.
-
-        Args:
-            digests: the specs' digests; those without periods are left out of the answer.
-            without: ids of more keys whose reports do not matter.
-        """
-        left_out = keys.c.excluded.is_not(None) | keys.c.id.in_(without)
-        query = (
-            select(metrics.c.digest, func.min(rolled_periods.c.first))
-            .join_from(rolled_periods, metrics, rolled_periods.c.metric == metrics.c.number)
-            .where(
-                metrics.c.digest.in_(digests),
-                rolled_periods.c.key.not_in(select(keys.c.number).where(left_out)),
-            )
-            .group_by(metrics.c.digest)
-        )
+    def last_mixed_day(self) -> int | None:
+        """The last day of any period in which keys cannot be told apart; None if there is none."""
+        query = select(func.max(rolled_periods.c.until)).where(rolled_periods.c.key == _NO_KEY)
         with self._database.look_up() as connection:
-            return {bytes(digest): first for digest, first in connection.execute(query)}
+            last: int | None = connection.execute(query).scalar_one()
+        return last
 
     def days_to_roll_up(self, digest: bytes, before: int) -> list[int]:
         """The days of one spec that have tallies, ascending.
@@ -219,6 +205,9 @@ class RolledPeriods:
                 found = _lock_parts(connection, number, since, until)
                 if {part.part for part in found} != set(parts):
                     raise _ChangedError
+                reports = sum(each.reports for each in new) - sum(each.reports for each in old)
+                if sum(part.reports for part in found) != reports:
+                    raise _ChangedError
                 waiting = inbox.c.digest == digest, inbox.c.epoch.between(since, until)
                 if connection.execute(select(inbox.c.id).where(*waiting).limit(1)).first():
                     raise _ChangedError
@@ -226,7 +215,7 @@ class RolledPeriods:
                 _delete_periods(connection, here, [period.id for period in old])
                 if delete_parts(connection, found) != len(found):
                     raise _ChangedError
-                numbers = {id_: key for key, id_ in connection.execute(_numbered_keys).tuples()}
+                numbers = {id_: number for number, id_ in key_ids(connection).items()}
                 rows = [
                     {
                         "id": secrets.randbits(PART_BITS),
@@ -248,9 +237,6 @@ class RolledPeriods:
 
 class _ChangedError(Exception):
     """The days are not as they were read; undoes the transaction."""
-
-
-_numbered_keys: Final = select(keys.c.number, keys.c.id)
 
 
 def _lock_parts(connection: Connection, metric: int, since: int, until: int) -> list[StoredPart]:

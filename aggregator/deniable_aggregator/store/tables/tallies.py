@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from itertools import chain
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 from sqlalchemy import ColumnElement, func, select
 
-from deniable_aggregator.store.schema import inbox, keys, metrics, tallies, totals
+from deniable_aggregator.store.schema import inbox, keys, metrics, rolled_periods, tallies, totals
 from deniable_aggregator.store.tables.expiry import delete_expired, delete_removed
 from deniable_aggregator.store.tables.loading import load_sums
 from deniable_aggregator.store.tables.parts import key_ids
@@ -245,7 +246,12 @@ class Tallies:
                     for each in waiting_rows(connection, [digest])
                     if each.key not in ignored
                 ]
-                found[digest] = [*connection.execute(query).scalars(), *days]
+                rolled = select(rolled_periods.c.first).where(
+                    rolled_periods.c.metric == metric_number(digest),
+                    rolled_periods.c.key.not_in(left_out),
+                )
+                stored = (connection.execute(each).scalars() for each in (query, rolled))
+                found[digest] = [*chain.from_iterable(stored), *days]
         return {digest: min(days) for digest, days in found.items() if days}
 
     def load(

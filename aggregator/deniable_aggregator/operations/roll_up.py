@@ -1,0 +1,162 @@
+"""Rolls days up: the slices of a closed week or month become one sum, once no key can be excluded.
+
+Whatever needs the days apart is worked out before, and kept with the sum: the reports by day and by
+key, what the checks of each day found, and medians. Nothing is lost or counted twice: the tallies
+that were read are deleted in the transaction that writes their sum, or nothing happens.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
+
+import msgspec
+
+from deniable_aggregator.dates import calendar_period, day_of, epoch_of
+from deniable_aggregator.integrity.kept_verdicts import KeptVerdicts
+from deniable_aggregator.slices.cache import SliceTables
+from deniable_aggregator.slices.rolled import ChangedError, PeriodSummary
+from deniable_aggregator.store import ALL_KEYS, NewPeriod
+from deniable_aggregator.store.encoding import encode_counters
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Sequence
+
+    from deniable_aggregator.answers.words import LongPeriod
+    from deniable_aggregator.catalog import CatalogEntry, MetricCatalog
+    from deniable_aggregator.slices.rolled import RolledSums
+    from deniable_aggregator.slices.table import SliceTable
+    from deniable_aggregator.store import RolledPeriod, Store
+
+
+class Period(NamedTuple):
+    """Some days that become one: the first and the last, in days since 1970-01-01."""
+
+    since: int
+    until: int
+
+
+class RollUp:
+    """Rolls up the days of a store.
+
+    Any number of servers may do so at once: one of them does it, and the others find it done.
+
+    Args:
+        store: the store.
+        catalogue: the registered metrics.
+        by: which days become one.
+    """
+
+    def __init__(self, store: Store, catalogue: MetricCatalog, by: LongPeriod) -> None:
+        self._store = store
+        self._catalogue = catalogue
+        self._by = by
+
+    def run(
+        self, before: int, unsettled: Collection[int], stopped: Callable[[], bool] = lambda: False
+    ) -> bool:
+        """Rolls up all periods that ended long enough ago.
+
+        Args:
+            before: the first day that stays as it is.
+            unsettled: closed days whose tallies do not have their final form; the periods that
+                have one stay as they are.
+            stopped: tells between two transactions whether to leave the rest to the next call.
+
+        Returns:
+            Whether nothing is left but periods with unsettled days.
+        """
+        done = True
+        for entry in self._catalogue.entries():
+            for period in self._due(entry, before):
+                if stopped():
+                    return False
+                if not any(period.since <= day <= period.until for day in unsettled):
+                    done &= roll_up(self._store, entry, period)
+        return done
+
+    def _due(self, entry: CatalogEntry, before: int) -> list[Period]:
+        """The periods of a version that can become one, or that have got more reports since."""
+        digest = entry.spec.digest
+        days = self._store.rolled.days_to_roll_up(digest, before)
+        if not days:
+            return []
+        rolled = self._store.rolled.read(digest, 0, before)
+        found = dict.fromkeys(self._period(day, rolled, before) for day in days)
+        return [period for period in found if period is not None]
+
+    def _period(self, day: int, rolled: Sequence[RolledPeriod], before: int) -> Period | None:
+        """The period of a day; None if it has not ended long enough ago."""
+        for each in rolled:
+            if each.since <= day <= each.until:
+                return Period(each.since, each.until)
+        calendar = calendar_period(self._by, day_of(day))
+        since, until = epoch_of(calendar.since), epoch_of(calendar.until)
+        if until >= before:
+            return None
+        # Another setting may have been in force: what became one then stays as it is.
+        earlier = (each.until + 1 for each in rolled if each.until < day)
+        later = (each.since - 1 for each in rolled if each.since > day)
+        return Period(max([since, *earlier]), min([until, *later]))
+
+
+def roll_up(store: Store, entry: CatalogEntry, period: Period) -> bool:
+    """Rolls up one period of one version. Large counters are read one slice at a time.
+
+    The reports of a key that is excluded now get a sum of their own, so that the key can be
+    included again.
+
+    Args:
+        store: the store.
+        entry: the version.
+        period: closed days.
+
+    Returns:
+        False if something was changing meanwhile; then nothing has happened.
+    """
+    digest = entry.spec.digest
+    parts = store.rolled.parts(digest, *period)
+    if not parts:
+        return True
+    table = SliceTables(store, most_bytes=0).table(entry, *period)
+    old = {each.key: each for each in table.rolled}
+    excluded = {key.id for key in store.keys.all() if key.excluded is not None}
+    days = replace(table, rolled=())
+    apart = sorted(excluded.intersection(days.key_ids).union(old.keys() - {ALL_KEYS}))
+    try:
+        new = [_sum(ALL_KEYS, days.without(apart), old.get(ALL_KEYS))]
+        for key in apart:
+            of_key = days.without(set(days.key_ids) - {key})
+            new.append(_sum(key, of_key, old.get(key)))
+    except ChangedError:
+        return False
+    stored = [each.stored for each in table.rolled]
+    return store.rolled.replace(
+        digest, *period, parts, stored, [each for each in new if each is not None]
+    )
+
+
+def _sum(key: str, table: SliceTable, old: RolledSums | None) -> NewPeriod | None:
+    """The sum of slices and of what became one before; None if there is neither.
+
+    Raises:
+        ChangedError: if the counters are of other reports than those that are listed.
+    """
+    tally = table.entry.tally
+    days, keys = Counter(table.reports_by_day), Counter(table.reports_by_key)
+    total = table.total(tally.cells)
+    verdicts = [] if old is None else list(old.summary.verdicts)
+    if len(table) and key == ALL_KEYS:
+        verdicts.append(msgspec.msgpack.encode(KeptVerdicts.of(table)))
+    if old is not None:
+        total += old.counters(tally.cells)
+        days.update(old.summary.days)
+        keys.update(old.summary.keys)
+    reports = days.total()
+    if not reports:
+        return None
+    if tally.reports(total) != reports:
+        raise ChangedError
+    summary = PeriodSummary(dict(sorted(days.items())), dict(keys), verdicts)
+    return NewPeriod(key, min(days), reports, summary.encode(), encode_counters(total, tally.cells))

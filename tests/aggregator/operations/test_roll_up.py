@@ -1,0 +1,318 @@
+"""Days of a week or month become one: answers at that grain stay as they were."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import json
+
+import numpy as np
+import pytest
+
+from deniable_aggregator import Settings, Store, create_app
+from deniable_aggregator.audit import COMMAND_LINE
+from deniable_aggregator.catalog import MetricCatalog
+from deniable_aggregator.dates import day_of, epoch_of
+from deniable_aggregator.operations.clock import GuardedClock
+from deniable_aggregator.operations.maintenance import Maintenance
+from deniable_aggregator.operations.roll_up import RollUp
+from deniable_aggregator.security.keys import create_key
+from deniable_aggregator.store.tables import rolled as rolled_table
+from tests.aggregator.service import NEVER_SECONDS, SPECS, TODAY, Clock, bearer
+from tests.aggregator.stored import (
+    add_key,
+    append,
+    decoded,
+    fold,
+    key_administrator,
+    register,
+    rows,
+)
+
+ACCEPT_DAYS = 14
+"""TODAY is the 4th of October 2024. July begins in the middle, and 13 August is missing."""
+
+FIRST = epoch_of(day_of(TODAY).replace(month=7, day=11))
+DAYS = [day for day in range(FIRST, TODAY + 1) if str(day_of(day)) != "2024-08-13"]
+KEYS = "build", "relay"
+HONEST, OTHERWISE, FORGED = (0.56, 0.22, 0.22), (0.22, 0.22, 0.56), (0.02, 0.03, 0.95)
+
+
+def fill(store, keys=KEYS, days=DAYS, reports=40):
+    """Reports of two metrics by two keys.
+
+    One key answers otherwise from August on, and its reports of 20 August are not those of devices.
+    """
+    register(store)
+    draw = np.random.default_rng(7)
+    for key in keys:
+        if store.keys.find(key) is None:
+            add_key(store, key)
+        uploads = []
+        for day in days:
+            odd = key == "relay" and str(day_of(day)) >= "2024-08"
+            forged = odd and str(day_of(day)) == "2024-08-20"
+            shares = HONEST if not odd else FORGED if forged else OTHERWISE
+            theme = draw.choice(3, reports * 30, p=shares).astype(np.uint8).tobytes()
+            emoji = np.zeros((reports, SPECS["emoji"].mechanism.report_bytes), np.uint8)
+            emoji[:, 1] = draw.integers(0, 4, reports)
+            emoji[:, 2:] = draw.integers(0, 256, (reports, 2))
+            for metric, payload in (("theme", theme), ("emoji", emoji.tobytes())):
+                uploads.append(decoded(payload, metric=metric, epoch=day))
+        append(store, uploads, key=key)
+    fold(store)
+
+
+@pytest.fixture
+def store(target):
+    with contextlib.closing(Store(target)) as opened:
+        fill(opened)
+        yield opened
+
+
+def maintain(store, by="month", roll_up_days=ACCEPT_DAYS, today=TODAY, retain_days=None):
+    clock, catalogue = Clock(today), MetricCatalog(store)
+    Maintenance(
+        store,
+        accept_days=ACCEPT_DAYS,
+        retain_days=retain_days,
+        clock=GuardedClock(store, clock, monotonic=clock),
+        catalogue=catalogue,
+        roll_up=RollUp(store, catalogue, by),
+        roll_up_days=roll_up_days,
+    ).run()
+
+
+class Asked:
+    """Questions to a server that has just started."""
+
+    def __init__(self, store):
+        self._settings = Settings(fold_seconds=NEVER_SECONDS, accept_days=ACCEPT_DAYS)
+        self._store = store
+        self._key = create_key(store, scope="read", application="flightdeck", label="", today=TODAY)
+
+    def __call__(self, path, **body):
+        app = create_app(store=self._store, settings=self._settings, clock=Clock())
+        try:
+            answer = app.test_client().open(
+                f"/v1/metrics/{path}",
+                method="POST" if body else "GET",
+                json=body or None,
+                headers=bearer(self._key),
+            )
+        finally:
+            app.extensions["deniable"].close()
+        return answer.status_code, answer.get_json()
+
+
+def without_checks_of_keys(health):
+    """What is kept of the checks of a day does not tell those of single keys."""
+    for day in health["by_day"]:
+        del day["keys"]
+    return health
+
+
+JULY_AND_AUGUST = "since=2024-07-01&until=2024-08-31"
+BY_PERIOD = "uneven_key", "robust_check_differs"
+SAME = [
+    "theme/estimate",
+    f"theme/estimate?{JULY_AND_AUGUST}",
+    "theme/series?by=month",
+    f"theme/series?by=month&{JULY_AND_AUGUST}",
+    "theme/change?before=2024-07-01..2024-07-31&after=2024-08-01..2024-08-31",
+    "theme/change?before=2024-08-01..2024-08-31&after=2024-09-20..2024-10-01",
+    "theme/estimate?since=2024-09-05&until=2024-09-14",
+]
+
+
+def comparable(path, answer):
+    """An answer without medians of more than one period, and without comparisons of keys.
+
+    Of several periods each has its own medians and its own comparison of keys.
+    """
+    status, document = answer
+    assert status == 200, (path, document)
+    document = json.loads(json.dumps(document))
+    for row in document.get("estimates", ()):
+        row.pop("robust_check", None)
+    for part in [document, *(document.get(each) for each in ("before", "after"))]:
+        if isinstance(part, dict):
+            days = part.get("covered", part.get("days"))
+            days.pop("uneven", None) if isinstance(days, dict) else None
+    for each in (document.get("health"), *(document.get("health") or {}).values()):
+        if isinstance(each, dict):
+            each.pop("uneven_keys", None)
+            each.pop("uneven", None)
+    document["notices"] = [each for each in document["notices"] if each["code"] not in BY_PERIOD]
+    return document
+
+
+def test_answers_at_the_grain_of_the_periods_stay_as_they_were(store):
+    ask = Asked(store)
+    maintain(store, roll_up_days=None)
+    before = {path: ask(path) for path in SAME}
+    strings = {"candidates": ["a", "b"]}
+    before_emoji = ask(f"emoji/estimate?{JULY_AND_AUGUST}", **strings)
+    maintain(store)
+    assert rows(store, "SELECT count(*) FROM rolled_periods") == [(4,)]
+    assert rows(store, f"SELECT count(*) FROM tallies WHERE epoch < {FIRST + 50}") == [(0,)]
+    for path in SAME:
+        assert comparable(path, ask(path)) == comparable(path, before[path]), path
+    after = ask(f"emoji/estimate?{JULY_AND_AUGUST}", **strings)
+    assert comparable("emoji", after) == comparable("emoji", before_emoji)
+
+
+@pytest.mark.parametrize("days", ["since=2024-08-01&until=2024-08-31", "since=2024-09-01"])
+def test_of_one_period_the_whole_answer_and_the_verdicts_stay_as_they_were(store, days):
+    ask = Asked(store)
+    maintain(store, roll_up_days=None)
+    before = ask(f"theme/estimate?{days}"), ask(f"theme/health?{days}")
+    maintain(store)
+    assert ask(f"theme/estimate?{days}") == before[0]
+    status, health = ask(f"theme/health?{days}")
+    assert (status, health["verdict"]) == (200, "suspicious" if "08" in days else "uneven")
+    was = before[1][1]
+    for each in (health, was):
+        each["key_contrasts"] = [one for one in each["key_contrasts"] if one["verdict"] != "ok"]
+    assert without_checks_of_keys(health) == without_checks_of_keys(was)
+
+
+@pytest.mark.one_store
+@pytest.mark.parametrize(
+    ("question", "says"),
+    [
+        ("estimate?since=2024-08-02", "since=2024-08-01&until=2024-08-31"),
+        ("estimate?until=2024-07-20", "2024-07-01 to 2024-07-31"),
+        ("series?by=week", "2024-07-01 to 2024-07-31 are kept as one"),
+        ("series?by=day&since=2024-08-01&until=2024-08-31", "by=month"),
+        ("change?before=2024-08-01..2024-08-10&after=2024-09-01..2024-09-30", "2024-08-31"),
+        ("health?since=2024-08-05&until=2024-08-05", "2024-08-31"),
+        ("estimate?without_key=relay", "without without_key"),
+    ],
+)
+def test_a_question_of_a_finer_grain_is_refused_by_name(store, question, says):
+    maintain(store)
+    status, problem = Asked(store)(f"theme/{question}")
+    assert (status, problem["code"]) == (422, "days_rolled_up")
+    assert says in problem["detail"]
+
+
+def test_weeks_become_one_as_series_count_them(store):
+    ask = Asked(store)
+    maintain(store, roll_up_days=None)
+    before = ask("theme/series?by=week")
+    maintain(store, by="week")
+    assert comparable("week", ask("theme/series?by=week")) == comparable("week", before)
+    # What became one stays as it is when the setting changes.
+    maintain(store, by="month", today=TODAY + 60)
+    assert comparable("week", ask("theme/estimate")) == comparable("week", ask("theme/estimate"))
+    spans = rows(store, "SELECT DISTINCT since, until FROM rolled_periods ORDER BY since")
+    assert all(one[1] < other[0] for one, other in itertools.pairwise(spans))
+
+
+def counted(ask):
+    _, answer = ask("theme/estimate?" + JULY_AND_AUGUST)
+    return answer["reports"], answer["excluded_reports"], [e["share"] for e in answer["estimates"]]
+
+
+def test_a_key_that_is_excluded_before_can_be_included_again_after(store):
+    ask = Asked(store)
+    with_all = counted(ask)
+    keys = key_administrator(store)
+    keys.exclude("relay")
+    without = counted(ask)
+    maintain(store)
+    assert counted(ask) == without
+    keys.include("relay")
+    assert counted(ask) == with_all
+    keys.exclude("relay")
+    assert counted(ask) == without
+    keys.include("relay")
+    assert ask("theme/estimate?without_key=relay&" + JULY_AND_AUGUST)[1]["reports"] == without[0]
+
+
+def test_a_key_that_is_excluded_after_is_left_out_of_later_days_and_the_answer_says_so(store):
+    ask = Asked(store)
+    maintain(store)
+    of_metric = {each["name"]: each for each in ask("")[1]["metrics"]} if ask("")[0] == 200 else {}
+    key_administrator(store).exclude("relay")
+    _, answer = ask("theme/estimate")
+    (notice,) = (each for each in answer["notices"] if each["code"] == "excluded_key_counted")
+    assert notice["severity"] == "warning"
+    late = [day for day in DAYS if str(day_of(day)) >= "2024-09"]
+    assert answer["excluded_reports"] == len(late) * 1200
+    assert answer["reports"] == (2 * len(DAYS) - len(late)) * 1200
+    tally = MetricCatalog(store).find(SPECS["theme"].digest).tally
+    assert store.tallies.reports([tally]) == {SPECS["theme"].digest: answer["reports"]}
+    assert not of_metric or of_metric["theme"]["reports"] == 2 * len(DAYS) * 1200
+
+
+def test_reports_that_come_late_are_added_to_the_sum(store):
+    """Rows that were set aside are put back after their days became one."""
+    ask = Asked(store)
+    day = epoch_of(day_of(TODAY).replace(month=8, day=5))
+    append(store, [decoded(b"\x01" * 7, epoch=day), decoded(b"\x02", epoch=day + 1)], key="build")
+    with store.inbox.claim(max_bytes=1 << 20, max_rows=100) as batch:
+        batch.set_aside(batch.rows)
+    maintain(store)
+    alone = ask("theme/estimate")[1]
+    store.set_aside.retry(SPECS["theme"].digest, day=TODAY, actor=COMMAND_LINE)
+    waiting = ask("theme/estimate")[1]
+    fold(store)
+    tallied = ask("theme/estimate")[1]
+    maintain(store)
+    merged = ask("theme/estimate")[1]
+    assert waiting["reports"] == alone["reports"] + 8
+    shares = [[each["share"] for each in one["estimates"]] for one in (waiting, tallied, merged)]
+    assert shares[0] == shares[1] == shares[2]
+    assert waiting["days"]["covered"] == merged["days"]["covered"]
+    assert rows(store, f"SELECT count(*) FROM tallies WHERE epoch < {FIRST + 50}") == [(0,)]
+
+
+def test_nothing_is_lost_or_doubled_if_a_server_dies_or_two_do_the_same(store, monkeypatch):
+    ask = Asked(store)
+    before = counted(ask)
+    entry = MetricCatalog(store).find(SPECS["theme"].digest)
+    add = rolled_table.add_to_totals
+
+    def dies(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(rolled_table, "add_to_totals", dies)
+    with pytest.raises(KeyboardInterrupt):
+        maintain(store)
+    assert rows(store, "SELECT count(*) FROM rolled_periods") == [(0,)]
+    assert counted(ask) == before
+    monkeypatch.setattr(rolled_table, "add_to_totals", add)
+    replace, other = rolled_table.RolledPeriods.replace, []
+
+    def after_another(self, *arguments):
+        if not other:
+            other.append(replace(self, *arguments))
+        return replace(self, *arguments)
+
+    monkeypatch.setattr(rolled_table.RolledPeriods, "replace", after_another)
+    maintain(store)
+    assert other == [True]
+    assert counted(ask) == before
+    assert store.tallies.reports([entry.tally]) == {entry.spec.digest: 2 * len(DAYS) * 1200}
+
+
+def test_a_period_is_deleted_once_its_last_day_has_expired(store):
+    maintain(store)
+    last = epoch_of(day_of(TODAY).replace(month=7, day=31))
+    for today, kept in ((last + 60, 4), (last + 61, 2)):
+        maintain(store, today=today, retain_days=60)
+        assert rows(store, "SELECT count(*) FROM rolled_periods WHERE until < 19967") == [(kept,)]
+    entry = MetricCatalog(store).find(SPECS["theme"].digest)
+    reports = store.tallies.reports([entry.tally])[entry.spec.digest]
+    found = Asked(store)("theme/estimate")[1]
+    assert reports == found["reports"]
+
+
+def test_a_removed_metric_leaves_no_period(store):
+    maintain(store)
+    store.metrics.remove("flightdeck", "theme", TODAY)
+    maintain(store)
+    assert rows(store, "SELECT count(*) FROM rolled_periods") == [(2,)]
+    assert rows(store, "SELECT count(DISTINCT metric) FROM totals") == [(1,)]
