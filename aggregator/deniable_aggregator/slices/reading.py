@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
@@ -59,9 +59,7 @@ def read_columns(
     if not with_counters:
         return _without_counters(store, entry, days)
     columns = Columns([], [], [], None)
-    counters: list[NDArray[np.int32] | NDArray[np.int64]] = [
-        np.zeros((0, tally.stored_cells), np.int32)
-    ]
+    counters: list[NDArray[Any]] = [np.zeros((0, tally.stored_cells), np.int32)]
     at_a_time = max(1, DECODED_BYTES // (8 * tally.stored_cells))
     for since, until in runs(sorted(days)):
         slices = store.tallies.read(tally, since, until)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import case, delete, func, literal, select
 
@@ -110,14 +110,14 @@ def _is_expired_row(first: ColumnElement[int], first_of_others: int) -> ColumnEl
 
 def _delete(
     connection: Connection,
-    parts: Select[tuple[int, int, int, int, int]],
-    periods: Select[tuple[int, int, int, int, int]],
+    parts: Select[Any],
+    periods: Select[Any],
 ) -> int:
     """Deletes parts of tallies and periods, and subtracts their reports from the totals."""
     of_days, of_periods = (
         [
             StoredPart(SliceNumbers(metric, epoch, key), id_, reports, 0, 0)
-            for metric, epoch, key, id_, reports in connection.execute(each).tuples()
+            for metric, epoch, key, id_, reports in connection.execute(each)
         ]
         for each in (parts, periods)
     )
