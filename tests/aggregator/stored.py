@@ -49,9 +49,9 @@ def register(store: Store) -> None:
         add_key(store, KEY)
 
 
-def add_key(store: Store, key_id: str) -> None:
+def add_key(store: Store, key_id: str, application: str = "flightdeck") -> None:
     """Adds a write key under an id of the test's choice."""
-    key = StoredKey(key_id, bytes(32), "write", "flightdeck", "", TODAY, None)
+    key = StoredKey(key_id, bytes(32), "write", application, "", TODAY, None)
     store.keys.add(key, AuditRecord(TODAY, COMMAND_LINE, AuditAction.KEY_CREATE, {"key": key_id}))
 
 

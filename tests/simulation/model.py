@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from tests.simulation.contents import Place
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from deniable_aggregator.store import Sender
     from deniable_shared.wire import Upload
     from tests.simulation.contents import Contents
+
+Slices: TypeAlias = dict[tuple[int, str], list[int]]
 
 STORED, DUPLICATE, CLOSED = "stored", "duplicate", "closed"
 UNHEARD = "unheard"
@@ -56,6 +60,20 @@ class Sent:
         return found
 
 
+class Memory(NamedTuple):
+    """What a store held when it was backed up.
+
+    Attributes:
+        contents: all of it.
+        uploads: of each upload, by number: stored, acknowledged, lost_sight.
+        closed_days: days that were seen to be closed.
+    """
+
+    contents: Contents
+    uploads: Mapping[int, tuple[bool, bool, bool]]
+    closed_days: frozenset[int]
+
+
 @dataclass
 class Model:
     """What all senders and administrators together know.
@@ -81,6 +99,22 @@ class Model:
         self.answers[sent.number].append(answer)
         if answer in (STORED, DUPLICATE):
             sent.acknowledged = True
+
+    def remember(self, contents: Contents) -> Memory:
+        """What is in the store at this moment, of which a backup is made."""
+        uploads = {
+            sent.number: (sent.stored, sent.acknowledged, sent.lost_sight) for sent in self.sent
+        }
+        return Memory(contents, uploads, frozenset(self.closed_days))
+
+    def go_back(self, memory: Memory) -> None:
+        """Forgets what came after a backup: it is lost, unless its sender sends it again."""
+        for sent in self.sent:
+            known = memory.uploads.get(sent.number, (False, False, False))
+            sent.stored, sent.acknowledged, sent.lost_sight = known
+        self.closed_days = set(memory.closed_days)
+        self.excluded = set(memory.contents.excluded)
+        self.answers.clear()
 
     def compare(self, found: Contents) -> None:
         """Compares a store with what was sent and answered since the last call.
@@ -151,14 +185,17 @@ class Model:
             closed = self.closed_days & set(sent.days())
             _require(not closed, f"{_name(sent)} was accepted into closed days {sorted(closed)}")
 
-    def expected_total(self, found: Contents, digest: bytes, cells: int) -> list[int]:
-        """The tally that an estimate must be made of, also of what waits, without excluded keys."""
-        total = [0] * cells
+    def expected_slices(self, found: Contents, digest: bytes, cells: int) -> Slices:
+        """The tallies that answers must be made of, also of what waits, and of excluded keys.
+
+        Returns:
+            By day and key, the sum of each item.
+        """
+        slices: defaultdict[tuple[int, str], list[int]] = defaultdict(lambda: [0] * cells)
         for place, times in (found.counted + found.waiting).items():
-            possible = place.digest == digest and place.cell < cells
-            if possible and place.key not in self.excluded:
-                total[place.cell] += times
-        return total
+            if place.digest == digest and place.cell < cells:
+                slices[place.epoch, place.key][place.cell] += times
+        return dict(slices)
 
 
 def _name(sent: Sent) -> str:

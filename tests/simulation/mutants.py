@@ -6,12 +6,17 @@ from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 from unittest import mock
 
+import numpy as np
 from sqlalchemy import delete, insert, select, update
 
+from deniable_aggregator.slices.cache import SliceTables
+from deniable_aggregator.slices.table import SliceTable
 from deniable_aggregator.store import Outcome, schema
 from deniable_aggregator.store.backends import base
-from deniable_aggregator.store.maintenance import transfer
+from deniable_aggregator.store.maintenance import backup, transfer
 from deniable_aggregator.store.tables import batch, inbox
+from deniable_aggregator.store.tables.keys import Keys
+from deniable_aggregator.store.tables.tallies import Tallies
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,6 +26,9 @@ PACKAGE = "deniable_aggregator"
 _take, _insert = batch.delete_rows, batch.insert_parts
 _move = batch.Batch.move_to_tallies
 _append, _portions = inbox._append, transfer._row_chunks
+_name, _record = inbox._upload_name, backup._record_restore
+_all_keys, _stamps = Keys.all, Tallies.stamps
+_between, _renewed = SliceTable.between, SliceTables._renewed
 
 
 def nothing_is_remembered(_: Any, names: Any) -> Any:
@@ -91,10 +99,10 @@ def remembered_in_a_transaction_of_its_own(waiting: Any, uploads: Any, senders: 
     return [each for each in outcomes if not isinstance(each, list)]
 
 
-def counted_before_it_is_taken(claimed: Any, groups: Any) -> bool:
+def counted_before_it_is_taken(claimed: Any, groups: Any, **options: Any) -> bool:
     rows = [row for _, some in groups.values() for row in some]
     with mock.patch.object(batch, "delete_rows", lambda _, ids: len(ids)):
-        _move(claimed, groups)
+        _move(claimed, groups, **options)
     with claimed._transaction() as connection:
         _take(connection, [row.id for row in rows])
     return True
@@ -133,6 +141,41 @@ def excluded_keys_are_in_answers(_: Any) -> Any:
     return set()
 
 
+def ids_are_compared_across_applications(upload: Any, _: str, keys: Any) -> Any:
+    return _name(upload, "", keys)
+
+
+def ids_are_not_restored(connection: Any, name: str) -> None:
+    _record(connection, name)
+    connection.execute(delete(schema.seen))
+
+
+def only_the_first_slice_of_a_key_is_left_out(table: Any, keys: Any) -> Any:
+    here = [code for code, key in enumerate(table.key_ids) if key in keys]
+    rows = [row for row, key in enumerate(table.keys.tolist()) if key not in here]
+    first = [row for row, key in enumerate(table.keys.tolist()) if key in here][1:]
+    return table._rows(np.array(sorted(rows + first), np.int64))
+
+
+def exclusions_are_remembered(stored: Any) -> Any:
+    if not hasattr(stored, "remembered"):
+        stored.remembered = _all_keys(stored)
+    return stored.remembered
+
+
+def days_are_read_once(tables: Any, known: Any, stamps: Any, since: int, until: int) -> Any:
+    return _renewed(tables, known, {**stamps, **known.stamps}, since, until)
+
+
+def merged_parts_look_like_before(tallies: Any, digest: bytes, since: int, until: int) -> Any:
+    stamps = _stamps(tallies, digest, since, until)
+    return {day: stamp._replace(sum=0) for day, stamp in stamps.items()}
+
+
+def a_day_too_many_is_answered(table: Any, since: int, until: int) -> Any:
+    return _between(table, since, until + 1)
+
+
 def any_clock_is_believed(*_: Any) -> int:
     return 0
 
@@ -142,21 +185,28 @@ DEFECTS: dict[str, tuple[str, Callable[..., Any], int]] = {
     for where, defect, seed in (
         ("store.backends.sqlite_ingest.SqliteIngest.remember_uploads", nothing_is_remembered, 1),
         ("store.tables.batch.delete_rows", rows_stay, 0),
-        ("store.tables.batch.delete_rows", rows_that_are_gone_are_counted, 25),
+        ("store.tables.batch.delete_rows", rows_that_are_gone_are_counted, 100),
         ("store.tables.batch.insert_parts", parts_are_added_twice, 0),
         ("ingest.group_commit.GroupCommitWriter._run", answered_before_the_commit, 0),
-        ("store.tables.inbox._append", closed_days_open_again, 25),
-        ("store.tables.inbox.Inbox.close_epochs", hashes_go_before_the_key, 52),
-        ("store.tables.inbox.Inbox.close_epochs", days_are_deleted_where_they_are_closed, 52),
-        ("store.tables.inbox.Inbox.append", remembered_in_a_transaction_of_its_own, 7),
-        ("store.tables.batch.Batch.move_to_tallies", counted_before_it_is_taken, 12),
+        ("store.tables.inbox._append", closed_days_open_again, 30),
+        ("store.tables.inbox.Inbox.close_epochs", hashes_go_before_the_key, 30),
+        ("store.tables.inbox.Inbox.close_epochs", days_are_deleted_where_they_are_closed, 30),
+        ("store.tables.inbox.Inbox.append", remembered_in_a_transaction_of_its_own, 18),
+        ("store.tables.batch.Batch.move_to_tallies", counted_before_it_is_taken, 67),
         ("store.tables.tallies.Tallies.delete_expired", a_day_too_many_is_forgotten, 0),
         ("store.tables.batch.Batch.set_aside", rows_set_aside_are_lost, 0),
-        ("store.tables.set_aside._remove_rows", rows_put_back_stay, 0),
-        ("store.tables.set_aside._remove_rows", rows_put_back_are_lost, 0),
-        ("store.maintenance.transfer._row_chunks", ids_do_not_move, 0),
+        ("store.tables.set_aside._remove_rows", rows_put_back_stay, 3),
+        ("store.tables.set_aside._remove_rows", rows_put_back_are_lost, 3),
+        ("store.maintenance.transfer._row_chunks", ids_do_not_move, 2),
         ("store.tables.tallies._excluded_ids", excluded_keys_are_in_answers, 0),
-        ("operations.clock.GuardedClock._ahead", any_clock_is_believed, 8),
+        ("operations.clock.GuardedClock._ahead", any_clock_is_believed, 31),
+        ("store.tables.inbox._upload_name", ids_are_compared_across_applications, 1),
+        ("store.maintenance.backup._record_restore", ids_are_not_restored, 7),
+        ("slices.table.SliceTable.without", only_the_first_slice_of_a_key_is_left_out, 0),
+        ("store.tables.keys.Keys.all", exclusions_are_remembered, 0),
+        ("slices.cache.SliceTables._renewed", days_are_read_once, 0),
+        ("store.tables.tallies.Tallies.stamps", merged_parts_look_like_before, 25),
+        ("slices.table.SliceTable.between", a_day_too_many_is_answered, 2),
     )
 }
 """By name: what the defect replaces, the defect, and a seed that finds it."""

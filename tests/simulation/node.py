@@ -23,6 +23,7 @@ from deniable_aggregator.operations.fold import InboxFold
 from deniable_aggregator.operations.maintenance import Maintenance
 from deniable_aggregator.security.key_intake import KeyIntake
 from deniable_aggregator.security.key_verifier import KeyVerifier
+from deniable_aggregator.slices.cache import SliceTables
 from deniable_aggregator.store import Outcome
 from deniable_aggregator.tallies import tally_for
 from deniable_shared import registry, wire
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
     from tests.simulation.faults import PointedDatabase
     from tests.simulation.model import Model, Sent
 
-APPLICATION = "flightdeck"
+APPLICATION, OTHER_APPLICATION = "flightdeck", "tracker"
 ITEMS = 200
 """Every upload reports an item of its own, so that a tally shows which uploads are in it."""
 
@@ -65,9 +66,11 @@ complete = true
 epsilon = 1.0
 mechanism = {{ name = "grr" }}
 """
-METRICS = registry.parse(REGISTRY).metrics
-DIGESTS = [metric.spec.digest for metric in METRICS.values()]
-TALLIES = {metric.spec.digest: tally_for(metric.spec) for metric in METRICS.values()}
+REGISTRIES = [
+    registry.parse(REGISTRY.replace(APPLICATION, name)) for name in (APPLICATION, OTHER_APPLICATION)
+]
+SPECS = {each.application: [metric.spec for metric in each.metrics.values()] for each in REGISTRIES}
+TALLIES = {spec.digest: tally_for(spec) for specs in SPECS.values() for spec in specs}
 SETTINGS = Settings(accept_days=ACCEPT_DAYS, retention_days=RETAIN_DAYS, queue_uploads=8)
 
 _ANSWERS = {Outcome.STORED: STORED, Outcome.DUPLICATE: DUPLICATE}
@@ -103,6 +106,7 @@ class Node:
         dead: whether it was killed; nobody hears its answers then.
         failed: whether it answered that the store is unavailable.
         databases: the databases that it has opened.
+        tables: what its questions are answered from: counters in memory, and none in memory.
     """
 
     def __init__(
@@ -123,7 +127,8 @@ class Node:
     def start(self) -> None:
         """Opens the store, as a server does when it starts."""
         store = self.store = Store(self._target)
-        catalogue = MetricCatalog(store, monotonic=lambda: 0.0)
+        catalogue = self.catalogue = MetricCatalog(store, monotonic=lambda: 0.0)
+        self.tables = SliceTables(store), SliceTables(store, most_table_bytes=0)
         self.inbox_fold = InboxFold(store, catalogue)
         self.guarded_clock = GuardedClock(
             store, self.clock, monotonic=lambda: self._day() * float(SECONDS_PER_EPOCH)

@@ -27,6 +27,9 @@ class Files:
     shares_rows = False
     """Whether other servers may act while a transaction has claimed rows of the inbox."""
 
+    can_be_backed_up = True
+    """Whether a backup can be restored to a fresh place within moments."""
+
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._numbers = itertools.count()
@@ -76,6 +79,7 @@ class Schemas:
     """
 
     shares_rows = True
+    can_be_backed_up = False
 
     def __init__(self, server: Postgresql, folder: Path) -> None:
         self._server = server

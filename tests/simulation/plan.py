@@ -16,10 +16,12 @@ KINDS = {
     "clock": 6,
     "exclude": 3,
     "poison": 2,
-    "question": 3,
+    "question": 7,
     "kill": 2,
     "restart": 2,
     "move": 1,
+    "backup": 2,
+    "restore": 2,
 }
 """How often each kind of step is drawn."""
 

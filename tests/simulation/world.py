@@ -14,28 +14,32 @@ from deniable_aggregator.audit import COMMAND_LINE
 from deniable_aggregator.security.key_administration import KeyAdministrator
 from deniable_aggregator.store import Sender, StoreUnavailableError
 from deniable_aggregator.store.backends.opening import open_database
+from deniable_aggregator.store.maintenance.backup import backup, restore
 from deniable_aggregator.store.maintenance.transfer import export_store, import_store
 from deniable_aggregator.store.tables.tallies import Tallies
 from deniable_shared import wire
 from tests.aggregator.stored import add_key
 from tests.simulation.faults import Crash, PointedDatabase
-from tests.simulation.model import Model, Sent, Violation
+from tests.simulation.model import Memory, Model, Sent, Violation
 from tests.simulation.node import (
     ACCEPT_DAYS,
     APPLICATION,
     CONFIRM_DAYS,
-    DIGESTS,
     ITEMS,
-    METRICS,
     MOST_SKEW,
     NO_THREADS,
+    OTHER_APPLICATION,
+    REGISTRIES,
     RETAIN_DAYS,
+    SPECS,
     TALLIES,
     Node,
 )
+from tests.simulation.questions import ask_store, ask_tables
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from pathlib import Path
 
     from tests.simulation.contents import Contents
     from tests.simulation.places import Files, Schemas
@@ -45,7 +49,8 @@ FIRST_DAY = 20_000
 LAST_DAY = 10**6
 FAR = 400
 """So many days ahead is a clock that was set quite wrong."""
-KEYS = ("build", "relay")
+KEYS = {"build": APPLICATION, "relay": APPLICATION, "foreign": OTHER_APPLICATION}
+"""The application of each key; of both applications' uploads, some have the same id."""
 DAYS = (*range(-ACCEPT_DAYS - 1, 2), -1, 0, 0, 0, 0)
 """Days of reports, relative to today: mostly today, so that several uploads share a day."""
 
@@ -102,13 +107,15 @@ class World:
         self._target = places.fresh()
         self._nodes: list[Node] = []
         self._servers = 1 + self._entropy.randrange(MOST_SERVERS)
+        self._kept: tuple[Path, Memory] | None = None
 
     def begin(self) -> None:
         """Makes the store and starts the servers."""
         self._start(skew=0)
-        self._nodes[0].store.metrics.register(METRICS.values(), FIRST_DAY)
-        for key in KEYS:
-            add_key(self._nodes[0].store, key)
+        for registered in REGISTRIES:
+            self._nodes[0].store.metrics.register(registered.metrics.values(), FIRST_DAY)
+        for key, application in KEYS.items():
+            add_key(self._nodes[0].store, key, application)
         self._restart_all()
         while len(self._nodes) < self._servers:
             self._start(skew=0)
@@ -219,13 +226,15 @@ class World:
 
     def _exclude(self, node: Node, drawn: random.Random) -> None:
         """An administrator excludes a key or includes it again, and retries rows set aside."""
-        key = drawn.choice(KEYS)
+        key = drawn.choice(list(KEYS))
+        self._question(node, drawn)  # so that servers remember what was there before
         administrator = KeyAdministrator(node.store, actor=COMMAND_LINE, today=node.today())
         excluded = key in self.model.excluded
         (administrator.include if excluded else administrator.exclude)(key)
         self.model.excluded ^= {key}
         for group in node.store.set_aside.groups():
             node.store.set_aside.retry(group.digest, day=node.today(), actor=COMMAND_LINE)
+        self._question(node, drawn)
 
     def _poison(self, node: Node, drawn: random.Random) -> None:
         number = sum(sent.poison for sent in self.model.sent)
@@ -240,17 +249,64 @@ class World:
             self.model.sent.append(sent)
             self.model.heard(sent, outcome.name.lower())
 
-    def _question(self, node: Node, _: random.Random) -> None:
+    def _question(self, asked: Node, drawn: random.Random) -> None:
+        """Every server is asked about some days, without one of the keys, or about everything."""
+        armed, self._armed = self._armed, None
         found = self._places.contents(self._target)
-        for digest in DIGESTS:
-            tally = TALLIES[digest]
-            expected = self.model.expected_total(found, digest, ITEMS)
-            total = node.store.tallies.total(tally, 0, LAST_DAY)
-            _require(total.cells.tolist() == expected, "an answer is not what was counted")
-            _require(total.reports == sum(expected), "an answer has a wrong number of reports")
-            slices = node.store.tallies.slices(tally, 0, LAST_DAY)
-            together = sum(each.sum.cells.sum() for each in slices)
-            _require(together == sum(expected), "slices do not add up to the total")
+        since = max(0, self._day + drawn.choice((-LAST_DAY, -LAST_DAY, -ACCEPT_DAYS, -1)))
+        until = self._day + drawn.choice((LAST_DAY, LAST_DAY, 0, -1))
+        without = frozenset(drawn.sample(list(KEYS), drawn.choice((0, 0, 1))))
+        # Without reading them, a server cannot tell that waiting reports cannot be counted.
+        unreadable = any(place.cell >= ITEMS for place in found.waiting)
+        for digest in TALLIES:
+            expected = self.model.expected_slices(found, digest, ITEMS)
+            ask_store(asked, digest, expected, self.model.excluded)
+            for node in self._nodes:
+                for tables in node.tables[:1] if unreadable else node.tables:
+                    days = since, until
+                    ask_tables(node, tables, digest, days, expected, self.model.excluded, without)
+        self._armed = armed
+
+    def _backup(self, _: Node, drawn: random.Random) -> None:
+        """An administrator makes a backup while other servers go on."""
+        if not self._places.can_be_backed_up:
+            return
+        memory = self.model.remember(self._compare())
+        file = self._places.file()
+        meanwhile = drawn.randrange(3)
+
+        def progress(*_: int) -> None:
+            nonlocal meanwhile
+            meanwhile -= 1
+            if meanwhile == 0:
+                other = drawn.choice(self._nodes)
+                self._say(f"  meanwhile: commit and fold on {other.name}")
+                self._send(other, drawn)
+                other.commit()
+                other.fold()
+
+        backup(self._target, file, progress)
+        self._kept = file, memory
+
+    def _restore(self, node: Node, _: random.Random) -> None:
+        """The disk is lost, and an administrator restores the last backup."""
+        if self._kept is None:
+            return
+        file, memory = self._kept
+        skew = node.skew
+        self._actor = None
+        for each in self._nodes:
+            self._die(each)
+            each.close()
+        self._nodes = []
+        self._target = self._places.fresh()
+        restore(file, self._target, lambda *_: None)
+        self.model.go_back(memory)
+        _require(
+            self._places.contents(self._target) == memory.contents,
+            "a restored store is not what was backed up",
+        )
+        self._start(skew)
 
     def _kill(self, node: Node, _: random.Random) -> None:
         self._die(node)
@@ -283,13 +339,20 @@ class World:
 
     def _made(self, number: int, drawn: random.Random) -> Sent:
         """A new upload: small ones mostly, relays' batches, several days and metrics."""
+        key, application = drawn.choice(list(KEYS.items()))
         parts = []
-        for digest in drawn.sample(DIGESTS, drawn.choice((1, 1, 1, 2))):
+        digests = [spec.digest for spec in SPECS[application]]
+        for digest in drawn.sample(digests, drawn.choice((1, 1, 1, 2))):
             for day in set(drawn.sample(DAYS, drawn.choice((1, 1, 1, 2, 3)))):
                 reports = drawn.choice((1, 1, 1, 2, 40))
                 parts.append(wire.Part(digest, self._day + day, bytes([number]) * reports))
-        upload = wire.Upload(drawn.randbytes(wire.ID_BYTES), tuple(parts))
-        return Sent(number, upload, Sender(APPLICATION, drawn.choice(KEYS)))
+        ids = [drawn.randbytes(wire.ID_BYTES)]
+        ids += [each.upload.id for each in self.model.sent[-3:] if not each.poison]
+        taken = {
+            each.upload.id for each in self.model.sent if each.sender.application == application
+        }
+        upload_id = drawn.choice([each for each in ids if each not in taken])
+        return Sent(number, wire.Upload(upload_id, tuple(parts)), Sender(application, key))
 
     def _hand(self, node: Node, sent: Sent) -> None:
         if sent not in self.model.sent:
