@@ -98,6 +98,10 @@ class PointedDatabase(Database):
         self._inner.purge()
         self._reached("after purge", True)
 
+    def shrink(self, most_bytes: int) -> bool:
+        """As the real one."""
+        return self._inner.shrink(most_bytes)
+
     def alone(self, purpose: str) -> AbstractContextManager[None]:
         """As the real one."""
         return self._inner.alone(purpose)

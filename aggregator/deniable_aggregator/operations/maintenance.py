@@ -19,7 +19,20 @@ if TYPE_CHECKING:
     from deniable_aggregator.security.key_verifier import KeyVerifier
     from deniable_aggregator.store import Store
 
-TASKS: Final = ("clock", "metrics", "retention", "keys", "close", "compact", "roll-up", "delete")
+TASKS: Final = (
+    "clock",
+    "metrics",
+    "retention",
+    "keys",
+    "close",
+    "compact",
+    "roll-up",
+    "delete",
+    "shrink",
+)
+
+SHRINK_BYTES: Final = 1 << 20
+"""The store gives back so much at a time."""
 
 log = logging.getLogger("deniable_aggregator")
 
@@ -100,6 +113,7 @@ class Maintenance:
             "compact": lambda: self._compact(stopped),
             "roll-up": lambda: self._roll_up_days_that_are_due(stopped),
             "delete": lambda: self._delete_expired(stopped),
+            "shrink": lambda: self._shrink(stopped),
         }
         for task, work in tasks.items():
             if not stopped():
@@ -183,6 +197,10 @@ class Maintenance:
                 self._deleted_on = now
                 return
 
+    def _shrink(self, stopped: Callable[[], bool]) -> None:
+        while not stopped() and self._store.shrink(SHRINK_BYTES):
+            pass
+
 
 _FAILURE_MESSAGES: Final = {
     "clock": "checking the clock failed and will be tried again: %s",
@@ -192,5 +210,6 @@ _FAILURE_MESSAGES: Final = {
     "close": "closing days failed and will be tried again: %s",
     "compact": "merging tallies failed and will be tried again: %s",
     "roll-up": "rolling up days failed and will be tried again: %s",
+    "shrink": "making the store smaller failed and will be tried again: %s",
     "delete": "deleting old tallies failed and will be tried again: %s",
 }

@@ -102,6 +102,19 @@ class Store:
         """
         return store_usage(self._database)
 
+    def shrink(self, most_bytes: int) -> bool:
+        """Gives some of the space that was freed back to the file system, where that is worth it.
+
+        A file keeps an eighth of itself free, for what comes next.
+
+        Args:
+            most_bytes: at most how much, so that nobody waits long.
+
+        Returns:
+            Whether there may be more to give back.
+        """
+        return self._database.shrink(most_bytes)
+
     def free_bytes(self) -> int | None:
         """How much space is free on the disk with the store's file; None of a database server."""
         return None if self.path is None else shutil.disk_usage(self.path.parent).free

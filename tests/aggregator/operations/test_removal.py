@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 
 import pytest
 
@@ -12,7 +13,7 @@ from deniable_aggregator.catalog import MetricCatalog
 from deniable_aggregator.operations.clock import GuardedClock
 from deniable_aggregator.operations.fold import InboxFold
 from deniable_aggregator.operations.maintenance import Maintenance
-from deniable_shared import registry
+from deniable_shared import registry, wire
 from tests.aggregator.service import REGISTRY, SPECS, TODAY, Clock, bearer, problem, upload
 from tests.aggregator.stored import (
     THEME,
@@ -163,3 +164,26 @@ def test_only_administrators_remove_metrics_and_only_their_own(service):
     for key, status, code in ((service.read, 403, "wrong_scope"), (other, 404, "unknown_metric")):
         answer = service.http.delete("/v1/metrics/theme", headers=bearer(key))
         problem(answer, status, code)
+
+
+@pytest.mark.one_store
+def test_a_file_becomes_smaller_when_half_of_it_is_deleted(store, target):
+    """And stays open meanwhile: the space is given back in steps."""
+    sizes = []
+    wide = REGISTRY.replace("rows = 4, buckets = 16", "rows = 64, buckets = 1024")
+    parsed = registry.parse(wide).metrics
+    store.metrics.register(parsed.values(), TODAY)
+    for day in range(40):
+        rows_and_bits = (bytes([0, row % 64]) + os.urandom(128) for row in range(640))
+        part = wire.Part(parsed["emoji"].spec.digest, TODAY - day, b"".join(rows_and_bits))
+        append(store, [wire.Upload(os.urandom(wire.ID_BYTES), (part,))])
+    fold(store)
+    for retain_days in (None, 19, 3):
+        maintain(store, retain_days)
+        store._database.purge()  # what is in the log does not count
+        sizes.append(target.stat().st_size)
+    assert sizes[1] < 0.65 * sizes[0]
+    assert sizes[2] < 0.6 * sizes[1]
+    maintain(store, 3)
+    assert target.stat().st_size == sizes[2]
+    assert rows(store, "PRAGMA integrity_check") == [("ok",)]

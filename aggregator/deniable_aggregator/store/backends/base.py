@@ -111,6 +111,17 @@ class Database(ABC):
         """
 
     @abstractmethod
+    def shrink(self, most_bytes: int) -> bool:
+        """Gives some of the space that was freed back to the file system, where that is worth it.
+
+        Args:
+            most_bytes: at most how much, so that nobody waits long.
+
+        Returns:
+            Whether there may be more to give back.
+        """
+
+    @abstractmethod
     def alone(self, purpose: str) -> AbstractContextManager[None]:
         """Lets one process at a time do something that takes long, also if one is killed.
 

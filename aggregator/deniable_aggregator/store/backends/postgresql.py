@@ -136,6 +136,10 @@ class PostgresqlDatabase(Database):
                 if not vacuuming.invalidated:
                     vacuuming.exec_driver_sql(f"SET lock_timeout = '{LOCK_TIMEOUT}'")
 
+    def shrink(self, most_bytes: int) -> bool:  # noqa: ARG002
+        """See `Database.shrink`: PostgreSQL's autovacuum sees to it."""
+        return False
+
     @contextmanager
     def alone(self, purpose: str) -> Iterator[None]:
         """See `Database.alone`."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from deniable_aggregator.store.backends.base import Database
 from deniable_aggregator.store.backends.sqlite_connections import (
@@ -29,6 +29,12 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from deniable_aggregator.store.backends.base import IngestTransaction, Result
+
+FREE_PART: Final = 8
+"""One in so many pages may be free: what is written next takes them."""
+
+LEAST_SURPLUS_PAGES: Final = 64
+"""Fewer free pages than so many beyond that are not worth giving back."""
 
 
 class SqliteDatabase(Database):
@@ -122,6 +128,22 @@ class SqliteDatabase(Database):
         self._check_open()
         with translate_errors(), self._lookups.begin() as connection:
             yield connection
+
+    def shrink(self, most_bytes: int) -> bool:
+        """See `Database.shrink`. Pages from the end of the file take the place of free ones."""
+        with self._lock, self._locked(), translate_errors():
+            pages, free, size = (
+                self._driver.execute(f"PRAGMA {name}").fetchone()[0]
+                for name in ("page_count", "freelist_count", "page_size")
+            )
+            surplus = free - pages // FREE_PART
+            if surplus < LEAST_SURPLUS_PAGES:
+                return False
+            some = min(surplus, max(1, most_bytes // size))
+            # It gives a row for every page, and stops where nobody fetches them.
+            self._driver.execute(f"PRAGMA incremental_vacuum({some})").fetchall()
+            left: int = self._driver.execute("PRAGMA freelist_count").fetchone()[0]
+        return left < free
 
     def alone(self, purpose: str) -> AbstractContextManager[None]:
         """See `Database.alone`."""

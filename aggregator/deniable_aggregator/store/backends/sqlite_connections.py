@@ -41,7 +41,9 @@ def writing_connection(path: Path) -> sqlite3.Connection:
 
 
 def set_pragmas(connection: sqlite3.Connection) -> None:
-    """Sets how a connection writes."""
+    """Sets how a connection writes, and of an empty file that it can shrink."""
+    if not connection.execute("PRAGMA page_count").fetchone()[0]:
+        connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
     for pragma in (
         f"busy_timeout = {BUSY_TIMEOUT_MS}",
         "synchronous = FULL",  # a 204 survives power loss, not only kill -9
