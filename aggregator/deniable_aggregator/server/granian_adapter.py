@@ -61,7 +61,7 @@ class GranianServer(MPServer):
 def granian_server(settings: Settings, interface: Interfaces = Interfaces.RSGI) -> GranianServer:
     """Makes the web server; its `serve` takes the loader of the application.
 
-    It has one worker: a second one on the same SQLite file was measured to be slower.
+    It has one worker: for more, start more servers, which docs/operations/sizing.md compares.
 
     Args:
         settings: where to listen, and how long to wait for what.
