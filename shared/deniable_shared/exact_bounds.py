@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from functools import lru_cache
 from typing import Final
 
 SCALE_BITS: Final = 32
@@ -45,6 +46,7 @@ def exp_lower(exponent: Fraction) -> Fraction:
     return Fraction(total, one)
 
 
+@lru_cache(maxsize=1_024)  # many metrics have the same few mechanisms
 def log_upper(ratio: Fraction) -> float:
     """The natural logarithm of a ratio, as a float that is proven not to lie below it.
 

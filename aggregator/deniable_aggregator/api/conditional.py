@@ -115,7 +115,7 @@ def answered(validity: Callable[[], Validity], answer: Callable[[], msgspec.Stru
         validity: works out how long the answer stays right.
         answer: works out the answer.
     """
-    if request.method != "GET":  # nobody keeps an answer to what is in a body
+    if request.method == "POST":  # nobody keeps an answer to what is in a body
         return json_response(answer())
     stays = validity()
     if stays.tag in request.if_none_match.as_set(include_weak=True):

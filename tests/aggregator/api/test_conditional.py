@@ -74,6 +74,12 @@ def test_a_client_may_keep_an_answer_about_closed_days_alone(service):
     assert ask(service, closed, tag).status_code == 304
 
 
+def test_the_head_of_an_answer_has_its_tag(service):
+    service.send(upload(b"\x01"))
+    tag = tag_of(service)
+    assert service.http.head(ESTIMATE, headers=bearer(service.read)).headers["ETag"] == tag
+
+
 def test_an_answer_to_a_body_is_not_kept(service):
     service.send(upload(b"\x01"))
     body = {"candidates": ["dark"]}
