@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, cast
 
 from flask import Flask
 
@@ -40,6 +40,8 @@ from deniable_aggregator.store import Store
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
+
+    from deniable_aggregator.answers.words import LongPeriod
 
 EXTENSION: Final = "deniable"
 
@@ -142,7 +144,7 @@ def create_app(
         catalogue=catalogue,
         verifier=verifier,
         intake=intake,
-        roll_up=RollUp(opened, catalogue, settings.roll_up_by),
+        roll_up=RollUp(opened, catalogue, cast("LongPeriod", settings.roll_up_by)),
         roll_up_days=settings.roll_up_days or None,
     )
     background = BackgroundWorker(

@@ -39,7 +39,7 @@ def reads_steadily(
 
     @wraps(answer)
     def steady(
-        service: Service, application: str, name: str, *rest: Rest.args, **more: Rest.kwargs
+        service: Service, application: str, name: str, /, *rest: Rest.args, **more: Rest.kwargs
     ) -> Answer:
         for _ in range(MOST_READS):
             before = service.rolled_stamp(application, name)
