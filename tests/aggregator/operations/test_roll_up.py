@@ -5,9 +5,11 @@ from __future__ import annotations
 import contextlib
 import itertools
 import json
+from unittest import mock
 
 import numpy as np
 import pytest
+from sqlalchemy import Engine, event
 
 from deniable_aggregator import Settings, Store, create_app
 from deniable_aggregator.audit import COMMAND_LINE
@@ -15,9 +17,11 @@ from deniable_aggregator.catalog import MetricCatalog
 from deniable_aggregator.dates import day_of, epoch_of
 from deniable_aggregator.operations.clock import GuardedClock
 from deniable_aggregator.operations.maintenance import Maintenance
-from deniable_aggregator.operations.roll_up import RollUp
+from deniable_aggregator.operations.roll_up import Period, RollUp, roll_up
 from deniable_aggregator.security.keys import create_key
+from deniable_aggregator.slices.cache import SliceTables
 from deniable_aggregator.store.tables import rolled as rolled_table
+from deniable_aggregator.store.tables.rolled import RolledPeriods
 from tests.aggregator.service import NEVER_SECONDS, SPECS, TODAY, Clock, bearer
 from tests.aggregator.stored import (
     add_key,
@@ -316,3 +320,105 @@ def test_a_removed_metric_leaves_no_period(store):
     maintain(store)
     assert rows(store, "SELECT count(*) FROM rolled_periods") == [(2,)]
     assert rows(store, "SELECT count(DISTINCT metric) FROM totals") == [(1,)]
+
+
+class DiedError(Exception):
+    """A server was killed."""
+
+
+AUGUST = Period(*(epoch_of(day_of(TODAY).replace(month=8, day=day)) for day in (1, 31)))
+
+
+def conserved(store, ask, before):
+    """Whether every report is counted once, in answers and in totals."""
+    entry = MetricCatalog(store).find(SPECS["theme"].digest)
+    totals = store.tallies.reports([entry.tally])[entry.spec.digest]
+    _, answer = ask("theme/estimate")
+    return counted(ask) == before and totals == answer["reports"] == 2 * len(DAYS) * 1200
+
+
+def struck(store, entry, statement):
+    """Rolls August up, and dies before a statement; returns whether it came to that."""
+    left = [statement]
+
+    def strike(*_):
+        left[0] -= 1
+        if left[0] < 0:
+            raise DiedError
+
+    replace = RolledPeriods.replace
+
+    def doomed(self, *arguments):
+        event.listen(Engine, "before_cursor_execute", strike)
+        try:
+            return replace(self, *arguments)
+        finally:
+            event.remove(Engine, "before_cursor_execute", strike)
+
+    with mock.patch.object(RolledPeriods, "replace", doomed):
+        try:
+            assert roll_up(store, entry, AUGUST)
+        except DiedError:
+            return True
+    return False
+
+
+def test_a_server_may_die_at_any_statement_of_a_roll_up(store):
+    ask = Asked(store)
+    before = counted(ask)
+    entry = MetricCatalog(store).find(SPECS["theme"].digest)
+    statement = 0
+    while struck(store, entry, statement):
+        assert rows(store, "SELECT count(*) FROM rolled_periods") == [(0,)]
+        assert rows(store, "SELECT sum(reports) FROM tallies WHERE reports = 1200") == [
+            (2 * len(DAYS) * 1200,)
+        ]
+        statement += 1
+    assert statement > 5
+    assert conserved(store, ask, before)
+
+
+def days_stay(_connection, parts):
+    return len(parts)
+
+
+def totals_are_forgotten(*_):
+    pass
+
+
+@pytest.mark.one_store
+@pytest.mark.parametrize(
+    ("where", "name", "defect"),
+    [
+        (rolled_table, "delete_parts", days_stay),
+        (rolled_table, "add_to_totals", totals_are_forgotten),
+        (rolled_table, "_lock_parts", lambda *_: []),
+    ],
+)
+def test_a_roll_up_that_loses_or_doubles_reports_would_be_found(
+    store, monkeypatch, where, name, defect
+):
+    ask = Asked(store)
+    before = counted(ask)
+    monkeypatch.setattr(where, name, defect)
+    entry = MetricCatalog(store).find(SPECS["theme"].digest)
+    done = roll_up(store, entry, AUGUST)
+    key_administrator(store).exclude("relay")
+    key_administrator(store).include("relay")
+    listed = store.tallies.reports([entry.tally], excluded=False)[entry.spec.digest]
+    moved = rows(store, "SELECT count(*) FROM totals WHERE key = 0") == [(1,)]
+    assert not (done and moved and listed == 2 * len(DAYS) * 1200 and conserved(store, ask, before))
+
+
+@pytest.mark.one_store
+def test_days_that_do_not_add_up_are_not_rolled_up(store, monkeypatch):
+    """Such as those of which reports went, or came, while they were read."""
+    entry = MetricCatalog(store).find(SPECS["theme"].digest)
+    table = SliceTables.table
+    monkeypatch.setattr(
+        SliceTables,
+        "table",
+        lambda tables, of, since, until: table(tables, of, since, until).between(since + 1, until),
+    )
+    assert not roll_up(store, entry, AUGUST)
+    assert rows(store, "SELECT count(*) FROM rolled_periods") == [(0,)]
