@@ -169,10 +169,18 @@ def exclude_key(store: str, key_id: str, as_json: bool) -> None:
 
     For a key that brings poisoned reports. They are kept, and deniable keys include takes them
     back. The key goes on being accepted, and what it brings is left out too, until it is revoked.
+    Days that became one before (roll_up_days) keep its reports; answers about them say so.
     """
     with _administrator(store) as administrator:
         key = administrator.exclude(key_id)
-    _report(key, as_json, f"excluded {key.id}: no estimate has its reports any more")
+        last = administrator.last_mixed_day()
+    text = f"excluded {key.id}: no estimate has its reports any more"
+    if last is not None:
+        text += (
+            f", but for those of days until {format_day(last)} that were rolled up with those of "
+            "other keys"
+        )
+    _report(key, as_json, text)
 
 
 @keys_group.command("include", short_help="Takes the reports of an excluded key back.")

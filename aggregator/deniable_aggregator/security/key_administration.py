@@ -153,6 +153,10 @@ class KeyAdministrator:
 
         return self._change(key_id, decide)
 
+    def last_mixed_day(self) -> int | None:
+        """The last day in which keys cannot be told apart any more; None if there is none."""
+        return self._store.rolled.last_mixed_day()
+
     def exclude(self, key_id: str) -> StoredKey:
         """Leaves the reports of a write key out of every estimate, and keeps them.
 

@@ -9,6 +9,7 @@ from unittest import mock
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 from sqlalchemy import Engine, event
 
 from deniable_aggregator import Settings, Store, create_app
@@ -32,6 +33,7 @@ from tests.aggregator.stored import (
     register,
     rows,
 )
+from tests.command_line import deniable
 
 ACCEPT_DAYS = 14
 """TODAY is the 4th of October 2024. July begins in the middle, and 13 August is missing."""
@@ -249,6 +251,17 @@ def test_a_key_that_is_excluded_after_is_left_out_of_later_days_and_the_answer_s
     tally = MetricCatalog(store).find(SPECS["theme"].digest).tally
     assert store.tallies.reports([tally]) == {SPECS["theme"].digest: answer["reports"]}
     assert not of_metric or of_metric["theme"]["reports"] == 2 * len(DAYS) * 1200
+
+
+@pytest.mark.one_store
+def test_who_excludes_a_key_is_told_of_days_that_became_one(store, target):
+    said = []
+    for key in KEYS:
+        done = CliRunner().invoke(deniable, ["keys", "exclude", key, "--store", str(target)])
+        assert done.exit_code == 0, done.output
+        said.append("but for those of days until 2024-08-31" in done.output)
+        maintain(store)
+    assert said == [False, True]
 
 
 def test_reports_that_come_late_are_added_to_the_sum(store):
