@@ -143,7 +143,7 @@ class SqliteDatabase(Database):
             # It gives a row for every page, and stops where nobody fetches them.
             self._driver.execute(f"PRAGMA incremental_vacuum({some})").fetchall()
             left: int = self._driver.execute("PRAGMA freelist_count").fetchone()[0]
-        return left < free
+        return bool(left < free)
 
     def alone(self, purpose: str) -> AbstractContextManager[None]:
         """See `Database.alone`."""
