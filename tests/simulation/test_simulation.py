@@ -95,9 +95,9 @@ def test_the_simulation_finds(defect):
 def test_a_failing_run_is_cut_to_the_steps_that_matter():
     where, broken, _ = DEFECTS["rows_stay"]
     with mock.patch(f"{PACKAGE}.{where}", broken):
-        steps = shrunk(0, plan(0), None)
-        assert failure(0, steps, None)
+        steps = shrunk(1, plan(1, steps=12), None)
+        assert failure(1, steps, None)
         assert len(steps) <= 5
         for left_out in range(len(steps)):
-            assert not failure(0, steps[:left_out] + steps[left_out + 1 :], None)
-    assert not failure(0, steps, None)
+            assert not failure(1, steps[:left_out] + steps[left_out + 1 :], None)
+    assert not failure(1, steps, None)
