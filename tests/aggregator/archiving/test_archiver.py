@@ -29,6 +29,7 @@ from tests.aggregator.archiving.closed import (
     send,
 )
 from tests.aggregator.service import SPECS, TODAY
+from tests.aggregator.stored import key_administrator
 from tests.command_line import deniable
 
 
@@ -97,6 +98,21 @@ def test_what_is_counted_of_an_archive_is_what_the_store_counted(service, tmp_pa
     kernel = Kernel(SPECS.values())
     found = kernel.merge(map(kernel.count_file, report_files(str(tmp_path))))
     assert sum(each.reports for each in sums([found])) == sum(n for n, _ in tallies(service))
+
+
+def test_a_key_that_is_excluded_later_is_left_out_of_the_store_and_of_the_archive(
+    service, tmp_path
+):
+    honest, forged = send(service, 30), send(service, 10, seed=2)
+    close_days(service)
+    run(service, tmp_path)
+    (forger,) = {key for _, _, key, _ in forged}
+    key_administrator(service.store).exclude(forger)
+    kernel = Kernel(SPECS.values())
+    found = kernel.merge(map(kernel.count_file, report_files(str(tmp_path))))
+    estimate = kernel.estimate(found, "theme", without_keys=[forger])
+    reports = sum(times for (metric, *_), times in honest.items() if metric == "theme")
+    assert estimate.reports == reports == tallies(service)[list(SPECS).index("theme")][0]
 
 
 def test_days_that_are_open_are_not_archived(service, tmp_path):
