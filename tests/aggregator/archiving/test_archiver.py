@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
 import pathlib
+import random
 import secrets
 import shutil
+from collections import Counter
+from unittest import mock
 
 import pytest
 from click.testing import CliRunner
@@ -16,6 +20,7 @@ from deniable_aggregator import Store
 from deniable_aggregator.archiving.archiver import Archiver
 from deniable_aggregator.engines import Kernel, report_files
 from deniable_aggregator.engines.counters import sums
+from deniable_aggregator.security.key_administration import KeyStateError
 from deniable_aggregator.store import InboxRow, StoreRefusedError, StoreUnavailableError
 from deniable_aggregator.store.maintenance.backup import backup, restore
 from deniable_aggregator.store.tables.archived import Archive
@@ -31,6 +36,8 @@ from tests.aggregator.archiving.closed import (
 from tests.aggregator.service import SPECS, TODAY
 from tests.aggregator.stored import key_administrator
 from tests.command_line import deniable
+
+STEPS = ("send", "send", "fold", "day", "late", "late", "exclude", "archive", "kill")
 
 
 class KilledError(BaseException):
@@ -252,3 +259,41 @@ def test_the_command_archives(service, tmp_path):
     assert "archived 30 reports of 2 days in 6 files" in said.output
     again = CliRunner().invoke(deniable, [*options, "--json"])
     assert json.loads(again.output) == {"files": 0, "reports": 0, "days": 0}
+
+
+@pytest.mark.one_store
+@pytest.mark.parametrize("seed", range(4))
+def test_whatever_happens_in_between_every_report_is_archived_once(target, tmp_path, seed):
+    """Uploads, folds, days that pass, late reports, excluded keys, and runs that are killed."""
+    chance = random.Random(seed)
+    sent = Counter()
+    with archiving(target, archive_days=365) as service:
+        for number in range(25):
+            step = chance.choice(STEPS)
+            if step == "send" and service.clock.epoch <= TODAY + ACCEPT_DAYS:
+                sent += send(service, 2, seed=number, days=1)
+            elif step == "fold":
+                service.running.inbox_fold.fold(seconds=60)
+            elif step == "day":
+                service.clock.epoch += 1
+                service.running.maintenance.run()
+            elif step == "late" and sent:
+                *_, key, _ = chance.choice(list(sent))
+                add_late(service, "theme", b"\1", key)
+                sent["theme", TODAY, key, b"\1"] += 1
+            elif step == "exclude" and sent:
+                *_, key, _ = chance.choice(list(sent))
+                with contextlib.suppress(KeyStateError):
+                    key_administrator(service.store).exclude(key)
+            elif step == "archive":
+                run(service, tmp_path / "archive")
+            elif step == "kill":
+                owner, name = chance.choice(
+                    [(os, "fsync"), (pathlib.Path, "replace"), (Archive, "add")]
+                )
+                killing = mock.patch.object(owner, name, side_effect=KilledError)
+                with killing, contextlib.suppress(KilledError):
+                    run(service, tmp_path / "archive")
+        close_days(service, 100)
+        run(service, tmp_path / "archive")
+    assert archived(tmp_path / "archive") == sent
