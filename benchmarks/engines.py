@@ -13,7 +13,6 @@ from __future__ import annotations
 import contextlib
 import json
 import multiprocessing
-import resource
 import subprocess
 import sys
 import tempfile
@@ -115,7 +114,11 @@ def peak_bytes(kernel: Kernel, files: list[str]) -> int:
     """The most memory that a new process has had while it counted files."""
     for file in files:
         kernel.count_file(file)
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    # The resource module would count the memory of the process that started this one.
+    (line,) = (
+        line for line in Path("/proc/self/status").read_text().splitlines() if "VmHWM" in line
+    )
+    return int(line.split()[1]) * 1024
 
 
 def peak_of_new_process(kernel: Kernel, files: list[str]) -> float:
