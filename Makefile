@@ -19,7 +19,7 @@ PARALLEL := -n auto --maxprocesses 8 --dist worksteal
 export OMP_NUM_THREADS := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test-fast test test-slow test-all test-spark postgresql check serve field bench bench-accuracy bench-sdk soak clean
+.PHONY: help demo test-fast test test-slow test-all test-spark postgresql check serve field bench bench-accuracy bench-sdk bench-storage soak clean
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' Makefile
@@ -62,6 +62,9 @@ bench-accuracy: $(VENV)/.demo $(PEERS)/.peers ## measure errors against the leas
 
 bench-sdk: $(VENV)/.demo $(SDKS)/.deniable $(SDKS)/.others ## measure the client beside other SDKs; QUICK=1 is a rough run
 	@$(BIN)/python -m benchmarks.client_sdk $(if $(QUICK),--quick)
+
+bench-storage: $(VENV)/.demo ## measure what stores keep and write, beside what was accepted
+	@$(BIN)/python -m benchmarks.storage
 
 field: $(VENV)/.demo ## compare every printed number with the truth, in a simulated deployment; SMALL=1 as in CI
 	@$(BIN)/python -m field $(if $(SMALL),--small)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import secrets
 import tempfile
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
 
@@ -23,7 +24,7 @@ from deniable_shared import registry, wire
 from deniable_shared.periods import SECONDS_PER_EPOCH
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from types import TracebackType
 
     from deniable_shared.spec import Spec
@@ -48,7 +49,7 @@ class Cost(NamedTuple):
         accepted: bytes of uploads, without padding.
         stored: bytes that the store's file has grown by, its log copied into it.
         written: bytes that this process has written.
-        folding: those of folds and maintenance among them, twice: what is written into the log is
+        folding: those of folding and settling among them, twice: what is written into the log is
             written into the file, too, at most once.
     """
 
@@ -89,6 +90,10 @@ class FilledStore:
         clock = GuardedClock(self.store, self._clock, monotonic=lambda: self._now)
         self._maintenance = Maintenance(
             self.store, accept_days=SETTINGS.accept_days, clock=clock, catalogue=catalogue
+        )
+        settler = self._maintenance._settler
+        settler.settle = partial(  # type: ignore[method-assign]
+            self._count_writing, settler.settle
         )
         self._maintenance.run()
         self._accepted = self._folding = 0
@@ -149,11 +154,15 @@ class FilledStore:
             return [tuple(row) for row in connection.exec_driver_sql(query)]
 
     def _work(self) -> None:
-        before = written_bytes()
         if self._fold.is_worth_it():
-            self._fold.fold(seconds=600)
+            self._count_writing(self._fold.fold, seconds=600)
         self._maintenance.run()
+
+    def _count_writing(self, work: Callable[..., Any], *args: Any, **options: Any) -> Any:
+        before = written_bytes()
+        done = work(*args, **options)
         self._folding += written_bytes() - before
+        return done
 
     def _size(self) -> int:
         self.store._database.purge()  # copies the log into the file

@@ -198,7 +198,10 @@ def main() -> None:
     """Measures, prints and writes."""
     console = Console(highlight=False)
     rows: list[Row] = []
-    for section in (small_uploads, bounds, month_of_strings, year_of_categories):
+    from benchmarks import amplification  # uses this module
+
+    sections = (small_uploads, bounds, month_of_strings, amplification.rows, year_of_categories)
+    for section in sections:
         with console.status(f"measuring {section.__name__.replace('_', ' ')}"):
             rows += section()
     console.print(table(rows))

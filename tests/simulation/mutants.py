@@ -13,8 +13,9 @@ from deniable_aggregator.slices.cache import SliceTables
 from deniable_aggregator.slices.table import SliceTable
 from deniable_aggregator.store import Outcome, schema
 from deniable_aggregator.store.backends import base
+from deniable_aggregator.store.encoding import encode_counters
 from deniable_aggregator.store.maintenance import backup, transfer
-from deniable_aggregator.store.tables import batch, inbox
+from deniable_aggregator.store.tables import batch, inbox, merging, waiting
 from deniable_aggregator.store.tables.keys import Keys
 from deniable_aggregator.store.tables.tallies import Tallies
 
@@ -25,6 +26,7 @@ PACKAGE = "deniable_aggregator"
 
 _take, _insert = batch.delete_rows, batch.insert_parts
 _move = batch.Batch.move_to_tallies
+_merge, _waiting = merging.merge, waiting.waiting_reports
 _append, _portions = inbox._append, transfer._row_chunks
 _name, _record = inbox._upload_name, backup._record_restore
 _all_keys, _stamps = Keys.all, Tallies.stamps
@@ -116,6 +118,40 @@ def a_day_too_many_is_forgotten(sums: Any, today: int, keep: int, **_: Any) -> i
     return 0
 
 
+def a_part_is_lost_at_a_merge(counter: Any, parts: Any, **options: Any) -> Any:
+    return _merge(counter, parts[:-1] if len(parts) > 1 else parts, **options)
+
+
+def reports_are_counted_a_cell_too_far(counter: Any, packed: Any, **_: Any) -> Any:
+    reports, counted = counter.fold(packed)
+    return merging.NewPart(reports, encode_counters(np.roll(counted, 1), counter.cells))
+
+
+def totals_are_forgotten(*_: Any) -> None:
+    pass
+
+
+def merged_parts_stay(_: Any, parts: Any) -> int:
+    return len(list(parts))
+
+
+def what_waits_is_in_no_answer(*_: Any) -> dict[Any, Any]:
+    return {}
+
+
+def what_waits_is_read_again(connection: Any, *where: Any) -> Any:
+    found = _waiting(connection, *where)
+    return {place: payloads * 2 for place, payloads in found.items()}
+
+
+def a_day_is_settled_before_it_is(settling: Any, epoch: int, *_: Any, **__: Any) -> bool:
+    settling._done.clear()
+    with settling._database.write() as connection:
+        here = schema.epochs.c.epoch == epoch
+        connection.execute(update(schema.epochs).where(here).values(settled=1))
+    return True
+
+
 def rows_set_aside_are_lost(claimed: Any, rows: Any) -> None:
     with claimed._transaction() as connection:
         batch.delete_rows(connection, [row.id for row in rows])
@@ -187,6 +223,13 @@ DEFECTS: dict[str, tuple[str, Callable[..., Any], int]] = {
         ("store.tables.batch.delete_rows", rows_stay, 0),
         ("store.tables.batch.delete_rows", rows_that_are_gone_are_counted, 100),
         ("store.tables.batch.insert_parts", parts_are_added_twice, 0),
+        ("store.tables.batch.merge", a_part_is_lost_at_a_merge, 0),
+        ("store.tables.settling.DaySettler.settle", a_day_is_settled_before_it_is, 0),
+        ("store.tables.merging._smallest", reports_are_counted_a_cell_too_far, 0),
+        ("store.tables.batch.add_to_totals", totals_are_forgotten, 0),
+        ("store.tables.batch.delete_parts", merged_parts_stay, 0),
+        ("store.tables.stored_slices.waiting_reports", what_waits_is_in_no_answer, 0),
+        ("store.tables.stored_slices.waiting_reports", what_waits_is_read_again, 0),
         ("ingest.group_commit.GroupCommitWriter._run", answered_before_the_commit, 0),
         ("store.tables.inbox._append", closed_days_open_again, 30),
         ("store.tables.inbox.Inbox.close_epochs", hashes_go_before_the_key, 30),

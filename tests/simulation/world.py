@@ -176,11 +176,12 @@ class World:
         kept_since = node.today() - max(RETAIN_DAYS, ACCEPT_DAYS)
         old = [place for place in everything if place.epoch < kept_since]
         _require(not old, f"what was to be deleted is there: {old[:3]}")
-        split = found.split_days & found.closed_days
-        _require(not split, f"closed days {sorted(split)} are in more parts than one")
-        unsettled = found.closed_days - found.settled_days
-        _require(not unsettled, f"closed days {sorted(unsettled)} are not settled")
         oldest_open = node.today() - ACCEPT_DAYS
+        closed = {day for day in found.closed_days if day < oldest_open}
+        split = found.split_days & closed
+        _require(not split, f"closed days {sorted(split)} are in more parts than one")
+        unsettled = closed - found.settled_days
+        _require(not unsettled, f"closed days {sorted(unsettled)} are not settled")
         _require(min(found.open_days, default=oldest_open) >= oldest_open, "an old day is open")
         remembered = min(found.remembered_days, default=oldest_open)
         _require(remembered >= oldest_open, "ids of an old day are remembered")

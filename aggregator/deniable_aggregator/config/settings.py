@@ -263,7 +263,8 @@ class Settings:
     )
     max_fold_lag_seconds: float = _setting(
         900.0,
-        "A server is not ready if for so long it has not counted all reports in the inbox.",
+        "A server is not ready if for so long it has not moved the reports of the inbox that it "
+        "should have moved.",
         _WATCH,
         exclusive_minimum=0,
         maximum=MAX_SECONDS,

@@ -18,10 +18,10 @@ BATCH_BYTES: Final = 8 << 20
 BATCH_ROWS: Final = 4_000
 
 WORTH_BYTES: Final = 1 << 20
-WORTH_ROWS: Final = 2_000
+WORTH_ROWS: Final = 2_500
 """So many rows, or bytes of reports in them, are worth a fold at once."""
 
-FEW_ROWS: Final = 50
+FEW_ROWS: Final = 250
 FEW_ROWS_SECONDS: Final = 600.0
 """So many are, after so long. A fold writes some pages of the file, whatever it moves."""
 

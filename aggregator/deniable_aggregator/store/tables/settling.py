@@ -37,6 +37,10 @@ WRITTEN_BYTES: Final = 4 << 20
 WRITTEN_SLICES: Final = 500
 """One transaction merges no more, so that nobody waits long."""
 
+SAVED_SHARE: Final = 1.125
+SAVED_BYTES: Final = 16
+"""A lone part is written anew if the new one is so many times and bytes smaller."""
+
 log = logging.getLogger("deniable_aggregator")
 
 
@@ -137,7 +141,7 @@ class DaySettler:
             except Exception as error:  # noqa: BLE001  damage must not keep other slices from it
                 log.error("parts of a tally could not be merged: %s", type(error).__name__)
                 continue
-            if sorted(after) != sorted(before):
+            if _worth_writing(counter, before, after):
                 old += parts
                 new += [(where, part) for part in after]
         try:
@@ -158,6 +162,18 @@ class DaySettler:
         self._done.difference_update(found)
         self._kept.difference_update(found)
         return True
+
+
+def _worth_writing(
+    counter: ReportCounter, before: Sequence[NewPart], after: Sequence[NewPart]
+) -> bool:
+    """Whether parts are written anew.
+
+    A lone part of which hardly anything would be saved stays as it is, as writing it costs pages.
+    """
+    if len(before) == len(after) == 1 and not counter.noise_is_permanent:
+        return SAVED_SHARE * (len(after[0].body) + SAVED_BYTES) < len(before[0].body)
+    return sorted(after) != sorted(before)
 
 
 def _waiting(epoch: int) -> Select[int]:
