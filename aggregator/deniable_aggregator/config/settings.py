@@ -242,7 +242,7 @@ class Settings:
     )
     roll_up_days: int = _setting(
         0,
-        "After how many days the days of a week or month become one, which takes a thirtieth of "
+        "After how many days the days of a week or month become one, which takes a fraction of "
         "the space; at least accept_days, or 0 for never. Questions about a part of such a period "
         "are refused then, and keys can no longer be excluded from it.",
         _WORK,
