@@ -85,7 +85,8 @@ class SliceTables:
 
     def _empty(self, entry: CatalogEntry) -> SliceTable:
         def read(since: int, until: int, without: Collection[str]) -> Iterator[Slice]:
-            return self._store.tallies.slices(entry.tally, since, until, without)
+            # The table knows which keys it leaves out: a key that is excluded meanwhile stays in.
+            return self._store.tallies.slices(entry.tally, since, until, without, excluded=True)
 
         none = np.zeros(0, np.int32)
         counters = np.zeros((0, entry.tally.stored_cells), np.int32)

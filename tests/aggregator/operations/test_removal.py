@@ -112,6 +112,19 @@ def test_nothing_is_left_of_a_removed_metric_and_all_of_the_others(store):
     assert days_of(store, "late") == [0, 1, 2, 3]
 
 
+def test_several_metrics_are_removed_whatever_is_left_of_each(store):
+    """Of the first one, everything has expired before."""
+    append(store, [decoded(b"\x01", epoch=TODAY - 30)])
+    append(store, [decoded(b"\x01", metric="late")])
+    fold(store)
+    while store.tallies.delete_expired(TODAY, keep=10, open_days=ACCEPT_DAYS):
+        pass
+    for name in ("theme", "late"):
+        store.metrics.remove("flightdeck", name, TODAY)
+    maintain(store)
+    assert rows(store, "SELECT * FROM tallies") == rows(store, "SELECT * FROM totals") == []
+
+
 def test_a_metric_that_is_registered_again_begins_anew(store):
     append(store, [decoded(b"\x01")])
     fold(store)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import json
+from functools import partialmethod
 from unittest import mock
 
 import numpy as np
@@ -235,6 +236,25 @@ def test_a_key_that_is_excluded_before_can_be_included_again_after(store):
     assert counted(ask) == without
     keys.include("relay")
     assert ask("theme/estimate?without_key=relay&" + JULY_AND_AUGUST)[1]["reports"] == without[0]
+
+
+@pytest.mark.parametrize("most_table_bytes", [0, 1 << 20])
+def test_an_excluded_key_is_kept_apart_also_if_counters_are_not_in_memory(
+    store, monkeypatch, most_table_bytes
+):
+    ask = Asked(store)
+    key_administrator(store).exclude("relay")
+    without = counted(ask)
+    monkeypatch.setattr(
+        SliceTables,
+        "__init__",
+        partialmethod(SliceTables.__init__, most_table_bytes=most_table_bytes),
+    )
+    maintain(store)
+    assert rows(store, "SELECT count(*) FROM rolled_periods WHERE key != 0") == [(4,)]
+    assert counted(ask) == without
+    key_administrator(store).include("relay")
+    assert counted(ask)[0] == 2 * without[0]
 
 
 def test_a_key_that_is_excluded_after_is_left_out_of_later_days_and_the_answer_says_so(store):

@@ -84,22 +84,19 @@ def delete_removed(database: Database, most: int) -> int:
         How many parts were deleted.
     """
     # Whoever counts reports of a metric at the moment when it is removed leaves a total, too.
-    left = select(totals.c.metric).where(totals.c.metric.not_in(select(metrics.c.number))).limit(1)
+    left = select(totals.c.metric).where(totals.c.metric.not_in(select(metrics.c.number)))
     with database.look_up() as connection:
-        number = connection.execute(left).scalar()
-    if number is None:
-        return 0
-    parts = select(*_PART).where(tallies.c.metric == number).limit(most)
-    periods = select(*_PERIOD).where(rolled_periods.c.metric == number).limit(most)
-    with database.write() as connection:
-        deleted = _delete(
-            connection,
-            parts.with_for_update(skip_locked=True),
-            periods.with_for_update(skip_locked=True),
-        )
-        nothing = totals.c.metric == number, totals.c.reports == 0
-        connection.execute(delete(totals).where(*nothing))
-    return deleted
+        numbers = connection.execute(left.distinct().order_by(totals.c.metric)).scalars().all()
+    for number in numbers:
+        parts = select(*_PART).where(tallies.c.metric == number).limit(most).with_for_update()
+        periods = select(*_PERIOD).where(rolled_periods.c.metric == number).limit(most)
+        with database.write() as connection:
+            deleted = _delete(connection, parts, periods.with_for_update())
+            nothing = totals.c.metric == number, totals.c.reports == 0
+            connection.execute(delete(totals).where(*nothing))
+        if deleted:
+            return deleted
+    return 0
 
 
 def _is_expired_row(first: ColumnElement[int], first_of_others: int) -> ColumnElement[bool]:
