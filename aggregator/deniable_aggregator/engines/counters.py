@@ -13,7 +13,7 @@ from deniable_aggregator.engines.schemas import TALLIES
 from deniable_aggregator.store.encoding import add_counters, count_cells, encode_counters
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Container, Iterable, Iterator
     from datetime import date
 
     from numpy.typing import NDArray
@@ -57,10 +57,14 @@ class Counters:
 
     Args:
         cells: how many of the counters of a version are those of its tally.
+        lengths: how many counters a version may have.
     """
 
-    def __init__(self, cells: Callable[[str], int]) -> None:
+    def __init__(
+        self, cells: Callable[[str], int], lengths: Callable[[str], Container[int]]
+    ) -> None:
         self._cells = cells
+        self._lengths = lengths
         self._sums: dict[tuple[SliceKey, int], SliceSum] = {}
         self._bytes = 0
         self._encoded: list[pa.Table] = []
@@ -90,10 +94,12 @@ class Counters:
         held = encode_sums(self._sums.values(), self._cells)
         if not self._encoded:
             return _sorted(held)
-        return encode_sums(sums([*self._encoded, held]), self._cells)
+        return encode_sums(sums([*self._encoded, held], self._lengths), self._cells)
 
 
-def sums(tables: Iterable[pa.Table]) -> Iterator[SliceSum]:
+def sums(
+    tables: Iterable[pa.Table], lengths: Callable[[str], Container[int]]
+) -> Iterator[SliceSum]:
     """The sums of tallies, sorted by version, day and key.
 
     Counters of different lengths stay apart: different versions of this program counted them, and
@@ -101,20 +107,44 @@ def sums(tables: Iterable[pa.Table]) -> Iterator[SliceSum]:
 
     Args:
         tables: of `TALLIES`, in any order and grouped in any way.
+        lengths: how many counters a version may have.
 
     Raises:
-        ValueError: if counters are damaged.
+        ValueError: if counters are damaged, or there are more or fewer.
     """
     alike = (table.select(TALLIES.names).cast(TALLIES) for table in tables)
     together = _sorted(pa.concat_tables([TALLIES.empty_table(), *alike]))
     for where, rows in groupby(_rows(together), key=lambda row: row[0]):
         by_length: dict[int, SliceSum] = {}
         for _, reports, blob in rows:
-            cells = count_cells(blob)
+            cells = _count_cells(where, blob, lengths)
             before = by_length.get(cells, SliceSum(where, 0, np.zeros(cells, np.int64)))
-            add_counters(before.counters, blob)
+            _add(where, before.counters, blob)
             by_length[cells] = before._replace(reports=before.reports + reports)
         yield from by_length.values()
+
+
+_DAMAGE: Final = (IndexError, OverflowError, TypeError, ValueError)
+"""What decoding raises for bytes that nobody has encoded."""
+
+
+def _count_cells(where: SliceKey, blob: bytes, lengths: Callable[[str], Container[int]]) -> int:
+    """How many counters there are; checked before memory is taken for them."""
+    allowed = lengths(where.version)
+    try:
+        cells = count_cells(blob)
+    except _DAMAGE:
+        cells = -1
+    if cells not in allowed:
+        raise ValueError(f"the counters of {where} are damaged, or not those of its version")
+    return cells
+
+
+def _add(where: SliceKey, total: NDArray[np.int64], blob: bytes) -> None:
+    try:
+        add_counters(total, blob)
+    except _DAMAGE:
+        raise ValueError(f"the counters of {where} are damaged") from None
 
 
 def encode_sums(found: Iterable[SliceSum], cells: Callable[[str], int]) -> pa.Table:

@@ -66,7 +66,7 @@ class Kernel:
             ParameterError: if a version is not one of the kernel's.
             WireError: if a report is not one that a device can send.
         """
-        counters = Counters(self._cells)
+        counters = Counters(self._cells, self._lengths)
         waiting: defaultdict[SliceKey, list[bytes]] = defaultdict(list)
         size = 0
         for batch in [batches] if isinstance(batches, pa.RecordBatch) else batches:
@@ -91,7 +91,8 @@ class Kernel:
         Raises:
             ParameterError: if a version is not one of the kernel's.
         """
-        return encode_sums(sums([tables] if isinstance(tables, pa.Table) else tables), self._cells)
+        parts = [tables] if isinstance(tables, pa.Table) else tables
+        return encode_sums(sums(parts, self._lengths), self._cells)
 
     def map_batches(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """As `partial`, in the form of Spark's ``mapInArrow``."""
@@ -137,7 +138,7 @@ class Kernel:
             pc.field("version").isin(pa.array([*specs], pa.string()))
             & ~pc.field("key").isin(left_out)
         )
-        for where, reports, counters in sums([chosen]):
+        for where, reports, counters in sums([chosen], self._lengths):
             counted = counters[: self._cells(where.version)]
             total[where.version] = total.get(where.version, 0) + counted
             days[where.version][epoch_of(where.day)] += reports
@@ -153,6 +154,11 @@ class Kernel:
     def _cells(self, version: str) -> int:
         """How many counters of a version are those of its tally; those of diagnostics follow."""
         return tally_for(self._spec(version)).cells
+
+    def _lengths(self, version: str) -> range:
+        """How many counters a version may have: at least its tally's."""
+        tally = tally_for(self._spec(version))
+        return range(tally.cells, tally.stored_cells + 1)
 
     def _report_bytes(self, version: str) -> int:
         """The width of a version's reports."""

@@ -18,7 +18,7 @@ from deniable_aggregator.store.encoding import encode_counters
 from deniable_aggregator.tallies import tally_for
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from deniable_aggregator.engines.counters import SliceSum
     from deniable_aggregator.store import Loaded, Store
@@ -42,13 +42,8 @@ def load_tallies(store: Store, files: Sequence[str | Path], *, replace: bool = F
     parts: defaultdict[TallyKey, list[NewPart]] = defaultdict(list)
     keys: dict[str, str] = {}
     try:
-        for each in sums(_tables(files)):
-            spec = specs.get(each.where.version)
-            if spec is None:
-                raise StoreRefusedError(
-                    f"version {each.where.version} is not a registered metric of the store: "
-                    "deniable metrics register --store STORE metrics.toml"
-                )
+        for each in sums(_tables(files), lambda version: _lengths(specs, version)):
+            spec = specs[each.where.version]
             where = TallyKey(spec.digest, epoch_of(each.where.day), each.where.key)
             parts[where].append(_part(spec, each))
             if keys.setdefault(where.key, spec.application) != spec.application:
@@ -69,6 +64,21 @@ def _tables(files: Sequence[str | Path]) -> list[pa.Table]:
     return [pq.read_table(file, schema=TALLIES) for file in files]
 
 
+def _lengths(specs: Mapping[str, Spec], version: str) -> range:
+    """How many counters a version may have.
+
+    Raises:
+        StoreRefusedError: if it is not registered.
+    """
+    if version not in specs:
+        raise StoreRefusedError(
+            f"version {version} is not a registered metric of the store: "
+            "deniable metrics register --store STORE metrics.toml"
+        )
+    tally = tally_for(specs[version])
+    return range(tally.cells, tally.stored_cells + 1)
+
+
 def _part(spec: Spec, found: SliceSum) -> NewPart:
     """A sum as the store keeps it.
 
@@ -76,11 +86,10 @@ def _part(spec: Spec, found: SliceSum) -> NewPart:
         StoreRefusedError: if it is not one of this metric.
     """
     tally = tally_for(spec)
-    length = found.counters.size
-    counted = tally.cells <= length <= tally.stored_cells and int(found.counters.min()) >= 0
-    if not (counted and tally.reports(found.counters[: tally.cells]) == found.reports > 0):
+    counted = tally.reports(found.counters[: tally.cells])
+    if not (int(found.counters.min()) >= 0 and counted == found.reports > 0):
         raise StoreRefusedError(
             f"the counters of {spec.name} on {found.where.day} must be those of {found.reports} "
-            f"reports, {tally.cells} to {tally.stored_cells} of them, got {length}"
+            f"reports, got {counted}"
         )
     return NewPart(found.reports, encode_counters(found.counters, tally.cells))

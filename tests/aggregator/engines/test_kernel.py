@@ -30,7 +30,10 @@ ROWS = random_rows(600)
 
 def content(table):
     """The reports and counters of each version, day and key."""
-    return {each.where: (each.reports, each.counters.tolist()) for each in sums([table])}
+    return {
+        each.where: (each.reports, each.counters.tolist())
+        for each in sums([table], KERNEL._lengths)
+    }
 
 
 @pytest.fixture
@@ -102,10 +105,12 @@ def test_tallies_that_have_other_types_of_columns_merge_too(all_counted):
 
 
 def test_counters_of_other_lengths_are_not_added():
-    """They come from another version of the program, and lack cells or have more."""
-    mine = KERNEL.partial(batch_of(random_rows(10, metrics=("late",))))
+    """They come from another version of the program, which counted less for diagnostics."""
+    mine = KERNEL.partial(batch_of(random_rows(10, metrics=("emoji",))))
     shorter = [
-        each._replace(counters=each.counters[:-1]) for each in sums([mine]) if each.counters.size
+        each._replace(counters=each.counters[:-1])
+        for each in sums([mine], KERNEL._lengths)
+        if each.counters.size
     ]
     both = KERNEL.merge([mine, counters.encode_sums(shorter, lambda _: 0)])
     assert both.num_rows == 2 * mine.num_rows
@@ -129,6 +134,17 @@ def test_what_no_device_sent_is_refused_by_name(row, error, words):
 def test_a_missing_column_is_named():
     with pytest.raises(ParameterError, match="columns must be with key"):
         KERNEL.partial(batch_of(ROWS).drop_columns(["key"]))
+
+
+@pytest.mark.parametrize(
+    "blob",
+    [b"", b"\x10", b"\x10\xa1a", b"\x10\x91\x95\xce\xff\xff\xff\xff\0\1\3\xc0", b"\1\0", b"\x80\0"],
+)
+def test_damaged_counters_are_refused(all_counted, blob):
+    column = pa.array([blob] * all_counted.num_rows, pa.binary())
+    place = all_counted.schema.get_field_index("counters")
+    with pytest.raises(ValueError, match="damaged"):
+        KERNEL.merge(all_counted.set_column(place, "counters", column))
 
 
 def test_a_kernel_can_be_sent_to_a_worker(all_counted):

@@ -14,12 +14,12 @@ from deniable_aggregator.dates import epoch_of
 from deniable_aggregator.engines import Kernel
 from deniable_aggregator.engines.counters import encode_sums, sums
 from deniable_aggregator.engines.loading import load_tallies
-from deniable_aggregator.store import StoreRefusedError, StoreUnavailableError
+from deniable_aggregator.store import InboxRow, StoreRefusedError, StoreUnavailableError
 from deniable_aggregator.store.tables import loading
 from deniable_aggregator.tallies import tally_for
 from deniable_shared import registry
 from tests.aggregator.engines.reported import DAYS, KEYS, REGISTRY, SPECS, batch_of, random_rows
-from tests.aggregator.stored import execute, key_administrator
+from tests.aggregator.stored import add_key, execute, fold, key_administrator
 from tests.command_line import deniable
 
 KERNEL = Kernel(SPECS.values())
@@ -94,6 +94,29 @@ def test_a_day_with_more_reports_than_before_is_refused_or_replaced(store, file,
     assert sum(totals.values()) == len(more)
 
 
+def test_a_slice_whose_reports_wait_is_not_replaced(store, file):
+    """They would be counted on top."""
+    where, reports = SPECS["theme"].digest, payloads(ROWS[:50], "theme")
+    add_key(store, "aaaa")
+    row = InboxRow(1, where, epoch_of(DAYS[0]), "aaaa", reports)
+    store._database.ingest(lambda step: step.append_rows([row]))
+    with pytest.raises(StoreUnavailableError, match="load again when they are"):
+        load_tallies(store, [file], replace=True)
+    fold(store)
+    load_tallies(store, [file], replace=True)
+    fold(store)
+    assert content(store) == counted(ROWS)
+
+
+def test_a_slice_that_another_process_is_changing_is_not_replaced(store, file, monkeypatch):
+    """Parts that others have locked would stay beside the new sum."""
+    load_tallies(store, [file])
+    execute(store, "UPDATE tallies SET reports = reports + 1")
+    monkeypatch.setattr(loading, "lock_parts", lambda *_: {})
+    with pytest.raises(StoreUnavailableError, match="load again when they are"):
+        load_tallies(store, [file], replace=True)
+
+
 def test_files_that_are_loaded_together_add_up(store, tmp_path):
     files = [tmp_path / "one.parquet", tmp_path / "two.parquet"]
     for file, rows in zip(files, (ROWS[:200], ROWS[200:]), strict=True):
@@ -141,7 +164,7 @@ def test_a_day_that_was_rolled_up_is_refused(store, file):
 @pytest.mark.one_store
 def test_what_is_no_sum_of_reports_is_refused_by_name(store, tmp_path):
     damaged = tmp_path / "damaged.parquet"
-    (one, *_) = sums([TALLIES])
+    (one, *_) = sums([TALLIES], KERNEL._lengths)
     for wrong in (
         one._replace(reports=one.reports + 1),
         one._replace(counters=np.zeros(1, np.int64)),

@@ -32,7 +32,7 @@ from deniable_aggregator.store.tables.parts import (
 from deniable_aggregator.store.tables.stored_slices import count_slice, read_slices
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from sqlalchemy import Connection
 
@@ -93,14 +93,15 @@ def load_sums(
     with database.write() as connection:
         lock_audit_log(connection)  # first, as whoever records an action does
         _refuse_rolled_days(connection, sums)
-        stored = {
-            where: _same(counters[where.digest], each, sums[where])
-            for where, each in _stored(connection, sums, counters)
-        }
-        other = [where for where, same in stored.items() if not same]
+        same, other = set(), {}
+        for where, each in _stored(connection, sums, counters):
+            if _same(counters[where.digest], each, sums[where]):
+                same.add(where)
+            else:
+                other[where] = each.reports
         if other and not replace:
-            raise StoreRefusedError(_refusal(other))
-        chosen = {where: parts for where, parts in sums.items() if not stored.get(where)}
+            raise StoreRefusedError(_refusal(list(other)))
+        chosen = {where: parts for where, parts in sums.items() if where not in same}
         added_keys = _add_keys(connection, keys)
         _write(connection, chosen, other)
         loaded = Loaded(
@@ -167,9 +168,20 @@ def _add_keys(connection: Connection, keys: Mapping[str, str]) -> int:
     return len(missing)
 
 
-def _write(connection: Connection, chosen: Sums, other: Collection[TallyKey]) -> None:
+def _write(connection: Connection, chosen: Sums, other: Mapping[TallyKey, int]) -> None:
+    """Adds sums, in the place of slices that have so many reports.
+
+    Raises:
+        StoreUnavailableError: if some of these reports wait in the inbox, or in parts that another
+            process has locked: they would be counted beside the sums.
+    """
     numbers = slice_numbers(connection, chosen)
     present = lock_parts(connection, [numbers[where] for where in other])
+    for where, reports in other.items():
+        if sum(part.reports for part in present.get(numbers[where], [])) != reports:
+            raise StoreUnavailableError(
+                f"reports of {format_day(where.epoch)} are being counted: load again when they are"
+            )
     old = [part for parts in present.values() for part in parts]
     new = [(numbers[where], part) for where, parts in chosen.items() for part in parts]
     try:
