@@ -21,13 +21,21 @@ if TYPE_CHECKING:
 
     from deniable_aggregator.store.backends.base import Database
 
-_PART = tallies.c.metric, tallies.c.epoch, tallies.c.key, tallies.c.part, tallies.c.reports
+_PART = (
+    tallies.c.metric,
+    tallies.c.epoch,
+    tallies.c.key,
+    tallies.c.part,
+    tallies.c.reports,
+    tallies.c.size,
+)
 _PERIOD = (
     rolled_periods.c.metric,
     rolled_periods.c.since,
     rolled_periods.c.key,
     rolled_periods.c.id,
     rolled_periods.c.reports,
+    literal(0),
 )
 
 
@@ -113,8 +121,8 @@ def _delete(
     """Deletes parts of tallies and periods, and subtracts their reports from the totals."""
     of_days, of_periods = (
         [
-            StoredPart(SliceNumbers(metric, epoch, key), id_, reports, 0, 0)
-            for metric, epoch, key, id_, reports in connection.execute(each)
+            StoredPart(SliceNumbers(metric, epoch, key), id_, reports, size, 0)
+            for metric, epoch, key, id_, reports, size in connection.execute(each)
         ]
         for each in (parts, periods)
     )

@@ -241,10 +241,17 @@ class _ChangedError(Exception):
 
 def _lock_parts(connection: Connection, metric: int, since: int, until: int) -> list[StoredPart]:
     here = tallies.c.metric == metric, tallies.c.epoch.between(since, until)
-    columns = tallies.c.metric, tallies.c.epoch, tallies.c.key, tallies.c.part, tallies.c.reports
+    columns = (
+        tallies.c.metric,
+        tallies.c.epoch,
+        tallies.c.key,
+        tallies.c.part,
+        tallies.c.reports,
+        tallies.c.size,
+    )
     query = select(*columns).where(*here).order_by(*columns[1:4]).with_for_update()
     return [
-        StoredPart(SliceNumbers(*row[:3]), row.part, row.reports, 0, 0)
+        StoredPart(SliceNumbers(*row[:3]), row.part, row.reports, row.size, 0)
         for row in connection.execute(query)
     ]
 
