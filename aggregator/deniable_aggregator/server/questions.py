@@ -36,7 +36,7 @@ WAIT_SECONDS: Final = 20.0
 BUFFER_BYTES: Final = 1 << 20
 FIRST_PAUSE_SECONDS: Final = 0.5
 LONGEST_PAUSE_SECONDS: Final = 60.0
-"""Between starts of a process that ends again and again."""
+"""Between starts of a process that does not become ready."""
 
 PAGE_BYTES: Final = os.sysconf("SC_PAGE_SIZE")
 
@@ -78,7 +78,6 @@ class QuestionProcesses:
 
     Attributes:
         waiting: how many questions wait for a process.
-        running: how many are being answered.
         ended: how many processes have ended and were replaced.
     """
 
@@ -88,7 +87,13 @@ class QuestionProcesses:
         self._free: asyncio.Queue[_Connection] = asyncio.Queue()
         self._processes: list[_Process] = []
         self._tasks: list[asyncio.Task[None]] = []
-        self.waiting = self.running = self.ended = 0
+        self._answering: set[asyncio.Task[tuple[Response, bytes]]] = set()
+        self.waiting = self.ended = 0
+
+    @property
+    def running(self) -> int:
+        """How many questions are being answered."""
+        return len(self._answering)
 
     def start(self, loop: asyncio.AbstractEventLoop) -> None:
         """Starts the processes once the event loop runs."""
@@ -112,11 +117,17 @@ class QuestionProcesses:
             connection = await self._free_connection()
         finally:
             self.waiting -= 1
-        self.running += 1
-        try:
-            return await self._answer(connection, request, body)
-        finally:
-            self.running -= 1
+        answering = asyncio.create_task(self._answer(connection, request, body))
+        self._answering.add(answering)
+        answering.add_done_callback(self._done)
+        # An answer that nobody waits for any longer is read to its end all the same, so that it is
+        # not taken for that to the next question.
+        return await asyncio.shield(answering)
+
+    def _done(self, answering: asyncio.Task[tuple[Response, bytes]]) -> None:
+        self._answering.discard(answering)
+        if not answering.cancelled():
+            answering.exception()  # asyncio logs a failure that nobody asks for
 
     async def _free_connection(self) -> _Connection:
         try:
@@ -145,37 +156,44 @@ class QuestionProcesses:
             raise _unanswered(
                 "The process that was to answer has ended, and another one starts. Ask again."
             ) from None
-        except BaseException:
-            # An answer that nobody reads must not be taken for that to the next question.
-            connection.process.popen.kill()
-            raise
         self._free.put_nowait(connection)
         return answer
 
     async def _keep_one(self) -> None:
-        """Starts a process, and another one whenever it has ended."""
-        loop = asyncio.get_running_loop()
+        """Starts a process, and another one whenever it has ended or could not be started."""
         pause = FIRST_PAUSE_SECONDS
         while True:
-            start = loop.time()
-            process = await _start(self._settings)
-            self._processes.append(process)
+            ready = False
+            try:
+                process = await _start(self._settings)
+            except OSError as error:
+                log.error("no process that answers questions can be started: %s", error.strerror)
+            else:
+                ready = await self._run(process)
+                status = await asyncio.to_thread(process.popen.wait)
+                log.error("the process that answers questions has ended (%d)", status)
+                self.ended += 1
+            if ready:  # one question may have ended it, which must not keep others waiting
+                pause = FIRST_PAUSE_SECONDS
+            await asyncio.sleep(pause)
+            pause = min(2 * pause, LONGEST_PAUSE_SECONDS)
+
+    async def _run(self, process: _Process) -> bool:
+        """Gives questions to a process until it ends; returns whether it was ever ready."""
+        ready = False
+        self._processes.append(process)
+        try:
             with suppress(OSError, asyncio.IncompleteReadError):
-                await process.alive[0].readexactly(1)  # it is ready
+                await process.alive[0].readexactly(1)
+                ready = True
                 for connection in process.connections:
                     self._free.put_nowait(connection)
                 await process.alive[0].read()  # until it has ended
+        finally:
             self._processes.remove(process)
             for writer in (process.alive[1], *(each.writer for each in process.connections)):
                 writer.close()
-            status = await asyncio.to_thread(process.popen.wait)
-            self.ended += 1
-            if loop.time() - start > LONGEST_PAUSE_SECONDS:
-                pause = FIRST_PAUSE_SECONDS
-            message = "the process that answers questions has ended (%d); another starts in %.1f s"
-            log.error(message, status, pause)
-            await asyncio.sleep(pause)
-            pause = min(2 * pause, LONGEST_PAUSE_SECONDS)
+        return ready
 
     def memory_bytes(self) -> int:
         """What the processes have in memory now."""
@@ -193,20 +211,28 @@ class QuestionProcesses:
 
 
 async def _start(settings: Settings) -> _Process:
-    ours, theirs = zip(*(socket.socketpair() for _ in range(1 + CONNECTIONS)), strict=True)
-    descriptors = [each.fileno() for each in theirs]
-    popen = subprocess.Popen(  # noqa: S603  this program, with numbers as arguments
-        [
-            # Safe path: a module of the working directory is not imported by accident.
-            *(sys.executable, "-P", "-m", "deniable_aggregator.server.question_process"),
-            *map(str, descriptors[1:]),
-        ],
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
-        stdin=theirs[0],
-        pass_fds=descriptors[1:],
-    )
-    for each in theirs:
-        each.close()
+    pairs: list[tuple[socket.socket, socket.socket]] = []
+    try:
+        pairs += (socket.socketpair() for _ in range(1 + CONNECTIONS))
+        ours, theirs = zip(*pairs, strict=True)
+        descriptors = [each.fileno() for each in theirs]
+        popen = subprocess.Popen(  # noqa: S603  this program, with numbers as arguments
+            [
+                # Safe path: a module of the working directory is not imported by accident.
+                *(sys.executable, "-P", "-m", "deniable_aggregator.server.question_process"),
+                *map(str, descriptors[1:]),
+            ],
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+            stdin=theirs[0],
+            pass_fds=descriptors[1:],
+        )
+    except OSError:
+        for pair in pairs:
+            pair[0].close()
+        raise
+    finally:
+        for pair in pairs:
+            pair[1].close()
     alive, *others = [await asyncio.open_connection(sock=each, limit=BUFFER_BYTES) for each in ours]
     process = _Process(popen, alive)
     process.connections += [_Connection(process, *each) for each in others]

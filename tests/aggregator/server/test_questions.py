@@ -1,0 +1,114 @@
+"""Questions are passed on, whoever stops waiting for them and whatever cannot be started."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import sys
+
+import pytest
+
+from deniable_aggregator.config.settings import Settings
+from deniable_aggregator.http.problems import ProblemError
+from deniable_aggregator.server import questions
+from deniable_aggregator.server.questions import QuestionProcesses
+from deniable_aggregator.server.wsgi_call import Request
+
+QUESTION = Request("GET", "/v1/metrics", "", "1.1", "http", [])
+
+ECHO = """
+import os, socket, sys
+from deniable_aggregator.server.question_frames import encode_frame, read_question
+from deniable_aggregator.server.wsgi_call import Response
+sys.stdin.buffer.readline()
+connection = socket.socket(fileno=int(sys.argv[1]))
+os.write(0, b"1")
+stream = connection.makefile("rb")
+while (question := read_question(stream)) is not None:
+    for piece in encode_frame(Response(200, []), question[1]):
+        connection.sendall(piece)
+"""
+"""Answers with the body of the question."""
+
+
+@pytest.fixture
+def programs(monkeypatch):
+    """The commands that are started; each is replaced by one that only echoes."""
+    started = []
+    popen = questions.subprocess.Popen
+
+    def start(command, **options):
+        started.append(command)
+        return popen([sys.executable, "-c", ECHO, *command[4:]], **options)
+
+    monkeypatch.setattr(questions.subprocess, "Popen", start)
+    monkeypatch.setattr(questions, "CONNECTIONS", 1)
+    monkeypatch.setattr(questions, "FIRST_PAUSE_SECONDS", 0.001)
+    return started
+
+
+def asked(ask):
+    """What a coroutine of the processes returns."""
+
+    async def main():
+        processes = QuestionProcesses(Settings(store="unused.db"))
+        processes.start(asyncio.get_running_loop())
+        try:
+            return await asyncio.wait_for(ask(processes), 120)
+        finally:
+            processes.close()
+            for task in processes._tasks:
+                task.cancel()
+            await asyncio.gather(*processes._tasks, return_exceptions=True)
+            await asyncio.sleep(0)  # closed sockets are let go of
+
+    return asyncio.run(main())
+
+
+@pytest.mark.service
+def test_an_answer_that_nobody_waits_for_is_not_taken_for_the_next_one(programs):
+    async def ask(processes):
+        assert (await processes.answer(QUESTION, b"first"))[1] == b"first"
+        given_up = asyncio.create_task(processes.answer(QUESTION, b"x" * (4 << 20)))
+        while not processes.running:
+            await asyncio.sleep(0)
+        given_up.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await given_up
+        return (await processes.answer(QUESTION, b"next"))[1]
+
+    assert asked(ask) == b"next"
+    assert len(programs) == 1  # what others asked, and what is cached, is not lost
+
+
+@pytest.mark.service
+@pytest.mark.usefixtures("programs")
+def test_a_process_that_cannot_be_started_is_tried_again(monkeypatch):
+    start, failures = questions.subprocess.Popen, [errno.EAGAIN, errno.ENOMEM]
+
+    def fail_twice(command, **options):
+        if failures:
+            raise OSError(failures.pop(), "no resources")
+        return start(command, **options)
+
+    monkeypatch.setattr(questions.subprocess, "Popen", fail_twice)
+
+    async def ask(processes):
+        return (await processes.answer(QUESTION, b"at last"))[1]
+
+    assert asked(ask) == b"at last"
+    assert not failures
+
+
+@pytest.mark.service
+@pytest.mark.usefixtures("programs")
+def test_a_process_that_ends_with_a_question_says_that_it_is_not_answered():
+    async def ask(processes):
+        await processes.answer(QUESTION, b"warm")
+        for each in processes._processes:
+            each.popen.kill()
+        with pytest.raises(ProblemError) as refused:
+            await processes.answer(QUESTION, b"lost")
+        return refused.value.code
+
+    assert asked(ask) == "question_unanswered"
