@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import threading
 from unittest import mock
 
 import numpy as np
@@ -10,11 +11,21 @@ import pytest
 from sqlalchemy import update
 
 from deniable_aggregator import Store
+from deniable_aggregator.store import StoreUnavailableError
 from deniable_aggregator.store.encoding import encode_counters, encode_reports, holds_reports
 from deniable_aggregator.store.schema import tallies
-from deniable_aggregator.store.tables import batch, merging
+from deniable_aggregator.store.tables import batch, merging, settling
 from deniable_aggregator.store.tables.merging import merge, worth_merging
-from deniable_aggregator.store.tables.parts import NewPart, SliceNumbers, StoredPart
+from deniable_aggregator.store.tables.parts import (
+    WHOLE_BYTES,
+    NewPart,
+    SliceNumbers,
+    StoredPart,
+    delete_parts,
+    insert_parts,
+    lock_parts,
+    read_bodies,
+)
 from deniable_aggregator.tallies import tally_for
 from deniable_shared import registry
 from tests.aggregator.service import TODAY
@@ -219,6 +230,80 @@ def test_reports_that_come_late_make_a_settled_day_unsettled(target):
         assert settler.settle(TODAY)
         assert counted(store) == [0, 1, 1]
         assert parts(store) == 1
+
+
+def test_a_day_whose_merge_failed_is_not_settled(target):
+    with contextlib.closing(Store(target)) as store:
+        register(store)
+        apart(store, 5)
+        store.inbox.close_epochs(TODAY + 1)
+        settler = store.tallies.settler(lambda _: TALLY)
+        full = StoreUnavailableError("disk full")
+        with (
+            mock.patch.object(settling, "replace_parts", side_effect=full),
+            pytest.raises(StoreUnavailableError),
+        ):
+            settler.settle(TODAY)
+        assert settler.settle(TODAY)
+        assert parts(store) == 1
+        assert counted(store) == [0, 5, 0]
+
+
+def test_a_fold_while_a_day_is_marked_as_settled_makes_it_unsettled(target):
+    with contextlib.closing(Store(target)) as one, contextlib.closing(Store(target)) as two:
+        add_key(one, KEY)
+        append(one, [decoded(b"\x02")])
+        fold(one)  # sets it aside, as the metric is not registered
+        register(one)
+        append(one, [decoded(b"\x01")])
+        fold(one)
+        one.inbox.close_epochs(TODAY + 1)
+        settler = one.tallies.settler(lambda _: TALLY)
+        find, mark, marking, late = settling.parts_of_day, settler._remember, [], []
+
+        def fold_late():
+            two.set_aside.retry(THEME, day=TODAY, actor="operator")
+            fold(two)
+
+        def parts_of_day(connection, epoch):
+            found = list(find(connection, epoch))
+            if marking and not late:
+                late.append(threading.Thread(target=fold_late))
+                late[0].start()
+                late[0].join(1.0)  # it waits until the day is marked, or else is done by then
+            return found
+
+        def remember(epoch, found):
+            marking.append(epoch)
+            return mark(epoch, found)
+
+        with (
+            mock.patch.object(settling, "parts_of_day", parts_of_day),
+            mock.patch.object(settler, "_remember", remember),
+        ):
+            assert settler.settle(TODAY)
+        late[0].join()
+        assert settler.unsettled_days(TODAY + 1) == [TODAY]
+        assert settler.settle(TODAY)
+        assert (parts(one), counted(one)) == (1, [0, 1, 1])
+
+
+def test_a_short_part_with_the_id_of_a_long_one_does_not_touch_it(target):
+    with contextlib.closing(Store(target)) as store:
+        register(store)
+        long = np.random.default_rng(1).integers(0, 1 << 30, 1_000)
+        body = encode_counters(long, 1_000)
+        assert len(body) > WHOLE_BYTES
+        first, second = SliceNumbers(1, TODAY, 1), SliceNumbers(2, TODAY, 1)
+        with mock.patch("secrets.randbits", return_value=4711), store._database.write() as writing:
+            insert_parts(writing, [(first, NewPart(1, body))])
+            insert_parts(writing, [(second, NewPart(1, b"\x02\x00"))])
+        with store._database.write() as writing:
+            found = lock_parts(writing, [first, second])
+            (short,) = found[second]
+            assert read_bodies(writing, [short]) == {4711: b"\x02\x00"}
+            assert delete_parts(writing, [short]) == 1
+            assert read_bodies(writing, found[first]) == {4711: body}
 
 
 def test_a_damaged_part_stops_no_other(target, caplog):

@@ -6,7 +6,7 @@ import secrets
 from collections import Counter, defaultdict
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from sqlalchemy import delete, func, insert, select, tuple_, update
+from sqlalchemy import and_, delete, func, insert, select, tuple_, update
 from sqlalchemy.dialects import postgresql, sqlite
 
 from deniable_aggregator.store.chunks import in_chunks
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from typing import Any
 
-    from sqlalchemy import Connection
+    from sqlalchemy import ColumnElement, Connection
 
 PART_BITS: Final = 44
 """Two parts of a store are unlikely to have the same id, and the ids of a day's parts add up."""
@@ -25,6 +25,11 @@ WHOLE_BYTES: Final = 256
 """A part of up to so many bytes stands in its row; of a longer one only the first byte does."""
 
 _slice: Final = (tallies.c.metric, tallies.c.epoch, tallies.c.key)
+
+# A short part of another slice may have the id of a long one.
+_continues: Final = and_(
+    tallies.c.part == tally_rests.c.part, tallies.c.size > func.length(tallies.c.body)
+)
 
 
 class SliceNumbers(NamedTuple):
@@ -88,7 +93,7 @@ def read_bodies(connection: Connection, parts: Iterable[StoredPart]) -> dict[int
     for some in in_chunks([(*each.where, each.part) for each in parts]):
         query = (
             select(tallies.c.part, tallies.c.body, tally_rests.c.rest)
-            .join_from(tallies, tally_rests, tallies.c.part == tally_rests.c.part, isouter=True)
+            .join_from(tallies, tally_rests, _continues, isouter=True)
             .where(tuple_(*_slice, tallies.c.part).in_(some))
         )
         for part, body, rest in connection.execute(query):
@@ -126,11 +131,11 @@ def insert_parts(
 def delete_parts(connection: Connection, parts: Iterable[StoredPart]) -> int:
     """Deletes parts; returns how many were still there."""
     deleted = 0
-    for some in in_chunks([(*each.where, each.part) for each in parts]):
-        here = tuple_(*_slice, tallies.c.part).in_(some)
+    for some in in_chunks(list(parts)):
+        here = tuple_(*_slice, tallies.c.part).in_([(*each.where, each.part) for each in some])
         deleted += connection.execute(delete(tallies).where(here)).rowcount
-        ids = [part for *_, part in some]
-        connection.execute(delete(tally_rests).where(tally_rests.c.part.in_(ids)))
+        long = [each.part for each in some if each.size > WHOLE_BYTES]
+        connection.execute(delete(tally_rests).where(tally_rests.c.part.in_(long)))
     return deleted
 
 
@@ -164,6 +169,16 @@ def sum_by_total(parts: Iterable[tuple[SliceNumbers, int]]) -> Counter[tuple[int
 
 
 def unsettle(connection: Connection, days: Iterable[int]) -> None:
-    """Says of closed days that their tallies may have to be merged again."""
-    here = epochs.c.epoch.in_(sorted(set(days))), epochs.c.settled.is_not(None)
-    connection.execute(update(epochs).where(*here).values(settled=None))
+    """Says of closed days that their tallies may have to be merged again.
+
+    Whoever settles one of these days waits for this transaction, or this one waits for that.
+    """
+    closed = epochs.c.epoch.in_(sorted(set(days))), epochs.c.key.is_(None)
+    lock_days(connection, closed)
+    connection.execute(update(epochs).where(*closed).values(settled=None))
+
+
+def lock_days(connection: Connection, which: Sequence[ColumnElement[bool]]) -> None:
+    """Locks days where rows can be locked, in their order, so that nobody deadlocks."""
+    query = select(epochs.c.epoch).where(*which).order_by(epochs.c.epoch).with_for_update()
+    connection.execute(query).all()

@@ -16,6 +16,7 @@ from deniable_aggregator.store.tables.parts import (
     NewPart,
     SliceNumbers,
     StoredPart,
+    lock_days,
     read_bodies,
 )
 
@@ -128,10 +129,11 @@ class DaySettler:
             bodies = read_bodies(connection, [part for _, parts in work.values() for part in parts])
         old: list[StoredPart] = []
         new: list[tuple[SliceNumbers, NewPart]] = []
+        unchanged: dict[SliceNumbers, list[StoredPart]] = {}
         for where, (digest, parts) in work.items():
             if any(part.part not in bodies for part in parts):
                 return False
-            done.update(part.part for part in parts)
+            unchanged[where] = parts
             counter = self._find(digest)
             if counter is None:
                 continue
@@ -142,22 +144,27 @@ class DaySettler:
                 log.error("parts of a tally could not be merged: %s", type(error).__name__)
                 continue
             if _worth_writing(counter, before, after):
-                old += parts
+                old += unchanged.pop(where)
                 new += [(where, part) for part in after]
         try:
             with self._database.write() as connection:
-                done.update(replace_parts(connection, old, new))
+                ids = replace_parts(connection, old, new)
         except TakenError:
             return False
+        # Only what is committed is done: else a day whose merge failed would count as settled.
+        done.update(ids, *([part.part for part in parts] for parts in unchanged.values()))
         return True
 
     def _remember(self, epoch: int, found: Sequence[int]) -> bool:
         """Writes that a day is settled, unless its parts have changed or reports of it wait."""
+        here = epochs.c.epoch == epoch, epochs.c.key.is_(None)
         with self._database.write() as connection:
-            now = [part.part for _, part in parts_of_day(connection, epoch)]
-            if sorted(now) != sorted(found) or connection.execute(_waiting(epoch)).first():
+            lock_days(connection, here)  # a fold that moves reports of this day waits from now on
+            if connection.execute(_waiting(epoch)).first() is not None:
                 return False
-            here = epochs.c.epoch == epoch, epochs.c.key.is_(None)
+            now = [part.part for _, part in parts_of_day(connection, epoch)]
+            if sorted(now) != sorted(found):
+                return False
             connection.execute(update(epochs).where(*here).values(settled=1))
         self._done.difference_update(found)
         self._kept.difference_update(found)
