@@ -325,7 +325,7 @@ def test_info_says_what_is_there(filled, postgresql):
     assert found["slices"] == 4
     assert found["bytes"] > 10_000
     assert found["days"] == {"first": "2024-09-04", "last": "2024-10-04", "open": 2, "closed": 1}
-    assert found["keys"] == {"valid": 1, "revoked": 0, "excluded": 0}
+    assert found["keys"] == {"valid": 4, "revoked": 0, "excluded": 0}
     told = succeed("info", "--store", target)
     assert "2024-09-04 to 2024-10-04" in told
     assert postgresql.password not in told
