@@ -31,7 +31,7 @@ are refused all the same."""
 def test_every_answer_is_one_that_the_document_promises(tmp_path):
     store = tmp_path / "store.db"
     tokens = keys(store)
-    with running(store) as server:
+    with running(store, "--read-rate-limit", "") as server:
         for metric, payload in (("theme", b"\x00\x01\x02" * 40), ("late", b"\x00\x01" * 30)):
             part = wire.Part(METRICS[metric].spec.digest, epoch_at(time.time()), payload)
             headers = {

@@ -167,7 +167,14 @@ OPERATIONS: Final[Mapping[tuple[str, str], Operation]] = {
         scopes=READ,
         path={"name": str},
         query=DaysQuery,
-        problems=("malformed_question", "unknown_metric", "no_reports", "days_rolled_up"),
+        problems=(
+            *_QUESTIONS,
+            "malformed_question",
+            "unknown_metric",
+            "no_reports",
+            "days_rolled_up",
+            "server_outdated",
+        ),
         tagged=True,
     ),
     ("GET", "/v1/status"): Operation(
