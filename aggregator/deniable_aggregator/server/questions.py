@@ -51,11 +51,13 @@ class _Process:
         popen: the process.
         alive: a stream that ends when the process does, and by which it knows that we live.
         connections: on each of them it answers one question at a time.
+        ended: whether a connection of it has ended, and so the process has, or is about to.
     """
 
     popen: subprocess.Popen[bytes]
     alive: tuple[asyncio.StreamReader, asyncio.StreamWriter]
     connections: list[_Connection] = field(default_factory=list)
+    ended: bool = False
 
 
 @dataclass(eq=False)
@@ -134,7 +136,8 @@ class QuestionProcesses:
             async with asyncio.timeout(WAIT_SECONDS):
                 while True:
                     connection = await self._free.get()
-                    if connection.process in self._processes:
+                    process = connection.process
+                    if process in self._processes and not process.ended:
                         return connection
         except TimeoutError:
             raise _unanswered("Nothing that answers questions was free. Ask again later.") from None
@@ -153,6 +156,7 @@ class QuestionProcesses:
                 "fewer days, keys or candidates; the operator can raise the limit."
             ) from None
         except (OSError, asyncio.IncompleteReadError):
+            connection.process.ended = True
             raise _unanswered(
                 "The process that was to answer has ended, and another one starts. Ask again."
             ) from None
