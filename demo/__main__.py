@@ -22,7 +22,6 @@ from demo.server import Server
 from deniable_aggregator.charts.estimates import shares_chart
 from deniable_aggregator.charts.files import SUFFIXES, save
 from deniable_aggregator.cli.render.share_table import estimate_table
-from deniable_aggregator.tallies import tally_for
 from deniable_shared.registry import load
 
 if TYPE_CHECKING:
@@ -111,9 +110,8 @@ def _collect(
         f"Each device sent {len(specs)} reports, {sent / len(relayed):.0f} bytes of noise in all.",
         f"{CLIENTS} whole clients recorded {own.recorded} values and sent {own.sent} reports; "
         f"each keeps {own.directory_bytes / 1024:.0f} KiB on its own disk.",
-        "The aggregator keeps sums, no report and no row for any device: "
-        f"{8 * sum(tally_for(spec).cells for spec in specs) / 2**20:.1f} MiB a day, however many "
-        "devices there are.",
+        "The aggregator keeps no row for any device, and of each day and metric the smaller of its "
+        "sorted noise and its sums.",
     ]
 
 
