@@ -43,7 +43,7 @@ from tests.aggregator.stored import (
     settle,
 )
 
-REPORTS, COUNTERS = 128, 2
+REPORTS, COUNTERS = b"\x80", b"\x02"
 UPLOAD_BYTES = 60
 """An upload of one report has at least so many bytes beside it."""
 

@@ -90,7 +90,7 @@ class Archive:
         found: defaultdict[bytes, list[StoredPart]] = defaultdict(list)
         with self._database.read() as connection:
             for digest, part in parts_of_day(connection, epoch):
-                if awaits_archive(bytes((part.form,))):
+                if awaits_archive(part.form):
                     found[digest].append(part)
         return dict(found)
 

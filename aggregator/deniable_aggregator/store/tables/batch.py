@@ -118,7 +118,7 @@ class Batch:
                     [
                         part
                         for part in present.get(numbers[where], [])
-                        if not keep_reports or awaits_archive(bytes((part.form,)))
+                        if not keep_reports or awaits_archive(part.form)
                     ],
                     len(packed[where]),
                 )

@@ -9,10 +9,10 @@ from sqlalchemy import case, delete, func, literal, select
 from deniable_aggregator.store.chunks import in_chunks
 from deniable_aggregator.store.schema import metrics, rolled_periods, set_aside, tallies, totals
 from deniable_aggregator.store.tables.parts import (
-    SliceNumbers,
-    StoredPart,
+    PART_COLUMNS,
     add_to_totals,
     delete_parts,
+    stored_part,
     sum_by_total,
 )
 
@@ -21,14 +21,6 @@ if TYPE_CHECKING:
 
     from deniable_aggregator.store.backends.base import Database
 
-_PART = (
-    tallies.c.metric,
-    tallies.c.epoch,
-    tallies.c.key,
-    tallies.c.part,
-    tallies.c.reports,
-    tallies.c.size,
-)
 _PERIOD = (
     rolled_periods.c.metric,
     rolled_periods.c.since,
@@ -36,6 +28,7 @@ _PERIOD = (
     rolled_periods.c.id,
     rolled_periods.c.reports,
     literal(0),
+    literal(b""),
 )
 
 
@@ -63,7 +56,7 @@ def delete_expired(
     )
     first = literal(today) - kept
     parts = (
-        select(*_PART)
+        select(*PART_COLUMNS)
         .join_from(metrics, tallies, tallies.c.metric == metrics.c.number)
         .where(tallies.c.epoch < first)
         .limit(most)
@@ -96,10 +89,12 @@ def delete_removed(database: Database, most: int) -> int:
     with database.look_up() as connection:
         numbers = connection.execute(left.distinct().order_by(totals.c.metric)).scalars().all()
     for number in numbers:
-        parts = select(*_PART).where(tallies.c.metric == number).limit(most).with_for_update()
+        parts = (
+            select(*PART_COLUMNS).where(tallies.c.metric == number).limit(most).with_for_update()
+        )
         periods = select(*_PERIOD).where(rolled_periods.c.metric == number).limit(most)
         with database.write() as connection:
-            deleted = _delete(connection, parts, periods.with_for_update())
+            deleted = _delete(connection, parts.with_for_update(), periods.with_for_update())
             nothing = totals.c.metric == number, totals.c.reports == 0
             connection.execute(delete(totals).where(*nothing))
         if deleted:
@@ -120,11 +115,7 @@ def _delete(
 ) -> int:
     """Deletes parts of tallies and periods, and subtracts their reports from the totals."""
     of_days, of_periods = (
-        [
-            StoredPart(SliceNumbers(metric, epoch, key), id_, reports, size, 0)
-            for metric, epoch, key, id_, reports, size in connection.execute(each)
-        ]
-        for each in (parts, periods)
+        [stored_part(row) for row in connection.execute(each)] for each in (parts, periods)
     )
     deleted = delete_parts(connection, of_days)
     for some in in_chunks([each.part for each in of_periods]):

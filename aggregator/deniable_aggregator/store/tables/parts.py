@@ -26,6 +26,15 @@ WHOLE_BYTES: Final = 256
 
 _slice: Final = (tallies.c.metric, tallies.c.epoch, tallies.c.key)
 
+PART_COLUMNS: Final = (
+    *_slice,
+    tallies.c.part,
+    tallies.c.reports,
+    tallies.c.size,
+    func.substr(tallies.c.body, 1, 1),
+)
+"""What `stored_part` is made of."""
+
 # A short part of another slice may have the id of a long one.
 _continues: Final = and_(
     tallies.c.part == tally_rests.c.part, tallies.c.size > func.length(tallies.c.body)
@@ -55,7 +64,7 @@ class StoredPart(NamedTuple):
     part: int
     reports: int
     size: int
-    form: int
+    form: bytes
 
 
 class NewPart(NamedTuple):
@@ -71,19 +80,21 @@ def key_ids(connection: Connection) -> dict[int, str]:
     return {number: key_id for number, key_id in rows}  # noqa: C416  rows are not pairs to mypy
 
 
+def stored_part(row: Sequence[Any]) -> StoredPart:
+    """A part from a row of `PART_COLUMNS`."""
+    *where, part, reports, size, form = row
+    return StoredPart(SliceNumbers(*where), part, reports, size, bytes(form))
+
+
 def lock_parts(
     connection: Connection, slices: Sequence[SliceNumbers]
 ) -> dict[SliceNumbers, list[StoredPart]]:
     """The parts of slices, locked where rows can be locked, without those that others locked."""
     found: defaultdict[SliceNumbers, list[StoredPart]] = defaultdict(list)
-    columns = tallies.c.part, tallies.c.reports, tallies.c.size, func.substr(tallies.c.body, 1, 1)
     for some in in_chunks(slices):
-        query = select(*_slice, *columns).where(tuple_(*_slice).in_(some))
-        for *where, part, reports, size, form in connection.execute(
-            query.with_for_update(skip_locked=True)
-        ):
-            numbers = SliceNumbers(*where)
-            found[numbers].append(StoredPart(numbers, part, reports, size, bytes(form)[0]))
+        query = select(*PART_COLUMNS).where(tuple_(*_slice).in_(some))
+        for part in map(stored_part, connection.execute(query.with_for_update(skip_locked=True))):
+            found[part.where].append(part)
     return found
 
 

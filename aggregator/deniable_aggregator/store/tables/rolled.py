@@ -11,11 +11,12 @@ from sqlalchemy import and_, delete, func, insert, select
 from deniable_aggregator.store.schema import inbox, keys, metrics, rolled_periods, tallies
 from deniable_aggregator.store.tables.parts import (
     PART_BITS,
-    SliceNumbers,
+    PART_COLUMNS,
     StoredPart,
     add_to_totals,
     delete_parts,
     key_ids,
+    stored_part,
 )
 from deniable_aggregator.store.tables.stored_slices import metric_number
 
@@ -241,19 +242,8 @@ class _ChangedError(Exception):
 
 def _lock_parts(connection: Connection, metric: int, since: int, until: int) -> list[StoredPart]:
     here = tallies.c.metric == metric, tallies.c.epoch.between(since, until)
-    columns = (
-        tallies.c.metric,
-        tallies.c.epoch,
-        tallies.c.key,
-        tallies.c.part,
-        tallies.c.reports,
-        tallies.c.size,
-    )
-    query = select(*columns).where(*here).order_by(*columns[1:4]).with_for_update()
-    return [
-        StoredPart(SliceNumbers(*row[:3]), row.part, row.reports, row.size, 0)
-        for row in connection.execute(query)
-    ]
+    query = select(*PART_COLUMNS).where(*here).order_by(*PART_COLUMNS[1:4]).with_for_update()
+    return [stored_part(row) for row in connection.execute(query)]
 
 
 def _delete_periods(

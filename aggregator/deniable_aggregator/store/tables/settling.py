@@ -6,18 +6,20 @@ import logging
 from collections import defaultdict
 from typing import TYPE_CHECKING, Final
 
-from sqlalchemy import func, select, update
+from sqlalchemy import select, update
 
 from deniable_aggregator.store.encoding import holds_reports
 from deniable_aggregator.store.schema import epochs, inbox, metrics, tallies
 from deniable_aggregator.store.tables.batch import TakenError, replace_parts
 from deniable_aggregator.store.tables.merging import MERGED_BYTES, awaits_archive, merge
 from deniable_aggregator.store.tables.parts import (
+    PART_COLUMNS,
     NewPart,
     SliceNumbers,
     StoredPart,
     lock_days,
     read_bodies,
+    stored_part,
 )
 
 if TYPE_CHECKING:
@@ -100,7 +102,7 @@ class DaySettler:
                 parts = list(parts_of_day(connection, epoch))
             work = self._work(parts, self._kept if keep_reports else self._done)
             if not work:
-                if keep_reports and any(awaits_archive(bytes((part.form,))) for _, part in parts):
+                if keep_reports and any(awaits_archive(part.form) for _, part in parts):
                     return False
                 readable = all(self._find(digest) for digest in {digest for digest, _ in parts})
                 return readable and self._remember(epoch, [part.part for _, part in parts])
@@ -117,7 +119,7 @@ class DaySettler:
             digests[part.where] = digest
         work = {}
         for where, found in slices.items():
-            packed = any(holds_reports(bytes((part.form,))) for part in found)
+            packed = any(holds_reports(part.form) for part in found)
             if (len(found) > 1 or packed) and not done.issuperset(part.part for part in found):
                 work[where] = digests[where], _at_once(found)
         return work
@@ -189,16 +191,13 @@ def _waiting(epoch: int) -> Select[int]:
 
 def parts_of_day(connection: Connection, epoch: int) -> Iterator[tuple[bytes, StoredPart]]:
     """All parts of a day, each with the digest of its spec: one range for each metric."""
-    where = tallies.c.metric, tallies.c.epoch, tallies.c.key
-    columns = tallies.c.part, tallies.c.reports, tallies.c.size, func.substr(tallies.c.body, 1, 1)
     query = (
-        select(metrics.c.digest, *where, *columns)
+        select(metrics.c.digest, *PART_COLUMNS)
         .join_from(metrics, tallies, tallies.c.metric == metrics.c.number)
         .where(tallies.c.epoch == epoch)
     )
-    for digest, metric, day, key, part, reports, size, form in connection.execute(query):
-        numbers = SliceNumbers(metric, day, key)
-        yield bytes(digest), StoredPart(numbers, part, reports, size, bytes(form)[0])
+    for digest, *part in connection.execute(query):
+        yield bytes(digest), stored_part(part)
 
 
 def _at_once(parts: list[StoredPart]) -> list[StoredPart]:
