@@ -30,6 +30,7 @@ from deniable_shared.mechanisms import (
     Sketch,
     SquareWave,
     SymmetricUnaryEncoding,
+    Trie,
 )
 from deniable_shared.mechanisms.sketch import rows_for
 
@@ -139,6 +140,7 @@ EXAMPLES = {
     ),
     SampledCoefficients: SampledCoefficients(attributes=3, inner=RandomizedResponse(**RR)),
     Sketch: Sketch(rows=64, inner=OptimizedUnaryEncoding(**OUE)),
+    Trie: Trie.for_epsilon(4, Fraction(1)),
 }
 
 
@@ -280,6 +282,7 @@ def test_parameters_are_neither_missing_nor_unknown(cls):
         (SampledCoefficients(attributes=15, inner=RandomizedResponse(**RR)), 1),
         (SampledCoefficients(attributes=16, inner=RandomizedResponse(**RR)), 2),
         (SampledCoefficients(attributes=64, inner=RandomizedResponse(**RR)), 2),
+        *((Trie.for_epsilon(levels, Fraction(each)), 5) for levels in (1, 24) for each in (1, 8)),
     ],
 )
 def test_reports_are_as_wide_as_documented(mechanism, width):

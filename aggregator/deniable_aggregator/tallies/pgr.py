@@ -13,7 +13,6 @@ from deniable_aggregator.kernels.projective_space import singer_cycle
 from deniable_aggregator.tallies.base import tallies
 from deniable_aggregator.tallies.oracle import IndexTally
 from deniable_shared.mechanisms import ProjectiveGeometryResponse
-from deniable_shared.mechanisms.oracles.pgr import MAX_SIZE
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -24,6 +23,9 @@ _PART_BITS: Final = 24
 then come out within a few hundredths of the integers that they are (tested)."""
 
 _REMEMBERED_SPACES: Final = 8
+
+_MAX_SUPPORTED_POINTS: Final = 65_536
+"""In larger spaces it is not worked out how many of some items each point supports."""
 
 
 class _Space(NamedTuple):
@@ -90,7 +92,7 @@ class ProjectiveGeometryResponseTally(IndexTally):
 
         None if the space is too large.
         """
-        if self.oracle.outcomes > MAX_SIZE:
+        if self.oracle.outcomes > _MAX_SUPPORTED_POINTS:
             return None
         # A point is on the hyperplane of another if and only if that is on its own.
         oracle = cast("ProjectiveGeometryResponse", self.oracle)

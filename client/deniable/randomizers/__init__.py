@@ -14,6 +14,7 @@ from deniable.randomizers import (  # noqa: F401  each registers its randomizers
     rappor,
     sketch,
     smp,
+    trie,
 )
 from deniable.randomizers.base import RandomSources, make_randomizer, randomizer_for
 from deniable.randomizers.oracles import (  # noqa: F401

@@ -49,6 +49,7 @@ from deniable_shared.mechanisms.rappor import Rappor
 from deniable_shared.mechanisms.request import MechanismRequest
 from deniable_shared.mechanisms.sketch import Sketch
 from deniable_shared.mechanisms.smp import SampledAttribute
+from deniable_shared.mechanisms.trie import Trie
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -72,16 +73,15 @@ def mechanism_from_description(description: Mapping[str, Any]) -> Mechanism:
     """
     if not isinstance(description, dict) or description.get("name") not in MECHANISMS:
         raise ParameterError("mechanism", "a known mechanism with its parameters", description)
-    parameters = {key: value for key, value in description.items() if key != "name"}
-    if "inner" in parameters:
-        inner = parameters["inner"]
-        several = isinstance(inner, list)
-        parameters["inner"] = (
-            tuple(map(mechanism_from_description, inner))
-            if several
-            else mechanism_from_description(inner)
-        )
+    parameters = {key: _from_data(value) for key, value in description.items() if key != "name"}
     return MECHANISMS[description["name"]].from_parameters(parameters)
+
+
+def _from_data(value: Any) -> Any:
+    """A parameter: an integer as it is, or the mechanisms that stand inside another one."""
+    if isinstance(value, list):
+        return tuple(map(_from_data, value))
+    return mechanism_from_description(value) if isinstance(value, dict) else value
 
 
 __all__ = [
@@ -128,5 +128,6 @@ __all__ = [
     "SubsetSelection",
     "Support",
     "SymmetricUnaryEncoding",
+    "Trie",
     "mechanism_from_description",
 ]

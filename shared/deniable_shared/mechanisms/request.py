@@ -67,6 +67,7 @@ class MechanismRequest:
         delta: the declared probability that a report reveals more; None unless the mechanism
             takes one.
         devices: how many devices are expected.
+        levels: how many levels the codes of strings have; None unless strings are discovered.
         choice: chooses where the registry leaves a mechanism open.
     """
 
@@ -78,6 +79,7 @@ class MechanismRequest:
     epsilon_permanent: Fraction | None
     delta: Fraction | None
     devices: int
+    levels: int | None
     choice: MechanismChoice
 
     @property

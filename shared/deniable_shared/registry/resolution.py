@@ -25,6 +25,7 @@ from deniable_shared.mechanisms import (
     SampledAttribute,
     Sketch,
     SquareWave,
+    Trie,
 )
 
 if TYPE_CHECKING:
@@ -60,6 +61,7 @@ def resolve(
     devices: int,
     choice: tuple[str, TableReader] | None,
     delta: Fraction | None = None,
+    levels: int | None = None,
 ) -> Mechanism:
     """The mechanism of one metric.
 
@@ -74,11 +76,14 @@ def resolve(
         devices: how many devices are expected; sizes a sketch.
         choice: the mechanism's name and options, or None for the type's default.
         delta: the declared probability that a report reveals more; only for ``gaussian``.
+        levels: how many levels the codes of strings have; None unless strings are discovered.
 
     Raises:
         ParameterError: naming the field that has to change.
     """
     name, options = choice or (AUTO, TableReader({}, "", []))
+    if levels is not None:
+        _check_discovery(name, repeat)
     allowed = _mechanisms_by_name(kind, repeat)
     if not allowed:
         raise ParameterError("repeat", f"left out: nothing memoises {kind}", repeat)
@@ -107,10 +112,13 @@ def resolve(
         epsilon_permanent,
         delta,
         devices,
+        levels,
         mechanism_choice,
     )
     mechanism: Mechanism
-    if name != AUTO:
+    if levels is not None:
+        mechanism = Trie.from_options(request)
+    elif name != AUTO:
         mechanism = allowed[name].from_options(request)
     elif kind != "category":
         mechanism = _AUTOMATIC[kind, repeat].from_options(request)
@@ -131,6 +139,22 @@ def _mechanisms_by_name(kind: str, repeat: str) -> dict[str, type[Mechanism]]:
         for name in mechanism.registry_names(repeat)
     )
     return dict(sorted(names, key=lambda pair: pair[0]))
+
+
+def _check_discovery(name: str, repeat: str) -> None:
+    """Strings are discovered by one mechanism, from fresh reports.
+
+    Raises:
+        ParameterError: if the registry asks for anything else.
+    """
+    if name != AUTO:
+        raise ParameterError("mechanism", "left out with discover = true, which decides it", name)
+    if repeat == MEMOIZE:
+        wanted = (
+            "left out with discover = true: a device would keep one level and row for good, and "
+            'could not be found in the others. Use every = "week", "month" or "once" to spend less'
+        )
+        raise ParameterError("repeat", wanted, repeat)
 
 
 def _check_delta(kind: str, mechanism: type[Mechanism] | None, delta: Fraction | None) -> None:

@@ -17,10 +17,13 @@ if TYPE_CHECKING:
 
     from deniable_shared.mechanisms.oracle import Bounds
 
-MAX_SIZE: Final = 65_536
 MAX_DIMENSION: Final = 22
 MAX_POINTS: Final = 1 << 22
 """The largest space: a tally has one integer per point."""
+
+MAX_LISTED: Final = 65_536
+"""The largest domain that a space is chosen for. Larger ones are those of a mechanism that chooses
+the space itself."""
 
 MAX_POINTS_PER_ITEM: Final = 16
 """The space that is chosen may be this much larger than the domain. Up to epsilon 4 no larger one
@@ -47,7 +50,7 @@ class ProjectiveGeometryResponse(IndexOracle, FreshOracle):
     equivalent under the group of the geometry, so another assignment would gain nothing.
 
     Attributes:
-        size: number of items, in [2, 65536] and at most K.
+        size: number of items, in [2, 2^22] and at most K.
         q: order of the field, a prime.
         t: dimension of the vector space, in [2, 22]; K is at most 2^22.
         inside: weight of a report from the item's own set, over 2^32; above its share of the space.
@@ -61,7 +64,7 @@ class ProjectiveGeometryResponse(IndexOracle, FreshOracle):
     inside: int
 
     def __post_init__(self) -> None:
-        require_integer("pgr size", self.size, 2, MAX_SIZE)
+        require_integer("pgr size", self.size, 2, MAX_POINTS)
         require_integer("pgr q", self.q, 2, MAX_POINTS - 1)
         require_integer("pgr t", self.t, 2, MAX_DIMENSION)
         require_integer("pgr inside", self.inside, 1, SCALE - 1)
@@ -84,9 +87,10 @@ class ProjectiveGeometryResponse(IndexOracle, FreshOracle):
         Raises:
             ParameterError: if size is not in [2, 65536].
         """
-        require_integer("pgr size", size, 2, MAX_SIZE)
-        found = [cls.over_space(q, t, size, epsilon) for q, t in _spaces(size)]
-        return min(found, key=lambda oracle: (oracle._total_variance(), oracle.outcomes))
+        require_integer("pgr size", size, 2, MAX_LISTED)
+        most = min(MAX_POINTS_PER_ITEM * size, MAX_POINTS)
+        found = [cls.over_space(q, t, size, epsilon) for q, t in spaces(size, most)]
+        return min(found, key=lambda oracle: (oracle.total_variance(), oracle.outcomes))
 
     @classmethod
     def over_space(cls, q: int, t: int, size: int, epsilon: Fraction) -> Self:
@@ -129,6 +133,12 @@ class ProjectiveGeometryResponse(IndexOracle, FreshOracle):
         inside = self.inside / SCALE
         return (1 - inside) / self.outside, inside / self.hyperplane
 
+    def total_variance(self) -> Fraction:
+        """The summed variance of all items for one report, whatever their shares."""
+        own, other = self._probabilities()
+        spread = own * (1 - own) + (self.size - 1) * other * (1 - other)
+        return spread / (own - other) ** 2
+
     def pair_support(self) -> PairSupport:
         """Averages over all pairs of items: the probabilities depend on which points lie on a line.
 
@@ -165,12 +175,6 @@ class ProjectiveGeometryResponse(IndexOracle, FreshOracle):
         other += (1 - own) * (self.hyperplane - common) / self.outside
         return own, other
 
-    def _total_variance(self) -> Fraction:
-        """The summed variance of all items for one report, whatever their shares."""
-        own, other = self._probabilities()
-        spread = own * (1 - own) + (self.size - 1) * other * (1 - other)
-        return spread / (own - other) ** 2
-
 
 def _coordinates(number: int, q: int) -> tuple[int, ...]:
     """A point's coordinates, the last one first: the digits in bijective base q, then a 1."""
@@ -198,14 +202,13 @@ def is_prime(number: int) -> bool:
     return all(number % divisor for divisor in range(3, int(number**0.5) + 1, 2))
 
 
-def _spaces(size: int) -> Iterator[tuple[int, int]]:
-    """All (q, t) worth considering for so many items."""
-    most = min(MAX_POINTS_PER_ITEM * size, MAX_POINTS)
+def spaces(least: int, most: int) -> Iterator[tuple[int, int]]:
+    """All (q, t) worth considering whose spaces have `least` to `most` points."""
     for t in range(2, MAX_DIMENSION + 1):
-        # A space has at most 2 q^(t-1) points.
-        q = max(2, int((size / 2) ** (1 / (t - 1))))
+        # A space has at most (q + 1)^(t-1) points.
+        q = max(2, int(least ** (1 / (t - 1))) - 1)
         while points(q, t) <= most:
-            if points(q, t) >= size and is_prime(q):
+            if points(q, t) >= least and is_prime(q):
                 yield q, t
                 if t == 2:  # an own set of one point: further points only dilute
                     break
