@@ -11,7 +11,7 @@ from deniable_aggregator.answers.common import Notice
 from deniable_aggregator.answers.days import Days
 from deniable_aggregator.answers.words import Count, Verdict, VersionId
 
-CheckName = Literal["bounds", "groups", "pairs", "seeds", "sizes", "sum"]
+CheckName = Literal["bounds", "groups", "levels", "pairs", "seeds", "sizes", "sum"]
 
 
 class CheckResult(Struct, gc=False):

@@ -19,6 +19,7 @@ from deniable_aggregator.statistics.tail_bounds import (
     bennett_bound,
     evenness_test,
     most_extreme_counts,
+    most_extreme_of_few,
 )
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 MEANINGS: Final[Mapping[str, str]] = {
     "bounds": "no answer comes more often, or more rarely, than noise allows in any population",
     "groups": "public groups (rows, cohorts, attributes) are as common as they are drawn",
+    "levels": "levels of a metric that discovers strings are as common as they are drawn",
     "pairs": "no two bits are ones together more, or less, often than by chance",
     "seeds": "seeds of hash functions are spread evenly",
     "sizes": "reports have as many ones as noise gives them",
@@ -145,6 +147,27 @@ def bounds_check(counts: NDArray[np.int64], trials: Any, low: Any, high: Any) ->
     size = int(np.prod(counts.shape[1:]))
     finding = f"the oddest of {size:,} counts is {{0:,}} of {{1:,}}"
     return SliceChecks("bounds", extreme.p, finding, (counts[place], of))
+
+
+def few_counts_check(
+    slice_of: NDArray[np.int64],
+    counts: NDArray[np.int64],
+    trials: NDArray[np.int64],
+    bounds: tuple[NDArray[np.float64], NDArray[np.float64]],
+    shape: tuple[int, int],
+) -> SliceChecks:
+    """As `bounds_check`, of slices whose counts are nearly all 0.
+
+    Args:
+        slice_of: int64, (counts,): the slice of each count that is looked at.
+        counts: int64, (counts,).
+        trials: int64, (counts,): how many reports each one is of.
+        bounds: float64, (counts,), twice: the lowest and the highest probability of each.
+        shape: how many slices there are, and how many counts each has.
+    """
+    extreme = most_extreme_of_few(slice_of, counts, trials, bounds, shape)
+    finding = f"the oddest of {shape[1]:,} counts is {{0:,}} of {{1:,}}"
+    return SliceChecks("bounds", extreme.p, finding, (counts[extreme.place], trials[extreme.place]))
 
 
 def evenness_check(

@@ -20,6 +20,7 @@ from deniable_aggregator.tallies import (  # noqa: F401  each registers its tall
     pairs,
     pgr,
     sketch,
+    trie,
 )
 from deniable_aggregator.tallies.base import (
     ShareTally,

@@ -49,6 +49,10 @@ class Tally(ABC):
         spec: the metric.
     """
 
+    is_sparse: ClassVar[bool] = False
+    """Whether each report adds 1 to one of so many counters that those of a slice are nearly all 0;
+    then `places` tells which, `checks` takes a sparse array, and there are no diagnostics."""
+
     def __init__(self, spec: Spec) -> None:
         self.spec = spec
         self._width = spec.mechanism.report_bytes
@@ -116,6 +120,17 @@ class Tally(ABC):
         Raises:
             WireError: as `check` does.
         """
+
+    def places(self, payload: bytes) -> NDArray[np.int64]:
+        """The counter to which each report of a payload adds 1, where the tally is sparse.
+
+        Returns:
+            int64, (reports,), in the order of the reports.
+
+        Raises:
+            WireError: as `check` does.
+        """
+        raise NotImplementedError(f"{type(self).__name__} is not sparse")
 
     @abstractmethod
     def reports(self, counts: NDArray[np.int64]) -> int:

@@ -1,0 +1,190 @@
+"""Tries of codes: one counter for each point of each row of each level."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar, cast
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from deniable_aggregator.statistics.checks import evenness_check, few_counts_check
+from deniable_aggregator.statistics.item_shares import ItemShares
+from deniable_aggregator.tallies.base import ShareTally, chunks, oracle_tally_for, tallies
+from deniable_shared.errors import WireError
+from deniable_shared.mechanisms import Trie
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from deniable_aggregator.statistics.checks import SliceChecks
+    from deniable_shared.spec import Spec
+
+
+@tallies(Trie)
+class TrieTally(ShareTally):
+    """The points of the first level, then those of each row of each deeper level.
+
+    A report adds 1 to one of millions of counters.
+
+    Args:
+        spec: a string metric whose strings are discovered.
+    """
+
+    is_sparse: ClassVar[bool] = True
+
+    def __init__(self, spec: Spec) -> None:
+        super().__init__(spec)
+        trie = self._trie = cast("Trie", spec.mechanism)
+        points = [trie.first.outcomes, *[trie.deeper.outcomes] * (trie.rows * (trie.levels - 1))]
+        self._row_starts = np.concatenate([[0], np.cumsum(points)])
+        """The first counter of each row, the first level being one, and how many there are."""
+
+    @property
+    def cells(self) -> int:
+        """The points of the first level's space, and for each row of the others those of theirs."""
+        return int(self._row_starts[-1])
+
+    def _check(self, payload: bytes) -> None:
+        """Level, row and point of every report exist."""
+        self.places(payload)
+
+    def places(self, payload: bytes) -> NDArray[np.int64]:
+        """The counter of each report."""
+        self._check_width(payload)
+        rows = np.frombuffer(payload, np.uint8).reshape(-1, self._width)
+        return np.concatenate([self._places(some) for some in chunks(rows)])
+
+    def _places(self, rows: NDArray[np.uint8]) -> NDArray[np.int64]:
+        trie = self._trie
+        level, row, point = rows[:, 0].astype(np.int64), rows[:, 1], _points(rows)
+        self._require("level", level, np.full(level.size, trie.levels))
+        self._require("row", row, np.where(level, trie.rows, 1))
+        points = np.where(level, trie.deeper.outcomes, trie.first.outcomes)
+        self._require("point", point, points)
+        number = np.where(level, (level - 1) * trie.rows + row + 1, 0)
+        return np.asarray(self._row_starts[number] + point)
+
+    def _require(self, what: str, found: NDArray[Any], limits: NDArray[np.int64]) -> None:
+        beyond = np.flatnonzero(found >= limits)
+        if beyond.size:
+            raise WireError(
+                f"the {what} of a report of {self.spec.name} must be below {limits[beyond[0]]}, "
+                f"got {found[beyond[0]]}"
+            )
+
+    def count(self, payload: bytes) -> NDArray[np.int64]:
+        """Each report in its counter."""
+        counts = np.zeros(self.cells, np.int64)
+        np.add.at(counts, self.places(payload), 1)
+        return counts
+
+    def reports(self, counts: NDArray[np.int64]) -> int:
+        """The sum of all counters."""
+        return int(counts.sum())
+
+    def supports_of_level(
+        self, counts: NDArray[np.int64], level: int
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """How many reports each row of a level has, and how many of them support each item.
+
+        The integers are exact. Memory is that of one level: 20 MB of supports at epsilon 4.
+
+        Args:
+            counts: int64, (cells,).
+            level: from 0; the first level is one row.
+
+        Returns:
+            int64, (rows,) and (rows, items).
+        """
+        trie = self._trie
+        first, end = (0, 1) if not level else (1 + (level - 1) * trie.rows, 1 + level * trie.rows)
+        of_level = counts[self._row_starts[first] : self._row_starts[end]]
+        rows = of_level.reshape(end - first, -1)
+        oracle = oracle_tally_for(trie.oracle(level))
+        return oracle.reports(rows), oracle.supporting(rows)
+
+    def checks(
+        self,
+        stored: Any,
+        reports: NDArray[np.int64],  # noqa: ARG002
+    ) -> list[SliceChecks]:
+        """Levels and rows are as common as they are drawn, and points within their bounds.
+
+        Args:
+            stored: int64, (slices, cells): an array, or a sparse one.
+            reports: int64, (slices,): not needed, as the counters are those of all reports.
+        """
+        return list(self._sparse_checks(csr_array(stored)))
+
+    def _checks(
+        self,
+        counts: NDArray[np.int64],
+        diagnostics: NDArray[np.int64],  # noqa: ARG002
+        known: NDArray[np.bool_],  # noqa: ARG002
+    ) -> Iterator[SliceChecks]:
+        yield from self._sparse_checks(csr_array(counts))
+
+    def _sparse_checks(self, stored: csr_array) -> Iterator[SliceChecks]:
+        trie, slices = self._trie, stored.shape[0]
+        slice_of = np.repeat(np.arange(slices), np.diff(stored.indptr))
+        row = np.searchsorted(self._row_starts, stored.indices, side="right") - 1
+        rows, counts = self._row_starts.size - 1, stored.data
+        place = slice_of * rows + row
+        reports = np.bincount(place, counts, slices * rows).astype(np.int64).reshape(slices, rows)
+        if trie.levels > 1:
+            starts = [0, *range(1, rows, trie.rows)]
+            by_level = np.add.reduceat(reports, starts, axis=1)
+            shares = np.array([float(share) for share in trie.level_shares])
+            yield evenness_check("levels", by_level, f"the {trie.levels} levels", shares)
+            within = np.repeat(
+                shares / [1, *[trie.rows] * (trie.levels - 1)], np.diff([*starts, rows])
+            )
+            yield evenness_check("groups", reports, f"the {rows} rows of all levels", within)
+        # Of the counters of a row that are 0, one stands for all.
+        found = np.bincount(place, minlength=slices * rows).reshape(slices, rows)
+        empty_slice, empty_row = np.nonzero(found < np.diff(self._row_starts))
+        row = np.concatenate([row, empty_row])
+        slice_of = np.concatenate([slice_of, empty_slice])
+        low, high = (
+            np.where(row, deeper, first)
+            for first, deeper in zip(
+                trie.first.outcome_bounds(), trie.deeper.outcome_bounds(), strict=True
+            )
+        )
+        counts = np.concatenate([counts, np.zeros(empty_row.size, np.int64)])
+        yield few_counts_check(
+            slice_of, counts, reports[slice_of, row], (low, high), (slices, self.cells)
+        )
+
+    def shares(self, counts: NDArray[np.int64], items: Sequence[str]) -> ItemShares:
+        """The shares of any strings, pooled over all levels from the one in which each ends."""
+        trie, salt = self._trie, self.spec.salt
+        pieces = [cast("tuple[int, ...]", self.spec.encode(item)) for item in items]
+        end = np.array([len(each) - 1 for each in pieces])
+        share, weight = np.zeros((2, len(items)))
+        for level in range(trie.levels):
+            reports, supporting = self.supports_of_level(counts, level)
+            mine = np.flatnonzero(end <= level)
+            if not mine.size or not reports.sum():
+                continue
+            rows = range(reports.size)
+            cells = [[trie.cell(pieces[at], level, row, salt) for row in rows] for at in mine]
+            support, total = trie.support(level), int(reports.sum())
+            own = 1 / float(support.variance(0.0, total))
+            share[mine] += own * support.share(supporting[rows, cells].sum(axis=1), total)
+            weight[mine] += own
+        share = np.divide(share, weight, out=share, where=weight > 0)
+        with np.errstate(divide="ignore"):
+            variance = 1 / weight
+        return ItemShares(share, variance, variance)
+
+
+def _points(rows: NDArray[np.uint8]) -> NDArray[np.int64]:
+    """The points of reports: big-endian integers behind level and row."""
+    points = np.zeros(len(rows), np.int64)
+    for place in range(2, rows.shape[1]):
+        points <<= 8
+        points |= rows[:, place]
+    return points
