@@ -1,0 +1,12 @@
+"""The letter code: turns any string into a few bits, so that popular strings can be discovered.
+
+A string's bytes are coded one after another by a model of letters, in which likely letters have
+short code words. `LetterCode` cuts the bits into pieces, one for each level of the ``trie``
+mechanism. A model decides how many bits a string takes, never how private a report is.
+"""
+
+from deniable_shared.letters.code import DEFAULT_LONGEST, LetterCode
+from deniable_shared.letters.machine import END, Machine
+from deniable_shared.letters.model import Model, shipped_model
+
+__all__ = ["DEFAULT_LONGEST", "END", "LetterCode", "Machine", "Model", "shipped_model"]

@@ -1,0 +1,263 @@
+"""From strings to bits, to the pieces that levels carry, and back."""
+
+from __future__ import annotations
+
+import binascii
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final
+
+from deniable_shared.characters import visible_constraint
+from deniable_shared.errors import ParameterError
+from deniable_shared.frozen import frozen
+from deniable_shared.hashing import normalize
+from deniable_shared.letters.alphabets import ALPHABETS, FULL, OTHER, SHORTER, TEXT, AlphabetMachine
+from deniable_shared.letters.machine import END, Machine, code_word
+from deniable_shared.letters.model import Model, shipped_model
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+DEFAULT_LONGEST: Final = 10
+MAX_LONGEST: Final = 64
+MAX_LEVELS: Final = 24
+MAX_CHARACTERS: Final = 128
+"""The most characters that an alphabet has."""
+
+FIRST_BITS: Final = 20
+"""Bits of a string's first piece."""
+DEEPER_BITS: Final = 16
+"""Bits of each further piece."""
+
+_BITS_OF_A_CHARACTER: Final = 6
+"""So many bits are kept of a string of text for each of its `longest` characters."""
+_WORDS: Final = "words"
+"""How a spec names the shipped model."""
+_CODE: Final = 1
+"""The number of the code with the shipped model. It changes if the model or a rule does."""
+_MOST_STEPS: Final = 4_096
+"""Steps that are remembered: they take half a megabyte."""
+
+
+@frozen
+class LetterCode:
+    """The code of one metric's strings. Every string has bits, and no string's begin another's.
+
+    Attributes:
+        alphabet: "text", "hex", "digits", or the characters that strings consist of.
+        longest: how many characters the longest string has that the code surely or, for text,
+            nearly always holds; 1 to 64. What does not fit is cut off.
+        model: of letters.
+    """
+
+    alphabet: str
+    longest: int
+    model: Model
+
+    def __post_init__(self) -> None:
+        if type(self.longest) is not int or not 1 <= self.longest <= MAX_LONGEST:
+            raise ParameterError("longest", f"an integer in [1, {MAX_LONGEST}]", self.longest)
+        if self.form:
+            characters = self._characters
+            if not 2 <= len(set(characters)) == len(characters) <= MAX_CHARACTERS:
+                raise ParameterError(
+                    "alphabet", f"text, hex, digits or 2 to {MAX_CHARACTERS} different characters",
+                    self.alphabet,
+                )  # fmt: skip
+            constraint = visible_constraint(characters)
+            if constraint is None and any(normalize(each) != each for each in characters):
+                constraint = "of characters in Unicode's normal form C"
+            if constraint is not None:
+                raise ParameterError("alphabet", constraint, self.alphabet)
+        if self.levels > MAX_LEVELS:
+            raise ParameterError(
+                "longest", f"of at most {MAX_LEVELS} levels with this alphabet", self.longest
+            )
+
+    @property
+    def form(self) -> bool:
+        """Whether the coded bytes begin with a byte of form, see `alphabets`."""
+        return self.alphabet != TEXT
+
+    @cached_property
+    def levels(self) -> int:
+        """How many pieces the longest string has: 1 to 24."""
+        if isinstance(self.machine, AlphabetMachine):
+            wanted = 1 + self.longest * self.machine.longest_character
+        else:
+            wanted = self.longest * _BITS_OF_A_CHARACTER
+        return 1 + max(-(-(wanted - FIRST_BITS) // DEEPER_BITS), 0)
+
+    @cached_property
+    def bits(self) -> int:
+        """How many bits of a string are kept: 20 for the first level, 16 for each further one."""
+        return FIRST_BITS + DEEPER_BITS * (self.levels - 1)
+
+    @cached_property
+    def machine(self) -> Machine:
+        """The states and code words: all that it takes to read bits."""
+        if not self.form:
+            return self.model
+        return AlphabetMachine(self._characters, self.longest, self.model)
+
+    def encode(self, value: bytes) -> tuple[int, int]:
+        """The bits of a string, with its end, as far as they are kept.
+
+        Args:
+            value: a canonical string, see `hashing.canonical`.
+
+        Returns:
+            The bits as an integer, the first one most significant, and how many they are: at most
+            `bits`. A string that is cut has `bits` of them.
+        """
+        return self._encode(value, self.bits)
+
+    def pieces(self, value: bytes) -> tuple[int, ...]:
+        """The pieces of a string for the levels in which it has bits, padded with zero bits.
+
+        Args:
+            value: a canonical string.
+
+        Returns:
+            One integer below 2^20, then up to `levels` - 1 integers below 2^16.
+        """
+        bits, length = self.encode(value)
+        last = self.level(length)
+        bits <<= FIRST_BITS + DEEPER_BITS * last - length
+        mask = (1 << DEEPER_BITS) - 1
+        return (
+            bits >> DEEPER_BITS * last,
+            *[bits >> DEEPER_BITS * after & mask for after in range(last - 1, -1, -1)],
+        )
+
+    def level(self, length: int) -> int:
+        """The level, counted from 0, in which a string of so many bits ends."""
+        return max(-(-(length - FIRST_BITS) // DEEPER_BITS), 0)
+
+    def decode(self, bits: int, length: int) -> tuple[bytes, bool]:
+        """The text that bits stand for.
+
+        Args:
+            bits: as `encode` gives them, or a beginning of them, or padded with zero bits.
+            length: how many.
+
+        Returns:
+            The text, and whether it is whole. Of a beginning, all characters that are complete.
+
+        Raises:
+            ParameterError: if no string has these bits.
+        """
+        coded, state, rest = bytearray(), 0, length
+        symbol: int | None
+        while True:
+            lengths = self.machine.lengths(state)
+            if not any(lengths):
+                symbol, size = END, 0
+            else:
+                symbol, size = _read(lengths, bits & (1 << rest) - 1, rest)
+            rest -= size
+            if symbol is None or symbol == END:
+                break
+            coded.append(symbol)
+            state = self.machine.next_state(state, symbol)
+        whole = symbol == END
+        if whole and bits & (1 << rest) - 1:
+            raise ParameterError("bits", "followed by zero bits after an end", bits)
+        text = bytes(coded[1:] if self.form else coded)
+        return text.decode(errors="ignore").encode(), whole
+
+    def _encode(self, value: bytes, most: int) -> tuple[int, int]:
+        bits = length = state = 0
+        steps = self._steps
+        for byte in self._coded(value):
+            step = steps.get(state << 9 | byte) or self._step(state, byte)
+            bits = bits << step[0] | step[1]
+            length += step[0]
+            state = step[2]
+            if length >= most:
+                return bits >> length - most, most
+        size, word, _ = steps.get(state << 9 | END) or self._step(state, END)
+        bits, length = bits << size | word, length + size
+        return (bits >> length - most, most) if length > most else (bits, length)
+
+    def _step(self, state: int, symbol: int) -> tuple[int, int, int]:
+        """A symbol's length and code word in a state, and the state after it; then remembered."""
+        lengths = self.machine.lengths(state)
+        word = code_word(lengths, symbol) if lengths[symbol] else 0
+        after = state if symbol == END else self.machine.next_state(state, symbol)
+        if len(self._steps) >= _MOST_STEPS:
+            self._steps.clear()
+        step = self._steps[state << 9 | symbol] = (lengths[symbol], word, after)
+        return step
+
+    @cached_property
+    def _steps(self) -> dict[int, tuple[int, int, int]]:
+        return {}
+
+    def _coded(self, value: bytes) -> bytes:
+        """The bytes that are coded: the value's, after the byte of form if there is one."""
+        if not self.form:
+            return value
+        text = value.decode()
+        if self.alphabet == "hex" and self._is_of_alphabet(text.lower()):
+            text = text.lower()
+        if len(text) > self.longest or not self._is_of_alphabet(text):
+            return bytes([OTHER]) + value
+        return bytes([FULL if len(text) == self.longest else SHORTER]) + text.encode()
+
+    def _is_of_alphabet(self, text: str) -> bool:
+        return self._character_set.issuperset(text)
+
+    @property
+    def _characters(self) -> str:
+        return ALPHABETS.get(self.alphabet, self.alphabet)
+
+    @cached_property
+    def _character_set(self) -> frozenset[str]:
+        return frozenset(self._characters)
+
+    def canonical(self) -> dict[str, Any]:
+        """The code as JSON data: a part of the spec."""
+        shipped = self.model == shipped_model()
+        model = _WORDS if shipped else binascii.b2a_base64(self.model.body, newline=False).decode()
+        return {"alphabet": self.alphabet, "longest": self.longest, "model": model, "code": _CODE}
+
+    @classmethod
+    def from_canonical(cls, data: Mapping[str, Any]) -> LetterCode:
+        """The code that `canonical` described.
+
+        Raises:
+            ParameterError: if the data is not a code, or of a later kind.
+        """
+        if data["code"] != _CODE:
+            raise ParameterError("code", f"{_CODE}: update Deniable", data["code"])
+        if data["model"] == _WORDS:
+            model = shipped_model()
+        else:
+            try:
+                body = binascii.a2b_base64(data["model"], strict_mode=True)
+            except ValueError as error:
+                raise ParameterError("model", "words or base64", data["model"]) from error
+            model = Model(body)
+        return cls(alphabet=data["alphabet"], longest=data["longest"], model=model)
+
+
+def _read(lengths: bytes, bits: int, available: int) -> tuple[int | None, int]:
+    """The first symbol of bits, and how long its code word is; None if the word is not whole.
+
+    Raises:
+        ParameterError: if no code word begins so.
+    """
+    first = 0
+    for length in range(1, max(lengths) + 1):
+        first <<= 1
+        if length > available:
+            return None, 0
+        place = (bits >> available - length) - first
+        count = lengths.count(length)
+        if place < count:
+            symbol = -1
+            for _ in range(place + 1):
+                symbol = lengths.index(length, symbol + 1)
+            return symbol, length
+        first += count
+    raise ParameterError("bits", "the beginning of a string's bits", bits)

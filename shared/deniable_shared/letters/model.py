@@ -1,0 +1,138 @@
+"""A model of letters: which letter is likely after which, read from one file.
+
+The file is four letters, `MAGIC`, and a zlib stream of big-endian numbers:
+
+    states, tables, edges          3 x uint16
+    the fallback of each state     states x uint16
+    the table of each state        states x uint16
+    the edges' states              edges x uint16
+    the edges' bytes               edges x uint8
+    the edges' targets             edges x uint16
+    code lengths                   tables x 257 x uint8
+
+An edge says to which state a byte leads. Where a state has none for a byte, its fallback's counts,
+and so on. A state falls back to a later one, and the last state to itself.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import struct
+import zlib
+from functools import cache, cached_property
+from itertools import pairwise
+from typing import Final
+
+from deniable_shared.errors import ParameterError
+from deniable_shared.letters.machine import MAX_LENGTH, SYMBOLS, Machine, is_prefix_free
+
+MAGIC: Final = b"DLM1"
+MAX_STATES: Final = 1_024
+MAX_EDGES: Final = 8_192
+_HEADER: Final = ">3H"
+_LARGEST: Final = 6 + MAX_STATES * (4 + SYMBOLS) + MAX_EDGES * 5
+"""Bytes of the largest model: what is longer is not unpacked."""
+
+_SHIPPED: Final = "words.model"
+
+
+class Model(Machine):
+    """A model of letters.
+
+    Args:
+        body: the bytes of a model file.
+
+    Attributes:
+        body: the same.
+        states: how many states there are, at most 1,024.
+
+    Raises:
+        ParameterError: if the bytes are not a model file.
+    """
+
+    def __init__(self, body: bytes) -> None:
+        self.body = body
+        payload = _unpacked(body)
+        self.states, tables, edges = struct.unpack_from(_HEADER, payload)
+        columns = f">{self.states}H{self.states}H{edges}H{edges}B{edges}H"
+        position = struct.calcsize(_HEADER) + struct.calcsize(columns)
+        _require(1 <= self.states <= MAX_STATES and edges <= MAX_EDGES)
+        _require(len(payload) == position + tables * SYMBOLS)
+        numbers = struct.unpack_from(columns, payload, struct.calcsize(_HEADER))
+        ends = [0, self.states, 2 * self.states]
+        ends += [ends[-1] + edges * part for part in (1, 2, 3)]
+        self._fallbacks, self._tables, sources, edge_bytes, targets = (
+            numbers[start:end] for start, end in pairwise(ends)
+        )
+        self._edges: dict[int, int] = {
+            source << 8 | byte: target
+            for source, byte, target in zip(sources, edge_bytes, targets, strict=True)
+        }
+        self._lengths = payload[position:]
+        self._check(tables, targets)
+
+    def _check(self, tables: int, targets: tuple[int, ...]) -> None:
+        last = self.states - 1
+        _require(max(self._tables) < tables and max(targets, default=0) <= last)
+        _require(
+            all(state < later <= last for state, later in enumerate(self._fallbacks[:-1]))
+            and self._fallbacks[-1] == last
+        )
+        _require(max(self._lengths, default=0) <= MAX_LENGTH)
+        starts = range(0, len(self._lengths), SYMBOLS)
+        _require(all(is_prefix_free(self._lengths[start : start + SYMBOLS]) for start in starts))
+
+    @cached_property
+    def digest(self) -> bytes:
+        """SHA-256 of the file: 32 bytes."""
+        return hashlib.sha256(self.body).digest()
+
+    def lengths(self, state: int) -> bytes:
+        """See `Machine.lengths`."""
+        start = self._tables[state] * SYMBOLS
+        return self._lengths[start : start + SYMBOLS]
+
+    def next_state(self, state: int, byte: int) -> int:
+        """The state after a byte."""
+        while (target := self._edges.get(state << 8 | byte)) is None:
+            fallback = self._fallbacks[state]
+            if fallback == state:
+                return state
+            state = fallback
+        return target
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Model) and self.body == other.body
+
+    def __hash__(self) -> int:
+        return hash(self.body)
+
+    def __repr__(self) -> str:
+        return f"Model of {self.states} states, {self.digest.hex()[:16]}"
+
+
+@cache
+def shipped_model() -> Model:
+    """The model of words, names and identifiers of all scripts that comes with Deniable."""
+    from importlib import resources  # slow to import, and few devices need it
+
+    return Model(resources.files("deniable_shared.letters").joinpath(_SHIPPED).read_bytes())
+
+
+def _unpacked(body: bytes) -> bytes:
+    _require(body.startswith(MAGIC))
+    unpacker = zlib.decompressobj()
+    try:
+        payload = unpacker.decompress(body[len(MAGIC) :], _LARGEST + 1)
+    except zlib.error as error:
+        raise ParameterError("model", "a model file", "bytes that zlib refuses") from error
+    _require(unpacker.eof and not unpacker.unused_data)
+    _require(struct.calcsize(_HEADER) <= len(payload) <= _LARGEST)
+    return payload
+
+
+def _require(condition: bool) -> None:
+    if not condition:
+        raise ParameterError(
+            "model", "a file that `deniable model train` made", "bytes that break its format"
+        )
