@@ -197,7 +197,7 @@ class LetterCode:
         """The bytes that are coded: the value's, after the byte of form if there is one."""
         if not self.form:
             return value
-        text = value.decode()
+        text = value.decode(errors="replace")  # the longest values end inside a character
         if self.alphabet == "hex" and self._is_of_alphabet(text.lower()):
             text = text.lower()
         if len(text) > self.longest or not self._is_of_alphabet(text):

@@ -114,6 +114,14 @@ def test_a_string_that_does_not_fit_is_cut():
     assert more >> LONG.bits - 68 == bits
 
 
+@every_code
+@pytest.mark.parametrize("text", ["🙂" * 2_000, "x" + "🙂" * 2_000, "的" * 5_000, "0" * 9_999])
+def test_the_longest_values_have_pieces(code, text):
+    value = canonical(text)
+    assert len(value) == 4_096
+    assert len(code.pieces(value)) == code.levels
+
+
 def test_a_prefix_ends_with_a_whole_character():
     value = "的" * 40
     bits, length = TEXT.encode(value.encode())
