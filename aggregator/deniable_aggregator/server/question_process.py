@@ -12,12 +12,9 @@ from __future__ import annotations
 import gc
 import logging
 import os
-import resource
-import signal
 import socket
 import sys
 import threading
-from contextlib import suppress
 from logging.config import dictConfig
 from typing import TYPE_CHECKING, Final, NoReturn
 
@@ -26,6 +23,7 @@ import msgspec
 from deniable_aggregator.app import create_question_app
 from deniable_aggregator.config.settings import Settings
 from deniable_aggregator.http.problems import ProblemError
+from deniable_aggregator.operations.child_process import begin_beside_server, limit_memory
 from deniable_aggregator.server.log_format import OURS, logging_config
 from deniable_aggregator.server.question_frames import encode_frame, read_question
 from deniable_aggregator.server.wsgi_call import call_wsgi
@@ -35,9 +33,6 @@ from deniable_aggregator.store.backends.opening import require_existing
 if TYPE_CHECKING:
     from flask import Flask, Response
 
-NICENESS: Final = 10
-"""Where both want the same core, the server gets nine times as much of it."""
-
 READY: Final = b"1"
 
 log = logging.getLogger(OURS)
@@ -45,12 +40,10 @@ log = logging.getLogger(OURS)
 
 def main() -> NoReturn:
     """Answers questions until the server ends."""
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, signal.SIG_IGN)
-    os.nice(NICENESS)
+    begin_beside_server()
     settings = msgspec.json.decode(sys.stdin.buffer.readline(), type=Settings)
     dictConfig(logging_config(settings.log_format, settings.log_level))
-    _limit_memory(settings.question_memory_bytes)
+    limit_memory(settings.question_memory_bytes)
     try:
         require_existing(settings.store)
         app = create_question_app(store=settings.store, settings=settings)
@@ -112,13 +105,6 @@ class QuestionThreads:
             f"It needs more memory than question_memory_bytes, which is {self._memory_bytes:,}. "
             "Ask about fewer days, keys or candidates; the operator can raise the limit.",
         ).response()
-
-
-def _limit_memory(limit: int) -> None:
-    """Makes an allocation fail, and so only the question that wants it, beyond a limit."""
-    with suppress(ValueError, OSError):  # a lower limit is in force already
-        _, most = resource.getrlimit(resource.RLIMIT_DATA)
-        resource.setrlimit(resource.RLIMIT_DATA, (limit, most))
 
 
 if __name__ == "__main__":

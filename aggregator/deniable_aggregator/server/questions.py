@@ -10,7 +10,6 @@ import logging
 import os
 import socket
 import subprocess
-import sys
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,6 +18,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from deniable_aggregator.http.problems import RETRY_SECONDS, ProblemError, overloaded
+from deniable_aggregator.operations.child_process import PYTHON, environment
 from deniable_aggregator.server.log_format import OURS
 from deniable_aggregator.server.question_frames import encode_frame, read_answer
 
@@ -222,11 +222,11 @@ async def _start(settings: Settings) -> _Process:
         descriptors = [each.fileno() for each in theirs]
         popen = subprocess.Popen(  # noqa: S603  this program, with numbers as arguments
             [
-                # Safe path: a module of the working directory is not imported by accident.
-                *(sys.executable, "-P", "-m", "deniable_aggregator.server.question_process"),
+                *PYTHON,
+                "deniable_aggregator.server.question_process",
                 *map(str, descriptors[1:]),
             ],
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+            env=environment(),
             stdin=theirs[0],
             pass_fds=descriptors[1:],
         )

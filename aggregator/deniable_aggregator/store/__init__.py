@@ -18,6 +18,11 @@ from deniable_aggregator.store.errors import (
 from deniable_aggregator.store.tables.archived import Archive, ArchivedFile
 from deniable_aggregator.store.tables.audit import AuditLog
 from deniable_aggregator.store.tables.batch import Batch, TallyKey
+from deniable_aggregator.store.tables.discoveries import (
+    Discoveries,
+    NewDiscovery,
+    StoredDiscovery,
+)
 from deniable_aggregator.store.tables.inbox import Backlog, Inbox, Outcome, Sender
 from deniable_aggregator.store.tables.keys import Keys, StoredKey
 from deniable_aggregator.store.tables.loading import Loaded
@@ -49,6 +54,7 @@ class Store:
 
     Attributes:
         name: for messages: the path, or the URL without its password.
+        target: as it was given; a URL may have a password.
         path: the file; None for a database server.
         inbox: accepted reports that wait to be counted.
         set_aside: reports that could not be counted.
@@ -57,6 +63,7 @@ class Store:
         metrics: the registered metrics.
         keys: who may write and read.
         remote: signed remote configurations.
+        discoveries: questions about unlisted strings, and what was found.
         audit: what administrators did.
         archive: what an archive has, and what it lacks.
 
@@ -69,6 +76,7 @@ class Store:
     def __init__(self, target: str | Path) -> None:
         self._database = open_database(target)
         self.name = self._database.name
+        self.target = target
         self.path = None if is_url(target) else Path(target).absolute()
         self.inbox = Inbox(self._database)
         self.set_aside = SetAsideRows(self._database)
@@ -77,6 +85,7 @@ class Store:
         self.metrics = Metrics(self._database)
         self.keys = Keys(self._database)
         self.remote = RemoteDocuments(self._database)
+        self.discoveries = Discoveries(self._database)
         self.audit = AuditLog(self._database)
         self.archive = Archive(self._database)
 
@@ -133,11 +142,13 @@ __all__ = [
     "Batch",
     "DaySettler",
     "DayStamp",
+    "Discoveries",
     "Inbox",
     "InboxRow",
     "Keys",
     "Loaded",
     "Metrics",
+    "NewDiscovery",
     "NewPart",
     "NewPeriod",
     "Outcome",
@@ -159,6 +170,7 @@ __all__ = [
     "StoreRefusedError",
     "StoreUnavailableError",
     "StoreUsage",
+    "StoredDiscovery",
     "StoredKey",
     "StoredSlice",
     "Tallies",

@@ -181,6 +181,29 @@ archived: Final = Table(
     Column("listed", Integer, nullable=False),  # 1 once the manifest of the day has it
 )
 
+# What was asked about strings that nobody listed: runs that wait, run or failed, and results.
+discoveries: Final = Table(
+    "discoveries",
+    metadata,
+    Column("number", _RowId, primary_key=True, autoincrement=False),
+    Column(
+        "tag", LargeBinary(32), nullable=False, unique=True
+    ),  # of all that the result depends on
+    Column("application", Text, nullable=False),
+    Column("metric", Text, nullable=False),
+    Column("since", Integer, nullable=False),  # the first day that the result is about
+    Column("until", Integer, nullable=False),  # the last
+    Column("asked", Integer, nullable=False),  # the day on which it was asked first
+    Column("question", Text, nullable=False),  # JSON; its lists only as a hash
+    Column("lists", LargeBinary),  # JSON: hints and denied strings; NULL once the run has ended
+    Column("state", Text, nullable=False),
+    Column("beats", Integer, nullable=False),  # grows as long as the server that runs it lives
+    Column("stage", Text, nullable=False),  # what the run is doing, in a few words
+    Column("progress", Float, nullable=False),  # in [0, 1]
+    Column("failure", Text),  # why there is no result, for whoever asked
+    Column("result", LargeBinary),  # JSON
+)
+
 audit: Final = Table(
     "audit",
     metadata,

@@ -8,6 +8,7 @@ from sqlalchemy import case, delete, func, literal, select
 
 from deniable_aggregator.store.chunks import in_chunks
 from deniable_aggregator.store.schema import metrics, rolled_periods, set_aside, tallies, totals
+from deniable_aggregator.store.tables.discoveries import delete_unkept_discoveries
 from deniable_aggregator.store.tables.parts import (
     PART_COLUMNS,
     add_to_totals,
@@ -37,7 +38,7 @@ def delete_expired(
 ) -> int:
     """Deletes some of what was kept for long enough, in one transaction.
 
-    Days that became one are deleted when the last of them is.
+    Days that became one are deleted when the last of them is, and so is what was found in them.
 
     Args:
         database: the database.
@@ -71,6 +72,7 @@ def delete_expired(
     )
     with database.write() as connection:
         connection.execute(delete(set_aside).where(_is_expired_row(first, today - longest)))
+        delete_unkept_discoveries(connection, first)
         return _delete(connection, parts, periods)
 
 

@@ -6,7 +6,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from sqlalchemy import delete, func, insert, select
 
-from deniable_aggregator.store.schema import inbox, metrics, removed_metrics, set_aside, totals
+from deniable_aggregator.store.schema import (
+    discoveries,
+    inbox,
+    metrics,
+    removed_metrics,
+    set_aside,
+    totals,
+)
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -25,7 +32,7 @@ class Removal(NamedTuple):
 
 
 def remove_metric(connection: Connection, application: str, name: str) -> Removal | None:
-    """Removes the versions of a metric, and the reports of them that are not counted.
+    """Removes the versions of a metric, what was found of it, and reports that are not counted.
 
     What was counted has lost its name then, and `Tallies.delete_removed` deletes it step by step.
 
@@ -50,4 +57,6 @@ def remove_metric(connection: Connection, application: str, name: str) -> Remova
     connection.execute(delete(metrics).where(metrics.c.number.in_(numbers)))
     for table in (inbox, set_aside):
         connection.execute(delete(table).where(table.c.digest.in_(digests)))
+    of_metric = discoveries.c.application == application, discoveries.c.metric == name
+    connection.execute(delete(discoveries).where(*of_metric))
     return Removal(digests, int(reports))

@@ -118,6 +118,24 @@ def upgrade() -> None:
         sa.UniqueConstraint("metric", "since", "key", name="rolled_periods_of_metric"),
     )
     op.create_table(
+        "discoveries",
+        sa.Column("number", _ROW_ID, primary_key=True, autoincrement=False),
+        sa.Column("tag", sa.LargeBinary(32), nullable=False, unique=True),
+        sa.Column("application", sa.Text, nullable=False),
+        sa.Column("metric", sa.Text, nullable=False),
+        sa.Column("since", sa.Integer, nullable=False),
+        sa.Column("until", sa.Integer, nullable=False),
+        sa.Column("asked", sa.Integer, nullable=False),
+        sa.Column("question", sa.Text, nullable=False),
+        sa.Column("lists", sa.LargeBinary),
+        sa.Column("state", sa.Text, nullable=False),
+        sa.Column("beats", sa.Integer, nullable=False),
+        sa.Column("stage", sa.Text, nullable=False),
+        sa.Column("progress", sa.Float, nullable=False),
+        sa.Column("failure", sa.Text),
+        sa.Column("result", sa.LargeBinary),
+    )
+    op.create_table(
         "audit",
         sa.Column("sequence", _ROW_ID, primary_key=True, autoincrement=False),
         sa.Column("day", sa.Integer, nullable=False),

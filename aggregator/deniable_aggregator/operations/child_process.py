@@ -1,0 +1,46 @@
+"""What processes have in common that work beside the server, at a lower priority."""
+
+from __future__ import annotations
+
+import os
+import resource
+import signal
+import sys
+from contextlib import suppress
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+NICENESS: Final = 10
+"""Where both want the same core, the server gets nine times as much of it."""
+
+PYTHON: Final = (sys.executable, "-P", "-m")
+"""Safe path: a module of the working directory is not imported by accident."""
+
+
+def environment() -> Mapping[str, str]:
+    """The environment of such a process: it imports from where this one does."""
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+
+
+def begin_beside_server() -> None:
+    """Called first in such a process: its priority, and the signals that it ignores.
+
+    A terminal or systemd sends signals to end to all processes at once; this one ends when the
+    server does.
+    """
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_IGN)
+    os.nice(NICENESS)
+
+
+def limit_memory(limit: int) -> None:
+    """Makes an allocation fail, and so only the question that wants it, beyond a limit.
+
+    Args:
+        limit: bytes.
+    """
+    with suppress(ValueError, OSError):  # a lower limit is in force already
+        _, most = resource.getrlimit(resource.RLIMIT_DATA)
+        resource.setrlimit(resource.RLIMIT_DATA, (limit, most))
