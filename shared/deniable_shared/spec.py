@@ -18,6 +18,7 @@ from deniable_shared.mechanisms import (
     MECHANISMS,
     Mechanism,
     Oracle,
+    Trie,
     mechanism_from_description,
 )
 from deniable_shared.numbers import MAX_DELTA, Range
@@ -25,6 +26,7 @@ from deniable_shared.periods import EVERY
 from deniable_shared.segments import Segments
 
 if TYPE_CHECKING:
+    from deniable_shared.letters import LetterCode
     from deniable_shared.periods import Every
 
 MetricType = Literal["attributes", "boolean", "category", "distribution", "number", "string"]
@@ -52,6 +54,7 @@ class Spec:
             nothing, so that silence says nothing; None if it is silent then.
         segments: what the values are pairs of, or None. It is then a category without a catch-all
             of its own, whatever the type of the metric's own values.
+        letters: the code of strings that are discovered; None for others.
     """
 
     application: str
@@ -65,6 +68,7 @@ class Spec:
     range: Range | None = None
     absent: str | None = None
     segments: Segments | None = None
+    letters: LetterCode | None = None
 
     def __post_init__(self) -> None:
         if self.type not in TYPES:
@@ -93,6 +97,7 @@ class Spec:
         self._check_segments()
         self._check_attributes()
         self._check_range()
+        self._check_letters()
         if not self.mechanism.epsilon <= MAX_EPSILON:
             raise ParameterError("epsilon", f"at most {MAX_EPSILON}", self.mechanism.epsilon)
         if not (self.mechanism.epsilon_permanent or 0.0) <= MAX_EPSILON_PERMANENT:
@@ -144,6 +149,20 @@ class Spec:
         if not self.mechanism.delta <= MAX_DELTA:
             raise ParameterError("delta", f"at most {float(MAX_DELTA):g}", self.mechanism.delta)
 
+    def _check_letters(self) -> None:
+        """Strings that are discovered have a code, whose pieces are what the mechanism takes."""
+        mechanism, letters = self.mechanism, self.letters
+        if isinstance(mechanism, Trie) != (letters is not None):
+            raise ParameterError("letters", f"given with {Trie.name}, and only then", letters)
+        if not isinstance(mechanism, Trie) or letters is None:
+            return
+        from deniable_shared.letters.code import DEEPER_BITS, FIRST_BITS
+
+        taken = mechanism.levels, mechanism.first_bits, mechanism.deeper_bits
+        if taken != (letters.levels, FIRST_BITS, DEEPER_BITS):
+            wanted = f"{letters.levels} levels, of {FIRST_BITS} bits and then {DEEPER_BITS}"
+            raise ParameterError("mechanism", f"over {wanted}", mechanism)
+
     def canonical(self) -> dict[str, Any]:
         """The spec as JSON data: strings, integers, lists and maps of them.
 
@@ -166,6 +185,8 @@ class Spec:
             data["absent"] = self.absent
         if self.segments is not None:
             data["segments"] = self.segments.canonical()
+        if self.letters is not None:
+            data["letters"] = self.letters.canonical()
         return data
 
     @classmethod
@@ -188,6 +209,7 @@ class Spec:
                 range=numbers.range_from_canonical(data["range"]) if "range" in data else None,
                 absent=data.get("absent"),
                 segments=Segments.from_canonical(data["segments"]) if "segments" in data else None,
+                letters=_letters_from(data["letters"]) if "letters" in data else None,
             )
         except (KeyError, TypeError, AttributeError) as error:
             raise ParameterError("spec", "a canonical spec", data) from error
@@ -230,7 +252,8 @@ class Spec:
 
         Returns:
             An index into the domain, one index for each attribute, the canonical bytes of a
-            string, or a number's place in its range, in [0, 2^20], or bin.
+            string, the pieces of its code where strings are discovered, or a number's place in its
+            range, in [0, 2^20], or bin.
 
         Raises:
             DomainError: if the value has the wrong type, or is outside a domain without a
@@ -257,7 +280,8 @@ class Spec:
             if index is None:
                 raise DomainError(f"{self.name} has no catch-all for values outside its domain")
             return index
-        return hashing.canonical(value)
+        text = hashing.canonical(value)
+        return text if self.letters is None else self.letters.pieces(text)
 
     def _pair(self, segments: Segments, value: object, segment: object) -> int:
         number = segments.of.index(value)
@@ -320,3 +344,9 @@ class Spec:
     @cached_property
     def _other_index(self) -> int | None:
         return None if self.other is None else self._index[self.other]
+
+
+def _letters_from(data: Mapping[str, Any]) -> LetterCode:
+    from deniable_shared.letters import LetterCode  # few devices need it
+
+    return LetterCode.from_canonical(data)

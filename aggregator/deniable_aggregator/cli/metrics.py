@@ -36,9 +36,9 @@ def register(
 ) -> None:
     """Registers all metrics of FILE with a server, or in a store.
 
-    Register the very file that the application ships. It may be done again at any time: what is
-    registered already stays, and what has changed is registered beside it, so that old versions
-    of the application can still report.
+    Register the very file that the application ships, with the model files that it names beside
+    it. It may be done again at any time: what is registered already stays, and what has changed is
+    registered beside it, so that old versions of the application can still report.
 
     A server is asked with a key of scope admin. With --store nothing needs to run, as when a server
     is set up: an SQLite file that is not there is created, and running servers notice within a
@@ -49,7 +49,10 @@ def register(
         registered = _register_in_store(store, file)
     else:
         assert token is not None
-        answer = call(server, token, "POST", "/v1/metrics", content=file.read_bytes())
+        from deniable_shared.registry import with_models
+
+        content = with_models(file.read_bytes(), file.parent)
+        answer = call(server, token, "POST", "/v1/metrics", content=content)
         registered = answer.decode(Registered)
     if as_json:
         print_json(registered)

@@ -51,6 +51,7 @@ metrics: Final = Table(
     Column("owners", Text, nullable=False),  # JSON list
     Column("expires", Text),  # ISO date
     Column("retention_days", Integer),  # tallies are deleted after so many days
+    Column("minimum_devices", Integer),  # a found string is shown if so many have it
     Column("epsilon", Float, nullable=False),
     Column("registered", Integer, nullable=False),
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from deniable_shared.registry.discovery import with_models
 from deniable_shared.registry.loading import (
     DEFAULT_DEVICES,
     MAX_DEVICES,
@@ -24,4 +25,5 @@ __all__ = [
     "Registry",
     "load",
     "parse",
+    "with_models",
 ]

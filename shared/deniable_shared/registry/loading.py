@@ -27,6 +27,7 @@ from deniable_shared.mechanisms import (
     REPEAT,
 )
 from deniable_shared.periods import EVERY
+from deniable_shared.registry.discovery import MODELS, ModelFiles, parse_letters
 from deniable_shared.registry.parsing import (
     normalized_categories,
     parse_attributes,
@@ -83,6 +84,8 @@ class Metric:
         expected_devices: how many devices it is planned for.
         retention_days: for how many days the server keeps what was reported; None for as long as
             it keeps that of any metric.
+        minimum_devices: a string that is found is shown if at least so many devices surely have
+            it; None unless strings are discovered.
     """
 
     spec: Spec
@@ -91,6 +94,7 @@ class Metric:
     expires: date | None
     expected_devices: int
     retention_days: int | None = None
+    minimum_devices: int | None = None
 
 
 @frozen
@@ -121,15 +125,16 @@ def load(path: str | os.PathLike[str]) -> Registry:
         text = Path(path).read_text(encoding="utf-8")
     except (OSError, ValueError) as error:  # no UTF-8; a name that no file can have
         raise RegistryError([f"{path}: cannot be read: {error}"]) from error
-    return parse(text, name=str(path))
+    return parse(text, name=str(path), folder=Path(path).parent)
 
 
-def parse(text: str, *, name: str = "metrics.toml") -> Registry:
+def parse(text: str, *, name: str = "metrics.toml", folder: Path | None = None) -> Registry:
     """Reads a registry from its text.
 
     Args:
         text: TOML.
         name: the file's name, for messages.
+        folder: where the model files are that it names; not needed if it names none.
 
     Raises:
         RegistryError: if the text has problems; all of them are listed.
@@ -144,8 +149,10 @@ def parse(text: str, *, name: str = "metrics.toml") -> Registry:
         application = top.text("application", _NAME) or ""
         budget = _budget(top.table("budget"))
         remote_key = _remote_key(top) if "remote" in data else None
+        carried = top.read(MODELS, "a table", lambda value: isinstance(value, dict), default={})
+        files = ModelFiles(folder, carried or {})
         metrics = {
-            metric_name: _metric(application, metric_name, table, budget)
+            metric_name: _metric(application, metric_name, table, budget, files)
             for metric_name, table in top.table("metrics").tables(_NAME)
         }
         if data.get("metrics") == {}:
@@ -183,7 +190,9 @@ def _decoded(text: str) -> bytes:
         return b""
 
 
-def _metric(application: str, name: str, table: TableReader, budget: Budget) -> Metric | None:
+def _metric(
+    application: str, name: str, table: TableReader, budget: Budget, files: ModelFiles
+) -> Metric | None:
     kind = table.choice("type", TYPES)
     every = table.choice("every", EVERY, default="day")
     description = table.text("description", default="")
@@ -214,6 +223,7 @@ def _metric(application: str, name: str, table: TableReader, budget: Budget) -> 
         bins = table.integer("bins", 2, numbers.MAX_BINS, default=numbers.DEFAULT_BINS) or 0
     delta = table.number("delta", numbers.MIN_DELTA, numbers.MAX_DELTA, default=None)
     parts = parse_attributes(table.table("attributes")) if kind == "attributes" else ()
+    letters, minimum_devices = parse_letters(table, files) if kind == "string" else (None, None)
     mechanism_table = table.mechanism()
     table.report_unknown()
     if parted is not None:
@@ -231,6 +241,7 @@ def _metric(application: str, name: str, table: TableReader, budget: Budget) -> 
             devices=devices,
             choice=mechanism_table,
             delta=delta,
+            levels=None if letters is None else letters.levels,
         )
         spec = Spec(
             application,
@@ -244,10 +255,13 @@ def _metric(application: str, name: str, table: TableReader, budget: Budget) -> 
             ends,
             absent,
             parted,
+            letters,
         )
     except ParameterError as error:
         owner, _, parameter = error.name.partition(" ")
         field = f"mechanism.{parameter}" if owner in MECHANISMS else error.name
         table.add_problem(field, error.constraint, error.value)
         return None
-    return Metric(spec, description or "", owners or (), expires, devices, retention)
+    return Metric(
+        spec, description or "", owners or (), expires, devices, retention, minimum_devices
+    )

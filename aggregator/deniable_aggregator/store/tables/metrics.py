@@ -42,6 +42,8 @@ class Registration:
         owners: who is responsible for it.
         expires: the last day on which devices report it, or None.
         retention_days: its tallies are deleted after so many days; None for those of the server.
+        minimum_devices: a string that is found is shown if at least so many devices surely have
+            it; None unless strings are discovered.
         registered: the day on which it was first registered, in days since 1970-01-01.
     """
 
@@ -50,6 +52,7 @@ class Registration:
     owners: tuple[str, ...]
     expires: date | None
     retention_days: int | None
+    minimum_devices: int | None
     registered: int
 
 
@@ -90,7 +93,7 @@ class Metrics:
     def register(
         self, registrations: Iterable[Metric], today: int, actor: str = COMMAND_LINE
     ) -> list[Spec]:
-        """Adds metrics, and updates description, owners, expiry and retention of those that exist.
+        """Adds metrics, and updates what is said about those that exist.
 
         All versions of a metric are kept for as long as the one that was registered last.
 
@@ -121,6 +124,7 @@ class Metrics:
                     "owners": json.dumps(metric.owners),
                     "expires": None if metric.expires is None else metric.expires.isoformat(),
                     "retention_days": metric.retention_days,
+                    "minimum_devices": metric.minimum_devices,
                 }
                 if known.get(spec.digest) == about:
                     continue
@@ -251,6 +255,7 @@ def _known(connection: Connection) -> dict[bytes, dict[str, Any]]:
         metrics.c.owners,
         metrics.c.expires,
         metrics.c.retention_days,
+        metrics.c.minimum_devices,
     )
     rows = connection.execute(select(metrics.c.digest, *about)).mappings()
     return {row["digest"]: {column.name: row[column.name] for column in about} for row in rows}
@@ -284,6 +289,7 @@ def _registration(row: Row[Any], known: Spec | None) -> Registration | None:
             owners=tuple(json.loads(row.owners)),
             expires=None if row.expires is None else date.fromisoformat(row.expires),
             retention_days=row.retention_days,
+            minimum_devices=row.minimum_devices,
             registered=row.registered,
         )
     except (ValueError, TypeError):

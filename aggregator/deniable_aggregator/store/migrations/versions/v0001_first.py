@@ -24,6 +24,7 @@ def upgrade() -> None:
         sa.Column("owners", sa.Text, nullable=False),
         sa.Column("expires", sa.Text),
         sa.Column("retention_days", sa.Integer),
+        sa.Column("minimum_devices", sa.Integer),
         sa.Column("epsilon", sa.Float, nullable=False),
         sa.Column("registered", sa.Integer, nullable=False),
     )
