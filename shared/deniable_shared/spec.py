@@ -156,7 +156,7 @@ class Spec:
             raise ParameterError("letters", f"given with {Trie.name}, and only then", letters)
         if not isinstance(mechanism, Trie) or letters is None:
             return
-        from deniable_shared.letters.code import DEEPER_BITS, FIRST_BITS
+        from deniable_shared.letters import DEEPER_BITS, FIRST_BITS
 
         taken = mechanism.levels, mechanism.first_bits, mechanism.deeper_bits
         if taken != (letters.levels, FIRST_BITS, DEEPER_BITS):

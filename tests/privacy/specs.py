@@ -6,7 +6,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from deniable_shared.attributes import Attribute
-from deniable_shared.mechanisms import ORACLES, Sketch
+from deniable_shared.mechanisms import ORACLES, Sketch, Trie
 from deniable_shared.spec import Spec
 
 if TYPE_CHECKING:
@@ -39,6 +39,19 @@ def attribute(name: str, values: str = "") -> Attribute:
 
 def sketch(inner: str, epsilon: object, *, rows: int, buckets: int) -> Sketch:
     return Sketch(rows=rows, inner=ORACLES[inner].for_epsilon(buckets, Fraction(epsilon)))
+
+
+class UncodedSpec(Spec):
+    """A spec over pieces too few for any code, so that tests can go through all of them."""
+
+    def _check_letters(self) -> None:
+        pass
+
+
+def small_trie(*, levels: int, epsilon: object, rows: int = 2) -> Spec:
+    """A trie whose first pieces have three bits and whose further ones have two."""
+    mechanism = Trie.for_epsilon(levels, Fraction(epsilon), rows=rows, first_bits=3, deeper_bits=2)
+    return UncodedSpec("tests", "text", "string", (), None, mechanism, "day")
 
 
 def number(mechanism: Mechanism) -> Spec:

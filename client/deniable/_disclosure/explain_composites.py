@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, cast
 
 from deniable._disclosure.explain import describe_items, domain_names, explains, yes_and_no
 from deniable._disclosure.phrases import Likelihood, in_decimals, likelihood_clause
-from deniable_shared.mechanisms import Rappor, SampledAttribute, SampledCoefficients, Sketch
+from deniable_shared.mechanisms import Rappor, SampledAttribute, SampledCoefficients, Sketch, Trie
 from deniable_shared.mechanisms.oracle import set_bits
 
 if TYPE_CHECKING:
@@ -45,6 +45,33 @@ def _sketch(spec: Spec, report: bytes) -> Sentence:
         f"{start} {answer}; says yes to its own with probability {in_decimals(it.p)}, to any "
         f"other with probability {in_decimals(it.q)}"
     ), yes_and_no(it.p, it.q, "its group" if named else None, named < groups)
+
+
+@explains(Trie)
+def _trie(spec: Spec, report: bytes) -> Sentence:
+    mechanism = cast("Trie", spec.mechanism)
+    level, _, _ = mechanism.decode(report)
+    oracle = mechanism.oracle(level)
+    named = round(oracle.size * oracle.hyperplane / oracle.outcomes)
+    if level == 0:
+        asked = "the first part"
+        said = f"it is one of about {named:,} of {oracle.size:,} possible ones"
+        statement = f"its text's code begins in one of about {named:,} of {oracle.size:,} ways"
+    else:
+        asked = f"the first {level + 1} parts together"
+        said = (
+            f"they are in one of about {named:,} of {oracle.size:,} groups, into which all "
+            "possible ones were sorted at random"
+        )
+        statement = f"the beginning of its text's code is in one of about {named:,} groups"
+    several = mechanism.levels > 1
+    start = f"any text has a code of up to {mechanism.levels} part{'s' if several else ''}"
+    how = ", picked at random" if several else ""
+    p, q = oracle.support.p, oracle.support.q
+    return (
+        f"{start}; was asked about {asked}{how}; said {said}; names its own with probability "
+        f"{in_decimals(p)}, any other with probability {in_decimals(q)}"
+    ), (Likelihood(statement, p, q),)
 
 
 @explains(Rappor)

@@ -167,6 +167,25 @@ class Trie(Mechanism):
         """What randomizes the cells of a level, counted from 0."""
         return self.deeper if level else self.first
 
+    def decode(self, report: bytes) -> tuple[int, int, int]:
+        """The level, the row and the point that a report names.
+
+        Args:
+            report: of `report_bytes` bytes.
+
+        Raises:
+            ValueError: if no device sends such a report.
+        """
+        level, row, point = report[0], report[1], int.from_bytes(report[2:], "big")
+        if level >= self.levels:
+            raise ValueError(f"level must be below {self.levels}, got {level}")
+        rows, points = self.rows if level else 1, self.oracle(level).outcomes
+        if row >= rows:
+            raise ValueError(f"row must be below {rows} in level {level}, got {row}")
+        if point >= points:
+            raise ValueError(f"point must be below {points} in level {level}, got {point}")
+        return level, row, point
+
     def cell(self, pieces: Sequence[int], level: int, row: int, salt: int) -> int:
         """Where a string is in a row of a level, whether it has ended before or not.
 

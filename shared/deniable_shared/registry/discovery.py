@@ -6,12 +6,13 @@ import binascii
 import hashlib
 import re
 import tomllib
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from deniable_shared.errors import ParameterError, RegistryError
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from deniable_shared.fields import TableReader
     from deniable_shared.letters import LetterCode, Model
 
@@ -21,6 +22,7 @@ MODELS: Final = "models"
 MAX_MODEL_BYTES: Final = 1 << 17
 MAX_MINIMUM_DEVICES: Final = 10**9
 DEFAULT_MINIMUM_DEVICES: Final = 100
+MAX_LONGEST: Final = 64
 
 _FILE: Final = r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}"
 """The name of a file beside the registry: no path leads out of its folder."""
@@ -76,31 +78,38 @@ def parse_letters(table: TableReader, files: ModelFiles) -> tuple[LetterCode | N
         The code, and how many devices a string must be of at least to be shown; None for both if
         strings are not discovered, or there were problems.
     """
-    discover = table.read("discover", "true or false", lambda v: type(v) is bool, default=False)
-    if not discover:
-        for name in ("longest", "alphabet", "minimum_devices", "model", "model_digest"):
-            table.read(name, "left out without discover = true", lambda _: False, default=None)
-        return None, None
-    # Imported here: a device without such a metric need not load it.
-    from deniable_shared.letters import DEFAULT_LONGEST, LetterCode, shipped_model
-
-    alphabet = table.text("alphabet", default="text")
-    longest = table.read("longest", "an integer", lambda v: type(v) is int, DEFAULT_LONGEST)
-    minimum = table.integer(
-        "minimum_devices", 1, MAX_MINIMUM_DEVICES, default=DEFAULT_MINIMUM_DEVICES
-    )
+    discover = table.read("discover", "true or false", lambda v: type(v) is bool, default=None)
+    longest = table.integer("longest", 1, MAX_LONGEST, default=None)
+    alphabet = table.text("alphabet", default=None)
+    minimum = table.integer("minimum_devices", 1, MAX_MINIMUM_DEVICES, default=None)
     named = table.text("model", _FILE, default=None)
     digest = table.text("model_digest", _DIGEST, default=None)
+    given = {
+        "longest": longest,
+        "alphabet": alphabet,
+        "minimum_devices": minimum,
+        "model": named,
+        "model_digest": digest,
+    }
+    if not discover:
+        for name, value in given.items():
+            if value is not None:
+                table.add_problem(name, "left out without discover = true", value)
+        return None, None
     if (named is None) != (digest is None):
         table.add_problem("model_digest", "given with model, and only then", digest)
     if table.failed:
         return None, None
+    # Imported here: a device without such a metric need not load it.
+    from deniable_shared.letters import DEFAULT_LONGEST, LetterCode, shipped_model
+
     try:
         model = shipped_model() if named is None else _model(files.read(named), digest)
-        return LetterCode(alphabet=alphabet, longest=longest, model=model), minimum  # type: ignore[arg-type]
+        letters = LetterCode(alphabet or "text", longest or DEFAULT_LONGEST, model)
     except ParameterError as error:
         table.add_problem(error.name, error.constraint, error.value)
         return None, None
+    return letters, minimum or DEFAULT_MINIMUM_DEVICES
 
 
 def _model(body: bytes, digest: str | None) -> Model:
@@ -130,8 +139,8 @@ def with_models(body: bytes, folder: Path) -> bytes:
     The files stand in a table at its end, which a registry in the application need not have.
 
     Args:
-        body: the text of the registry file, in UTF-8. What is not TOML is returned as it is: whoever
-            it is sent to says what is wrong.
+        body: the text of the registry file, in UTF-8. What is not TOML is returned as it is:
+            whoever it is sent to says what is wrong.
         folder: the registry file's.
 
     Raises:

@@ -149,7 +149,7 @@ def parse(text: str, *, name: str = "metrics.toml", folder: Path | None = None) 
         application = top.text("application", _NAME) or ""
         budget = _budget(top.table("budget"))
         remote_key = _remote_key(top) if "remote" in data else None
-        carried = top.read(MODELS, "a table", lambda value: isinstance(value, dict), default={})
+        carried = top.read(MODELS, "a table", lambda value: isinstance(value, dict), default=None)
         files = ModelFiles(folder, carried or {})
         metrics = {
             metric_name: _metric(application, metric_name, table, budget, files)
