@@ -11,6 +11,7 @@ from deniable_shared.mechanisms import (
     NumericMechanism,
     SampledAttribute,
     SquareWave,
+    Trie,
 )
 from deniable_shared.mechanisms.sketch import FAMILY_TO_NOISE
 from deniable_shared.planning.candidates import EXTREME_PLACES, collision_variance
@@ -21,6 +22,7 @@ from deniable_shared.planning.disclosure_figures import (
     devices_to_detect,
     posterior_from_even_odds,
 )
+from deniable_shared.planning.discovery import Forecast
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -98,7 +100,29 @@ def _rows(metric: Metric) -> Iterator[tuple[str, str]]:
         yield "not hidden", _resemblance(metric)
         if spec.absent is not None and spec.every != "once":
             yield "warning", _ABSENCE_AND_MEMORY
-    yield from _needs(metric)
+    if isinstance(mechanism, Trie):
+        yield from _discovers(metric, mechanism)
+    else:
+        yield from _needs(metric)
+
+
+def _discovers(metric: Metric, mechanism: Trie) -> Iterator[tuple[str, str]]:
+    """What can be found of strings that nobody listed, and what protects them."""
+    code, minimum = metric.spec.letters, metric.minimum_devices
+    assert code is not None
+    short = Forecast(mechanism, mechanism.first_bits, 0, minimum)
+    long = Forecast(mechanism, code.bits, mechanism.levels - 1, minimum)
+    yield (
+        f"{DETECTED_SHARE:.0%} string",
+        f"needs about {rounded(short.devices(DETECTED_SHARE))} devices to be found if it is short, "
+        f"about {rounded(long.devices(DETECTED_SHARE))} if it is as long as can be; deniable plan "
+        "says it of examples",
+    )
+    yield (
+        "found",
+        f"any string, whatever is in it, that about {minimum:,} reports surely hold; only epsilon "
+        "hides what one device holds. Not for secrets, names and addresses",
+    )
 
 
 def _needs(metric: Metric) -> Iterator[tuple[str, str]]:

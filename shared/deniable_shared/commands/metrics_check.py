@@ -125,6 +125,8 @@ def _metric_as_json(metric: Metric) -> dict[str, Any]:
         "report_bytes": mechanism.report_bytes,
         "delta": mechanism.delta,
         "range": None if spec.range is None else [float(end) for end in spec.range],
+        "letters": spec.letters and spec.letters.canonical(),
+        "minimum_devices": metric.minimum_devices,
         "devices_to_detect_1_percent": None
         if is_mean
         else devices_to_detect(mechanism, DETECTED_SHARE),

@@ -35,6 +35,8 @@ NAME: Final = "planned"
 
 MAX_CANDIDATES: Final = 10**12
 MAX_DAYS: Final = 36_525
+MAX_TEXTS: Final = 10_000
+MAX_LONGEST: Final = 64
 WIDTHS: Final = (1e-100, 1e100)
 """The least and the largest --width: between them no figure overflows."""
 
@@ -50,6 +52,12 @@ with the nearest setting that can; the exit status is then 1.
     deniable plan --type category --values 50 --epsilon 1 --devices 100000
     deniable plan --type string --epsilon 2 --devices 1000000 --width 0.001
     deniable plan --type number --range 0 30 --epsilon 1 --devices 20000
+
+Of a metric that discovers strings which nobody listed it says how many devices
+find some examples, or strings of your own:
+
+    deniable plan metrics.toml --example flatpak --example 日本語
+    deniable plan --type string --discover --epsilon 4 --examples words.txt
 """
 
 
@@ -86,6 +94,31 @@ def parser() -> Parser:
         help="How many strings will be looked for at once.",
     )
     made.add_argument(
+        "--discover",
+        action="store_true",
+        default=None,
+        help="Of a string: to be found although nobody listed it.",
+    )
+    made.add_argument(
+        "--longest",
+        type=integer_in(1, MAX_LONGEST),
+        metavar="N",
+        help="How many characters --discover finds whole.",
+    )
+    made.add_argument(
+        "--alphabet", metavar="A", help="Of --discover: text, hex, digits, or the characters."
+    )
+    made.add_argument(
+        "--example",
+        dest="texts",
+        action="append",
+        metavar="TEXT",
+        help="Of what is to be discovered: how many devices find this; may be repeated.",
+    )
+    made.add_argument(
+        "--examples", type=Path, metavar="LIST", help="The same for each line of a file."
+    )
+    made.add_argument(
         "--days",
         type=integer_in(1, MAX_DAYS),
         default=DEFAULT_DAYS,
@@ -115,13 +148,19 @@ def run(options: argparse.Namespace) -> int:
     Raises:
         RegistryError: if the file cannot be read, or has problems.
     """
-    from_options = options.kind, options.values, options.ends, options.epsilon, options.every
+    from_options = (
+        *(options.kind, options.values, options.ends, options.epsilon, options.every),
+        *(options.discover, options.longest, options.alphabet),
+    )
     if options.file is None:
         registry = _registry_of_options(options)
     elif any(option is not None for option in from_options):
         parser().error("FILE says type, values, range, epsilon and every itself")
     else:
         registry = load(options.file)
+    texts = _texts(options)
+    if texts and not any(metric.spec.letters for metric in registry.metrics.values()):
+        parser().error("--example and --examples belong to a metric with discover = true")
     plans = [
         plan(
             metric,
@@ -130,6 +169,7 @@ def run(options: argparse.Namespace) -> int:
             days=options.days,
             width=options.width,
             budget=None if options.file is None else registry.budget,
+            texts=texts,
         )
         for metric in registry.metrics.values()
     ]
@@ -140,10 +180,24 @@ def run(options: argparse.Namespace) -> int:
     else:
         for planned in plans:
             print(plan_text(planned, named=options.file is not None))
-            if len(plans) == 1:
+            if len(plans) == 1 and not planned.examples:
                 print(f"\n{plan_plot(planned)}")
             print()
     return 1 if any(planned.refusal for planned in plans) else 0
+
+
+def _texts(options: argparse.Namespace) -> list[str]:
+    """The examples of the command line and of its file, each once; at most `MAX_TEXTS`."""
+    texts = list(options.texts or ())
+    if options.examples is not None:
+        try:
+            texts += options.examples.read_text(encoding="utf-8").splitlines()
+        except (OSError, UnicodeDecodeError) as error:
+            raise DeniableError(f"{options.examples} cannot be read: {error}") from None
+    found = [text for text in dict.fromkeys(texts) if text]
+    if len(found) > MAX_TEXTS:
+        raise DeniableError(f"examples must be at most {MAX_TEXTS:,}, got {len(found):,}")
+    return found
 
 
 def _draw(plans: Sequence[Plan], path: Path) -> None:
@@ -178,6 +232,12 @@ def _metric_lines(options: argparse.Namespace) -> list[str]:
         lines.append("complete = true")
     if ends is not None:
         lines.append(f"range = [{ends[0]!r}, {ends[1]!r}]")
+    if options.discover:
+        lines.append("discover = true")
+    if options.longest is not None:
+        lines.append(f"longest = {options.longest}")
+    if options.alphabet is not None:
+        lines.append(f"alphabet = {json.dumps(options.alphabet)}")
     return lines
 
 
@@ -194,4 +254,8 @@ def _missing_or_needless(options: argparse.Namespace) -> str | None:
         return f"a category has at most {MAX_VALUES:,} values: plan --type string for more"
     if (kind in TYPES_WITH_RANGE) != (options.ends is not None):
         return "--range belongs to --type number and distribution"
+    if options.discover and kind != "string":
+        return "--discover belongs to --type string"
+    if not options.discover and (options.longest, options.alphabet) != (None, None):
+        return "--longest and --alphabet belong to --discover"
     return None

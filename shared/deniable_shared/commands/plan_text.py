@@ -5,6 +5,7 @@ from __future__ import annotations
 import textwrap
 from typing import TYPE_CHECKING, Final
 
+from deniable_shared.commands.example_text import example_lines
 from deniable_shared.commands.text import byte_count, labelled_lines, metric_kind, rounded
 from deniable_shared.commands.text_plot import MARKS, WIDTH, log_plot
 from deniable_shared.planning.budget import DAYS_OF_A_YEAR, MOST_DELTA_A_YEAR, reports_of
@@ -30,7 +31,10 @@ def plan_text(planned: Plan, *, named: bool) -> str:
     spec = planned.metric.spec
     heading = f"{spec.name}: {metric_kind(spec)}" if named else metric_kind(spec)
     heading += f", epsilon {planned.mechanism.epsilon:.4g}, {planned.devices:,} devices"
-    return "\n".join([heading, *labelled_lines(_rows(planned))])
+    lines = [heading, *labelled_lines(_rows(planned))]
+    if planned.examples:
+        lines += ["", *example_lines(planned)]
+    return "\n".join(lines)
 
 
 def _rows(planned: Plan) -> Iterator[tuple[str, str]]:
@@ -42,7 +46,8 @@ def _rows(planned: Plan) -> Iterator[tuple[str, str]]:
         yield "refused", f"{refusal.reason}; nearest: {' or '.join(ways)}"
     title = f"{mechanism.title} ({short_name(mechanism)})"
     yield "mechanism", f"{title}; reports of {byte_count(mechanism)}"
-    yield "compared", _comparison(planned)
+    if not planned.examples:
+        yield "compared", _comparison(planned)
     yield "interval", _mean_intervals(planned) if planned.is_mean else _share_intervals(planned)
     if not planned.is_mean:
         yield "detects", _detected(planned)
@@ -89,7 +94,10 @@ def _share_intervals(planned: Plan) -> str:
     ]
     if planned.metric.spec.type == "boolean":
         parts = parts[1:]
-    return ", ".join(parts) + " (95%)"
+    widest = "; these are strings that end in the last level, others have less" * bool(
+        planned.examples
+    )
+    return ", ".join(parts) + f" (95%){widest}"
 
 
 def _mean_intervals(planned: Plan) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import textwrap
+import unicodedata
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -58,7 +59,19 @@ def metric_kind(spec: Spec) -> str:
     """A metric's type and how many values it has, such as "category of 50"."""
     if spec.attributes:
         return f"{len(spec.attributes)} {spec.type}"
+    if spec.letters is not None:
+        return f"{spec.type} to discover"
     return f"{spec.type} of {len(spec.values):,}" if spec.values else spec.type
+
+
+def display_width(text: str) -> int:
+    """How many columns of a terminal a text takes: two for East Asian letters, none for marks."""
+    return sum(
+        0
+        if unicodedata.combining(each) or unicodedata.category(each) in ("Mn", "Me", "Cf")
+        else 1 + (unicodedata.east_asian_width(each) in "WF")
+        for each in text
+    )
 
 
 def byte_count(mechanism: Mechanism) -> str:

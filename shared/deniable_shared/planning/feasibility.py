@@ -8,9 +8,10 @@ from fractions import Fraction
 from typing import Final
 
 from deniable_shared import mechanism_choice
-from deniable_shared.mechanisms import MAX_EPSILON, Mechanism, NumericMechanism
+from deniable_shared.mechanisms import MAX_EPSILON, Mechanism, NumericMechanism, Trie
 from deniable_shared.planning.candidates import worst_variance
 from deniable_shared.planning.disclosure_figures import Z, devices_to_detect
+from deniable_shared.planning.discovery import Forecast
 
 HOPELESS_SHARE: Final = 0.1
 """A metric is refused if it could not even detect a value that this share of devices has."""
@@ -47,11 +48,12 @@ def refuse_if_hopeless(mechanism: Mechanism, devices: int) -> Refusal | None:
     enough = _enough_devices(mechanism)
     if enough <= devices:
         return None
-    what = (
-        f"the mean would not be known to ± {HOPELESS_PART:.0%} of its range"
-        if isinstance(mechanism, NumericMechanism)
-        else f"not even a value that {HOPELESS_SHARE:.0%} of them have would be detected"
-    )
+    if isinstance(mechanism, NumericMechanism):
+        what = f"the mean would not be known to ± {HOPELESS_PART:.0%} of its range"
+    elif isinstance(mechanism, Trie):
+        what = f"not even a short string that {HOPELESS_SHARE:.0%} of them hold would be found"
+    else:
+        what = f"not even a value that {HOPELESS_SHARE:.0%} of them have would be detected"
     return Refusal(
         reason=f"with {devices:,} devices at epsilon {mechanism.epsilon:.4g} {what}",
         devices=enough,
@@ -62,6 +64,8 @@ def refuse_if_hopeless(mechanism: Mechanism, devices: int) -> Refusal | None:
 def _enough_devices(mechanism: Mechanism) -> int:
     if isinstance(mechanism, NumericMechanism):
         return math.ceil(worst_variance(mechanism) * (Z / HOPELESS_PART) ** 2)
+    if isinstance(mechanism, Trie):
+        return Forecast(mechanism, mechanism.first_bits, 0, minimum=None).devices(HOPELESS_SHARE)
     return devices_to_detect(mechanism, HOPELESS_SHARE)
 
 

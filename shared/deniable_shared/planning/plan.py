@@ -9,11 +9,14 @@ from deniable_shared.mechanisms import NumericMechanism
 from deniable_shared.planning.budget import PERIOD_DAYS, reports_of
 from deniable_shared.planning.candidates import EXTREME_PLACES, mean_unit, rank_candidates
 from deniable_shared.planning.disclosure_figures import Z, detectable_share
+from deniable_shared.planning.discovery import default_texts, example_of, remedy
 from deniable_shared.planning.feasibility import refuse_if_hopeless
 from deniable_shared.planning.result import Collection, Plan
 from deniable_shared.spec import TYPES_WITH_RANGE
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from deniable_shared.registry import Budget, Metric
     from deniable_shared.spec import Spec
 
@@ -34,6 +37,7 @@ def plan(
     days: int = DEFAULT_DAYS,
     width: float | None = None,
     budget: Budget | None = None,
+    texts: Sequence[str] = (),
 ) -> Plan:
     """Works out what a metric will show.
 
@@ -46,6 +50,8 @@ def plan(
         width: also work out how many devices bring the 95% interval down to ± this: a share,
             or in the unit of a number; greater than 0.
         budget: what a device may spend; None for no limit.
+        texts: strings that devices might hold, if the metric discovers; a few of any script if
+            none are given.
     """
     spec, mechanism = metric.spec, metric.spec.mechanism
     devices = metric.expected_devices if devices is None else devices
@@ -55,6 +61,11 @@ def plan(
     candidates = rank_candidates(spec, devices)
     chosen = next(candidate for candidate in candidates if candidate.chosen)
     unit = mean_unit(spec)
+    examples = (
+        ()
+        if spec.letters is None
+        else tuple(example_of(metric, text, devices) for text in texts or default_texts(metric))
+    )
     return Plan(
         metric=metric,
         devices=devices,
@@ -80,6 +91,8 @@ def plan(
         else None,
         collection=_collection(metric, days, budget),
         refusal=refuse_if_hopeless(mechanism, devices),
+        examples=examples,
+        remedy=remedy(metric, examples, devices) if examples else None,
     )
 
 

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from deniable_shared.mechanisms import Mechanism
     from deniable_shared.planning.candidates import Candidate
+    from deniable_shared.planning.discovery import Example, Remedy
     from deniable_shared.planning.feasibility import Refusal
     from deniable_shared.registry import Metric
 
@@ -68,6 +69,8 @@ class Plan:
             noise; None without a sketch.
         collection: what repeated reports cost a device.
         refusal: why the metric cannot work, or None if it can.
+        examples: of a metric that discovers, what becomes of some strings.
+        remedy: what to change where not all of these would be found; None if nothing.
     """
 
     metric: Metric
@@ -83,6 +86,8 @@ class Plan:
     collision_error: float | None
     collection: Collection
     refusal: Refusal | None
+    examples: tuple[Example, ...]
+    remedy: Remedy | None
 
     @property
     def mechanism(self) -> Mechanism:
@@ -161,6 +166,7 @@ class Plan:
                 "posterior_from_even_odds": posterior_from_even_odds(collection.epsilon_unchanged),
                 "budget_days": collection.budget_days,
             },
+            "examples": [each.as_dict() for each in self.examples],
             "refused": None
             if self.refusal is None
             else {

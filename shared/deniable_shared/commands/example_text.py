@@ -1,0 +1,104 @@
+"""What becomes of example strings of a metric that discovers, as a table and in a sentence."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from deniable_shared.characters import visible
+from deniable_shared.commands.text import display_width, rounded, wrapped
+from deniable_shared.planning.discovery import FORECAST_SHARES, FOUND, MOST_DEVICES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from deniable_shared.planning.discovery import Example, Remedy
+    from deniable_shared.planning.result import Plan
+
+CUT_OFF: Final = "…"
+_TEXT_WIDTH: Final = 24
+
+
+def example_lines(planned: Plan) -> list[str]:
+    """A table with a line for each example, what it means, and what to change."""
+    spec, devices = planned.metric.spec, planned.devices
+    code = spec.letters
+    assert code is not None
+    heads = ["example", "bits", "level", *(f"of {100 * share:g}%" for share in FORECAST_SHARES)]
+    rows = [[*heads, f"{devices:,} find"]]
+    rows += [_cells(each, code.levels) for each in planned.examples]
+    widths = [max(map(display_width, column)) for column in zip(*rows, strict=True)]
+    lines = ["  " + "  ".join(_padded(row, widths)) for row in rows]
+    probability = f"{FOUND:.0%}"
+    lines += ["", *wrapped(_sentences(planned, probability))]
+    return lines
+
+
+def _padded(row: list[str], widths: list[int]) -> Iterator[str]:
+    """The first cell to the left, numbers to the right."""
+    for index, (cell, width) in enumerate(zip(row, widths, strict=True)):
+        space = " " * (width - display_width(cell))
+        yield cell + space if index == 0 else space + cell
+
+
+def _cells(each: Example, levels: int) -> list[str]:
+    least = each.least_share
+    return [
+        _shortened(visible(each.found_as)) + ("" if each.whole else CUT_OFF),
+        f"{each.bits}",
+        f"{each.level + 1} of {levels}",
+        *(_count(each.devices[share]) for share in FORECAST_SHARES),
+        "nothing" if least is None else f"from {least:.2%}",
+    ]
+
+
+def _count(devices: int) -> str:
+    return rounded(devices) if devices < MOST_DEVICES else "never"
+
+
+def _shortened(text: str) -> str:
+    """At most `_TEXT_WIDTH` columns, so that a line has 80; two dots stand for what is left out."""
+    if display_width(text) <= _TEXT_WIDTH:
+        return text
+    start, end = text, text[-8:]
+    while display_width(f"{start}..{end}") > _TEXT_WIDTH:
+        start = start[:-1]
+    return f"{start}..{end}"
+
+
+def _sentences(planned: Plan, probability: str) -> Iterator[str]:
+    first, last = (f"{100 * share:g}%" for share in FORECAST_SHARES)
+    yield (
+        f'"of {first}" and "of {last}": how many devices find a string that so many of them '
+        f"hold, with a probability of about {probability}. Last column: the smallest share that "
+        f"{planned.devices:,} devices find. All of it is approximate."
+    )
+    if any(not each.whole for each in planned.examples):
+        yield (
+            f"{CUT_OFF} marks what is cut off: more bits than are sent. Only the beginning can be "
+            "found, together with all other strings that begin so. A larger `longest` sends more."
+        )
+    if planned.remedy is not None:
+        yield _advice(planned.remedy, planned)
+
+
+def _advice(remedy: Remedy, planned: Plan) -> str:
+    """What to change, the cheapest for privacy first."""
+    share, every = FORECAST_SHARES[0], planned.metric.spec.every
+    text = f"{visible(remedy.example.found_as)!r} of {share:.0%} needs more than "
+    text += f"{planned.devices:,} devices. What helps:"
+    ways = []
+    if remedy.levels is not None:
+        assert remedy.devices_at_levels is not None
+        ways.append(
+            f"a smaller `longest`, with {remedy.levels} levels ({_count(remedy.devices_at_levels)} "
+            "devices)"
+        )
+    ways.append("fewer bits, by an `alphabet` or a `model` that fits such strings")
+    if every != "once":
+        ways.append(
+            f"asking about {remedy.windows} {every}s at once, if devices report in each (every "
+            f"report costs epsilon {planned.mechanism.epsilon:.2g})"
+        )
+    if remedy.epsilon is not None:
+        ways.append(f"epsilon {remedy.epsilon:g}")
+    return f"{text} {'; '.join(ways)}."

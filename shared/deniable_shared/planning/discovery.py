@@ -1,0 +1,278 @@
+"""How many devices it takes to find a string that nobody listed: a forecast, not a proof.
+
+A string that ends in level e is found if its beginning stands out in every level before e, each
+read from the reports of that level alone, and if it then passes a test on the reports of all levels
+from e on. Of the false finds that are allowed, a string of l bits gets 2^-l: so a short one needs
+less evidence. In a later level its beginning has been seen already, so that only the bits of that
+level count, and that it is one of `BEGINNINGS_IN_SIGHT`.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from statistics import NormalDist
+from typing import TYPE_CHECKING, Any, Final
+
+from deniable_shared import hashing, mechanism_choice
+from deniable_shared.mechanisms import MAX_EPSILON, Trie
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from deniable_shared.registry import Metric
+
+FORECAST_SHARES: Final = (0.01, 0.001)
+"""The shares of devices for which a plan says how many devices are needed."""
+
+FOUND: Final = 0.9
+"""The probability with which so many devices find the string."""
+
+FALSE_FINDS: Final = 0.05
+"""The part of all strings shown that may be false."""
+
+SHOWN: Final = 33
+"""How many strings are assumed to be shown; twice as many need 5% fewer devices."""
+
+BEGINNINGS_IN_SIGHT: Final = 100
+"""Among how many beginnings in a level a common one is assumed to be."""
+
+BEGINNINGS_KEPT: Final = 1_024
+"""How many beginnings of a level are followed into the next one."""
+
+MOST_DEVICES: Final = 10**15
+"""No plan looks further."""
+
+_EPSILON_STEPS: Final = 2
+"""Suggested epsilons are multiples of a half."""
+
+_NORMAL: Final = NormalDist()
+_Z: Final = -_NORMAL.inv_cdf(0.025)
+_DEFAULT_TEXTS: Final = (
+    "the",
+    "search",
+    "Größe",
+    "天气预报",
+    "नमस्ते",
+    "dark-mode",
+    "example.org",
+    "opentelemetry-instrumentation",
+    "9f86d081884c7d65",
+)
+
+
+@dataclass(frozen=True)
+class Example:
+    """What becomes of one string.
+
+    Attributes:
+        text: the string, as it would be recorded.
+        bits: how many bits of its code are sent.
+        level: in which level it ends, from 0.
+        found_as: the text that can be found: all of it, or its beginning where it is cut off.
+        whole: whether that is all of it.
+        devices: how many devices find it in nine of ten cases, by the share of devices that hold
+            it.
+        least_share: the smallest share at which the planned devices find it; None if there is none.
+    """
+
+    text: str
+    bits: int
+    level: int
+    found_as: str
+    whole: bool
+    devices: Mapping[float, int]
+    least_share: float | None
+
+    def as_dict(self) -> dict[str, Any]:
+        """JSON data; levels are counted from 1, as in the table."""
+        return {
+            "text": self.text,
+            "bits": self.bits,
+            "level": self.level + 1,
+            "found_as": self.found_as,
+            "whole": self.whole,
+            "devices": [
+                {"share": share, "devices": devices} for share, devices in self.devices.items()
+            ],
+            "least_share": self.least_share,
+        }
+
+
+@dataclass(frozen=True)
+class Remedy:
+    """What would let the planned devices find more.
+
+    Attributes:
+        epsilon: the smallest that finds the example at `FORECAST_SHARES[0]`; None if none does.
+        levels: as many as the example needs, if the metric has more; otherwise None.
+        devices_at_levels: how many devices would then be needed; None without `levels`.
+        windows: over how many windows (weeks, if ``every = "week"``) reports have to be added up.
+    """
+
+    example: Example
+    epsilon: float | None
+    levels: int | None
+    devices_at_levels: int | None
+    windows: int
+
+
+def default_texts(metric: Metric) -> Sequence[str]:
+    """Strings that show how length and script decide; of another alphabet, strings of it."""
+    code = metric.spec.letters
+    assert code is not None
+    characters = {"text": "", "hex": "0123456789abcdef", "digits": "0123456789"}.get(
+        code.alphabet, code.alphabet
+    )
+    if not characters:
+        return _DEFAULT_TEXTS
+    longest = (characters * code.longest)[: code.longest]
+    return tuple(dict.fromkeys([longest[: (code.longest + 1) // 2], longest, longest + "?"]))
+
+
+def example_of(metric: Metric, text: str, devices: int) -> Example:
+    """What becomes of a string, and how many devices find it; approximate.
+
+    Args:
+        metric: one that discovers.
+        text: the string.
+        devices: how many report; at least 1.
+    """
+    spec = metric.spec
+    code, mechanism = spec.letters, spec.mechanism
+    assert code is not None
+    assert isinstance(mechanism, Trie)
+    value = hashing.canonical(text)
+    bits, length = code.encode(value)
+    found_as, whole = code.decode(bits, length)
+    level = len(code.pieces(value)) - 1
+    shown = Forecast(mechanism, length, level, metric.minimum_devices)
+    return Example(
+        text=text,
+        bits=length,
+        level=level,
+        found_as=found_as.decode("utf-8", "ignore"),
+        whole=whole,
+        devices={share: shown.devices(share) for share in FORECAST_SHARES},
+        least_share=shown.least_share(devices),
+    )
+
+
+def remedy(metric: Metric, examples: Sequence[Example], devices: int) -> Remedy | None:
+    """What to change so that the hardest example of 1% is found; None if all are.
+
+    Args:
+        metric: one that discovers.
+        examples: of `example_of`.
+        devices: how many report in one window.
+    """
+    share, mechanism = FORECAST_SHARES[0], metric.spec.mechanism
+    assert isinstance(mechanism, Trie)
+    hardest = max(examples, key=lambda each: each.devices[share])
+    if hardest.devices[share] <= devices:
+        return None
+
+    def needed(changed: Trie) -> int:
+        shown = Forecast(changed, hardest.bits, hardest.level, metric.minimum_devices)
+        return shown.devices(share)
+
+    steps = range(math.floor(mechanism.epsilon * _EPSILON_STEPS) + 1, MAX_EPSILON * _EPSILON_STEPS)
+    epsilons = (Fraction(step, _EPSILON_STEPS) for step in steps)
+    enough = (
+        each for each in epsilons if needed(mechanism.at_epsilon(each, mechanism_choice)) <= devices
+    )
+    epsilon = next(enough, None)
+    levels = hardest.level + 1 if hardest.level + 1 < mechanism.levels else None
+    return Remedy(
+        example=hardest,
+        epsilon=None if epsilon is None else float(epsilon),
+        levels=levels,
+        devices_at_levels=None if levels is None else needed(_with_levels(mechanism, levels)),
+        windows=math.ceil(hardest.devices[share] / devices),
+    )
+
+
+def _with_levels(mechanism: Trie, levels: int) -> Trie:
+    return Trie(
+        levels=levels,
+        rows=mechanism.rows,
+        deeper_bits=mechanism.deeper_bits,
+        first=mechanism.first,
+        deeper=mechanism.deeper,
+    )
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """How many devices it takes to find a string, and from which share on; approximate.
+
+    Attributes:
+        mechanism: with its levels.
+        bits: of the string's code.
+        level: in which it ends, from 0.
+        minimum: below how many devices nothing is shown; None for no such rule.
+    """
+
+    mechanism: Trie
+    bits: int
+    level: int
+    minimum: int | None
+
+    def devices(self, share: float) -> int:
+        """How many devices find it with the probability `FOUND`."""
+        low, high = 0, 1
+        while self._probability(share, high) < FOUND:
+            low, high = high, 2 * high
+            if high > MOST_DEVICES:
+                return MOST_DEVICES
+        return math.ceil(_bisected(lambda many: self._probability(share, many) >= FOUND, low, high))
+
+    def least_share(self, devices: int) -> float | None:
+        """The smallest share that so many devices find; None if not even 1 is."""
+        if self._probability(1.0, devices) < FOUND:
+            return None
+        return _bisected(lambda share: self._probability(share, devices) >= FOUND, 0.0, 1.0)
+
+    def _probability(self, share: float, devices: float) -> float:
+        """That its beginnings are followed in each level before its end, and that it is shown."""
+        mechanism, found = self.mechanism, 1.0
+        for level in range(self.level):
+            part = float(mechanism.level_shares[level])
+            error = math.sqrt(mechanism.support(level).variance(share, 1) / (devices * part))
+            found *= _NORMAL.cdf(share / error - _z_to_follow(mechanism, level))
+        error = math.sqrt(mechanism.variance_of(self.level, share, 1) / devices)
+        threshold = max(self._z_to_show() * error, (self.minimum or 0) / devices + _Z * error)
+        return found * _NORMAL.cdf((share - threshold) / error)
+
+    def _z_to_show(self) -> float:
+        """How many standard errors the test asks for."""
+        mechanism = self.mechanism
+        weight = 0.5
+        if self.level:
+            weight /= (mechanism.levels - 1) * BEGINNINGS_IN_SIGHT
+        before = mechanism.first_bits + mechanism.deeper_bits * (self.level - 1)
+        used = self.bits - before if self.level else self.bits
+        return -_NORMAL.inv_cdf(FALSE_FINDS * SHOWN * weight * 2.0**-used)
+
+
+def _z_to_follow(mechanism: Trie, level: int) -> float:
+    """How many standard errors put a beginning among those that are followed.
+
+    About half of all pieces are no text. The others compete with their noise.
+    """
+    rivals = 2.0 ** (mechanism.deeper_bits if level else mechanism.first_bits) / 2
+    if level:
+        rivals *= BEGINNINGS_IN_SIGHT
+    return -_NORMAL.inv_cdf(min(0.5, BEGINNINGS_KEPT / rivals))
+
+
+def _bisected(enough: Callable[[float], bool], low: float, high: float) -> float:
+    """The smallest number that is enough, to a ten-thousandth; `high` has to be."""
+    while high - low > 1e-4 * high:
+        middle = (low + high) / 2
+        if enough(middle):
+            high = middle
+        else:
+            low = middle
+    return high
