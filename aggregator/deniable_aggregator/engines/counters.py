@@ -6,17 +6,17 @@ from collections import defaultdict
 from itertools import groupby
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-import numpy as np
 import pyarrow as pa
 
 from deniable_aggregator.engines.schemas import TALLIES
-from deniable_aggregator.store.encoding import add_counters, count_cells, encode_counters
+from deniable_aggregator.store import add_reports
+from deniable_aggregator.store.encoding import CounterSum, count_cells
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Iterator
     from datetime import date
 
-    from numpy.typing import NDArray
+    from deniable_aggregator.tallies import Tally
 
 HELD_BYTES: Final = 128 << 20
 """Counters are held as integers up to so many bytes, and encoded then."""
@@ -44,12 +44,12 @@ class SliceSum(NamedTuple):
     Attributes:
         where: whose.
         reports: how many there are.
-        counters: int64, (stored cells,): of the tally, then of its diagnostics.
+        counters: of the tally, then of its diagnostics.
     """
 
     where: SliceKey
     reports: int
-    counters: NDArray[np.int64]
+    counters: CounterSum
 
 
 class Counters:
@@ -65,26 +65,28 @@ class Counters:
     ) -> None:
         self._cells = cells
         self._lengths = lengths
-        self._sums: dict[tuple[SliceKey, int], SliceSum] = {}
+        self._sums: dict[SliceKey, SliceSum] = {}
         self._bytes = 0
         self._encoded: list[pa.Table] = []
 
-    def add(self, where: SliceKey, reports: int, counters: NDArray[np.int64]) -> None:
-        """Adds the counters of some reports, as `Tally.fold` returns them.
+    def add(self, where: SliceKey, tally: Tally, payload: bytes) -> None:
+        """Counts reports.
 
         Args:
             where: whose they are.
-            reports: how many reports.
-            counters: int64; kept, and changed by later calls.
+            tally: that of their version.
+            payload: the reports, one after the other; at least one.
+
+        Raises:
+            WireError: if one is none that a device can send.
         """
-        name = where, counters.size
-        if name in self._sums:
-            before = self._sums[name]
-            np.add(before.counters, counters, out=before.counters)
-            self._sums[name] = before._replace(reports=before.reports + reports)
-            return
-        self._sums[name] = SliceSum(where, reports, counters)
-        self._bytes += counters.nbytes
+        before = self._sums.get(where)
+        if before is None:
+            before = SliceSum(where, 0, CounterSum(tally.stored_cells))
+        self._bytes -= before.counters.nbytes
+        reports = add_reports(before.counters, tally, payload)
+        self._bytes += before.counters.nbytes
+        self._sums[where] = before._replace(reports=before.reports + reports)
         if self._bytes > HELD_BYTES:
             self._encoded.append(encode_sums(self._sums.values(), self._cells))
             self._sums, self._bytes = {}, 0
@@ -118,7 +120,7 @@ def sums(
         by_length: dict[int, SliceSum] = {}
         for _, reports, blob in rows:
             cells = _count_cells(where, blob, lengths)
-            before = by_length.get(cells, SliceSum(where, 0, np.zeros(cells, np.int64)))
+            before = by_length.get(cells) or SliceSum(where, 0, CounterSum(cells))
             _add(where, before.counters, blob)
             by_length[cells] = before._replace(reports=before.reports + reports)
         yield from by_length.values()
@@ -140,9 +142,9 @@ def _count_cells(where: SliceKey, blob: bytes, lengths: Callable[[str], Containe
     return cells
 
 
-def _add(where: SliceKey, total: NDArray[np.int64], blob: bytes) -> None:
+def _add(where: SliceKey, total: CounterSum, blob: bytes) -> None:
     try:
-        add_counters(total, blob)
+        total.add_part(blob)
     except _DAMAGE:
         raise ValueError(f"the counters of {where} are damaged") from None
 
@@ -156,7 +158,7 @@ def encode_sums(found: Iterable[SliceSum], cells: Callable[[str], int]) -> pa.Ta
     """
     columns: defaultdict[str, list[object]] = defaultdict(list)
     for where, reports, counters in found:
-        values = *where, reports, encode_counters(counters, cells(where.version))
+        values = *where, reports, counters.encode(cells(where.version))
         for name, value in zip(TALLIES.names, values, strict=True):
             columns[name].append(value)
     return pa.table({name: columns[name] for name in TALLIES.names}, schema=TALLIES)

@@ -16,6 +16,7 @@ from deniable_aggregator.engines.grouping import payloads_by_slice
 from deniable_aggregator.estimation.estimator import estimate
 from deniable_aggregator.estimation.inputs import NO_LISTS, CollectedTallies, EstimateRequest
 from deniable_aggregator.statistics.repeated_reports import reports_by_period
+from deniable_aggregator.store.encoding import CounterSum
 from deniable_aggregator.tallies import tally_for
 from deniable_shared import registry
 from deniable_shared.errors import ParameterError
@@ -23,9 +24,6 @@ from deniable_shared.errors import ParameterError
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
     from pathlib import Path
-
-    import numpy as np
-    from numpy.typing import NDArray
 
     from deniable_aggregator.answers.questions import ValueLists
     from deniable_shared.spec import Spec
@@ -131,7 +129,7 @@ class Kernel:
             ParameterError: if there are no reports, or they cannot be estimated so.
         """
         specs = {version: spec for version, spec in self._specs.items() if spec.name == metric}
-        total: dict[str, NDArray[np.int64]] = {}
+        total: dict[str, CounterSum] = {}
         days: defaultdict[str, Counter[int]] = defaultdict(Counter)
         left_out = pa.array([*without_keys], pa.string())
         chosen = tallies.filter(
@@ -139,12 +137,12 @@ class Kernel:
             & ~pc.field("key").isin(left_out)
         )
         for where, reports, counters in sums([chosen], self._lengths):
-            counted = counters[: self._cells(where.version)]
-            total[where.version] = total.get(where.version, 0) + counted
+            version = where.version
+            total.setdefault(version, CounterSum(self._cells(version))).add_sum(counters)
             days[where.version][epoch_of(where.day)] += reports
         if not total:
             raise ParameterError("metric", "one that has reports", metric)
-        found = [(specs[version], total[version]) for version in total]
+        found = [(specs[version], total[version].array()) for version in total]
         periods = {
             spec.digest: reports_by_period(spec, days[spec.digest.hex()]) for spec, _ in found
         }
@@ -172,5 +170,5 @@ class Kernel:
 
     def _fold(self, waiting: defaultdict[SliceKey, list[bytes]], counters: Counters) -> None:
         for where, payloads in waiting.items():
-            counters.add(where, *tally_for(self._spec(where.version)).fold(b"".join(payloads)))
+            counters.add(where, tally_for(self._spec(where.version)), b"".join(payloads))
         waiting.clear()

@@ -14,7 +14,6 @@ from deniable_aggregator.dates import epoch_of
 from deniable_aggregator.engines.counters import sums
 from deniable_aggregator.engines.schemas import TALLIES
 from deniable_aggregator.store import NewPart, StoreRefusedError, TallyKey
-from deniable_aggregator.store.encoding import encode_counters
 from deniable_aggregator.tallies import tally_for
 
 if TYPE_CHECKING:
@@ -86,10 +85,12 @@ def _part(spec: Spec, found: SliceSum) -> NewPart:
         StoreRefusedError: if it is not one of this metric.
     """
     tally = tally_for(spec)
-    counted = tally.reports(found.counters[: tally.cells])
-    if not (int(found.counters.min()) >= 0 and counted == found.reports > 0):
+    counters = found.counters
+    array = None if tally.is_sparse else counters.array()[: tally.cells]
+    counted = counters.count() if array is None else tally.reports(array)
+    if not (counters.least() >= 0 and counted == found.reports > 0):
         raise StoreRefusedError(
             f"the counters of {spec.name} on {found.where.day} must be those of {found.reports} "
             f"reports, got {counted}"
         )
-    return NewPart(found.reports, encode_counters(found.counters, tally.cells))
+    return NewPart(found.reports, counters.encode(tally.cells))

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from deniable_aggregator.kernels.row_sums import add_rows
 from deniable_aggregator.slices.reading import runs
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
     from deniable_aggregator.slices.table import SliceTable
     from deniable_aggregator.statistics.checks import Check, SliceChecks
+    from deniable_aggregator.tallies import Tally
     from deniable_shared.spec import Spec
 
 
@@ -110,9 +112,17 @@ def blocks_of_days(table: SliceTable, cells: int) -> Iterator[SliceTable]:
         table: the slices.
         cells: how many counters are added up.
     """
-    days, step = table.days.tolist(), max(1, MOST_SUMS // cells)
-    for start in range(0, len(days), step):
-        block = days[start : start + step]
+    block: list[int] = []
+    size = 0
+    for day in table.days.tolist():
+        # Sums of a sparse tally take no more than there are reports.
+        counts = min(cells, table.reports_by_day[day]) if table.entry.tally.is_sparse else cells
+        if block and size + counts > MOST_SUMS:
+            yield table.between(block[0], block[-1])
+            block, size = [], 0
+        block.append(day)
+        size += counts
+    if block:
         yield table.between(block[0], block[-1])
 
 
@@ -121,12 +131,12 @@ def _check(table: SliceTable) -> Iterator[DayChecks]:
     tally, spec = table.entry.tally, table.entry.spec
     lengths = np.diff(table.starts, append=len(table))
     day_of_row = np.repeat(np.arange(lengths.size), lengths)
-    totals = np.zeros((lengths.size, tally.stored_cells), np.int64)
+    totals: Any = _no_counts(tally, lengths.size)
     checked, rows, counted = [], [], []
     for chunk in table.chunks(tally.stored_cells):
         checked.append(tally.checks(chunk.counters, chunk.reports))
-        add_rows(totals, day_of_row[chunk.rows], chunk.counters)
-        rows.append(np.arange(chunk.rows.start, chunk.rows.stop))
+        totals = _add_to_days(totals, day_of_row[chunk.rows], chunk.counters)
+        rows.append(chunk.rows)
         counted.append(chunk.reports)
     if not rows:  # all were deleted a moment ago
         return
@@ -154,6 +164,29 @@ def _check(table: SliceTable) -> Iterator[DayChecks]:
             all_made += made[of_keys].sum()
         own = [check.take(slice(place, place + 1)) for check in found]
         yield DayChecks(spec, epoch, count, own, keys, int(all_made), float(all_least))
+
+
+def _no_counts(tally: Tally, days: int) -> Any:
+    """Sums by day before anything is added: int64, (days, stored cells)."""
+    shape = days, tally.stored_cells
+    return csr_array(shape, dtype=np.int64) if tally.is_sparse else np.zeros(shape, np.int64)
+
+
+def _add_to_days(totals: Any, day: NDArray[np.int64], counters: Any) -> Any:
+    """The sums by day with the counters of more slices.
+
+    Args:
+        totals: (days, cells); changed in place, if it is an array.
+        day: int64, (slices,): the day of each slice, ascending.
+        counters: (slices, cells): sparse if the sums are.
+    """
+    if isinstance(totals, np.ndarray):
+        add_rows(totals, day, counters)
+        return totals
+    which = csr_array(
+        (np.ones(day.size, np.int64), (day, np.arange(day.size))), (totals.shape[0], day.size)
+    )
+    return totals + which @ counters
 
 
 def smallest_p(checks: Sequence[SliceChecks]) -> NDArray[np.float64]:

@@ -96,7 +96,7 @@ class Examiner:
             if day is not None:
                 found[digest, epoch] = day
             else:
-                left -= slices * table.entry.tally.stored_cells
+                left -= _counters_read(table, epoch, slices)
                 if left < 0 and checked:
                     break
                 missing.setdefault(digest, []).append(epoch)
@@ -144,6 +144,12 @@ def _kept_days(
         for verdict in verdicts.days
     ]
     return sorted(days, key=lambda day: (-day.epoch, day.spec.digest))
+
+
+def _counters_read(table: SliceTable, epoch: int, slices: int) -> int:
+    """How many counters are read for the checks of a day; of a sparse tally, those that count."""
+    cells = slices * table.entry.tally.stored_cells
+    return min(cells, table.reports_by_day[epoch]) if table.entry.tally.is_sparse else cells
 
 
 def _lengths(table: SliceTable) -> Iterator[Sequence[int]]:

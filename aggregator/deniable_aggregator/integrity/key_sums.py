@@ -56,7 +56,7 @@ class _Weights(NamedTuple):
     of_others: NDArray[np.float64]
     weight: NDArray[np.float64]
 
-    def of_rows(self, rows: slice) -> _Weights:
+    def of_rows(self, rows: NDArray[np.int64]) -> _Weights:
         """Those of some of the slices."""
         reals = self.of_own[rows], self.of_others[rows], self.weight[rows]
         return _Weights(self.day[rows], self.key[rows], *reals)

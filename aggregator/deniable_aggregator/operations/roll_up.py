@@ -18,7 +18,6 @@ from deniable_aggregator.integrity.kept_verdicts import KeptVerdicts
 from deniable_aggregator.slices.cache import SliceTables
 from deniable_aggregator.slices.rolled import ChangedError, PeriodSummary
 from deniable_aggregator.store import ALL_KEYS, NewPeriod
-from deniable_aggregator.store.encoding import encode_counters
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
@@ -145,18 +144,19 @@ def _sum(key: str, table: SliceTable, old: RolledSums | None) -> NewPeriod | Non
     """
     tally = table.entry.tally
     days, keys = Counter(table.reports_by_day), Counter(table.reports_by_key)
-    total = table.total(tally.cells)
+    total = table.sum(tally.cells)
     verdicts = [] if old is None else list(old.summary.verdicts)
     if len(table) and key == ALL_KEYS:
         verdicts.append(msgspec.msgpack.encode(KeptVerdicts.of(table)))
     if old is not None:
-        total += old.counters(tally.cells)
+        old.add_to(total)
         days.update(old.summary.days)
         keys.update(old.summary.keys)
     reports = days.total()
     if not reports:
         return None
-    if tally.reports(total) != reports:
+    counted = total.count() if tally.is_sparse else tally.reports(total.array())
+    if counted != reports:
         raise ChangedError
     summary = PeriodSummary(dict(sorted(days.items())), dict(keys), verdicts)
-    return NewPeriod(key, min(days), reports, summary.encode(), encode_counters(total, tally.cells))
+    return NewPeriod(key, min(days), reports, summary.encode(), total.encode(tally.cells))

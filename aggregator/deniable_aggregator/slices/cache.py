@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from deniable_aggregator.catalog import CatalogEntry
-    from deniable_aggregator.store import DayStamp, Slice, Store
+    from deniable_aggregator.store import DayStamp, Store, StoredSlice
 
 MOST_CACHED_BYTES: Final = 256 << 20
 """All tables together; those that were asked for longest ago are forgotten."""
@@ -84,9 +84,8 @@ class SliceTables:
         return renewed.between(since, until)
 
     def _empty(self, entry: CatalogEntry) -> SliceTable:
-        def read(since: int, until: int, without: Collection[str]) -> Iterator[Slice]:
-            # The table knows which keys it leaves out: a key that is excluded meanwhile stays in.
-            return self._store.tallies.slices(entry.tally, since, until, without, excluded=True)
+        def read(since: int, until: int) -> Iterator[StoredSlice]:
+            return self._store.tallies.read(entry.tally, since, until)
 
         none = np.zeros(0, np.int32)
         counters = np.zeros((0, entry.tally.stored_cells), np.int32)
@@ -104,7 +103,7 @@ class SliceTables:
             return known
         parts = sum(stamp.parts for stamp in now.values())
         row_bytes = _NARROW_BYTES * known.entry.tally.stored_cells
-        fits = parts * row_bytes <= self._most_table_bytes
+        fits = parts * row_bytes <= self._most_table_bytes and not known.entry.tally.is_sparse
         if fits and known.counters is None:  # old days were deleted
             known = self._empty(known.entry)
             now = dict(stamps)

@@ -7,19 +7,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
-import numpy as np
 
 from deniable_aggregator.dates import day_of
 from deniable_aggregator.store import ALL_KEYS
-from deniable_aggregator.store.encoding import add_counters
 from deniable_aggregator.store.encoding.compression import compress, decompress
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
 
-    from numpy.typing import NDArray
-
     from deniable_aggregator.store import RolledPeriod, Store
+    from deniable_aggregator.store.encoding import CounterSum
 
 
 class DaysRolledUpError(Exception):
@@ -105,18 +102,16 @@ class RolledSums:
             raise DaysRolledUpError([self.days])
         return False
 
-    def counters(self, cells: int) -> NDArray[np.int64]:
-        """The sum of its reports: int64, (cells,).
+    def add_to(self, total: CounterSum) -> None:
+        """Adds the counters of its reports to a sum.
 
         Raises:
-            ChangedError: if it has changed since it was read.
+            ChangedError: if they have changed since they were listed.
         """
         body = self.read_counters(self.stored.id)
         if body is None:
             raise ChangedError
-        total = np.zeros(cells, np.int64)
-        add_counters(total, body)
-        return total
+        total.add_part(body)
 
 
 def read_rolled(store: Store, digest: bytes, since: int, until: int) -> tuple[RolledSums, ...]:

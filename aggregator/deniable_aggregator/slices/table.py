@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from deniable_aggregator.slices.rolled import add_days, without_keys
+from deniable_aggregator.store import add_slices, count_slice
+from deniable_aggregator.store.encoding import CounterSum
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Hashable, Iterator, Mapping
@@ -18,27 +21,27 @@ if TYPE_CHECKING:
     from deniable_aggregator.catalog import CatalogEntry
     from deniable_aggregator.slices.rolled import RolledSums
     from deniable_aggregator.slices.totals import BlockTotals
-    from deniable_aggregator.store import DayStamp, Slice
+    from deniable_aggregator.store import DayStamp, StoredSlice
 
-    ReadSlices = Callable[[int, int, Collection[str]], Iterator[Slice]]
-    """Reads the slices from one day to another, without those of some keys, by day and key."""
+    ReadSlices = Callable[[int, int], Iterator[StoredSlice]]
+    """Reads the slices from one day to another, those of all keys, by day."""
 
 CHUNK_BYTES: Final = 8 << 20
 """Counters are handed out in chunks of this size, so that what is computed of them is small."""
 
 
 class SliceChunk(NamedTuple):
-    """The counters of some slices that follow each other in a table.
+    """The counters of some slices of a table.
 
     Attributes:
-        rows: which slices of the table.
+        rows: int64, (slices,): which slices of the table, by day.
         reports: int64, (slices,): how many reports each has.
-        counters: int64, (slices, cells).
+        counters: int64, (slices, cells): an array, and of a sparse tally a sparse one.
     """
 
-    rows: slice
+    rows: NDArray[np.int64]
     reports: NDArray[np.int64]
-    counters: NDArray[np.int64]
+    counters: Any
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,9 +162,9 @@ class SliceTable:
     def chunks(self, cells: int) -> Iterator[SliceChunk]:
         """The counters of all slices, day by day.
 
-        Those that are not in memory come one slice at a time, those of a day in any order, as the
-        store has them now: slices that were deleted since are left out, reports that were added
-        since are in.
+        Those that are not in memory come one slice at a time, or many where the tally is sparse;
+        those of a day in any order, as the store has them now: slices that were deleted since are
+        left out, reports that were added since are in.
 
         Args:
             cells: how many of the stored integers of each slice are wanted, the first ones.
@@ -171,22 +174,49 @@ class SliceTable:
             return
         rows = max(1, CHUNK_BYTES // (8 * max(cells, 1)))
         for first in range(0, len(self), rows):
-            some = slice(first, min(first + rows, len(self)))
+            some = np.arange(first, min(first + rows, len(self)))
             counters = self.counters[some, :cells].astype(np.int64)
             yield SliceChunk(some, self.reports[some], counters)
 
     def _read_chunks(self, cells: int) -> Iterator[SliceChunk]:
+        tally = self.entry.tally
+        if tally.is_sparse:
+            yield from self._read_sparse_chunks()
+            return
+        for row, each in self.read_stored():
+            counters = count_slice(tally, each)[None, :cells]
+            yield SliceChunk(np.array([row]), np.array([each.reports], np.int64), counters)
+
+    def _read_sparse_chunks(self) -> Iterator[SliceChunk]:
+        tally = self.entry.tally
+        rows: list[int] = []
+        found: list[CounterSum] = []
+        size = 0
+        for row, each in self.read_stored():
+            rows.append(row)
+            found.append(CounterSum(tally.stored_cells))
+            add_slices(found[-1], tally, [each])
+            size += found[-1].nbytes
+            if size >= CHUNK_BYTES:
+                yield _sparse_chunk(rows, found)
+                rows, found, size = [], [], 0
+        if rows:
+            yield _sparse_chunk(rows, found)
+
+    def read_stored(self) -> Iterator[tuple[int, StoredSlice]]:
+        """The slices as the store has them now, each with its row, by day.
+
+        Those that were deleted since are left out, and reports that were added since are in.
+        """
         if not len(self):
             return
         code_of = {key: code for code, key in enumerate(self.key_ids)}
         names = zip(self.epochs.tolist(), self.keys.tolist(), strict=True)
         row_of = {name: row for row, name in enumerate(names)}
-        first, last = int(self.epochs[0]), int(self.epochs[-1])
-        for each in self.read_slices(first, last, self.left_out):
+        for each in self.read_slices(int(self.epochs[0]), int(self.epochs[-1])):
             row = row_of.get((each.epoch, code_of.get(each.key, -1)))
             if row is not None:
-                reports = np.array([each.sum.reports], np.int64)
-                yield SliceChunk(slice(row, row + 1), reports, each.sum.cells[None, :cells])
+                yield row, each
 
     def total(self, cells: int) -> NDArray[np.int64]:
         """The sum of all slices, and of the days that became one: int64, (cells,).
@@ -198,13 +228,26 @@ class SliceTable:
         Raises:
             ChangedError: if days became one while they were read.
         """
-        total = self._total_of_slices(cells)
+        return self.sum(cells).array()
+
+    def sum(self, cells: int) -> CounterSum:
+        """As `total`, of a size that depends on how many reports there are."""
+        if self.counters is not None:
+            total = CounterSum(cells)
+            total.add(self.counters[:, :cells].sum(axis=0, dtype=np.int64))
+        else:
+            total = self.kept_totals.total(self, cells)
         for each in self.rolled:
-            total += each.counters(cells)
+            each.add_to(total)
         return total
 
-    def _total_of_slices(self, cells: int) -> NDArray[np.int64]:
-        if self.counters is not None:
-            total: NDArray[np.int64] = self.counters[:, :cells].sum(axis=0, dtype=np.int64)
-            return total
-        return self.kept_totals.total(self, cells)
+
+def _sparse_chunk(rows: list[int], found: list[CounterSum]) -> SliceChunk:
+    counts = [each.counts() for each in found]
+    starts = np.cumsum([0, *(places.size for places, _ in counts)])
+    values, places = (
+        np.concatenate(column) for column in zip(*((c, p) for p, c in counts), strict=True)
+    )
+    counters = csr_array((values, places, starts), (len(rows), found[0].cells))
+    reports = np.array([each.count() for each in found], np.int64)
+    return SliceChunk(np.array(rows), reports, counters)

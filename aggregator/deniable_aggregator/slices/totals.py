@@ -7,12 +7,11 @@ from collections import OrderedDict
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-import numpy as np
+from deniable_aggregator.store import add_slices
+from deniable_aggregator.store.encoding import CounterSum
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
-
-    from numpy.typing import NDArray
 
     from deniable_aggregator.slices.table import SliceTable
 
@@ -40,17 +39,17 @@ class BlockTotals:
     def __init__(self, most_bytes: int = MOST_TOTALS_BYTES) -> None:
         self._most_bytes = most_bytes
         self._lock = threading.Lock()
-        self._held: OrderedDict[Hashable, NDArray[np.int64]] = OrderedDict()
+        self._held: OrderedDict[Hashable, CounterSum] = OrderedDict()
         self._bytes = 0
 
-    def total(self, table: SliceTable, cells: int) -> NDArray[np.int64]:
-        """The sum of all slices of a table, without days that became one: int64, (cells,).
+    def total(self, table: SliceTable, cells: int) -> CounterSum:
+        """The sum of all slices of a table, without days that became one.
 
         Args:
             table: its counters are not in memory.
             cells: how many of the stored integers of each slice are wanted, the first ones.
         """
-        total = np.zeros(cells, np.int64)
+        total = CounterSum(cells)
         table = replace(table, rolled=())  # days that became one have a sum
         blocks: dict[tuple[int, int], list[int]] = {}
         for day in table.days.tolist():
@@ -59,18 +58,19 @@ class BlockTotals:
         for (_, recent), days in blocks.items():
             block = table.between(days[0], days[-1])
             if recent or len(days) >= _WORTH_KEEPING:
-                total += self._block(block, cells)
+                total.add_sum(self._block(block, cells))
             else:
-                total += _sum(block, cells)
+                _add(total, block)
         return total
 
-    def _block(self, block: SliceTable, cells: int) -> NDArray[np.int64]:
+    def _block(self, block: SliceTable, cells: int) -> CounterSum:
         name = block.fingerprint, cells
         with self._lock:
             if name in self._held:
                 self._held.move_to_end(name)
                 return self._held[name]
-        total = _sum(block, cells)
+        total = CounterSum(cells)
+        _add(total, block)
         with self._lock:
             if name not in self._held:
                 self._bytes += total.nbytes
@@ -80,8 +80,5 @@ class BlockTotals:
         return total
 
 
-def _sum(block: SliceTable, cells: int) -> NDArray[np.int64]:
-    total = np.zeros(cells, np.int64)
-    for chunk in block.chunks(cells):
-        total += chunk.counters.sum(axis=0)
-    return total
+def _add(total: CounterSum, block: SliceTable) -> None:
+    add_slices(total, block.entry.tally, (each for _, each in block.read_stored()))

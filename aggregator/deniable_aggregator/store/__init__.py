@@ -26,7 +26,7 @@ from deniable_aggregator.store.tables.discoveries import (
 from deniable_aggregator.store.tables.inbox import Backlog, Inbox, Outcome, Sender
 from deniable_aggregator.store.tables.keys import Keys, StoredKey
 from deniable_aggregator.store.tables.loading import Loaded
-from deniable_aggregator.store.tables.merging import ReportCounter
+from deniable_aggregator.store.tables.merging import ReportCounter, add_reports
 from deniable_aggregator.store.tables.metrics import (
     Metrics,
     RegisteredMetrics,
@@ -39,7 +39,12 @@ from deniable_aggregator.store.tables.removal import Removal
 from deniable_aggregator.store.tables.rolled import ALL_KEYS, NewPeriod, RolledPeriod, RolledPeriods
 from deniable_aggregator.store.tables.set_aside import SetAsideGroup, SetAsideRows
 from deniable_aggregator.store.tables.settling import DaySettler
-from deniable_aggregator.store.tables.stored_slices import StoredSlice, TallyTotal, count_slice
+from deniable_aggregator.store.tables.stored_slices import (
+    StoredSlice,
+    TallyTotal,
+    add_slices,
+    count_slice,
+)
 from deniable_aggregator.store.tables.tallies import DayStamp, ReportsBySlice, Slice, Tallies
 from deniable_aggregator.store.tables.usage import StoreUsage, store_usage
 
@@ -177,5 +182,7 @@ __all__ = [
     "TallyKey",
     "TallyTotal",
     "UnreadableMetric",
+    "add_reports",
+    "add_slices",
     "count_slice",
 ]

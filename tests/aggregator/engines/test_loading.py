@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 
-import numpy as np
 import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
@@ -15,6 +14,7 @@ from deniable_aggregator.engines import Kernel
 from deniable_aggregator.engines.counters import encode_sums, sums
 from deniable_aggregator.engines.loading import load_tallies
 from deniable_aggregator.store import InboxRow, StoreRefusedError, StoreUnavailableError
+from deniable_aggregator.store.encoding import CounterSum
 from deniable_aggregator.store.tables import loading
 from deniable_aggregator.tallies import tally_for
 from deniable_shared import registry
@@ -167,7 +167,7 @@ def test_what_is_no_sum_of_reports_is_refused_by_name(store, tmp_path):
     (one, *_) = sums([TALLIES], KERNEL._lengths)
     for wrong in (
         one._replace(reports=one.reports + 1),
-        one._replace(counters=np.zeros(1, np.int64)),
+        one._replace(counters=CounterSum(1)),
         one._replace(where=one.where._replace(version="00" * 32)),
     ):
         pq.write_table(encode_sums([wrong], lambda _: 1), damaged)

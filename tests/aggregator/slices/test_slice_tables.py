@@ -40,15 +40,15 @@ def entry_of(store):
     return MetricCatalog(store).find(THEME)
 
 
-def read_days(store, monkeypatch, name):
+def read_days(store, monkeypatch):
     """The days that are read from now on, as lists of the first and the last."""
-    found, read = [], getattr(store.tallies, name)
+    found, read = [], store.tallies.read
 
     def noted(tally, since, until, *rest, **options):
         found.append((since, until))
         return read(tally, since, until, *rest, **options)
 
-    monkeypatch.setattr(store.tallies, name, noted)
+    monkeypatch.setattr(store.tallies, "read", noted)
     return found
 
 
@@ -56,7 +56,7 @@ def as_rows(table):
     """What a table says of each slice, by day and key."""
     found = {}
     for chunk in table.chunks(CELLS):
-        for place, row in enumerate(range(*chunk.rows.indices(len(table)))):
+        for place, row in enumerate(chunk.rows.tolist()):
             slice_ = int(table.epochs[row]), table.key_ids[table.keys[row]]
             assert chunk.reports[place] == table.reports[row]
             found[slice_] = chunk.counters[place].tolist()
@@ -88,7 +88,7 @@ def test_counters_that_are_not_in_memory_are_the_same(store):
 
 def test_only_days_that_have_changed_are_read_again(store, monkeypatch):
     tables, entry = SliceTables(store), entry_of(store)
-    read = read_days(store, monkeypatch, "read")
+    read = read_days(store, monkeypatch)
     before = tables.table(entry, FIRST + 10, TODAY)
     assert read == [(FIRST + 10, TODAY)]
     assert tables.table(entry, FIRST + 10, TODAY) is before
@@ -103,7 +103,7 @@ def test_only_days_that_have_changed_are_read_again(store, monkeypatch):
 
 def test_questions_at_once_read_once(store, monkeypatch):
     tables, entry = SliceTables(store), entry_of(store)
-    read = read_days(store, monkeypatch, "read")
+    read = read_days(store, monkeypatch)
     with ThreadPoolExecutor(4) as pool:
         found = list(pool.map(lambda _: tables.table(entry, 0, TODAY), range(8)))
     assert len(read) == 1
@@ -123,7 +123,7 @@ def test_tables_take_bounded_memory(store):
 def test_sums_of_old_days_are_kept(store, monkeypatch):
     tables, entry = SliceTables(store, most_table_bytes=0), entry_of(store)
     first = tables.table(entry, 0, TODAY).total(CELLS)
-    read = read_days(store, monkeypatch, "slices")
+    read = read_days(store, monkeypatch)
     # The first days are a small part of a block of 32, which is not kept.
     assert tables.table(entry, 0, TODAY).total(CELLS).tolist() == first.tolist()
     assert read == [(FIRST, FIRST + 4)]

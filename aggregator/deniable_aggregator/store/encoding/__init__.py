@@ -28,8 +28,10 @@ from deniable_aggregator.store.encoding.reports import (
     mark_archived,
     unpack_reports,
 )
+from deniable_aggregator.store.encoding.sums import CounterSum
 
 __all__ = [
+    "CounterSum",
     "add_counters",
     "count_cells",
     "decode_many",

@@ -57,6 +57,38 @@ def encode_counters(counters: NDArray[np.int64], first_section: int) -> bytes:
     return packed
 
 
+def encode_places(places: NDArray[np.int64], cells: int) -> bytes:
+    """The part that holds counters that are nearly all 0, without an array of them.
+
+    Args:
+        places: int64, at least one, ascending: each counter as often as its count.
+        cells: how many counters there are.
+    """
+    described: bytes = msgpack.packb([(cells, 0, *_gaps(places))])
+    return bytes((SECTIONS,)) + described
+
+
+def read_places(body: bytes) -> NDArray[np.int64] | None:
+    """Each counter of a part as often as its count, where it is stored like that.
+
+    Returns:
+        int64, ascending; None if it is stored in another way.
+
+    Raises:
+        ValueError: if the part is damaged.
+    """
+    if body[0] != SECTIONS:
+        return None
+    sections = _sections(body)
+    if len(sections) != 1 or sections[0][3] != GAPS or sections[0][1] != 0:
+        return None
+    cells, _, size, _, content = sections[0]
+    places = _places(size, content)
+    if places.size and places[-1] >= cells:
+        raise ValueError(f"a stored part is damaged: places must be below {cells}")
+    return places
+
+
 def count_cells(body: bytes) -> int:
     """How many counters a part has.
 
@@ -154,7 +186,7 @@ def _encode(counters: NDArray[np.int64]) -> tuple[int, int, int, int, bytes]:
     narrow = np.empty(counters.size, f"<u{_container(width)}")
     np.subtract(counters, least, out=narrow, casting="unsafe")
     total = int(narrow.sum(dtype=np.uint64))
-    forms = [_gaps(narrow)] if 0 < total <= counters.size // EMPTY_CELLS else []
+    forms = [_gaps(_repeated(narrow))] if 0 < total <= counters.size // EMPTY_CELLS else []
     if not forms or total > counters.size // NEARLY_EMPTY_CELLS:
         rows = _bytes(narrow, width)
         planes = b"".join(
@@ -169,10 +201,15 @@ def _encode(counters: NDArray[np.int64]) -> tuple[int, int, int, int, bytes]:
     return counters.size, least, size, form, content
 
 
-def _gaps(counters: NDArray[Any]) -> tuple[int, int, bytes]:
-    """The section of counters that are nearly all 0: each that is not, by its distance."""
+def _repeated(counters: NDArray[Any]) -> NDArray[np.int64]:
+    """Each counter as often as its count, ascending."""
     (places,) = np.nonzero(counters)
-    gaps = np.diff(np.repeat(places, counters[places].astype(np.int64)), prepend=0)
+    return np.repeat(places, counters[places].astype(np.int64))
+
+
+def _gaps(places: NDArray[np.int64]) -> tuple[int, int, bytes]:
+    """The section of counters that are nearly all 0: each that is not, by its distance."""
+    gaps = np.diff(places, prepend=0)
     width = _width(int(gaps.max(initial=0)))
     return width, GAPS, compress(_bytes(gaps.astype(np.uint64), width).T.tobytes())
 
@@ -217,9 +254,12 @@ def _decoded(
 
 
 def _from_gaps(cells: int, size: int, content: bytes) -> NDArray[np.int64]:
+    return np.bincount(_places(size, content), minlength=cells).astype(np.int64, copy=False)
+
+
+def _places(size: int, content: bytes) -> NDArray[np.int64]:
     planes = np.frombuffer(decompress(content), np.uint8).reshape(size, -1)
-    places = np.cumsum(_widen(planes.T.ravel(), size))
-    return np.bincount(places, minlength=cells).astype(np.int64, copy=False)
+    return np.cumsum(_widen(planes.T.ravel(), size))
 
 
 def _width(largest: int) -> int:

@@ -6,12 +6,11 @@ import secrets
 from collections import defaultdict
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-import numpy as np
 from sqlalchemy import select
 
 from deniable_aggregator.audit import AuditAction, record_from_command_line
 from deniable_aggregator.dates import format_day
-from deniable_aggregator.store.encoding import add_counters
+from deniable_aggregator.store.encoding import CounterSum
 from deniable_aggregator.store.errors import StoreRefusedError, StoreUnavailableError
 from deniable_aggregator.store.schema import metrics, rolled_periods
 from deniable_aggregator.store.tables.audit import append, lock_audit_log
@@ -29,7 +28,7 @@ from deniable_aggregator.store.tables.parts import (
     sum_by_total,
     unsettle,
 )
-from deniable_aggregator.store.tables.stored_slices import count_slice, read_slices
+from deniable_aggregator.store.tables.stored_slices import add_slices, read_slices
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -150,10 +149,11 @@ def _same(counter: ReportCounter, stored: StoredSlice, parts: Sequence[NewPart])
     """Whether a slice has this sum; diagnostics may be missing on either side."""
     if stored.reports != sum(part.reports for part in parts):
         return False
-    total = np.zeros(counter.cells, np.int64)
+    total, before = CounterSum(counter.cells), CounterSum(counter.cells)
     for part in parts:
-        add_counters(total, part.body)
-    return np.array_equal(total, count_slice(counter, stored)[: counter.cells])
+        total.add_part(part.body)
+    add_slices(before, counter, [stored])
+    return total.equals(before)
 
 
 def _add_keys(connection: Connection, keys: Mapping[str, str]) -> int:

@@ -8,10 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, Protocol
 
-import numpy as np
-
 from deniable_aggregator.store.encoding import (
-    add_counters,
+    CounterSum,
     count_cells,
     encode_counters,
     encode_reports,
@@ -26,6 +24,7 @@ from deniable_aggregator.store.tables.parts import NewPart
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    import numpy as np
     from numpy.typing import NDArray
 
     from deniable_aggregator.store.tables.parts import StoredPart
@@ -49,6 +48,10 @@ MERGED_BYTES: Final = 64 << 20
 CELLS_PER_BYTE: Final = 64
 """While a day is open, counters are not tried where there are more than so many for each byte of
 reports: trying takes time, and they are hardly smaller."""
+
+CELLS_PER_REPORT: Final = 2
+"""Counters of a sparse tally are not tried where there are more than so many for each report: they
+are then not smaller, as a sorted list of places and its counts are the same information."""
 
 FEW_BYTES: Final = 128
 """Reports of fewer bytes than this are not much larger than any counters but the narrowest."""
@@ -76,6 +79,13 @@ class ReportCounter(Protocol):
     @property
     def noise_is_permanent(self) -> bool:
         """Whether reports show permanent answers, so that closed days keep counters only."""
+
+    @property
+    def is_sparse(self) -> bool:
+        """Whether each report adds 1 to one of very many counters; `places` tells to which."""
+
+    def places(self, payload: bytes) -> NDArray[np.int64]:
+        """The counter of each report of a payload of a sparse tally: int64, (reports,)."""
 
     def check(self, payload: bytes) -> None:
         """Raises WireError if a payload is not a whole number of possible reports."""
@@ -149,34 +159,52 @@ def merge(
     archived = any(holds_reports(each.body) and is_archived(each.body) for each in parts)
     payloads = [unpack_reports(each.body) for each in parts if holds_reports(each.body)]
     packed = join_reports(payloads, counter.report_bytes)
-    sums: dict[int, tuple[int, NDArray[np.int64]]] = {}
+    sums: dict[int, tuple[int, CounterSum]] = {}
     for reports, body in parts:
         if not holds_reports(body):
-            cells = count_cells(body)
-            before, total = sums.get(cells, (0, np.zeros(cells, np.int64)))
-            add_counters(total, body)
-            sums[cells] = before + reports, total
+            before, total = _sum_of(sums, count_cells(body))
+            total.add_part(body)
+            sums[total.cells] = before + reports, total
     merged: list[NewPart] = []
     if packed and counter.stored_cells in sums:
-        _add(sums, *counter.fold(packed))
+        before, total = sums[counter.stored_cells]
+        sums[counter.stored_cells] = before + add_reports(total, counter, packed), total
     elif packed and final and counter.noise_is_permanent:
-        _add(sums, *_counted_for_good(counter, packed))
+        reports, counted = _counted_for_good(counter, packed)
+        before, total = _sum_of(sums, counted.size)
+        total.add(counted)
+        sums[counted.size] = before + reports, total
     elif packed:
         smallest = _smallest(counter, packed, final=final)
         if archived and holds_reports(smallest.body):
             smallest = smallest._replace(body=mark_archived(smallest.body))
         merged.append(smallest)
-    merged += [
-        NewPart(reports, encode_counters(total, counter.cells)) for reports, total in sums.values()
-    ]
+    merged += [NewPart(reports, total.encode(counter.cells)) for reports, total in sums.values()]
     return merged
 
 
-def _add(
-    sums: dict[int, tuple[int, NDArray[np.int64]]], reports: int, counted: NDArray[np.int64]
-) -> None:
-    before, total = sums.get(counted.size, (0, np.zeros(counted.size, np.int64)))
-    sums[counted.size] = before + reports, total + counted
+def add_reports(total: CounterSum, counter: ReportCounter, payload: bytes) -> int:
+    """Counts reports into a sum, and returns how many they are.
+
+    Args:
+        total: of the tally's counters, or of all that are stored.
+        counter: the tally.
+        payload: whole reports, one after the other; at least one.
+
+    Raises:
+        WireError: if they cannot be counted.
+    """
+    if counter.is_sparse:
+        places = counter.places(payload)
+        total.add_places(places)
+        return int(places.size)
+    reports, counters = counter.fold(payload)
+    total.add(counters)
+    return reports
+
+
+def _sum_of(sums: dict[int, tuple[int, CounterSum]], cells: int) -> tuple[int, CounterSum]:
+    return sums.get(cells) or (0, CounterSum(cells))
 
 
 def _smallest(counter: ReportCounter, packed: bytes, *, final: bool) -> NewPart:
@@ -185,6 +213,8 @@ def _smallest(counter: ReportCounter, packed: bytes, *, final: bool) -> NewPart:
     reports = len(packed) // counter.report_bytes
     size = len(as_reports)
     few = size < FEW_BYTES and size < counter.stored_cells
+    if counter.is_sparse and reports * CELLS_PER_REPORT < counter.stored_cells:
+        few = True
     if few or (not final and size * CELLS_PER_BYTE < counter.stored_cells):
         return NewPart(reports, as_reports)
     _, counted = counter.fold(packed)

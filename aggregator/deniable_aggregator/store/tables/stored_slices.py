@@ -5,11 +5,11 @@ from __future__ import annotations
 from itertools import groupby
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-import numpy as np
 from sqlalchemy import select
 
-from deniable_aggregator.store.encoding import add_counters, holds_reports, unpack_reports
+from deniable_aggregator.store.encoding import CounterSum, holds_reports, unpack_reports
 from deniable_aggregator.store.schema import metrics, tallies
+from deniable_aggregator.store.tables.merging import add_reports
 from deniable_aggregator.store.tables.parts import key_ids, read_rests
 from deniable_aggregator.store.tables.waiting import waiting_reports
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from typing import Any
 
+    import numpy as np
     from numpy.typing import NDArray
     from sqlalchemy import Connection, ScalarSelect
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
 FETCHED_BYTES: Final = 4 << 20
 FETCHED_ROWS: Final = 256
+COUNTED_BYTES: Final = 8 << 20
 
 
 class StoredSlice(NamedTuple):
@@ -58,12 +60,36 @@ class TallyTotal(NamedTuple):
 
 def count_slice(counter: ReportCounter, stored: StoredSlice) -> NDArray[np.int64]:
     """The counters of a slice: int64, (stored_cells,)."""
-    total = np.zeros(counter.stored_cells, np.int64)
-    for body in stored.counters:
-        add_counters(total, body)
-    if stored.packed:
-        total += counter.fold(stored.packed)[1]
-    return total
+    total = CounterSum(counter.stored_cells)
+    add_slices(total, counter, [stored])
+    return total.array()
+
+
+def add_slices(total: CounterSum, counter: ReportCounter, slices: Iterable[StoredSlice]) -> int:
+    """Adds the counters of slices to a sum. Reports of many slices are counted at once.
+
+    Args:
+        total: of the tally's counters, or of all that are stored.
+        counter: the tally.
+        slices: which slices.
+
+    Returns:
+        How many reports they have.
+    """
+    reports, size = 0, 0
+    packed: list[bytes] = []
+    for each in slices:
+        reports += each.reports
+        for body in each.counters:
+            total.add_part(body)
+        packed.append(each.packed)
+        size += len(each.packed)
+        if size >= COUNTED_BYTES:
+            add_reports(total, counter, b"".join(packed))
+            packed, size = [], 0
+    if size:
+        add_reports(total, counter, b"".join(packed))
+    return reports
 
 
 def read_slices(

@@ -6,9 +6,9 @@ from collections import Counter, defaultdict
 from itertools import chain
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-import numpy as np
 from sqlalchemy import ColumnElement, func, select
 
+from deniable_aggregator.store.encoding import CounterSum
 from deniable_aggregator.store.schema import inbox, keys, metrics, rolled_periods, tallies, totals
 from deniable_aggregator.store.tables.expiry import delete_expired, delete_removed
 from deniable_aggregator.store.tables.loading import load_sums
@@ -17,6 +17,7 @@ from deniable_aggregator.store.tables.settling import DaySettler
 from deniable_aggregator.store.tables.stored_slices import (
     StoredSlice,
     TallyTotal,
+    add_slices,
     count_slice,
     metric_number,
     read_slices,
@@ -126,12 +127,14 @@ class Tallies:
             until: the last day, inclusive.
             without: ids of more keys whose reports are left out.
         """
-        reports = 0
-        total = np.zeros(counter.cells, np.int64)
-        for each in self.slices(counter, since, until, without):
-            reports += each.sum.reports
-            total += each.sum.cells[: counter.cells]
-        return TallyTotal(reports, total)
+        total = CounterSum(counter.cells)
+        with self._database.read() as connection:
+            left_out = {*without, *_excluded_ids(connection)}
+            slices = read_slices(connection, counter, since, until)
+            reports = add_slices(
+                total, counter, (each for each in slices if each.key not in left_out)
+            )
+        return TallyTotal(reports, total.array())
 
     def slices(
         self,
