@@ -19,7 +19,7 @@ from deniable_aggregator.statistics.tail_bounds import (
     bennett_bound,
     evenness_test,
     most_extreme_counts,
-    most_extreme_of_few,
+    most_extreme_of_groups,
 )
 
 if TYPE_CHECKING:
@@ -149,25 +149,27 @@ def bounds_check(counts: NDArray[np.int64], trials: Any, low: Any, high: Any) ->
     return SliceChecks("bounds", extreme.p, finding, (counts[place], of))
 
 
-def few_counts_check(
-    slice_of: NDArray[np.int64],
-    counts: NDArray[np.int64],
+def grouped_bounds_check(
+    least: NDArray[np.int64],
+    most: NDArray[np.int64],
     trials: NDArray[np.int64],
-    bounds: tuple[NDArray[np.float64], NDArray[np.float64]],
-    shape: tuple[int, int],
+    bounds: tuple[Any, Any],
+    size: int,
 ) -> SliceChecks:
-    """As `bounds_check`, of slices whose counts are nearly all 0.
+    """As `bounds_check`, of groups of counts of which only the least and the largest are known.
 
     Args:
-        slice_of: int64, (counts,): the slice of each count that is looked at.
-        counts: int64, (counts,).
-        trials: int64, (counts,): how many reports each one is of.
-        bounds: float64, (counts,), twice: the lowest and the highest probability of each.
-        shape: how many slices there are, and how many counts each has.
+        least: int64, (slices, groups).
+        most: int64, (slices, groups).
+        trials: int64, (slices, groups): how many reports the counts of a group are of.
+        bounds: the lowest and the highest probability of the counts of each group.
+        size: how many counts all groups of a slice have.
     """
-    extreme = most_extreme_of_few(slice_of, counts, trials, bounds, shape)
-    finding = f"the oddest of {shape[1]:,} counts is {{0:,}} of {{1:,}}"
-    return SliceChecks("bounds", extreme.p, finding, (counts[extreme.place], trials[extreme.place]))
+    extreme = most_extreme_of_groups(least, most, trials, bounds, size)
+    of_slice = np.arange(len(trials)), extreme.place
+    found, of = np.hstack([most, least])[of_slice], np.hstack([trials, trials])[of_slice]
+    finding = f"the oddest of {size:,} counts is {{0:,}} of {{1:,}}"
+    return SliceChecks("bounds", extreme.p, finding, (found, of))
 
 
 def evenness_check(

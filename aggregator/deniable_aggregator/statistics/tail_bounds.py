@@ -66,35 +66,30 @@ def most_extreme_counts(
     return ExtremeCounts(np.minimum(1.0, 2 * size * p), place)
 
 
-def most_extreme_of_few(
-    slice_of: NDArray[np.int64],
-    counts: NDArray[np.int64],
+def most_extreme_of_groups(
+    least: NDArray[np.int64],
+    most: NDArray[np.int64],
     trials: NDArray[np.int64],
-    bounds: tuple[NDArray[np.float64], NDArray[np.float64]],
-    shape: tuple[int, int],
+    bounds: tuple[Any, Any],
+    size: int,
 ) -> ExtremeCounts:
-    """As `most_extreme_counts`, of slices whose counts are nearly all 0.
+    """As `most_extreme_counts`, of groups of counts whose trials and bounds are the same.
 
     Args:
-        slice_of: int64, (counts,): the slice of each count that is looked at. Of those that are
-            alike in all else, such as most that are 0, one is enough.
-        counts: int64, (counts,).
-        trials: int64, (counts,): number of trials of each.
-        bounds: float64, (counts,), twice: the lowest and highest probability of success of each.
-        shape: how many slices there are, and how many counts each has.
+        least: int64, (slices, groups): the least count of each.
+        most: int64, (slices, groups): the largest.
+        trials: int64, (slices, groups): number of trials of each of its counts.
+        bounds: the lowest and the highest probability of success of a group's counts.
+        size: how many counts all groups of a slice have.
 
     Returns:
-        The place is that among the counts that are looked at.
+        The place is that of the group, and behind the groups that of one whose least count it is.
     """
-    slices, size = shape
-    tails = np.minimum(
-        binomial_at_most(counts, trials, bounds[0]), binomial_at_least(counts, trials, bounds[1])
+    tails = np.hstack(
+        [binomial_at_least(most, trials, bounds[1]), binomial_at_most(least, trials, bounds[0])]
     )
-    order = np.lexsort((tails, slice_of))
-    first = order[np.diff(slice_of[order], prepend=-1) != 0]
-    p, place = np.ones(slices), np.zeros(slices, np.int64)
-    p[slice_of[first]], place[slice_of[first]] = tails[first], first
-    return ExtremeCounts(np.minimum(1.0, 2 * size * p), place)
+    place = tails.argmin(axis=1)
+    return ExtremeCounts(np.minimum(1.0, 2 * size * tails.min(axis=1)), place)
 
 
 def evenness_test(counts: NDArray[np.int64], shares: Any = None) -> ExtremeCounts:

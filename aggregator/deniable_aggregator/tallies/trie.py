@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, cast
 import numpy as np
 from scipy.sparse import csr_array
 
-from deniable_aggregator.statistics.checks import evenness_check, few_counts_check
+from deniable_aggregator.statistics.checks import evenness_check, grouped_bounds_check
 from deniable_aggregator.statistics.item_shares import ItemShares
 from deniable_aggregator.tallies.base import ShareTally, chunks, oracle_tally_for, tallies
 from deniable_shared.errors import WireError
@@ -127,36 +127,28 @@ class TrieTally(ShareTally):
         yield from self._sparse_checks(csr_array(counts))
 
     def _sparse_checks(self, stored: csr_array) -> Iterator[SliceChecks]:
-        trie, slices = self._trie, stored.shape[0]
-        slice_of = np.repeat(np.arange(slices), np.diff(stored.indptr))
+        trie, rows = self._trie, self._row_starts.size - 1
+        shape = stored.shape[0], rows
+        stored.sort_indices()
         row = np.searchsorted(self._row_starts, stored.indices, side="right") - 1
-        rows, counts = self._row_starts.size - 1, stored.data
-        place = slice_of * rows + row
-        reports = np.bincount(place, counts, slices * rows).astype(np.int64).reshape(slices, rows)
+        place = np.repeat(np.arange(shape[0]) * rows, np.diff(stored.indptr)) + row
+        reports = np.bincount(place, stored.data, shape[0] * rows).astype(np.int64).reshape(shape)
         if trie.levels > 1:
             starts = [0, *range(1, rows, trie.rows)]
-            by_level = np.add.reduceat(reports, starts, axis=1)
             shares = np.array([float(share) for share in trie.level_shares])
+            by_level = np.add.reduceat(reports, starts, axis=1)
             yield evenness_check("levels", by_level, f"the {trie.levels} levels", shares)
-            within = np.repeat(
-                shares / [1, *[trie.rows] * (trie.levels - 1)], np.diff([*starts, rows])
-            )
-            yield evenness_check("groups", reports, f"the {rows} rows of all levels", within)
-        # Of the counters of a row that are 0, one stands for all.
-        found = np.bincount(place, minlength=slices * rows).reshape(slices, rows)
-        empty_slice, empty_row = np.nonzero(found < np.diff(self._row_starts))
-        row = np.concatenate([row, empty_row])
-        slice_of = np.concatenate([slice_of, empty_slice])
+            rows_of = np.diff([*starts, rows])
+            of_row = np.repeat(shares / rows_of, rows_of)
+            yield evenness_check("groups", reports, f"the {rows} rows of all levels", of_row)
+        least, most = _ends(place, stored.data, shape, np.diff(self._row_starts))
         low, high = (
-            np.where(row, deeper, first)
+            np.where(np.arange(rows), deeper, first)
             for first, deeper in zip(
                 trie.first.outcome_bounds(), trie.deeper.outcome_bounds(), strict=True
             )
         )
-        counts = np.concatenate([counts, np.zeros(empty_row.size, np.int64)])
-        yield few_counts_check(
-            slice_of, counts, reports[slice_of, row], (low, high), (slices, self.cells)
-        )
+        yield grouped_bounds_check(least, most, reports, (low, high), self.cells)
 
     def shares(self, counts: NDArray[np.int64], items: Sequence[str]) -> ItemShares:
         """The shares of any strings, pooled over all levels from the one in which each ends."""
@@ -179,6 +171,33 @@ class TrieTally(ShareTally):
         with np.errstate(divide="ignore"):
             variance = 1 / weight
         return ItemShares(share, variance, variance)
+
+
+def _ends(
+    place: NDArray[np.int64],
+    counts: NDArray[np.int64],
+    shape: tuple[int, int],
+    sizes: NDArray[np.int64],
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The least and the largest count of each row.
+
+    Args:
+        place: int64, (found,): slice and row of each count that is not 0, ascending.
+        counts: int64, (found,): these counts.
+        shape: how many slices and rows there are.
+        sizes: int64, (rows,): how many counts each row has.
+
+    Returns:
+        int64, (slices, rows), twice.
+    """
+    least, most = np.zeros((2, shape[0] * shape[1]), np.int64)
+    starts = np.flatnonzero(np.diff(place, prepend=-1))
+    here = place[starts]
+    if here.size:
+        least[here] = np.minimum.reduceat(counts, starts)
+        most[here] = np.maximum.reduceat(counts, starts)
+    found = np.bincount(place, minlength=least.size).reshape(shape)
+    return np.where(found < sizes, 0, least.reshape(shape)), most.reshape(shape)
 
 
 def _points(rows: NDArray[np.uint8]) -> NDArray[np.int64]:
