@@ -10,6 +10,7 @@ from deniable_shared.mechanisms import ORACLES, Sketch, Trie
 from deniable_shared.spec import Spec
 
 if TYPE_CHECKING:
+    from deniable_shared.letters import LetterCode
     from deniable_shared.mechanisms import Mechanism
 
 UNIT = (Fraction(0), Fraction(1))
@@ -41,17 +42,31 @@ def sketch(inner: str, epsilon: object, *, rows: int, buckets: int) -> Sketch:
     return Sketch(rows=rows, inner=ORACLES[inner].for_epsilon(buckets, Fraction(epsilon)))
 
 
-class UncodedSpec(Spec):
-    """A spec over pieces too few for any code, so that tests can go through all of them."""
+class SpecOfPieces(Spec):
+    """A spec that takes the pieces of a code, as "3.1.2", so that tests can go through them all."""
 
     def _check_letters(self) -> None:
         pass
 
+    def encode(self, value: object, segment: object = None) -> tuple[int, ...]:
+        assert isinstance(value, str)
+        assert segment is None
+        return tuple(map(int, value.split(".")))
 
-def small_trie(*, levels: int, epsilon: object, rows: int = 2) -> Spec:
-    """A trie whose first pieces have three bits and whose further ones have two."""
-    mechanism = Trie.for_epsilon(levels, Fraction(epsilon), rows=rows, first_bits=3, deeper_bits=2)
-    return UncodedSpec("tests", "text", "string", (), None, mechanism, "day")
+
+def trie(
+    *, levels: int, epsilon: object, rows: int = 2, first_bits: int = 3, deeper_bits: int = 2
+) -> Spec:
+    """A trie with few pieces."""
+    mechanism = Trie.for_epsilon(
+        levels, Fraction(epsilon), rows=rows, first_bits=first_bits, deeper_bits=deeper_bits
+    )
+    return SpecOfPieces("tests", "text", "string", (), None, mechanism, "day")
+
+
+def discovered(letters: LetterCode, epsilon: Fraction) -> Spec:
+    mechanism = Trie.for_epsilon(letters.levels, epsilon)
+    return Spec("tests", "text", "string", (), None, mechanism, "day", letters=letters)
 
 
 def number(mechanism: Mechanism) -> Spec:

@@ -6,6 +6,7 @@ to, tallies and uploads. Run it only to add vectors; a diff in an existing one i
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import json
 from fractions import Fraction
@@ -17,6 +18,7 @@ from deniable.randomizers.permanent import device_class
 from deniable_aggregator.tallies import tally_for
 from deniable_shared import hashing, wire
 from deniable_shared.device_classes import groups_of_classes
+from deniable_shared.letters import LetterCode, Model
 from deniable_shared.mechanisms import (
     DBitFlip,
     DiscreteGaussian,
@@ -47,6 +49,7 @@ from tests.privacy.specs import (
     attribute,
     boolean,
     category,
+    discovered,
     histogram,
     number,
     record,
@@ -58,6 +61,9 @@ FOLDER = Path(__file__).parent
 STREAM_BYTES = 8_192
 MEMOIZED = (Fraction(1), Fraction(2))
 TEXTS = ["ant", "café", ""]
+LETTERS = Model(base64.b64decode("RExNMXjaY2BkYGQAAy5aAxY2NjYQBgMWMAvK5RoMgBkA0JQJlA=="))
+"""A model of one state, in which e, a, t, o and n have 4 bits, other letters 6, all else 10."""
+
 TEN = "zero one two three four five six seven eight nine"
 
 SPECS = {
@@ -173,6 +179,14 @@ SPECS = {
     "loloha": (
         string(Sketch(rows=64, inner=MemoizedRandomizedResponse.for_epsilons(4, *MEMOIZED))),
         TEXTS,
+    ),
+    "trie": (
+        discovered(LetterCode("text", 10, LETTERS), Fraction(1)),
+        ["tea", "tomato", "a long sentence", "café", ""],
+    ),
+    "trie of hex digits": (
+        discovered(LetterCode("hex", 8, LETTERS), Fraction(4)),
+        ["0123abcd", "0123ABCD", "7f", "none"],
     ),
     "lduchi": (
         number(MemoizedOneBitMean.for_epsilons(*MEMOIZED, 4)),

@@ -45,7 +45,7 @@ from deniable_shared.mechanisms import (
 )
 from tests.privacy.conformance import secret_of
 from tests.privacy.seeds import FewSeeds
-from tests.privacy.specs import attribute, boolean, category, histogram, record, small_trie, string
+from tests.privacy.specs import attribute, boolean, category, histogram, record, string, trie
 from tests.privacy.specs import number as numeric
 from tests.privacy.walk import distribution
 
@@ -108,7 +108,7 @@ SAMPLED = record(
     attribute("carrier", "AA DL UA WN"),
 )
 PAIRS = record(SampledCoefficients.for_epsilon(2, ONE), attribute("late"), attribute("paid"))
-TRIE = small_trie(levels=3, epsilon=2)
+TRIE = trie(levels=3, epsilon=2)
 EVERY = [*ORACLES, *SKETCHES, *NUMBERS, *BINS, HYBRID, RAPPOR, SAMPLED, PAIRS, TRIE]
 
 
@@ -248,23 +248,19 @@ def test_the_probabilities_of_a_sketch_are_those_of_the_device(spec):
                     assert same(it.p if item == own else it.q, probability)
 
 
-def channel_of_pieces(pieces):
-    return distribution(lambda walk: randomizer_for(TRIE, walk).report(pieces, secret_of(1)))
-
-
 def test_the_probabilities_of_a_trie_are_those_of_the_device():
     """A report names the cells whose own reports are more likely to be at its point."""
     mechanism = TRIE.mechanism
     drawn = {0: 4, 1: 8, 2: 4}  # of the levels and rows: one in four, in eight, in four
-    for pieces in ((3,), (3, 0), (7, 2, 1)):
+    for value in ("3", "3.0", "7.2.1"):
         named = Counter()
-        for report, probability in channel_of_pieces(pieces).items():
+        for report, probability in channel(TRIE, value).items():
             level, row, point = mechanism.decode(report)
             oracle = mechanism.oracle(level)
             (chance,) = explain(TRIE, report).likelihoods
             assert (chance.if_true, chance.if_not) == (oracle.support.p, oracle.support.q)
             for item in oracle.decode(point.to_bytes(oracle.report_bytes, "big")).items:
-                own = item == mechanism.cell(pieces, level, row, TRIE.salt)
+                own = item == mechanism.cell(TRIE.encode(value), level, row, TRIE.salt)
                 named[level, row, item, own] += probability * drawn[level]
         for (level, _, _, own), probability in named.items():
             support = mechanism.oracle(level).support
