@@ -1,0 +1,72 @@
+"""What a discovery found, in plain values."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Find:
+    """One string that devices hold, or the beginning of such strings.
+
+    Attributes:
+        text: as devices recorded it, unescaped: control characters are still in it.
+        whole: whether this is the whole string; else strings begin so.
+        share: estimated part of the devices. Of a beginning: those whose strings begin so and are
+            not among the whole strings that were found, nor begin with a longer beginning found.
+            Unbiased but for the selection: what is shown is rather over- than underestimated.
+        low: lower end of the interval of the share, in [0, 1].
+        high: upper end.
+        z: the estimate in standard errors of a string that nobody holds.
+        p_value: how likely such a string has at least such an estimate.
+        bits: length of its code.
+        hinted: whether the analyst named it beforehand.
+    """
+
+    text: str
+    whole: bool
+    share: float
+    low: float
+    high: float
+    z: float
+    p_value: float
+    bits: int
+    hinted: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Findings:
+    """All that a discovery found.
+
+    Attributes:
+        finds: whole strings and beginnings, the largest share first.
+        reports: how many devices reported in each level.
+        smallest_shares: at place b - 1, the share from which on a string of b bits is found nine
+            times of ten; infinite where no reports could show it.
+    """
+
+    finds: tuple[Find, ...]
+    reports: tuple[int, ...]
+    smallest_shares: tuple[float, ...]
+
+    @property
+    def whole(self) -> tuple[Find, ...]:
+        """The whole strings, the largest share first."""
+        return tuple(find for find in self.finds if find.whole)
+
+    @property
+    def prefixes(self) -> tuple[Find, ...]:
+        """The beginnings of strings that were not found whole, the largest share first."""
+        return tuple(find for find in self.finds if not find.whole)
+
+    def smallest_share(self, bits: int) -> float:
+        """The share from which on a string with a code of so many bits is found nine times of ten.
+
+        Args:
+            bits: at least 1.
+
+        Returns:
+            Infinity if the string is longer than the levels, or no reports could show it.
+        """
+        return self.smallest_shares[bits - 1] if bits <= len(self.smallest_shares) else math.inf

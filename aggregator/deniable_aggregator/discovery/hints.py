@@ -1,0 +1,72 @@
+"""Strings that the analyst knows already: candidates that need less evidence."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from deniable_aggregator.discovery.strings import Strings
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from numpy.typing import NDArray
+
+    from deniable_aggregator.discovery.levels import Level
+    from deniable_shared.letters import LetterCode
+
+_LN2 = math.log(2)
+
+
+def with_hints(
+    whole: Strings, hints: Iterable[bytes], code: LetterCode, levels: Sequence[Level]
+) -> Strings:
+    """The candidates and the hints, with the error rate shared between both.
+
+    Of m hints each has 1 / (2 m) of it, and keeps half of what the code gives it where the search
+    has seen it. So hints do not make a find of anything else harder by more than a factor of 2.
+
+    Args:
+        whole: the candidates of the search.
+        hints: canonical strings. Those that are longer than the code's levels are left out.
+        code: the letter code.
+        levels: all of the trie.
+    """
+    pieces = {code.pieces(hint): code.encode(hint)[1] for hint in hints if _fits(code, hint)}
+    if not pieces:
+        return whole
+    named = np.zeros((len(pieces), len(levels)), np.int64)
+    for place, own in enumerate(pieces):
+        named[place, : len(own)] = own
+    strings = Strings.of(
+        named,
+        np.array([len(own) - 1 for own in pieces]),
+        np.array([*pieces.values()]),
+        np.full(len(pieces), -math.log(2 * len(pieces))),
+        whole.salt,
+    )
+    strings.hinted[:] = True
+    whole.log_weights -= _LN2
+    known, at = _places(strings, whole)
+    both = np.logaddexp(whole.log_weights[at], strings.log_weights[known])
+    whole.log_weights[at] = both
+    whole.hinted[at] = True
+    new = strings.only(~known)
+    for level in levels:
+        if level.total:
+            new.estimate(level)
+    return Strings.joined([whole, new])
+
+
+def _fits(code: LetterCode, value: bytes) -> bool:
+    return code.decode(*code.encode(value))[1]
+
+
+def _places(some: Strings, among: Strings) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
+    """Which of some strings are among others, bool, (some,), and the places of those that are."""
+    found = {fingerprint: place for place, fingerprint in enumerate(among.fingerprints.tolist())}
+    places = [found.get(fingerprint, -1) for fingerprint in some.fingerprints.tolist()]
+    at = np.array(places, np.int64)
+    return at >= 0, at[at >= 0]

@@ -1,0 +1,127 @@
+"""Prefixes that are surely heavy, and whose strings were not found whole."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from deniable_aggregator.discovery.intervals import pooled_deviations
+from deniable_aggregator.discovery.testing import upper_tails
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from deniable_aggregator.discovery.levels import Level
+    from deniable_aggregator.discovery.strings import Strings
+
+
+class Shown(NamedTuple):
+    """Strings or prefixes that are shown, one in each place of every array.
+
+    Attributes:
+        strings: them.
+        shares: float64, (shown,): their estimates; of a prefix, of the devices whose strings begin
+            so and are not shown.
+        deviations: float64, (shown,): the standard errors of strings that nobody holds.
+        p_values: float64, (shown,).
+    """
+
+    strings: Strings
+    shares: NDArray[np.float64]
+    deviations: NDArray[np.float64]
+    p_values: NDArray[np.float64]
+
+
+def tested_prefixes(
+    candidates: Sequence[Strings],
+    found: Strings,
+    found_shares: NDArray[np.float64],
+    levels: Sequence[Level],
+    alpha: float,
+) -> Shown:
+    """Which prefixes hold more devices than what is shown of their strings.
+
+    The deepest level comes first. What was found whole below a prefix, and what the prefixes shown
+    below it hold, is subtracted from its estimate; the rest has to pass the weighted test of
+    `testing.shown`. A prefix is false only if nobody's string begins so, and then nothing but a
+    false find could have been subtracted: so its tail is at least that of its own estimate.
+
+    Args:
+        candidates: of each level, with that level's estimate.
+        found: the whole strings that are shown.
+        found_shares: float64, (found,): their pooled estimates.
+        levels: all of the trie.
+        alpha: the part of the shown prefixes that may be false.
+    """
+    found_variances = pooled_deviations(found_shares, found.weights(levels), levels) ** 2
+    below = [
+        _Below(found.prefix_fingerprints(level.number), found_shares, found_variances)
+        for level in levels
+    ]
+    most = sum(map(len, candidates))
+    while True:
+        shown = _shown(candidates, below, levels, alpha * most)
+        count = sum(part.shares.size for part in shown)
+        if count >= most or not count:
+            break
+        most = count
+    return Shown(
+        type(found).joined([part.strings for part in shown]),
+        *(np.concatenate([part[column] for part in shown]) for column in (1, 2, 3)),
+    )
+
+
+class _Below(NamedTuple):
+    """What is shown, seen from one level: which prefix each belongs to, and how much it is."""
+
+    prefixes: NDArray[np.uint64]
+    shares: NDArray[np.float64]
+    variances: NDArray[np.float64]
+
+    def sums(self, prefixes: NDArray[np.uint64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """All shares and variances of each prefix: float64, (prefixes,) twice."""
+        if not prefixes.size:
+            return np.zeros(0), np.zeros(0)
+        order = np.argsort(prefixes)
+        place = np.searchsorted(prefixes, self.prefixes, sorter=order)
+        place = order[np.minimum(place, prefixes.size - 1)]
+        own = prefixes[place] == self.prefixes
+        return (
+            np.bincount(place[own], self.shares[own], prefixes.size).astype(np.float64),
+            np.bincount(place[own], self.variances[own], prefixes.size).astype(np.float64),
+        )
+
+    def and_also(self, shown: Shown, level: int) -> _Below:
+        """With the prefixes that are shown of a deeper level."""
+        return _Below(
+            np.concatenate([self.prefixes, shown.strings.prefix_fingerprints(level)]),
+            np.concatenate([self.shares, shown.shares]),
+            np.concatenate([self.variances, shown.deviations**2]),
+        )
+
+
+def _shown(
+    candidates: Sequence[Strings], below: Sequence[_Below], levels: Sequence[Level], spent: float
+) -> list[Shown]:
+    """The prefixes whose rest passes, of each level, when each may spend so much of its weight."""
+    seen = list(below)
+    shown = []
+    for number in reversed(range(len(levels))):
+        strings, level = candidates[number], levels[number]
+        held, variances = seen[number].sums(strings.fingerprints)
+        shares = strings.shares[:, number] - held
+        weights = strings.own_weights(levels)
+        # The noise grows with the share, of which a part is known to be there.
+        own = pooled_deviations(held, weights, levels)
+        deviations = np.sqrt(own**2 + variances)
+        scaled = shares * level.deviation / deviations
+        p_values = upper_tails(scaled, weights, levels)
+        passed = p_values <= np.exp(strings.log_weights) * spent
+        some = Shown(strings.only(passed), shares[passed], deviations[passed], p_values[passed])
+        shown.append(some)
+        for above in range(number):
+            seen[above] = seen[above].and_also(some, above)
+    return shown

@@ -1,0 +1,228 @@
+"""From the prefixes of one level to their most likely children in the next: a beam search."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import numpy as np
+
+from deniable_aggregator.discovery.odds import Prefixes, least_shares, log_odds
+from deniable_aggregator.discovery.pieces import ENDED, IMPOSSIBLE
+from deniable_aggregator.kernels import trie_cells
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    from numpy.typing import NDArray
+
+    from deniable_aggregator.discovery.levels import Level
+    from deniable_aggregator.discovery.pieces import PieceDecoder
+
+SURE_Z: Final = 6.5
+"""Children above so many standard errors are taken out of a level before the others are ranked."""
+
+ECHO: Final = 0.2
+"""What a heavy string puts into the cells of others by a collision is below this part of it.
+In one of 16 rows a collision shows a sixteenth; in three at once, 3/16."""
+
+_BLOCK: Final = 64
+
+
+_Columns = tuple[
+    "NDArray[np.int64]", "NDArray[np.int64]", "NDArray[np.float64]", "NDArray[np.float64]"
+]
+"""Parents, pieces, shares, and what orders them."""
+
+
+class Children(NamedTuple):
+    """Children of prefixes.
+
+    Attributes:
+        parents: int64, (children,): the places of their prefixes.
+        pieces: int64, (children,): the piece of the level.
+        nodes: int32, (children,): where it leads.
+        used: int64, (children,): how many bits of the piece are code, the others being padding.
+        shares: float64, (children,): the level's estimate.
+        log_odds: float64, (children,): that devices hold strings that begin so.
+    """
+
+    parents: NDArray[np.int64]
+    pieces: NDArray[np.int64]
+    nodes: NDArray[np.int32]
+    used: NDArray[np.int64]
+    shares: NDArray[np.float64]
+    log_odds: NDArray[np.float64]
+
+
+class LevelSearch:
+    """Finds the children of prefixes in one level.
+
+    Args:
+        level: the reports; what is explained of it is taken out.
+        prefixes: the parents.
+        decoder: knows which pieces strings can have.
+    """
+
+    def __init__(self, level: Level, prefixes: Prefixes, decoder: PieceDecoder) -> None:
+        self._level, self._decoder = level, decoder
+        order = np.argsort(-prefixes.log_likely, kind="stable")
+        self.prefixes = prefixes.only(order)
+        self._places = trie_cells.places(
+            self.prefixes.fingerprints, level.number, level.reports.size, level.cells
+        )
+        self._sums = np.empty(1 << self._level.bits, np.float32)
+
+    def likely(self, most: int) -> Children:
+        """The children with the best odds, at most so many, of which strings exist."""
+        pool = _Pool(4 * most, most)
+        for start in range(0, len(self.prefixes), _BLOCK):
+            block = slice(start, start + _BLOCK)
+            chosen = np.arange(len(self.prefixes))[block]
+            least = least_shares(self.prefixes.only(block), self._level, pool.least)
+            parents, pieces, shares = self._above(chosen, least)
+            pool.add(parents, pieces, shares, log_odds(self.prefixes, parents, shares, self._level))
+        return self._decoded(*pool.best())
+
+    def sure(self, most: int) -> Children:
+        """The heaviest children, down to a part of the largest that no collision can have."""
+        level = self._level
+        pool = _Pool(4 * most, most)
+        largest = 0.0
+        for start in range(0, len(self.prefixes), _BLOCK):
+            block = slice(start, start + _BLOCK)
+            chosen = np.arange(len(self.prefixes))[block]
+            cut = max(SURE_Z * level.deviation, ECHO * largest)
+            # A child's share is at most its parent's, give or take the errors of both.
+            parents = self.prefixes.shares[block] + 5 * self.prefixes.deviation
+            chosen = chosen[parents > cut - 5 * level.deviation]
+            found = self._above(chosen, np.full(chosen.size, max(cut, pool.least)))
+            if found[0].size:
+                largest = max(largest, float(found[2].max()))
+                pool.add(*found, found[2])
+        parents, pieces, shares, _ = pool.best()
+        kept = shares > ECHO * largest
+        return self._decoded(parents[kept], pieces[kept], shares[kept], shares[kept])
+
+    def ending_soon(self, bits: int) -> Children:
+        """All children that end a string within so few bits, whatever their estimate."""
+        nodes, used = self._decoder.children(self.prefixes.nodes, bits)
+        parents, numbers = np.nonzero(nodes == ENDED)
+        pieces = numbers.astype(np.int64) << (self._level.bits - bits)
+        shares = self.estimates(parents, pieces)
+        return Children(
+            parents,
+            pieces,
+            nodes[parents, numbers],
+            used[parents, numbers].astype(np.int64),
+            shares,
+            log_odds(self.prefixes, parents, shares, self._level),
+        )
+
+    def cells(self, parents: NDArray[np.int64], pieces: NDArray[np.int64]) -> NDArray[np.int64]:
+        """int64, (children, rows)."""
+        return np.asarray((self._places[parents] + pieces[:, None]) % self._level.cells)
+
+    def estimates(
+        self, parents: NDArray[np.int64], pieces: NDArray[np.int64]
+    ) -> NDArray[np.float64]:
+        """float64, (children,)."""
+        return self._level.estimates(self.cells(parents, pieces))
+
+    def _above(
+        self, chosen: NDArray[np.int64], least: NDArray[np.float64]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+        """The children of some prefixes whose estimates are above each prefix's least."""
+        parents, pieces, shares = [], [], []
+        total = self._level.total
+        for parent, cut in zip(chosen.tolist(), (least * total).tolist(), strict=True):
+            sums = self._level.slices(self._places[parent], self._sums)
+            found = np.flatnonzero(sums > np.float32(cut))
+            if found.size:
+                parents.append(np.full(found.size, parent))
+                pieces.append(found)
+                shares.append(sums[found] / total)
+        if not parents:
+            return np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0)
+        return np.concatenate(parents), np.concatenate(pieces), np.concatenate(shares)
+
+    def _decoded(
+        self,
+        parents: NDArray[np.int64],
+        pieces: NDArray[np.int64],
+        shares: NDArray[np.float64],
+        odds: NDArray[np.float64],
+    ) -> Children:
+        nodes, used = self._decoder.after(self.prefixes.nodes[parents], pieces, self._level.bits)
+        children = Children(parents, pieces, nodes, used.astype(np.int64), shares, odds)
+        return only(children, nodes != IMPOSSIBLE)
+
+
+def only(children: Children, chosen: NDArray[Any]) -> Children:
+    """The chosen ones: by a mask or by places."""
+    return Children(*(column[chosen] for column in children))
+
+
+def joined(
+    taken: Sequence[Children], others: Sequence[Children], bits: int
+) -> tuple[Children, NDArray[np.float64]]:
+    """Each child once.
+
+    Args:
+        taken: those that were taken out of the level, with the share that was.
+        others: those that were not.
+        bits: of a piece.
+
+    Returns:
+        The children, and how much of each was taken out: float64, (children,).
+    """
+    parts = [*taken, *others]
+    everything = Children(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+    out = np.zeros(everything.pieces.size)
+    explained = np.concatenate([np.empty(0), *(part.shares for part in taken)])
+    out[: explained.size] = explained
+    key = everything.parents << bits | everything.pieces
+    _, first, place = np.unique(key, return_index=True, return_inverse=True)
+    return only(everything, first), np.bincount(place, out, first.size).astype(np.float64)
+
+
+class _Pool:
+    """Keeps the best of many, and knows what a further one needs to be among them.
+
+    Args:
+        room: how many are gathered before all but the best are dropped.
+        most: how many are the best.
+    """
+
+    def __init__(self, room: int, most: int) -> None:
+        self._room, self._most = room, most
+        nothing = np.empty(0, np.int64)
+        self._parts: list[_Columns] = [(nothing, nothing, np.empty(0), np.empty(0))]
+        self._count = 0
+        self.least = -math.inf
+
+    def add(self, *columns: *_Columns) -> None:
+        """Adds some; the last column says how good they are."""
+        kept = columns[-1] > self.least
+        parents, pieces, shares, values = columns
+        self._parts.append((parents[kept], pieces[kept], shares[kept], values[kept]))
+        self._count += int(kept.sum())
+        if self._count > self._room:
+            self.best()
+
+    def best(self) -> _Columns:
+        """The best, in no order."""
+        parents, pieces, shares, values = map(np.concatenate, zip(*self._parts, strict=True))
+        if values.size > self._most:
+            best = np.argpartition(-values, self._most)[: self._most]
+            parents, pieces, shares, values = (
+                parents[best],
+                pieces[best],
+                shares[best],
+                values[best],
+            )
+            self.least = float(values.min())
+        columns = parents, pieces, shares, values
+        self._parts, self._count = [columns], values.size
+        return columns

@@ -1,0 +1,127 @@
+"""Which of many strings devices surely hold: tails of sums of binomials, and a weighted test."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+from scipy import special
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from deniable_aggregator.discovery.levels import Level
+
+_HALVINGS: Final = 60
+_WORTH: Final = 0.5
+"""Below so many standard errors the normal distribution is close enough: nothing there is shown."""
+
+
+def upper_tails(
+    shares: NDArray[np.float64], weights: NDArray[np.float64], levels: Sequence[Level]
+) -> NDArray[np.float64]:
+    """How likely a string that no device holds has at least such pooled estimates.
+
+    Every level's support is binomial then, with the chance q of its cells. The pooled estimate is a
+    weighted sum of them, and its tail is that of the saddlepoint approximation of Lugannani and
+    Rice (1980): P = 1 - Phi(w) + phi(w) (1 / u - 1 / w), with t where the derivative of the
+    cumulant function k is the observed sum x, w = sqrt(2 (t x - k(t))) and u = t sqrt(k''(t)).
+    The normal distribution is wrong by up to a half at five standard errors and 100,000 reports.
+    Half a supporter less than was seen is asked about, because supporters are whole.
+
+    Args:
+        shares: float64, (strings,): the pooled estimates.
+        weights: float64, (strings, levels): the levels' inverse variances; 0 where not pooled.
+        levels: all of the trie.
+
+    Returns:
+        float64, (strings,), in [0, 1]; 1 without reports.
+    """
+    pooled = weights.sum(axis=1)
+    tails = np.ones(shares.size)
+    chosen = np.flatnonzero(pooled > 0)
+    z = shares[chosen] * np.sqrt(pooled[chosen])
+    tails[chosen] = special.ndtr(-z)
+    chosen = chosen[z > _WORTH]
+    if chosen.size:
+        tails[chosen] = _saddlepoint(shares[chosen], weights[chosen], levels)
+    return tails
+
+
+def _saddlepoint(
+    shares: NDArray[np.float64], weights: NDArray[np.float64], levels: Sequence[Level]
+) -> NDArray[np.float64]:
+    q = np.array([level.q for level in levels])
+    reports = np.where(weights > 0, [level.total for level in levels], 0.0)
+    # What one supporter adds to the pooled sum, in terms of the largest such amount.
+    amounts = np.array([1 / (level.variance * (level.p - level.q)) for level in levels])
+    unit = amounts.max()
+    amounts = amounts / unit
+    mean = (reports * q * amounts).sum(axis=1)
+    variance = (reports * q * (1 - q) * amounts**2).sum(axis=1)
+    most = (reports * amounts).sum(axis=1)
+    least = np.where(reports > 0, amounts, np.inf).min(axis=1)
+    seen = mean + shares * weights.sum(axis=1) / unit - least / 2
+    seen = np.clip(seen, mean + 1e-3 * np.sqrt(variance), mean + (most - mean) * (1 - 1e-9))
+    low, high = np.zeros(shares.size), np.full(shares.size, 60.0 / amounts.min())
+    for _ in range(_HALVINGS):
+        t = (low + high) / 2
+        tilted = _tilted(q, amounts, t)
+        above = (reports * tilted * amounts).sum(axis=1) > seen
+        low, high = np.where(above, low, t), np.where(above, t, high)
+    t = (low + high) / 2
+    tilted = _tilted(q, amounts, t)
+    cumulant = (reports * np.logaddexp(np.log1p(-q), np.log(q) + amounts * t[:, None])).sum(axis=1)
+    spread = (reports * tilted * (1 - tilted) * amounts**2).sum(axis=1)
+    w = np.sqrt(np.maximum(2 * (t * seen - cumulant), 1e-12))
+    u = np.maximum(t * np.sqrt(spread), 1e-6)
+    density = np.exp(-(w**2) / 2) / np.sqrt(2 * np.pi)
+    return np.asarray(np.clip(special.ndtr(-w) + density * (1 / u - 1 / w), 0.0, 1.0))
+
+
+def _tilted(
+    q: NDArray[np.float64], amounts: NDArray[np.float64], t: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """The chances under which the seen sum would be the mean: float64, (strings, levels)."""
+    return np.asarray(special.expit(special.logit(q) + amounts * t[:, None]))
+
+
+def shown(
+    p_values: NDArray[np.float64], log_weights: NDArray[np.float64], alpha: float
+) -> NDArray[np.bool_]:
+    """Benjamini and Hochberg's test with weights (Genovese, Roeder and Wasserman, 2006).
+
+    String s is shown if p(s) <= alpha R w(s), R being the number that are shown: the largest that
+    agrees with itself. The weights of all strings that there could be sum to at most 1, so at most
+    the part alpha of what is shown is expected to be false; strings that the search never looked
+    at only count as not shown.
+
+    Args:
+        p_values: float64, (strings,).
+        log_weights: float64, (strings,).
+        alpha: the part, in (0, 1).
+
+    Returns:
+        bool, (strings,).
+    """
+    with np.errstate(divide="ignore"):
+        needed = np.log(p_values) - log_weights - np.log(alpha)
+    order = np.sort(needed)
+    agree = np.flatnonzero(order <= np.log(np.arange(1, order.size + 1)))
+    if not agree.size:
+        return np.zeros(needed.size, np.bool_)
+    return np.asarray(needed <= order[agree[-1]])
+
+
+def thresholds(log_weights: NDArray[np.float64], found: int, alpha: float) -> NDArray[np.float64]:
+    """From how many standard errors on strings of these weights are shown: float64, (strings,).
+
+    Args:
+        log_weights: float64, (strings,).
+        found: how many are shown.
+        alpha: see `shown`.
+    """
+    level = np.minimum(log_weights + np.log(alpha * max(found, 1)), np.log(0.5))
+    return np.asarray(-special.ndtri_exp(level))

@@ -1,0 +1,122 @@
+"""From codes back to texts, and from estimates to what is shown."""
+
+from __future__ import annotations
+
+import unicodedata
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from deniable_aggregator.discovery.findings import Find
+from deniable_aggregator.discovery.intervals import pooled_deviations, selected_intervals
+from deniable_aggregator.discovery.testing import thresholds
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from deniable_aggregator.discovery.levels import Level
+    from deniable_aggregator.discovery.prefixes import Shown
+    from deniable_aggregator.discovery.strings import Strings
+    from deniable_shared.letters import LetterCode
+
+_MISSES: Final = 0.05
+"""How often an interval may miss."""
+
+
+class Texts:
+    """Decodes strings.
+
+    Args:
+        levels: all of the trie.
+        code: of letters.
+    """
+
+    def __init__(self, levels: Sequence[Level], code: LetterCode) -> None:
+        self._levels, self._code = levels, code
+
+    def can_be_recorded(self, strings: Strings, place: int) -> bool:
+        """Whether a device that holds the decoded text would have exactly this code."""
+        bits = self._bits(strings, place)
+        value, whole = self._code.decode(*bits)
+        is_normal = unicodedata.is_normalized("NFC", value.decode())
+        return whole and is_normal and self._code.encode(value) == bits
+
+    def whole_finds(self, found: Shown, alpha: float) -> list[Find]:
+        """Whole strings, in any order.
+
+        Args:
+            found: them.
+            alpha: with which they were tested.
+        """
+        strings, shares, deviations, _ = found
+        errors = pooled_deviations(shares, strings.weights(self._levels), self._levels)
+        least = thresholds(strings.log_weights, len(strings), alpha) * deviations
+        return self._finds(found, *selected_intervals(shares, errors, least, _MISSES))
+
+    def prefix_finds(self, found: Shown, alpha: float) -> list[Find]:
+        """Prefixes, in any order; each text once.
+
+        A piece may end inside a character, so several prefixes may have the same text. What begins
+        with either is added: the devices of both are different ones.
+
+        Args:
+            found: them.
+            alpha: with which they were tested.
+        """
+        strings, shares, deviations, _ = found
+        weights = strings.own_weights(self._levels)
+        alone = strings.shares.max(axis=1, initial=0.0)
+        # Beside the error of the prefix, that of what was found below it and subtracted.
+        held = pooled_deviations(alone - shares, weights, self._levels)
+        own = pooled_deviations(alone, weights, self._levels)
+        errors = np.sqrt(deviations**2 + own**2 - held**2)
+        least = thresholds(strings.log_weights, len(strings), alpha) * deviations
+        merged: dict[str, Find] = {}
+        for find in self._finds(found, *selected_intervals(shares, errors, least, _MISSES)):
+            same = merged.get(find.text)
+            if same is None:
+                merged[find.text] = find
+                continue
+            stronger = max(find, same, key=lambda each: each.z)
+            merged[find.text] = replace(
+                stronger,
+                share=find.share + same.share,
+                low=min(find.low + same.low, 1.0),
+                high=min(find.high + same.high, 1.0),
+            )
+        return [find for find in merged.values() if find.text]
+
+    def _finds(
+        self, found: Shown, low: NDArray[np.float64], high: NDArray[np.float64]
+    ) -> list[Find]:
+        strings, shares, deviations, p_values = found
+        finds = []
+        for place in range(len(strings)):
+            bits = self._bits(strings, place)
+            value, whole = self._code.decode(*bits)
+            finds.append(
+                Find(
+                    text=value.decode(),
+                    whole=whole,
+                    share=float(shares[place]),
+                    low=float(low[place]),
+                    high=float(high[place]),
+                    z=float(shares[place] / deviations[place]),
+                    p_value=float(p_values[place]),
+                    bits=bits[1],
+                    hinted=bool(strings.hinted[place]),
+                )
+            )
+        return finds
+
+    def _bits(self, strings: Strings, place: int) -> tuple[int, int]:
+        """The code of one string, without padding, and its length."""
+        bits = length = 0
+        for level in self._levels[: int(strings.ends[place]) + 1]:
+            bits = bits << level.bits | int(strings.pieces[place, level.number])
+            length += level.bits
+        used = int(strings.bits[place])
+        return bits >> (length - used), used

@@ -1,0 +1,208 @@
+"""The walk over the levels: from first pieces to whole strings that are worth a test."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from deniable_aggregator.discovery.odds import (
+    Prefixes,
+    first_log_odds,
+    log_odds,
+    log_probability,
+)
+from deniable_aggregator.discovery.pieces import ENDED, IMPOSSIBLE, ROOT, PieceDecoder
+from deniable_aggregator.discovery.search import Children, LevelSearch, joined, only
+from deniable_aggregator.discovery.strings import Strings
+from deniable_aggregator.kernels import trie_cells
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from deniable_aggregator.discovery.levels import Level
+
+BEAM: Final = 1024
+"""How many prefixes of a level are followed into the next."""
+
+RANKED: Final = 6
+"""So many children are ranked for each that is followed: some end strings, some are impossible."""
+
+CANDIDATES: Final = 4096
+"""How many strings of a level are kept for the test at most."""
+
+HEAVY_Z: Final = 6.0
+"""Strings above so many standard errors are taken out of the levels above their ends."""
+
+_PREFIXES: Final = 512
+"""How many prefixes of a level are kept for a test of their own."""
+_ROUNDS: Final = 8
+"""How often the heaviest children are taken out of a level; each time the largest that is left is
+a fifth of the one before, so this is enough for shares of 1 among errors of a millionth."""
+_SOON_BITS: Final = 8
+"""All children are looked at that end a string within so many bits."""
+_LN2: Final = math.log(2)
+
+
+class Walk:
+    """Follows the likeliest prefixes from level to level, and gathers the strings that end.
+
+    Half of the error rate is spent on strings that end in the first level, the rest evenly on the
+    others; within a level by the probability of the prefix, and then by 2^-bits. Prefixes share an
+    error rate of their own, evenly over the levels.
+
+    Args:
+        levels: all of the trie. What is explained is taken out of them.
+        decoder: of the letter code.
+        salt: of the metric.
+
+    Attributes:
+        whole: candidates for whole strings, from all levels so far.
+        cut: candidates for prefixes, one set for each level so far.
+    """
+
+    def __init__(self, levels: Sequence[Level], decoder: PieceDecoder, salt: int) -> None:
+        self._levels, self._decoder, self._salt = levels, decoder, salt
+        self.whole, self.cut = self._nothing(), [self._nothing() for _ in levels]
+        self._prefixes = self._first() if levels[0].total else None
+
+    def step(self, level: Level) -> None:
+        """Goes on to the next level."""
+        if not level.total:
+            self._prefixes = None
+            return
+        shares, deviations = self.whole.pooled(self._levels, level.number - 1)
+        self.whole.explain(level, shares > HEAVY_Z * deviations, shares)
+        found = self._nothing()
+        if self._prefixes is not None and len(self._prefixes):
+            found, self._prefixes = self._next(level, self._prefixes)
+        self.whole.estimate(level)
+        self.whole = Strings.joined([self.whole, found])
+
+    def _nothing(self) -> Strings:
+        none = np.zeros(0, np.int64)
+        pieces = np.zeros((0, len(self._levels)), np.int64)
+        return Strings.of(pieces, none, none, np.zeros(0), self._salt)
+
+    def _first(self) -> Prefixes:
+        """The first level: all its pieces are looked at."""
+        level = self._levels[0]
+        nodes, used = self._decoder.children(np.array([ROOT], np.int32), level.bits)
+        nodes, bits = nodes[0], used[0].astype(np.int64)
+        shares = level.first_row()
+        log_weights = -_LN2 * bits
+        if len(self._levels) > 1:
+            log_weights -= _LN2
+
+        def strings(chosen: NDArray[np.int64], weights: NDArray[np.float64]) -> Strings:
+            pieces = np.zeros((chosen.size, len(self._levels)), np.int64)
+            pieces[:, 0] = chosen
+            ends = np.zeros(chosen.size, np.int64)
+            found = Strings.of(pieces, ends, bits[chosen], weights, self._salt)
+            found.shares[:, 0] = shares[chosen]
+            return found
+
+        ended = np.flatnonzero(nodes == ENDED)
+        self.whole = self._best(strings(ended, log_weights[ended]))
+        odds = first_log_odds(shares, level)
+        inner = _highest(np.flatnonzero(nodes > IMPOSSIBLE), odds, BEAM)
+        cut = _highest(inner, odds, _PREFIXES)
+        weights = -_LN2 * bits[cut] - math.log(len(self._levels))
+        self.cut[0] = strings(cut, weights)
+        return Prefixes(
+            inner[:, None],
+            trie_cells.extended(trie_cells.root(self._salt, inner.size), inner),
+            nodes[inner],
+            log_probability(odds[inner]),
+            shares[inner],
+            level.deviation,
+        )
+
+    def _next(self, level: Level, prefixes: Prefixes) -> tuple[Strings, Prefixes]:
+        """The strings that end in a level, and the prefixes to follow from there."""
+        search = LevelSearch(level, prefixes, self._decoder)
+        prefixes = search.prefixes
+        taken = []
+        for _ in range(_ROUNDS):
+            sure = search.sure(4 * BEAM)
+            if not sure.pieces.size:
+                break
+            level.explain(search.cells(sure.parents, sure.pieces), sure.shares)
+            taken.append(sure)
+        others = [search.likely(RANKED * BEAM), search.ending_soon(min(_SOON_BITS, level.bits))]
+        children, explained = joined(taken, others, level.bits)
+        shares = search.estimates(children.parents, children.pieces) + explained
+        odds = log_odds(prefixes, children.parents, shares, level)
+        children = children._replace(shares=shares, log_odds=odds)
+        ended = children.nodes == ENDED
+        parts = 2 * (len(self._levels) - 1)
+        found = self._strings(level, prefixes, only(children, ended), explained[ended], parts)
+        inner = _highest(np.flatnonzero(~ended), odds, BEAM)
+        cut = _highest(inner, shares, _PREFIXES)
+        self.cut[level.number] = self._strings(
+            level, prefixes, only(children, cut), explained[cut], len(self._levels)
+        )
+        return self._best(found), _followed(prefixes, only(children, inner), level.deviation)
+
+    def _strings(
+        self,
+        level: Level,
+        prefixes: Prefixes,
+        children: Children,
+        explained: NDArray[np.float64],
+        parts: int,
+    ) -> Strings:
+        """Children as strings, of which the level's own estimate is known."""
+        # Where no prefix is likely, the error rate is left unspent.
+        spent = max(0.0, float(np.logaddexp.reduce(prefixes.log_likely)))
+        weights = prefixes.log_likely[children.parents] - spent - math.log(parts)
+        pieces = np.zeros((children.pieces.size, len(self._levels)), np.int64)
+        pieces[:, : level.number] = prefixes.pieces[children.parents]
+        pieces[:, level.number] = children.pieces
+        before = sum(level.bits for level in self._levels[: level.number])
+        found = Strings.of(
+            pieces,
+            np.full(children.pieces.size, level.number),
+            before + children.used,
+            weights - _LN2 * children.used,
+            self._salt,
+        )
+        found.shares[:, level.number] = children.shares
+        found.explained[:, level.number] = explained
+        return found
+
+    def _best(self, strings: Strings) -> Strings:
+        """Those that the test is likeliest to show, by the estimates of all levels as they are."""
+        if len(strings) <= CANDIDATES:
+            return strings
+        trial = strings.only(np.arange(len(strings)))
+        for level in self._levels:
+            if level.number > strings.ends[0] and level.total:
+                trial.estimate(level)
+        shares, deviations = trial.pooled(self._levels)
+        score = np.maximum(shares / deviations, 0.0) ** 2 / 2 + strings.log_weights
+        return strings.only(_highest(np.arange(len(strings)), score, CANDIDATES))
+
+
+def _followed(prefixes: Prefixes, children: Children, deviation: float) -> Prefixes:
+    parents = children.parents
+    return Prefixes(
+        np.concatenate([prefixes.pieces[parents], children.pieces[:, None]], axis=1),
+        trie_cells.extended(prefixes.fingerprints[parents], children.pieces),
+        children.nodes,
+        log_probability(children.log_odds),
+        children.shares,
+        deviation,
+    )
+
+
+def _highest(
+    places: NDArray[np.int64], values: NDArray[np.float64], most: int
+) -> NDArray[np.int64]:
+    """Of some places in an array, those with the highest values."""
+    if places.size <= most:
+        return places
+    return places[np.argpartition(-values[places], most)[:most]]
