@@ -10,7 +10,6 @@ from deniable_aggregator.discovery.findings import Findings
 from deniable_aggregator.discovery.hints import with_hints
 from deniable_aggregator.discovery.levels import Level
 from deniable_aggregator.discovery.pieces import PieceDecoder
-from deniable_aggregator.discovery.power import smallest_shares
 from deniable_aggregator.discovery.prefixes import Shown, tested_prefixes
 from deniable_aggregator.discovery.testing import shown, upper_tails
 from deniable_aggregator.discovery.texts import Texts
@@ -80,7 +79,6 @@ def discover(
     return Findings(
         finds=tuple(finds),
         reports=tuple(int(level.total) for level in levels),
-        smallest_shares=smallest_shares(levels, len(whole.strings), alpha),
     )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 
@@ -42,13 +41,10 @@ class Findings:
     Attributes:
         finds: whole strings and beginnings, the largest share first.
         reports: how many devices reported in each level.
-        smallest_shares: at place b - 1, the share from which on a string of b bits is found nine
-            times of ten; infinite where no reports could show it.
     """
 
     finds: tuple[Find, ...]
     reports: tuple[int, ...]
-    smallest_shares: tuple[float, ...]
 
     @property
     def whole(self) -> tuple[Find, ...]:
@@ -59,14 +55,3 @@ class Findings:
     def prefixes(self) -> tuple[Find, ...]:
         """The beginnings of strings that were not found whole, the largest share first."""
         return tuple(find for find in self.finds if not find.whole)
-
-    def smallest_share(self, bits: int) -> float:
-        """The share from which on a string with a code of so many bits is found nine times of ten.
-
-        Args:
-            bits: at least 1.
-
-        Returns:
-            Infinity if the string is longer than the levels, or no reports could show it.
-        """
-        return self.smallest_shares[bits - 1] if bits <= len(self.smallest_shares) else math.inf

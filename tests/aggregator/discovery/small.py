@@ -24,13 +24,13 @@ class SevenLetters(Machine):
 
     states = 1
 
-    def lengths(self, state):
+    def lengths(self, state):  # noqa: ARG002
         letters = bytearray(257)
         letters[ord("a") : ord("h")] = bytes([3]) * 7
         letters[END] = 3
         return bytes(letters)
 
-    def next_state(self, state, byte):
+    def next_state(self, state, byte):  # noqa: ARG002
         return 0
 
 
