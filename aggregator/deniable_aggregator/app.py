@@ -17,6 +17,10 @@ from deniable_aggregator.api import (
     status,
     trend_routes,
 )
+from deniable_aggregator.api.discoveries.asking import DiscoveryAsker
+from deniable_aggregator.api.discoveries.routes import blueprint as discovery_routes
+from deniable_aggregator.api.discoveries.runs import DiscoveryRuns
+from deniable_aggregator.api.discoveries.service import DiscoveryService
 from deniable_aggregator.api.readiness import Readiness
 from deniable_aggregator.api.readiness import blueprint as health_routes
 from deniable_aggregator.catalog import MetricCatalog
@@ -60,6 +64,7 @@ class Aggregator:
         rate_limiter: limits the uploads of each key.
         receiver: checks and counts uploads.
         readiness: whether the server should be given work.
+        discovery_runs: looks for strings that nobody listed.
         owns_store: whether `close` closes the store.
     """
 
@@ -72,12 +77,14 @@ class Aggregator:
     rate_limiter: RateLimiter
     receiver: UploadReceiver
     readiness: Readiness
+    discovery_runs: DiscoveryRuns
     owns_store: bool
 
     def close(self) -> None:
         """Commits queued uploads, ends the threads, and closes the store if it was opened here."""
         self.writer.close()
         self.background.close()
+        self.discovery_runs.close()
         if self.owns_store:
             self.store.close()
 
@@ -158,6 +165,10 @@ def create_app(
         days_ahead=guarded_clock.days_ahead,
     )
 
+    discovery_runs = DiscoveryRuns(opened, settings, clock)
+    asker = DiscoveryAsker(opened, catalogue, settings, clock)
+    discoveries = DiscoveryService(opened, asker, discovery_runs)
+
     app = _flask(settings)
     add_upload_route(
         app,
@@ -166,6 +177,7 @@ def create_app(
         max_body_bytes=settings.max_body_bytes,
     )
     _add_questions(app, opened, catalogue, verifier, settings, clock)
+    app.register_blueprint(discovery_routes(discoveries, verifier, settings))
     app.register_blueprint(status.blueprint(opened, catalogue, receiver, verifier, settings, clock))
     app.register_blueprint(admin_routes.blueprint(opened, catalogue, verifier, clock))
     app.register_blueprint(remote_configuration.blueprint(opened, verifier, clock))
@@ -181,6 +193,7 @@ def create_app(
         rate_limiter=rate_limiter,
         receiver=receiver,
         readiness=readiness,
+        discovery_runs=discovery_runs,
         owns_store=opened is not store,
     )
     return app

@@ -106,16 +106,8 @@ class MetricReader:
         reported = read_reports(self._store, self._tables, asked.entries, days, asked.without)
         if reported.reported_days:
             return reported
-        detail = (
-            f"{asked.name} has no reports in these days. Widen since and until, or wait for "
-            "devices."
-        )
-        if reported.excluded:
-            detail += f" {reported.excluded:,} reports are left out: their keys are excluded."
         asked_out = sum(each.reports for each in reported.left_out) - reported.excluded
-        if asked_out:
-            detail += f" {asked_out:,} reports are left out by without_key."
-        raise ProblemError("no_reports", detail, excluded_reports=reported.excluded)
+        raise no_reports(asked.name, excluded=reported.excluded, asked_out=asked_out)
 
     def collect(self, reported: MetricReports, days: DayRange) -> CollectedTallies:
         """The tallies of some of the days.
@@ -131,6 +123,22 @@ class MetricReader:
         return sum(pending_by_version(self._store, asked.entries).values())
 
 
+def no_reports(name: str, *, excluded: int = 0, asked_out: int = 0) -> ProblemError:
+    """The problem of a question about days without reports.
+
+    Args:
+        name: of the metric.
+        excluded: how many reports are left out because their keys are excluded.
+        asked_out: how many are left out because the question says so.
+    """
+    detail = f"{name} has no reports in these days. Widen since and until, or wait for devices."
+    if excluded:
+        detail += f" {excluded:,} reports are left out: their keys are excluded."
+    if asked_out:
+        detail += f" {asked_out:,} reports are left out by without_key."
+    return ProblemError("no_reports", detail, excluded_reports=excluded)
+
+
 def require_values(specs: Sequence[Spec], lists: ValueLists) -> None:
     """Refuses a question about strings that does not say which.
 
@@ -142,8 +150,12 @@ def require_values(specs: Sequence[Spec], lists: ValueLists) -> None:
         ProblemError: saying how to ask.
     """
     if lists == ValueLists() and all(spec.type == "string" for spec in specs):
+        name = specs[0].name
+        discover = any(spec.letters is not None for spec in specs)
         raise ProblemError(
             "candidates_needed",
-            f"{specs[0].name} counts strings of an open domain: POST the same path with "
-            '{"candidates": ["...", ...]}, or use deniable estimate --candidates FILE.',
+            f"{name} counts strings of an open domain: POST the same path with "
+            '{"candidates": ["...", ...]}, or use deniable estimate --candidates FILE.'
+            + f" To find strings that nobody listed, use deniable discover {name}."
+            * discover,
         )

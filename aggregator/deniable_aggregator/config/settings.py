@@ -205,6 +205,29 @@ class Settings:
         minimum=256 << 20,
         maximum=MAX_BYTES,
     )
+    discovery_seconds: float = _setting(
+        600.0,
+        "How long a run may take that looks for strings nobody listed. After that its process is "
+        "ended, and the run has failed.",
+        _LIMITS,
+        exclusive_minimum=0,
+        maximum=MAX_SECONDS,
+    )
+    discovery_memory_bytes: int = _setting(
+        2 << 30,
+        "How much memory the process of such a run may take. Each server runs one at a time.",
+        _LIMITS,
+        minimum=256 << 20,
+        maximum=MAX_BYTES,
+    )
+    deny_list: str = _setting(
+        "",
+        "A file with strings that deniable discover never shows or stores, a line each; empty for "
+        "none. A line is a whole string, in which * stands for any characters and ? for one. Upper "
+        "and lower case do not matter.",
+        _LIMITS,
+        optional=True,
+    )
     max_candidates: int = _setting(
         5_000_000,
         "How many candidates one question may have.",

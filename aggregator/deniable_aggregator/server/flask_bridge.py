@@ -33,6 +33,10 @@ LIST_PATHS: Final = ("/estimate", "/series", "/change")
 others."""
 
 QUESTION_PATHS: Final = (*LIST_PATHS, "/health")
+DISCOVERIES: Final = "discoveries"
+"""A part of the paths of questions about unlisted strings. Their answers are in the store, and runs
+have processes of their own."""
+
 QUESTION_SCOPES: Final = ("read", "admin")
 """Keys that may ask; write keys ship with applications."""
 
@@ -78,7 +82,7 @@ class FlaskBridge:
         """Answers one request."""
         body = RequestBody(self._memory)
         try:
-            if is_question(scope.method, scope.path):
+            if is_question(scope.method, scope.path) or is_discovery(scope.path):
                 await self._checks.run(self._admit_reader, scope.headers.get("authorization", ""))
             data = await self._read(body, scope, protocol)
             response, content = await self._answer(Request.from_scope(scope), data)
@@ -132,3 +136,8 @@ def is_question(method: str, path: str) -> bool:
             path.startswith(METRICS_PATH) and path.endswith(QUESTION_PATHS)
         )
     return method == "POST" and path.startswith(METRICS_PATH) and path.endswith(LIST_PATHS)
+
+
+def is_discovery(path: str) -> bool:
+    """Whether a request is about strings that nobody listed."""
+    return path.startswith(METRICS_PATH) and DISCOVERIES in path.split("/")[4:5]

@@ -56,6 +56,10 @@ COMMANDS: Final = {
         "deniable_aggregator.cli.config:config",
         "Shows settings, and where they come from.",
     ),
+    "discover": Command(
+        "deniable_aggregator.cli.discover:discover",
+        "Finds popular strings that nobody listed.",
+    ),
     "estimate": Command(
         "deniable_aggregator.cli.estimate:estimate",
         "Estimates a metric: which values, what share, how sure.",

@@ -83,6 +83,7 @@ class Operation:
         body: what the request carries, or None.
         status: of a good answer.
         tagged: whether the answer has an ETag, by which a client asks whether it is still right.
+        accepted: what 202 means, of an answer that may come later; empty for one that never does.
     """
 
     id: str
@@ -96,6 +97,7 @@ class Operation:
     body: Body | None = None
     status: int = 200
     tagged: bool = False
+    accepted: str = ""
 
     def codes(self) -> list[str]:
         """All problem codes that it may answer, in the order of `CODES`."""
@@ -158,6 +160,10 @@ class Operation:
             good["headers"] = _OF_TAGGED
             about = "The answer that the client has is still right."
             kept = {"304": {"description": about, "headers": _OF_TAGGED}}
+        if self.accepted:
+            location = {"description": "Where the answer will be.", "schema": {"type": "string"}}
+            later = {"description": self.accepted, "headers": {"Location": location}}
+            kept = {**kept, "202": {**later, "content": good["content"]}}
         refusals = {
             str(CODES[codes[0]][0]): {"$ref": f"#/components/responses/{name}"}
             for name, codes in self.refusals().items()

@@ -20,6 +20,12 @@ from deniable_aggregator.answers.administration import (
     RotateKey,
     SignedDocument,
 )
+from deniable_aggregator.answers.discoveries import (
+    Discoveries,
+    Discovery,
+    DiscoveryLists,
+    DiscoveryQuery,
+)
 from deniable_aggregator.answers.estimates import Estimate
 from deniable_aggregator.answers.integrity import Health
 from deniable_aggregator.answers.questions import (
@@ -176,6 +182,41 @@ OPERATIONS: Final[Mapping[tuple[str, str], Operation]] = {
             "server_outdated",
         ),
         tagged=True,
+    ),
+    ("POST", "/v1/metrics/{name}/discoveries"): Operation(
+        "discover",
+        "Looks for popular strings that nobody listed, or answers with the stored result.",
+        Discovery,
+        scopes=READ,
+        path={"name": str},
+        query=DiscoveryQuery,
+        body=Body(DiscoveryLists, required=False),
+        problems=(
+            *_QUESTIONS,
+            "malformed_question",
+            "unknown_metric",
+            "no_reports",
+            "days_rolled_up",
+            "estimate_refused",
+            "server_outdated",
+        ),
+        accepted="A run looks for them. Ask where Location says until the state is done or failed.",
+    ),
+    ("GET", "/v1/metrics/{name}/discoveries"): Operation(
+        "listDiscoveries",
+        "What was asked about the strings of a metric, newest first, without results.",
+        Discoveries,
+        scopes=READ,
+        path={"name": str},
+        problems=_QUESTIONS,
+    ),
+    ("GET", "/v1/metrics/{name}/discoveries/{number}"): Operation(
+        "findDiscovery",
+        "How far a run is, and what it has found.",
+        Discovery,
+        scopes=READ,
+        path={"name": str, "number": int},
+        problems=_QUESTIONS,
     ),
     ("GET", "/v1/status"): Operation(
         "status",

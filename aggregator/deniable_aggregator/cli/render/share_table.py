@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console, ConsoleOptions
 
+    from deniable_aggregator.answers.discoveries import FoundString
     from deniable_aggregator.answers.estimates import CombinedShare, SegmentSize, Share
 
 ALIKE: Final = 0.2
@@ -81,7 +82,7 @@ def estimate_table(
             verdict = "yes" if row.low <= actual <= row.high else "[red]no[/red]"
         cells: list[str | Text | IntervalBar] = [
             literal_text(row.value),
-            _with_error(row),
+            with_error(row),
             IntervalBar(row.low, row.share, row.high, scale, actual),
             verdict,
         ]
@@ -211,7 +212,7 @@ def _parts(answer: Shares | SegmentShares) -> Iterator[str]:
 
 
 def _together(sum_: CombinedShare, answer: Shares) -> str:
-    line = f"{' + '.join(sum_.values)}: {_with_error(sum_)}"
+    line = f"{' + '.join(sum_.values)}: {with_error(sum_)}"
     if sum_.adjusted and answer.postprocess:
         line += f", {answer.postprocess.method} {sum_.adjusted:.2%}"
     if sum_.possible:
@@ -223,7 +224,7 @@ def _together(sum_: CombinedShare, answer: Shares) -> str:
 
 
 def _segment(segment: SegmentSize) -> str:
-    return f"{segment.name}={segment.value}: {_with_error(segment)} of all"
+    return f"{segment.name}={segment.value}: {with_error(segment)} of all"
 
 
 def _robust_check(rows: Sequence[Share]) -> str:
@@ -241,7 +242,7 @@ def _robust_check(rows: Sequence[Share]) -> str:
     return f"Robust check of {value}: {check.share:.2%} ± {half:.2%} ({verdict})."
 
 
-def _with_error(row: Share | SegmentSize | CombinedShare) -> str:
+def with_error(row: Share | SegmentSize | CombinedShare | FoundString) -> str:
     """A share and its interval: one number where both sides of that are nearly alike."""
     below, above = row.share - row.low, row.high - row.share
     half = (below + above) / 2

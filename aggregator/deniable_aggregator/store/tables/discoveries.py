@@ -241,7 +241,7 @@ class Discoveries:
         query = select(discoveries.c.number, discoveries.c.beats)
         with self._database.look_up() as connection:
             rows = connection.execute(query.where(discoveries.c.state == RUNNING))
-            return dict(rows.tuples().all())
+            return {number: beats for number, beats in rows}  # noqa: C416  rows are no pairs to mypy
 
     def waits(self) -> bool:
         """Whether a question waits to be worked on."""

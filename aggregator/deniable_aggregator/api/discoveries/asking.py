@@ -1,0 +1,243 @@
+"""Questions about unlisted strings: what they are about, and whether their results still hold."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+
+from deniable_aggregator.answers.discoveries import DiscoveryLists, DiscoveryQuery
+from deniable_aggregator.api.discoveries.deny_list import read_deny_list
+from deniable_aggregator.api.metric_reader import MetricReader, no_reports
+from deniable_aggregator.api.steady_reading import days_rolled_up
+from deniable_aggregator.dates import FIRST_DAY, LAST_DAY, epoch_of
+from deniable_aggregator.http.problems import ProblemError
+from deniable_aggregator.slices.rolled import DaysRolledUpError, read_rolled, without_keys
+from deniable_aggregator.store import NewDiscovery
+from deniable_shared import __version__
+from deniable_shared.errors import ParameterError
+from deniable_shared.periods import epoch_at
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Mapping, Sequence
+
+    from deniable_aggregator.api.metric_reader import AskedMetric
+    from deniable_aggregator.catalog import CatalogEntry, MetricCatalog
+    from deniable_aggregator.config.settings import Settings
+    from deniable_aggregator.store import Store, StoredDiscovery, StoredKey
+
+METHOD: Final = 1
+"""Another number whenever the same reports may give another result."""
+
+
+class AskedDiscovery(msgspec.Struct, frozen=True):
+    """A question as it is stored: its lists only as a hash.
+
+    Attributes:
+        query: the days, keys and version.
+        lists: SHA-256 of the lists, in hex.
+    """
+
+    query: DiscoveryQuery
+    lists: str
+
+
+@dataclass(frozen=True)
+class _Found:
+    """What there is of a version over the days of a question.
+
+    Attributes:
+        entry: the version.
+        reports: how many reports each key brought on each day, without keys that are left out.
+        rolled: the days that became one: their ids, days and reports.
+    """
+
+    entry: CatalogEntry
+    reports: Mapping[tuple[int, str], int]
+    rolled: Sequence[tuple[int, int, int, int]]
+
+    @property
+    def days(self) -> tuple[int, int] | None:
+        """The first and the last day with reports."""
+        days = {day for day, _ in self.reports}
+        days.update(*(each[1:3] for each in self.rolled))
+        return (min(days), max(days)) if days else None
+
+
+class DiscoveryAsker:
+    """Makes questions that can be stored, and tells whether their results still hold.
+
+    Args:
+        store: the store.
+        catalogue: the registered metrics.
+        settings: limits, and the server's deny list.
+        clock: seconds since 1970; only its day is used.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        catalogue: MetricCatalog,
+        settings: Settings,
+        clock: Callable[[], float],
+    ) -> None:
+        self._store = store
+        self._settings = settings
+        self._clock = clock
+        self._reader = MetricReader(store, catalogue)
+
+    def ask(
+        self, application: str, name: str, query: DiscoveryQuery, lists: DiscoveryLists
+    ) -> NewDiscovery:
+        """A question that can be stored.
+
+        Args:
+            application: whose metric it is.
+            name: of the metric.
+            query: the days, keys and version.
+            lists: hints, and strings that are not to be shown.
+
+        Raises:
+            ProblemError: if there is no such metric, it finds no strings or has no reports.
+        """
+        encoded = msgspec.json.encode(lists)
+        asked = AskedDiscovery(query, hashlib.sha256(encoded).hexdigest())
+        denied = self._deny_list()
+        tag, since, until = self._now(application, name, asked, denied)
+        everything = DiscoveryLists(lists.hints, (*lists.deny, *denied))
+        return NewDiscovery(
+            tag,
+            application,
+            name,
+            since,
+            until,
+            epoch_at(self._clock()),
+            msgspec.json.encode(asked).decode(),
+            msgspec.json.encode(everything),
+        )
+
+    def is_current(self, stored: StoredDiscovery) -> bool:
+        """Whether nothing has changed since a question was asked that its result depends on.
+
+        Args:
+            stored: the question.
+        """
+        asked = msgspec.json.decode(stored.question, type=AskedDiscovery)
+        try:
+            tag, _, _ = self._now(stored.application, stored.metric, asked, self._deny_list())
+        except ProblemError:  # a key, version or report that it was about is gone
+            return False
+        return tag == stored.tag
+
+    def _deny_list(self) -> list[str]:
+        try:
+            return read_deny_list(self._settings.deny_list)
+        except ParameterError:
+            raise ProblemError(
+                "question_unanswered",
+                "The server's deny_list cannot be read, and without it no string is shown. Its "
+                "operator finds the setting in deniable config show.",
+            ) from None
+
+    def _now(
+        self, application: str, name: str, asked: AskedDiscovery, denied: Sequence[str]
+    ) -> tuple[bytes, int, int]:
+        """The tag of a question as things are now, and the first and last day that it is about."""
+        query = asked.query
+        metric = self._reader.asked_metric(application, name, query.without_key, query.version)
+        entries = require_discoverable(metric)
+        keys = {key.id: key for key in self._store.keys.all()}
+        first, last = epoch_of(query.since or FIRST_DAY), epoch_of(query.until or LAST_DAY)
+        found = self._read(metric, entries, keys, (first, last))
+        spans = [each.days for each in found if each.days is not None]
+        if not spans:
+            raise no_reports(name)
+        since, until = min(each[0] for each in spans), max(each[1] for each in spans)
+        if query.since is not None:
+            since = first
+        if query.until is not None:
+            until = last
+        today, open_days = epoch_at(self._clock()), self._settings.accept_days
+        depends_on = (
+            METHOD,
+            __version__,
+            application,
+            name,
+            msgspec.json.encode(asked),
+            hashlib.sha256("\n".join(denied).encode()).hexdigest(),
+            None if until < today - open_days else (today, open_days),
+            [_described(each.entry) for each in found],
+            [(sorted(each.reports.items()), each.rolled) for each in found],
+            sorted(
+                (key.id, key.label, key.excluded is not None)
+                for key in keys.values()
+                if key.application == application and key.scope == "write"
+            ),
+            sorted(metric.without),
+            sorted(self._store.tallies.first_days([e.spec.digest for e in entries]).items()),
+        )
+        return hashlib.sha256(repr(depends_on).encode()).digest(), since, until
+
+    def _read(
+        self,
+        metric: AskedMetric,
+        entries: Sequence[CatalogEntry],
+        keys: Mapping[str, StoredKey],
+        days: tuple[int, int],
+    ) -> list[_Found]:
+        left_out = metric.without | {key.id for key in keys.values() if key.excluded is not None}
+        counted = self._store.tallies.reports_by_slice([each.tally for each in entries], *days)
+        found = []
+        for entry in entries:
+            reports = {
+                (epoch, key): number
+                for epoch, of_keys in counted.get(entry.spec.digest, {}).items()
+                for key, number in of_keys.items()
+                if key not in left_out
+            }
+            found.append(_Found(entry, reports, self._rolled(entry, days, left_out)))
+        return found
+
+    def _rolled(
+        self, entry: CatalogEntry, days: tuple[int, int], left_out: Collection[str]
+    ) -> list[tuple[int, int, int, int]]:
+        try:
+            rolled = read_rolled(self._store, entry.spec.digest, *days)
+            kept = [
+                each for each in without_keys(rolled, left_out).periods if each.is_within(*days)
+            ]
+        except DaysRolledUpError as error:
+            raise days_rolled_up(error) from None
+        return [(each.stored.id, *each.days, each.stored.reports) for each in kept]
+
+
+def require_discoverable(metric: AskedMetric) -> list[CatalogEntry]:
+    """Those versions of a metric in which unlisted strings can be found.
+
+    Args:
+        metric: the metric.
+
+    Raises:
+        ProblemError: if there are none, saying what a registry needs.
+    """
+    entries = [entry for entry in metric.entries if entry.spec.letters is not None]
+    if not entries:
+        raise ProblemError(
+            "estimate_refused",
+            f"{metric.name} cannot find strings that nobody listed. In metrics.toml a metric can "
+            'with type = "string" and discover = true; register it, and let devices report under '
+            "the new version.",
+        )
+    return entries
+
+
+def _described(entry: CatalogEntry) -> tuple[Any, ...]:
+    registration = entry.registration
+    return (
+        entry.spec.digest,
+        registration.description,
+        registration.registered,
+        registration.minimum_devices,
+    )

@@ -1,0 +1,97 @@
+"""Strings that must not be shown: words, and patterns with * and ?."""
+
+from __future__ import annotations
+
+import unicodedata
+from bisect import bisect_left
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from deniable_shared.errors import ParameterError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_WILD: Final = frozenset("*?")
+
+
+def read_deny_list(path: str) -> list[str]:
+    """The lines of a deny list, without those that are empty or begin with #.
+
+    Args:
+        path: of a UTF-8 file; empty for no list.
+
+    Raises:
+        ParameterError: if it cannot be read.
+    """
+    if not path:
+        return []
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except (OSError, ValueError) as error:
+        raise ParameterError("deny_list", "a UTF-8 file that can be read", path) from error
+    lines = (line.strip() for line in text.splitlines())
+    return [line for line in lines if line and not line.startswith("#")]
+
+
+class DenyList:
+    """Tells which strings must not be shown.
+
+    A line is a whole string; * in it stands for any characters, also none, and ? for one. Upper and
+    lower case do not matter, nor do the compatible forms of letters (NFKC).
+
+    Args:
+        lines: words and patterns.
+    """
+
+    def __init__(self, lines: Iterable[str]) -> None:
+        folded = {_folded(line) for line in lines}
+        self._patterns = [line for line in folded if _WILD & set(line)]
+        self._words = sorted(folded.difference(self._patterns))
+
+    def denies(self, text: str, *, whole: bool) -> bool:
+        """Whether a string must not be shown.
+
+        Args:
+            text: a string, or the first letters of longer ones.
+            whole: which of the two; a prefix is denied, too, where a denied string begins with it.
+        """
+        text = _folded(text)
+        place = bisect_left(self._words, text)
+        if place < len(self._words):
+            word = self._words[place]
+            if word == text or (not whole and word.startswith(text)):
+                return True
+        return any(_fits(line, text, whole=whole) for line in self._patterns)
+
+
+def _fits(pattern: str, text: str, *, whole: bool) -> bool:
+    if _matches(pattern, text):
+        return True
+    if whole:
+        return False
+    # A pattern that begins with its wildcard could fit what any prefix goes on with.
+    start = pattern[: min(pattern.index(each) for each in _WILD if each in pattern)]
+    return (start != "" and start.startswith(text)) or _matches(f"{pattern}*", text)
+
+
+def _matches(pattern: str, text: str) -> bool:
+    """Whether a pattern fits a whole text, in time at most proportional to both lengths."""
+    place = at = 0
+    star, resumed = -1, 0
+    while at < len(text):
+        if place < len(pattern) and pattern[place] == "*":
+            star, resumed = place, at
+            place += 1
+        elif place < len(pattern) and pattern[place] in ("?", text[at]):
+            place, at = place + 1, at + 1
+        elif star >= 0:
+            place, resumed = star + 1, resumed + 1
+            at = resumed
+        else:
+            return False
+    return not pattern[place:].strip("*")
+
+
+def _folded(text: str) -> str:
+    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())

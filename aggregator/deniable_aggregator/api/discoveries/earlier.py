@@ -1,0 +1,156 @@
+"""The last window: what was found in days before these, and what has become of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import msgspec
+import numpy as np
+
+from deniable_aggregator.answers.discoveries import EarlierWindow, FoundStrings, MissingString
+from deniable_aggregator.dates import day_of
+from deniable_aggregator.statistics.intervals import z_for_alpha
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+    from typing import Literal, Self
+
+    from numpy.typing import NDArray
+
+    from deniable_aggregator.answers.discoveries import FoundString
+    from deniable_aggregator.api.discoveries.deny_list import DenyList
+    from deniable_aggregator.catalog import CatalogEntry
+    from deniable_aggregator.estimation.metric_reports import MetricReports
+    from deniable_aggregator.store import Store, StoredDiscovery
+    from deniable_aggregator.tallies.trie import TrieTally
+
+GONE_ALPHA = 0.05
+"""The probability that any of the limits of strings that are missing is too low, at most."""
+
+
+@dataclass(frozen=True)
+class Earlier:
+    """The newest result about days that all lie before those of a question.
+
+    Reports of other days have their own noise, so its finds may be hints.
+
+    Attributes:
+        stored: which result it is; None if there is none.
+        strings: the whole strings that it has.
+        prefixes: the prefixes.
+        reports: how many reports it was made of.
+    """
+
+    stored: StoredDiscovery | None = None
+    strings: Sequence[FoundString] = ()
+    prefixes: Sequence[FoundString] = field(default=())
+    reports: int = 0
+
+    @classmethod
+    def of(cls, store: Store, entry: CatalogEntry, reported: MetricReports, day: int) -> Self:
+        """The last result before a day; none if it counts reports that are left out now.
+
+        Args:
+            store: the store.
+            entry: the version of the metric.
+            reported: the reports of the question.
+            day: the first day of the question, in days since 1970-01-01.
+        """
+        stored = store.discoveries.before(entry.spec.application, entry.spec.name, day)
+        encoded = None if stored is None else store.discoveries.result(stored.number)
+        if encoded is None:
+            return cls()
+        try:
+            found = msgspec.json.decode(encoded, type=FoundStrings)
+        except msgspec.DecodeError:  # of another version
+            return cls()
+        assert stored is not None
+        excluded = {key for key in reported.keys if reported.is_excluded(key)}
+        left_out = (excluded | reported.without).difference(
+            each.key for each in found.days.keys_left_out
+        )
+        by_digest = store.tallies.reports_by_slice([entry.tally], stored.since, stored.until)
+        if any(left_out & keys.keys() for days in by_digest.values() for keys in days.values()):
+            return cls()
+        return cls(stored, found.strings, found.prefixes, found.reports)
+
+    @property
+    def texts(self) -> list[str]:
+        """The whole strings that it has found."""
+        return [each.text for each in self.strings]
+
+    def seen(self, text: str, *, whole: bool) -> Literal["new", "before"] | None:
+        """Whether it has found a string, too; None if there is no earlier result."""
+        if self.stored is None:
+            return None
+        found = self.strings if whole else self.prefixes
+        return "before" if any(each.text == text for each in found) else "new"
+
+    def window(
+        self,
+        strings: Collection[str],
+        prefixes: Collection[str],
+        tally: TrieTally,
+        counts: NDArray[np.int64],
+        deny: DenyList,
+    ) -> EarlierWindow | None:
+        """What this result says of it.
+
+        Args:
+            strings: the whole strings that were found now, whether they are shown or not.
+            prefixes: the prefixes.
+            tally: counts the reports of these days.
+            counts: of these days.
+            deny: strings that must not be shown.
+        """
+        if self.stored is None:
+            return None
+        lost = [
+            each
+            for each in self.strings
+            if each.text not in strings and not deny.denies(each.text, whole=True)
+        ]
+        cut = [
+            each
+            for each in self.prefixes
+            if each.text not in prefixes and not deny.denies(each.text, whole=False)
+        ]
+        limits = _limits(tally, counts, [each.text for each in lost])
+        missing = [
+            MissingString(
+                text=each.text,
+                shown=each.shown,
+                share_before=each.share,
+                high=limit,
+                verdict="gone" if limit < each.low else "not_found",
+            )
+            for each, limit in zip(lost, limits, strict=True)
+        ]
+        missing += [
+            MissingString(
+                text=each.text,
+                shown=each.shown,
+                share_before=each.share,
+                high=None,
+                verdict="not_found",
+            )
+            for each in cut
+        ]
+        return EarlierWindow(
+            id=self.stored.number,
+            since=day_of(self.stored.since),
+            until=day_of(self.stored.until),
+            reports=self.reports,
+            missing=sorted(missing, key=lambda each: -each.share_before),
+        )
+
+
+def _limits(tally: TrieTally, counts: NDArray[np.int64], texts: Sequence[str]) -> list[float]:
+    """The largest share that each string can have, all of them together at `GONE_ALPHA`."""
+    if not texts:
+        return []
+    found = tally.shares(counts, texts)
+    z = z_for_alpha(2 * GONE_ALPHA / len(texts))  # one-sided
+    limits = found.share + z * np.sqrt(found.variance)
+    return [float(each) for each in limits]

@@ -1,0 +1,166 @@
+"""What was found, as an answer: what may be shown, what each string has behind it, and what not."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Final, cast
+
+from msgspec import structs
+
+from deniable_aggregator.answers.common import DetectionNote, IntervalNote
+from deniable_aggregator.answers.discoveries import (
+    OVERWHELMING_SCORE,
+    STRONG_SCORE,
+    FoundString,
+    FoundStrings,
+    HiddenStrings,
+    PlantedNote,
+    SmallestShare,
+)
+from deniable_aggregator.estimation.shares.share_estimate import metric_versions
+from deniable_aggregator.statistics.influence import influence
+from deniable_aggregator.statistics.intervals import DEFAULT_LEVEL
+from deniable_shared.characters import visible
+from deniable_shared.planning.discovery import Forecast
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from deniable_aggregator.answers.common import Head
+    from deniable_aggregator.answers.discoveries import Evidence, Length
+    from deniable_aggregator.api.discoveries.deny_list import DenyList
+    from deniable_aggregator.api.discoveries.earlier import Earlier
+    from deniable_aggregator.catalog import CatalogEntry
+    from deniable_aggregator.discovery.findings import Find, Findings
+    from deniable_aggregator.tallies.trie import TrieTally
+    from deniable_shared.mechanisms import Trie
+
+FAKE_SHARE: Final = 0.01
+
+INTERVAL: Final = (
+    "each interval allows for the string being shown because its reports stand out; it covers the "
+    "share of the reports of 95% of such strings, about"
+)
+DETECTION: Final = (
+    "of the strings shown at most 5% are expected to be held by no device (Benjamini-Hochberg over "
+    "all strings that there can be, shorter codes at lower thresholds). A prefix counts as right "
+    "where a string that is held begins with it"
+)
+FAKES: Final = (
+    "if so many of the reports were forged to plant strings that no device holds, so many of "
+    "the share given would be found. No test can tell them from true ones, and no interval allows "
+    "for them"
+)
+ELLIPSIS: Final = "…"
+
+
+def found_strings(
+    head: Head,
+    entry: CatalogEntry,
+    tally: TrieTally,
+    counts: NDArray[np.int64],
+    findings: Findings,
+    deny: DenyList,
+    earlier: Earlier,
+    *,
+    alpha: float,
+    hints: int,
+) -> FoundStrings:
+    """The answer.
+
+    Args:
+        head: where it comes from.
+        entry: the version of the metric.
+        tally: counts its reports.
+        counts: int64, (cells,).
+        findings: what the decoder has found.
+        deny: strings that must not be shown.
+        earlier: what was found in the days before.
+        alpha: the level of the test.
+        hints: how many hints there were.
+    """
+    reports, trie = tally.reports(counts), cast("Trie", entry.spec.mechanism)
+    minimum = entry.registration.minimum_devices or 0
+    allowed = [each for each in findings.finds if not deny.denies(each.text, whole=each.whole)]
+    surely = [each for each in allowed if each.low * reports >= minimum]
+    shown = sorted(surely, key=lambda each: -each.share)
+    smallest = list(_smallest(entry, reports))
+    planted = min((each.share for each in shown), default=smallest[0].share or 1.0)
+    every = findings.finds
+    return FoundStrings(
+        **structs.asdict(head),
+        metric=entry.spec.name,
+        reports=reports,
+        version=metric_versions([(entry.spec, reports)])[0],
+        interval=IntervalNote(kind="picked", level=DEFAULT_LEVEL, meaning=INTERVAL),
+        detection=DetectionNote(alpha, "few", DETECTION),
+        fakes=PlantedNote(FAKE_SHARE, FAKES, planted, _planted_strings(trie, reports, planted)),
+        hints=hints,
+        strings=[_string(each, reports, earlier) for each in shown if each.whole],
+        prefixes=[_string(each, reports, earlier) for each in shown if not each.whole],
+        hidden=HiddenStrings(
+            minimum_devices=minimum,
+            below_minimum=len(allowed) - len(surely),
+            denied=len(findings.finds) - len(allowed),
+        ),
+        smallest=smallest,
+        earlier=earlier.window(
+            {each.text for each in every if each.whole},
+            {each.text for each in every if not each.whole},
+            tally,
+            counts,
+            deny,
+        ),
+    )
+
+
+def _string(find: Find, reports: int, earlier: Earlier) -> FoundString:
+    return FoundString(
+        text=find.text,
+        shown=visible(find.text) + ("" if find.whole else ELLIPSIS),
+        share=find.share,
+        low=find.low,
+        high=find.high,
+        devices=max(0, round(find.share * reports)),
+        evidence=_evidence(find.z),
+        score=find.z,
+        p_value=find.p_value,
+        bits=find.bits,
+        hinted=find.hinted,
+        seen=earlier.seen(find.text, whole=find.whole),
+    )
+
+
+def _evidence(score: float) -> Evidence:
+    if score >= OVERWHELMING_SCORE:
+        return "overwhelming"
+    return "strong" if score >= STRONG_SCORE else "enough"
+
+
+def _smallest(entry: CatalogEntry, reports: int) -> Iterable[SmallestShare]:
+    """The smallest shares that would be found of short, medium and long strings."""
+    code, trie = entry.spec.letters, cast("Trie", entry.spec.mechanism)
+    assert code is not None
+    last = code.levels - 1
+    levels: dict[int, Length] = {last: "long", (last + 1) // 2: "medium", 0: "short"}
+    for level, length in sorted(levels.items()):
+        bits = min(trie.first_bits + level * trie.deeper_bits, code.bits)
+        minimum = entry.registration.minimum_devices
+        share = Forecast(trie, bits, level, minimum).least_share(reports)
+        devices = None if share is None else math.ceil(share * reports)
+        yield SmallestShare(length=length, bits=bits, share=share, devices=devices)
+
+
+def _planted_strings(trie: Trie, reports: int, share: float) -> int:
+    """How many strings of a share forged reports could have planted, at most.
+
+    The hyperplane of a point holds t - 1 chosen items at least, so one forged report of a level
+    supports so many strings. The forgers send theirs in all levels, as honest devices do.
+    """
+    supports = [(trie.support(level), trie.oracle(level)) for level in range(trie.levels)]
+    moved = max((1 - support.q) / (support.p - support.q) for support, _ in supports)
+    budget = float(influence(0.0, 0.0, moved, reports=reports))
+    return int(budget * max(oracle.t - 1 for _, oracle in supports) / share)

@@ -1,0 +1,85 @@
+"""The process that looks for strings: it reads the store, and writes what it found to the server.
+
+A run takes seconds to a minute of a processor and up to a gigabyte, so it is neither in the process
+that takes uploads nor in those that answer questions within seconds. Its standard input is a pipe
+that stays open as long as the server lives: it ends when the server does.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+import threading
+import traceback
+from contextlib import closing
+from typing import TYPE_CHECKING, Final, NoReturn
+
+import msgspec
+
+from deniable_aggregator.api.discoveries.messages import Failed, Finished, Job, Progress
+from deniable_aggregator.api.discoveries.work import DiscoveryWork
+from deniable_aggregator.catalog import MetricCatalog
+from deniable_aggregator.http.problems import ProblemError
+from deniable_aggregator.operations.child_process import begin_beside_server, limit_memory
+from deniable_aggregator.store import Store, StoreError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from deniable_aggregator.api.discoveries.messages import Message
+
+log: Final = logging.getLogger("deniable_aggregator")
+
+
+def main() -> NoReturn:
+    """Does one job, unless the server ends meanwhile."""
+    begin_beside_server()
+    # Whatever else is printed goes to the error output.
+    output = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+    job = msgspec.json.decode(sys.stdin.buffer.readline(), type=Job)
+    threading.Thread(target=_end_with_server, daemon=True).start()
+    limit_memory(job.memory_bytes)
+
+    def say(message: Message) -> None:
+        output.write(msgspec.json.encode(message) + b"\n")
+        output.flush()
+
+    say(_outcome(job, lambda stage, progress: say(Progress(stage, progress))))
+    os._exit(0)
+
+
+def _end_with_server() -> NoReturn:
+    sys.stdin.buffer.read()  # until the server has ended
+    os._exit(1)
+
+
+def _outcome(job: Job, on_progress: Callable[[str, float], None]) -> Failed | Finished:
+    try:
+        with closing(Store(job.store)) as store:
+            work = DiscoveryWork(store, MetricCatalog(store), job, on_progress)
+            found = work.find(job.application, job.metric)
+            return Finished(msgspec.Raw(msgspec.json.encode(found)))
+    except ProblemError as error:
+        return Failed(error.document.detail)
+    except MemoryError:
+        return Failed(
+            f"It needs more memory than discovery_memory_bytes, which is {job.memory_bytes:,}. The "
+            "operator can raise the limit."
+        )
+    except StoreError as error:
+        log.error("strings could not be looked for: %s", error)
+        return Failed("The store cannot be read. Ask again later.")
+    except Exception as error:  # noqa: BLE001  whoever asked is told in any case
+        # Only type and place: a message may quote a string that devices hold.
+        place = "".join(traceback.format_tb(error.__traceback__))
+        log.error("looking for strings failed: %s\n%s", type(error).__name__, place)
+        return Failed(
+            "The run failed unexpectedly. The operator finds the place of the failure in the "
+            "server's log; please report it."
+        )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,253 @@
+"""Runs questions about unlisted strings, one at a time, each in a process of its own."""
+
+from __future__ import annotations
+
+import logging
+import subprocess
+import threading
+import time
+from contextlib import suppress
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from deniable_aggregator.answers.discoveries import DiscoveryLists
+from deniable_aggregator.api.discoveries.asking import AskedDiscovery
+from deniable_aggregator.api.discoveries.messages import Failed, Finished, Job, Message, Progress
+from deniable_aggregator.operations.child_process import PYTHON, environment
+from deniable_aggregator.store import StoreUnavailableError
+from deniable_shared.periods import epoch_at
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import IO
+
+    from deniable_aggregator.config.settings import Settings
+    from deniable_aggregator.store import Store, StoredDiscovery
+
+MODULE: Final = "deniable_aggregator.api.discoveries.process"
+BEAT_SECONDS: Final = 0.5
+"""So often the store is told that a run lives, and how far it is."""
+
+LOOK_SECONDS: Final = 2.0
+"""So often a server looks at the runs of others, as long as there are any."""
+
+SILENT_SECONDS: Final = 60.0
+"""A run that says nothing for so long was that of a server that has ended."""
+
+_ENDED: Final = "The server that worked on it has ended. Ask again."
+
+log = logging.getLogger("deniable_aggregator")
+
+
+class DiscoveryRuns:
+    """Works on the questions of a store that wait, one at a time.
+
+    Any number of servers may do so; each question is worked on by one of them. A thread runs only
+    as long as there is anything to do.
+
+    Args:
+        store: the store.
+        settings: limits.
+        clock: seconds since 1970; only its day is used.
+        monotonic: seconds.
+        command: starts the process.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        settings: Settings,
+        clock: Callable[[], float],
+        monotonic: Callable[[], float] = time.monotonic,
+        command: Sequence[str] = (*PYTHON, MODULE),
+    ) -> None:
+        self._store = store
+        self._settings = settings
+        self._clock = clock
+        self._monotonic = monotonic
+        self._command = command
+        self._lock = threading.Lock()
+        self._thread: threading.Thread | None = None
+        self._bell = threading.Event()
+        self._closed = False
+        self._heard: dict[int, tuple[int, float]] = {}
+
+    def wake(self) -> None:
+        """Looks whether there is something to do, now."""
+        with self._lock:
+            self._bell.set()
+            if self._thread is None and not self._closed:
+                self._thread = threading.Thread(
+                    target=self._work, name="deniable-discovery", daemon=True
+                )
+                self._thread.start()
+
+    def close(self) -> None:
+        """Ends the run that is going on; whoever asked can ask again."""
+        with self._lock:
+            self._closed = True
+            self._bell.set()
+            thread = self._thread
+        if thread is not None:
+            thread.join()
+
+    def _work(self) -> None:
+        while self._is_needed():
+            claimed = None
+            try:
+                claimed = self._store.discoveries.claim()
+                if claimed is not None:
+                    self._run(*claimed)
+            except Exception as error:  # noqa: BLE001  this thread must outlive every failure
+                # What was claimed says nothing from now on, and so fails in a while.
+                reason = error if isinstance(error, StoreUnavailableError) else type(error).__name__
+                log.error("a question about unlisted strings could not be worked on: %s", reason)
+                claimed = None
+            if claimed is None:
+                self._bell.wait(LOOK_SECONDS)
+
+    def _is_needed(self) -> bool:
+        """Whether the thread goes on; ends it for whoever wakes it next, if not."""
+        busy = True
+        with suppress(Exception):  # it looks again
+            busy = self._others_run() or self._store.discoveries.waits()
+        with self._lock:
+            needed = (busy or self._bell.is_set()) and not self._closed
+            self._bell.clear()
+            if not needed:
+                self._thread = None
+            return needed
+
+    def _others_run(self) -> bool:
+        """Whether other servers work on questions; those of a server that has ended fail."""
+        now = self._monotonic()
+        heard = {}
+        for number, beats in self._store.discoveries.beats().items():
+            before, since = self._heard.get(number, (-1, now))
+            heard[number] = beats, since if beats == before else now
+            if now - heard[number][1] > SILENT_SECONDS:
+                self._store.discoveries.fail(number, _ENDED)
+        self._heard = heard
+        return bool(heard)
+
+    def _run(self, asked: StoredDiscovery, lists: bytes) -> None:
+        try:
+            run = _Run(self._command, self._job(asked, lists))
+        except OSError as error:
+            log.error("no process can be started that looks for strings: %s", error.strerror)
+            self._store.discoveries.fail(
+                asked.number, "No process could be started for it. Ask again later."
+            )
+            return
+        why = self._watch(asked.number, run)
+        outcome = run.end()
+        if isinstance(outcome, Finished) and why is None:
+            self._store.discoveries.finish(asked.number, bytes(outcome.result))
+            return
+        if why is None:
+            why = outcome.why if isinstance(outcome, Failed) else run.ended
+        log.error("a run that looks for strings has failed: %s", why)
+        self._store.discoveries.fail(asked.number, why)
+
+    def _watch(self, number: int, run: _Run) -> str | None:
+        """Waits until a run ends, and says how far it is; returns why it must not go on."""
+        start = self._monotonic()
+        limit = self._settings.discovery_seconds
+        while not run.has_ended(BEAT_SECONDS):
+            if self._closed:
+                return _ENDED
+            if self._monotonic() - start > limit:
+                return (
+                    f"It took longer than discovery_seconds, which is {limit:g}. The operator can "
+                    "raise the limit."
+                )
+            with suppress(StoreUnavailableError):
+                if not self._store.discoveries.beat(number, run.at.stage, run.at.progress):
+                    return "Nobody waits for it any longer."
+        return None
+
+    def _job(self, asked: StoredDiscovery, lists: bytes) -> bytes:
+        question = msgspec.json.decode(asked.question, type=AskedDiscovery)
+        job = Job(
+            str(self._store.target),
+            self._settings.discovery_memory_bytes,
+            self._settings.accept_days,
+            epoch_at(self._clock()),
+            asked.application,
+            asked.metric,
+            asked.since,
+            question.query,
+            msgspec.json.decode(lists, type=DiscoveryLists),
+        )
+        return msgspec.json.encode(job) + b"\n"
+
+
+class _Run:
+    """A process that looks for strings.
+
+    Args:
+        command: starts it.
+        job: its first line of input.
+
+    Attributes:
+        at: how far it is.
+    """
+
+    def __init__(self, command: Sequence[str], job: bytes) -> None:
+        self.at = Progress("starting", 0.0)
+        self._outcome: Failed | Finished | None = None
+        self._popen = subprocess.Popen(  # noqa: S603  this program
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            env={"OMP_NUM_THREADS": "1", **environment()},
+        )
+        assert self._popen.stdin is not None
+        assert self._popen.stdout is not None
+        self._reader = threading.Thread(target=self._read, args=(self._popen.stdout,), daemon=True)
+        self._reader.start()
+        # On a pipe, as others could read a password in arguments.
+        with suppress(OSError):  # it has ended already
+            self._popen.stdin.write(job)
+            self._popen.stdin.flush()
+
+    def _read(self, lines: IO[bytes]) -> None:
+        for line in lines:
+            try:
+                message = msgspec.json.decode(line, type=Message)
+            except msgspec.DecodeError:
+                return  # cut off: it was killed
+            if isinstance(message, Progress):
+                self.at = message
+            else:
+                self._outcome = message
+
+    def has_ended(self, seconds: float) -> bool:
+        """Waits for the end of the process, at most for some time."""
+        try:
+            self._popen.wait(seconds)
+        except subprocess.TimeoutExpired:
+            return False
+        return True
+
+    def end(self) -> Failed | Finished | None:
+        """Ends the process, and returns what it has said last; None if it was killed before."""
+        self._popen.kill()
+        self._popen.wait()
+        self._reader.join()
+        for pipe in (self._popen.stdin, self._popen.stdout):
+            assert pipe is not None
+            with suppress(OSError):
+                pipe.close()
+        return self._outcome
+
+    @property
+    def ended(self) -> str:
+        """Why there is no outcome."""
+        status = self._popen.returncode
+        how = f"was killed by signal {-status}" if status < 0 else f"ended with {status}"
+        return (
+            f"Its process {how}, perhaps because the machine has no memory left. Ask again; the "
+            "operator finds more in the server's log."
+        )

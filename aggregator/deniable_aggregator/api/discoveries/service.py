@@ -1,0 +1,126 @@
+"""Answers about unlisted strings: starts a run, or says how far one is and what it has found."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, cast
+
+import msgspec
+
+from deniable_aggregator.answers.discoveries import (
+    Discoveries,
+    Discovery,
+    DiscoveryLists,
+    DiscoveryQuery,
+    DiscoveryState,
+    FoundStrings,
+)
+from deniable_aggregator.dates import day_of
+from deniable_aggregator.http.problems import ProblemError
+
+if TYPE_CHECKING:
+    from deniable_aggregator.api.discoveries.asking import DiscoveryAsker
+    from deniable_aggregator.api.discoveries.runs import DiscoveryRuns
+    from deniable_aggregator.store import Store, StoredDiscovery
+
+MOST_LISTED: Final = 100
+
+
+class DiscoveryService:
+    """Answers about unlisted strings.
+
+    Args:
+        store: has the questions and their results.
+        asker: makes questions.
+        runs: works on them.
+    """
+
+    def __init__(self, store: Store, asker: DiscoveryAsker, runs: DiscoveryRuns) -> None:
+        self._store = store
+        self._asker = asker
+        self._runs = runs
+
+    def ask(
+        self, application: str, name: str, query: DiscoveryQuery, lists: DiscoveryLists
+    ) -> Discovery:
+        """The result, if there is one of the same question and the same reports; else a new run.
+
+        Args:
+            application: whose metric it is.
+            name: of the metric.
+            query: the days, keys and version.
+            lists: hints, and strings that are not to be shown.
+
+        Raises:
+            ProblemError: if it is unknown, has no reports or cannot be asked this.
+        """
+        stored = self._store.discoveries.ask(self._asker.ask(application, name, query, lists))
+        self._runs.wake()
+        return self._answer(stored, current=True)
+
+    def find(self, application: str, name: str, number: int) -> Discovery:
+        """How far an earlier question is, and its result.
+
+        Args:
+            application: whose metric it is.
+            name: of the metric.
+            number: of the question.
+
+        Raises:
+            ProblemError: if there is no such question.
+        """
+        stored = self._store.discoveries.find(application, name, number)
+        if stored is None:
+            raise ProblemError(
+                "not_found",
+                f"{name} has no discovery {number}, or a newer one has taken its place. GET "
+                f"/v1/metrics/{name}/discoveries lists them.",
+            )
+        self._wake_for(stored)
+        return self._answer(stored, current=self._asker.is_current(stored))
+
+    def list(self, application: str, name: str) -> Discoveries:
+        """The questions about a metric, newest first, without their results.
+
+        Args:
+            application: whose metric it is.
+            name: of the metric.
+        """
+        found = self._store.discoveries.newest(application, name, MOST_LISTED)
+        for stored in found:
+            self._wake_for(stored)
+        listed = [_described(each, current=self._asker.is_current(each)) for each in found]
+        return Discoveries(name, application, listed)
+
+    def _wake_for(self, stored: StoredDiscovery) -> None:
+        """Lets somebody work on it, if the server that was asked has ended."""
+        if stored.state in ("waiting", "running"):
+            self._runs.wake()
+
+    def _answer(self, stored: StoredDiscovery, *, current: bool) -> Discovery:
+        answer = _described(stored, current=current)
+        if stored.state == "done":
+            encoded = self._store.discoveries.result(stored.number)
+            try:
+                answer.result = msgspec.json.decode(encoded or b"", type=FoundStrings)
+            except msgspec.DecodeError:
+                answer.state, answer.current = "failed", False
+                answer.failure = "The result is one of another version of the server. Ask again."
+        return answer
+
+
+def _described(stored: StoredDiscovery, *, current: bool) -> Discovery:
+    answer = Discovery(
+        id=stored.number,
+        metric=stored.metric,
+        application=stored.application,
+        asked=day_of(stored.asked),
+        since=day_of(stored.since),
+        until=day_of(stored.until),
+        state=cast("DiscoveryState", stored.state),
+        stage=stored.stage,
+        progress=stored.progress,
+        current=current,
+    )
+    if stored.failure is not None:
+        answer.failure = stored.failure
+    return answer

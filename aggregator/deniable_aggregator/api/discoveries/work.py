@@ -1,0 +1,143 @@
+"""What a run does: reads the reports of a metric, looks for strings, and says what was found."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, cast
+
+from deniable_aggregator.answers.common import Notice
+from deniable_aggregator.api.asked_versions import SHORT
+from deniable_aggregator.api.discoveries.asking import require_discoverable
+from deniable_aggregator.api.discoveries.deny_list import DenyList
+from deniable_aggregator.api.discoveries.earlier import Earlier
+from deniable_aggregator.api.discoveries.found import found_strings
+from deniable_aggregator.api.metric_reader import AskedMetric, MetricReader
+from deniable_aggregator.api.parameters import estimate_refused
+from deniable_aggregator.api.review import Reviewer
+from deniable_aggregator.api.steady_reading import reads_steadily
+from deniable_aggregator.dates import FIRST_DAY, LAST_DAY, DayRange
+from deniable_aggregator.discovery.discover import discover
+from deniable_shared.errors import ParameterError
+from deniable_shared.hashing import normalize
+from deniable_shared.periods import SECONDS_PER_EPOCH
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from deniable_aggregator.answers.discoveries import FoundStrings
+    from deniable_aggregator.api.discoveries.messages import Job
+    from deniable_aggregator.catalog import CatalogEntry, MetricCatalog
+    from deniable_aggregator.estimation.metric_reports import MetricReports
+    from deniable_aggregator.store import Store
+    from deniable_aggregator.tallies.trie import TrieTally
+    from deniable_shared.mechanisms import Trie
+
+ALPHA = 0.05
+"""The expected part of false strings among those that are found, at most."""
+
+
+class DiscoveryWork:
+    """Looks for the strings of one metric.
+
+    Args:
+        store: the store.
+        catalogue: the registered metrics.
+        job: what to do.
+        on_progress: called with what is done, in a few words, and how much of all that is, in
+            [0, 1].
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        catalogue: MetricCatalog,
+        job: Job,
+        on_progress: Callable[[str, float], None],
+    ) -> None:
+        self._store = store
+        self._catalogue = catalogue
+        self._job = job
+        self._on_progress = on_progress
+        self._reader = MetricReader(store, catalogue)
+        # Only the day of this clock matters: it is noon.
+        noon = (job.today + 0.5) * SECONDS_PER_EPOCH
+        self._reviewer = Reviewer(store, job.accept_days, lambda: noon)
+
+    def rolled_stamp(self, application: str, name: str) -> object:
+        """What changes whenever days of the metric become one."""
+        entries = self._catalogue.for_application(application)
+        digests = [entry.spec.digest for entry in entries if entry.spec.name == name]
+        return self._store.rolled.stamp(digests)
+
+    @reads_steadily
+    def find(self, application: str, name: str) -> FoundStrings:
+        """What was found.
+
+        Args:
+            application: whose metric it is.
+            name: of the metric.
+
+        Raises:
+            ProblemError: if the metric is unknown, has no reports or cannot be asked this.
+        """
+        query, lists = self._job.query, self._job.lists
+        asked = self._reader.asked_metric(application, name, query.without_key, query.version)
+        asked = AskedMetric(application, name, require_discoverable(asked), asked.without)
+        days = DayRange(query.since or FIRST_DAY, query.until or LAST_DAY)
+        self._on_progress("reading reports", 0.0)
+        reported = self._reader.read(asked, days)
+        entry, notices = _newest(reported)
+        reported = reported.only({entry.spec.digest})
+        ((spec, counts),) = self._reader.collect(reported, days).tallies
+        tally = cast("TrieTally", entry.tally)
+        trie, code = cast("Trie", spec.mechanism), spec.letters
+        assert code is not None
+        deny = DenyList(lists.deny)
+        earlier = Earlier.of(self._store, entry, reported, self._job.since)
+        known = dict.fromkeys(normalize(hint) for hint in lists.hints)
+        known |= dict.fromkeys(earlier.texts)
+        hints = [hint for hint in known if not deny.denies(hint, whole=True)]
+        try:
+            findings = discover(
+                lambda level: tally.supports_of_level(counts, level),
+                trie,
+                code,
+                spec.salt,
+                hints=hints,
+                alpha=ALPHA,
+                on_progress=self._on_progress,
+            )
+        except ParameterError as error:
+            raise estimate_refused(error) from None
+        self._on_progress("checking reports", 1.0)
+        review = self._reviewer.review(reported)
+        head = review.head(application, query.since, query.until, self._reader.pending(asked))
+        return found_strings(
+            head.with_notices(notices),
+            entry,
+            tally,
+            counts,
+            findings,
+            deny,
+            earlier,
+            alpha=ALPHA,
+            hints=len(hints),
+        )
+
+
+def _newest(reported: MetricReports) -> tuple[CatalogEntry, Sequence[Notice]]:
+    """The newest version with reports, and a notice of those of other versions."""
+    with_reports = [each for each in reported.entries if reported.by_day.get(each.spec.digest)]
+    newest = max(
+        with_reports,
+        key=lambda each: (each.registration.registered, min(reported.by_day[each.spec.digest])),
+    )
+    others = [each.spec.digest for each in with_reports if each is not newest]
+    if not others:
+        return newest, []
+    left_out = sum(sum(reported.by_day[each].values()) for each in others)
+    ids = ", ".join(each.hex()[:SHORT] for each in others)
+    message = (
+        f"{left_out:,} reports are left out: they are of another version, which other noise or "
+        f"another code makes impossible to add. Ask with version={ids} to see them"
+    )
+    return newest, [Notice("other_version", "warning", message)]
