@@ -8,8 +8,9 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from deniable_aggregator.statistics.checks import evenness_check, grouped_bounds_check
-from deniable_aggregator.statistics.item_shares import ItemShares
+from deniable_aggregator.statistics.hashed.trie_shares import shares_of_strings
 from deniable_aggregator.tallies.base import ShareTally, chunks, oracle_tally_for, tallies
+from deniable_aggregator.tallies.trie_rows import KEPT_ROWS, StringPlaces
 from deniable_shared.errors import WireError
 from deniable_shared.mechanisms import Trie
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from deniable_aggregator.statistics.checks import SliceChecks
+    from deniable_aggregator.statistics.item_shares import ItemShares
     from deniable_shared.spec import Spec
 
 
@@ -151,26 +153,12 @@ class TrieTally(ShareTally):
         yield grouped_bounds_check(least, most, reports, (low, high), self.cells)
 
     def shares(self, counts: NDArray[np.int64], items: Sequence[str]) -> ItemShares:
-        """The shares of any strings, pooled over all levels from the one in which each ends."""
-        trie, salt = self._trie, self.spec.salt
-        pieces = [cast("tuple[int, ...]", self.spec.encode(item)) for item in items]
-        end = np.array([len(each) - 1 for each in pieces])
-        share, weight = np.zeros((2, len(items)))
-        for level in range(trie.levels):
-            reports, supporting = self.supports_of_level(counts, level)
-            mine = np.flatnonzero(end <= level)
-            if not mine.size or not reports.sum():
-                continue
-            rows = range(reports.size)
-            cells = [[trie.cell(pieces[at], level, row, salt) for row in rows] for at in mine]
-            support, total = trie.support(level), int(reports.sum())
-            own = 1 / float(support.variance(0.0, total))
-            share[mine] += own * support.share(supporting[rows, cells].sum(axis=1), total)
-            weight[mine] += own
-        share = np.divide(share, weight, out=share, where=weight > 0)
-        with np.errstate(divide="ignore"):
-            variance = 1 / weight
-        return ItemShares(share, variance, variance)
+        """The shares of any strings; cost grows linearly with them.
+
+        A string that is cut has the share of all strings with the same beginning.
+        """
+        rows = KEPT_ROWS.rows(self, counts)
+        return shares_of_strings(rows, StringPlaces(self.spec, items))
 
 
 def _ends(
