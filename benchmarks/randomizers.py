@@ -6,9 +6,11 @@ import random
 from fractions import Fraction
 from typing import TYPE_CHECKING, Final
 
-from benchmarks.timing import Row, at_least, rate
+from benchmarks.timing import Row, at_least, at_most, rate, seconds
 from deniable._randomness import Randomness
 from deniable.randomizers import randomizer_for
+from deniable_shared import mechanism_choice
+from deniable_shared.letters import DEFAULT_LONGEST, LetterCode, shipped_model
 from deniable_shared.mechanisms import (
     GeneralizedRandomizedResponse,
     OptimizedUnaryEncoding,
@@ -18,6 +20,7 @@ from deniable_shared.mechanisms import (
     Rappor,
     Sketch,
     SymmetricUnaryEncoding,
+    Trie,
 )
 from deniable_shared.spec import Spec
 
@@ -29,6 +32,8 @@ NAIVE_CALLS: Final = 300
 SECRET: Final = b"s" * 32
 EPSILON: Final = Fraction(1)
 BITS: Final = 1_024
+STRING_EPSILON: Final = Fraction(4)
+STRINGS: Final = ("weather", "www.example.com", "Zürich", "天気予報")
 
 
 def spec_of(mechanism: Mechanism) -> Spec:
@@ -68,6 +73,30 @@ def filters(*, dyadic: bool) -> Spec:
         paper = Rappor(bits=BITS, hashes=2, cohorts=64, flip=half // 2, p=half, q=half + half // 2)
         return spec_of(paper)
     return spec_of(Rappor.for_epsilons(EPSILON, Fraction(2), bits=BITS))
+
+
+def looked_for() -> Spec:
+    """Strings that are looked for, as a registry gets them without options."""
+    return spec_of(mechanism_choice.sketch_for(STRING_EPSILON, 1))
+
+
+def discovered() -> Spec:
+    """Strings that are discovered, as a registry gets them without options."""
+    letters = LetterCode("text", DEFAULT_LONGEST, shipped_model())
+    mechanism = Trie.for_epsilon(letters.levels, STRING_EPSILON)
+    return Spec("bench", "text", "string", (), None, mechanism, "day", letters=letters)
+
+
+def microseconds(spec: Spec) -> float:
+    """From a text to the report's bytes."""
+    randomizer, encode = randomizer_for(spec, Randomness()), spec.encode
+
+    def run() -> None:
+        for _ in range(CALLS // len(STRINGS)):
+            for text in STRINGS:
+                randomizer.report(encode(text), SECRET)
+
+    return seconds(run) / CALLS * 1e6
 
 
 def reports_per_second(spec: Spec, value: object) -> float:
@@ -135,6 +164,8 @@ def rows() -> list[Row]:
     grr = ("naive", naive_grr_per_second(1_024))
     bits = ("naive", naive_bits_per_second())
 
+    search, discovery = microseconds(looked_for()), microseconds(discovered())
+
     def wanted(
         name: str, spec: Spec, value: object, limit: float, beside: tuple[str, float]
     ) -> Row:
@@ -164,4 +195,7 @@ def rows() -> list[Row]:
             unit,
             beside=(bits,),
         ),
+        Row("client text to report, looked for", search, "µs"),
+        Row("client text to report, discovered", discovery, "µs"),
+        at_most("client discovered, what it costs more", discovery - search, "µs", 20.0),
     ]

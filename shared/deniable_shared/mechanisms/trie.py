@@ -256,9 +256,13 @@ def _first_oracle(bits: int, epsilon: Fraction) -> ProjectiveGeometryResponse:
         ProjectiveGeometryResponse.over_space(q, t, pieces, epsilon)
         for q, t in spaces(pieces, POINTS_PER_ITEM * pieces)
     ]
-    limit = NEARLY_LEAST * min(map(ProjectiveGeometryResponse.total_variance, found))
-    near = [oracle for oracle in found if oracle.total_variance() <= limit]
-    return min(near, key=lambda oracle: oracle.outcomes)
+    variances = [oracle.total_variance() for oracle in found]
+    limit = NEARLY_LEAST * min(variances)
+    pairs = zip(found, variances, strict=True)
+    return min(
+        (oracle for oracle, variance in pairs if variance <= limit),
+        key=lambda oracle: oracle.outcomes,
+    )
 
 
 @lru_cache(64)

@@ -96,7 +96,7 @@ def parse_letters(table: TableReader, files: ModelFiles) -> tuple[LetterCode | N
             if value is not None:
                 table.add_problem(name, "left out without discover = true", value)
         return None, None
-    if (named is None) != (digest is None):
+    if not table.failed and (named is None) != (digest is None):
         table.add_problem("model_digest", "given with model, and only then", digest)
     if table.failed:
         return None, None

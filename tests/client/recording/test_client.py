@@ -15,6 +15,8 @@ from deniable_shared.registry import Budget, load
 from tests.client.conftest import DAY, NOON
 from tests.client.transports import Accepting
 
+DISCOVERED = '[metrics.query]\ntype = "string"\nepsilon = 1.0\ndiscover = true\n'
+
 
 def record_of(client, *names):
     flight = {"carrier": "AA", "late": True}
@@ -218,7 +220,7 @@ def test_a_shared_directory_with_other_files_is_refused(make_client, directory):
     assert [path.name for path in directory.iterdir()] == ["notes.txt"]
 
 
-@pytest.mark.parametrize("metric", ["theme", "city", "emoji"])
+@pytest.mark.parametrize("metric", ["theme", "city", "emoji", "query"])
 def test_the_value_is_nowhere_on_disk_in_logs_or_in_words(make_client, directory, caplog, metric):
     client = make_client(registry=load_with_words(directory.parent))
     caplog.set_level(0)
@@ -243,7 +245,8 @@ def test_the_value_is_nowhere_on_disk_in_logs_or_in_words(make_client, directory
 def load_with_words(folder):
     path = folder / "words.toml"
     text = (folder / "metrics.toml").read_text(encoding="utf-8")
-    path.write_text(text.replace('"light"', '"pomegranate"'), encoding="utf-8")
+    text = text.replace('"light"', '"pomegranate"') + DISCOVERED
+    path.write_text(text, encoding="utf-8")
     return path
 
 

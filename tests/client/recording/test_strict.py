@@ -8,6 +8,8 @@ import pytest
 
 import deniable
 from deniable import RecordError
+from deniable_shared.mechanisms import Trie
+from deniable_shared.registry import load
 
 VALUE = "pomegranate"
 
@@ -79,6 +81,14 @@ def test_a_defect_raises_and_says_where(strict):
     assert "RuntimeError in Hostile.__hash__, line" in str(error)
 
 
+def frames_of_the_client(error):
+    """All that a crash reporter shows of the frames that are not the host program's."""
+    told = traceback.TracebackException.from_exception(error, capture_locals=True)
+    frames = [frame for frame in told.stack if frame.filename.startswith(deniable.__path__[0])]
+    assert frames
+    return "\n".join(str((frame.line, frame.locals)) for frame in frames)
+
+
 @pytest.mark.parametrize(
     ("metric", "value"),
     [("theme", VALUE), ("late", VALUE + "\ud800"), (VALUE, VALUE), ("theme", Hostile(VALUE))],
@@ -88,14 +98,30 @@ def test_the_value_is_in_no_message_no_chain_and_no_frame_of_the_client(strict, 
     error = raised(strict, metric, value)
     assert error.__context__ is None
     assert error.__cause__ is None
-    told = traceback.TracebackException.from_exception(error, capture_locals=True)
-    frames = [frame for frame in told.stack if frame.filename.startswith(deniable.__path__[0])]
-    assert frames
-    for frame in frames:
-        for name, shown in (frame.locals or {}).items():
-            assert VALUE not in shown, name
+    assert VALUE not in frames_of_the_client(error)
     assert VALUE not in repr(error) + str(vars(error))
     assert VALUE not in (strict.status().last_error or "")
+
+
+def test_a_defect_shows_neither_a_discovered_text_nor_its_pieces(
+    make_client, registry, monkeypatch, caplog
+):
+    text = registry.read_text(encoding="utf-8")
+    text += '[metrics.query]\ntype = "string"\nepsilon = 1.0\ndiscover = true\n'
+    registry.write_text(text, encoding="utf-8")
+    client = make_client(strict=True)
+    pieces = load(registry).metrics["query"].spec.encode(VALUE)
+
+    def defect(_mechanism, *arguments):
+        raise ValueError(arguments)
+
+    monkeypatch.setattr(Trie, "cell", defect)
+    error = raised(client, "query", VALUE)
+    assert error.outcome == "internal_error"
+    told = frames_of_the_client(error) + str(error) + caplog.text + str(client.status())
+    assert "ValueError" in told
+    for secret in (VALUE, str(pieces), str(pieces[0])):
+        assert secret not in told
 
 
 def test_outcomes_that_are_no_mistake_of_the_programmer_do_not_raise(
