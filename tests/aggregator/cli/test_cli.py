@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import json
 import threading
 from importlib import import_module
@@ -13,6 +14,8 @@ from click.testing import CliRunner
 from deniable_aggregator import Store
 from deniable_aggregator.security.key_verifier import KeyVerifier
 from deniable_shared.commands.table import COMMANDS
+from deniable_shared.letters.writing import model_file
+from deniable_shared.registry import load
 from tests.aggregator.service import REGISTRY, SPECS, serving, upload
 from tests.command_line import deniable
 
@@ -136,6 +139,42 @@ def test_a_registry_is_registered_over_http(run, url, tmp_path):
     again = run("metrics", "register", str(file), "--server", server, "--token", service.admin)
     assert again.output.count("registered before") == 3
     assert len(service.store.metrics.all().readable) == 3
+
+
+def test_a_registry_brings_its_model_to_a_server_and_to_a_store(run, url, tmp_path):
+    server, service = url
+    body = model_file([0], {}, [bytes([8] * 255 + [9, 9])])
+    (tmp_path / "search.model").write_bytes(body)
+    file = tmp_path / "metrics.toml"
+    file.write_text(
+        f'{REGISTRY}[metrics.query]\ntype = "string"\nepsilon = 4.0\ndiscover = true\n'
+        f'model = "search.model"\nmodel_digest = "{hashlib.sha256(body).hexdigest()}"\n'
+    )
+    digest = load(file).metrics["query"].spec.digest.hex()
+    to_server = ("--server", server, "--token", service.admin)
+    to_store = ("--store", str(tmp_path / "new.db"))
+    for where in (to_server, to_store):
+        done = run("metrics", "register", str(file), *where, "--json")
+        assert done.exit_code == 0, done.output
+        versions = {each["name"]: each["version"] for each in json.loads(done.stdout)["metrics"]}
+        assert versions["query"] == digest
+    found = {each.spec.name: each for each in service.store.metrics.all().readable}["query"]
+    assert found.spec.letters.model.body == body
+    assert found.minimum_devices == 100
+    (tmp_path / "search.model").unlink()
+    refused = run("metrics", "register", str(file), *to_server)
+    assert refused.exit_code == 1
+    assert "model must be a file beside the registry" in refused.stderr
+
+
+def test_a_registry_without_its_model_is_refused_with_what_to_do(url):
+    text = (
+        f'{REGISTRY}[metrics.query]\ntype = "string"\nepsilon = 4.0\ndiscover = true\n'
+        f'model = "search.model"\nmodel_digest = "{"0" * 64}"\n'
+    )
+    answer = url[1].register(text)
+    assert answer.status_code == 422
+    assert "deniable metrics register FILE" in answer.get_json()["problems"][0]
 
 
 def test_a_registry_is_registered_in_a_store_without_a_server(run, tmp_path):

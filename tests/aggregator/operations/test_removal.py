@@ -88,6 +88,25 @@ def test_all_versions_are_kept_as_long_as_the_one_registered_last(store):
     assert {(each["name"], each["retention_days"]) for each in last} == {("theme", 8)}
 
 
+def test_all_versions_show_strings_of_as_many_devices_as_the_one_registered_last(store):
+    discovered = (
+        REGISTRY.partition("[metrics.")[0] + '[metrics.query]\ntype = "string"\nepsilon = 4\n'
+    )
+    for fields, expected in (
+        ("discover = true\n", [100]),
+        ("discover = true\nminimum_devices = 500\n", [500]),
+        ("discover = true\nlongest = 11\nminimum_devices = 300\n", [300, 300]),
+        ("", [300, 300, None]),  # says nothing of the others
+    ):
+        register_text(store, discovered + fields)
+        found = [
+            each.minimum_devices
+            for each in store.metrics.all().readable
+            if each.spec.name == "query"
+        ]
+        assert sorted(found, key=str) == sorted(expected, key=str)
+
+
 def test_nothing_is_left_of_a_removed_metric_and_all_of_the_others(store):
     for metric in ("theme", "late"):
         append(store, [decoded(b"\x01", metric=metric, epoch=TODAY - day) for day in range(4)])

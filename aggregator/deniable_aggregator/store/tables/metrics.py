@@ -19,9 +19,9 @@ from deniable_shared.errors import RegistryError
 from deniable_shared.spec import Spec
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping
 
-    from sqlalchemy import Connection, Row
+    from sqlalchemy import Column, Connection, Row
 
     from deniable_aggregator.store.backends.base import Database
     from deniable_aggregator.store.tables.removal import Removal
@@ -95,7 +95,8 @@ class Metrics:
     ) -> list[Spec]:
         """Adds metrics, and updates what is said about those that exist.
 
-        All versions of a metric are kept for as long as the one that was registered last.
+        All versions of a metric are kept for as long as the one that was registered last, and their
+        strings are shown if as many devices have them.
 
         Args:
             registrations: metrics of a registry.
@@ -113,6 +114,8 @@ class Metrics:
         rows: list[dict[str, Any]] = []
         changes: list[dict[str, Any]] = []
         touched: list[dict[str, Any]] = []
+        kept: dict[tuple[str, str], int | None] = {}
+        minimum: dict[tuple[str, str], int | None] = {}
         with self._database.write() as connection:
             lock_audit_log(connection)
             known = _known(connection)
@@ -128,6 +131,8 @@ class Metrics:
                 }
                 if known.get(spec.digest) == about:
                     continue
+                kept[spec.application, spec.name] = metric.retention_days
+                minimum[spec.application, spec.name] = metric.minimum_devices
                 touched.append(
                     {
                         "application": spec.application,
@@ -148,7 +153,10 @@ class Metrics:
             if changes:
                 here = metrics.c.digest == bindparam("changed")
                 connection.execute(update(metrics).where(here), changes)
-            _keep_as_long(connection, touched)
+            _share_among_versions(connection, metrics.c.retention_days, kept)
+            # A version whose strings are not discovered says nothing of the others.
+            shown = {of: least for of, least in minimum.items() if least is not None}
+            _share_among_versions(connection, metrics.c.minimum_devices, shown)
             if touched:
                 record = AuditRecord(
                     today, actor, AuditAction.METRICS_REGISTER, {"metrics": touched}
@@ -267,14 +275,21 @@ def _last_number(connection: Connection) -> int:
     return max(connection.execute(select(func.max(each))).scalar_one() or 0 for each in columns)
 
 
-def _keep_as_long(connection: Connection, touched: Sequence[Mapping[str, Any]]) -> None:
-    """Gives all versions of metrics the retention of the one that was registered."""
-    kept = {(each["application"], each["name"]): each["retention_days"] for each in touched}
-    columns = metrics.c.application, metrics.c.name, metrics.c.retention_days
+def _share_among_versions(
+    connection: Connection, column: Column[Any], said: Mapping[tuple[str, str], int | None]
+) -> None:
+    """Gives all versions of metrics what was said of the one that was registered.
+
+    Args:
+        connection: in a transaction that writes.
+        column: what it is.
+        said: by application and name.
+    """
+    versions = select(metrics.c.application, metrics.c.name, column).distinct()
     changes = [
-        {"of": application, "called": name, "retention_days": kept[application, name]}
-        for application, name, days in connection.execute(select(*columns).distinct())
-        if kept.get((application, name), days) != days
+        {"of": application, "called": name, column.name: said[application, name]}
+        for application, name, value in connection.execute(versions)
+        if said.get((application, name), value) != value
     ]
     if changes:
         here = metrics.c.application == bindparam("of"), metrics.c.name == bindparam("called")
