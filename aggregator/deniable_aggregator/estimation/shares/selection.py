@@ -8,6 +8,7 @@ import numpy as np
 
 from deniable_aggregator.answers.common import Notice
 from deniable_aggregator.estimation.shares import postprocess as processing
+from deniable_aggregator.estimation.shares.cut_strings import cut_strings
 from deniable_aggregator.estimation.shares.share_estimate import (
     DETECTION_ALPHA,
     PostprocessedShares,
@@ -102,6 +103,7 @@ def select(
         combined=total,
         notices=(
             *_unlisted(combined.parts),
+            *cut_strings([spec for spec, _ in specs], items),
             *known_in_part(items, known, combined.total, _BESIDE),
         ),
     )
