@@ -8,6 +8,7 @@ import shutil
 import sys
 import tempfile
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -16,7 +17,7 @@ from msgspec.structs import replace
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from demo import clients, fleet
+from demo import clients, discovery, fleet
 from demo.population import REGISTRY, Population, draw
 from demo.server import Server
 from deniable_aggregator.charts.estimates import shares_chart
@@ -117,8 +118,34 @@ def _collect(
 
 def _report(console: Console, population: Population, server: Server, picture: Path) -> None:
     """Prints a table for each metric, and draws the picture."""
+    metrics = load(REGISTRY).metrics
+    discovered = [name for name, metric in metrics.items() if metric.spec.letters is not None]
+    with ThreadPoolExecutor() as pool:
+        # The aggregator looks for unlisted strings in another process, while it answers the rest.
+        found = {name: pool.submit(server.discover, name) for name in discovered}
+        listed = [name for name in metrics if name not in found]
+        covered, asked = _report_listed(console, population, server, listed, picture)
+        with console.status("looking for strings that nobody listed"):
+            answers = {name: future.result() for name, future in found.items()}
+    for name, answer in answers.items():
+        discovery.report(console, metrics[name], answer, population.truth(name))
+    console.print(
+        f"\n[bold]{covered} of {asked} intervals ({covered / asked:.1%}) of listed values cover "
+        "the truth[/bold] that the aggregator never saw; 95% should."
+    )
+    console.print(f"Picture: [bold]{picture.resolve()}[/bold]")
+
+
+def _report_listed(
+    console: Console, population: Population, server: Server, metrics: list[str], picture: Path
+) -> tuple[int, int]:
+    """Prints and draws what was estimated of known values.
+
+    Returns:
+        How many intervals cover the truth, and how many there are.
+    """
     covered, asked, charts = 0, 0, []
-    for name in load(REGISTRY).metrics:
+    for name in metrics:
         answer = server.estimate(name, population.candidates.get(name))
         counts = _grouped(population, name, answer)
         truth = {item: count / len(population.devices) for item, count in counts.items()}
@@ -136,12 +163,8 @@ def _report(console: Console, population: Population, server: Server, picture: P
                 f"above zero, {false} of them wrongly"
             )
         charts.append(shares_chart(answer, truth, most=CHART_ROWS))
-    console.print(
-        f"\n[bold]{covered} of {asked} intervals ({covered / asked:.1%}) cover the truth[/bold] "
-        "that the aggregator never saw; 95% should."
-    )
     save(alt.ConcatChart(concat=charts, columns=2), picture)
-    console.print(f"Picture: [bold]{picture.resolve()}[/bold]")
+    return covered, asked
 
 
 def _grouped(population: Population, metric: str, answer: Shares) -> dict[str, int]:
@@ -172,6 +195,7 @@ def _explore(console: Console, server: Server, directory: Path, *, keep: bool) -
         f"  {binary} estimate late --json\n"
         f"  printf 'ORD\\nATL\\nJFK\\n' > airports.txt\n"
         f"  {binary} estimate destination --candidates airports.txt\n"
+        f"  {binary} discover unlisted_browser\n"
         f"  kill {server.pid} && rm -r {directory}",
         soft_wrap=True,
     )

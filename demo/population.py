@@ -58,6 +58,7 @@ def draw(size: int) -> Population:
             "destination": flight["dest"],
             "browser": browser["browser"],
             "browser_version": _version(browser),
+            "unlisted_browser": _version(browser),
         }
         for flight, browser in zip(chosen_flights, chosen_browsers, strict=True)
     ]

@@ -7,12 +7,14 @@ import socket
 import subprocess
 import sys
 import time
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 import httpx
 import msgspec
 
 from demo.population import REGISTRY
+from deniable_aggregator.answers.discoveries import Discovery, FoundStrings
 from deniable_aggregator.answers.estimates import Shares
 
 if TYPE_CHECKING:
@@ -22,6 +24,7 @@ APPLICATION: Final = "flightdeck"
 START_SECONDS: Final = 30.0
 STOP_SECONDS: Final = 10.0
 TIMEOUT_SECONDS: Final = 60.0
+ASK_AGAIN_SECONDS: Final = 0.2
 
 
 class Server:
@@ -88,6 +91,29 @@ class Server:
         )
         answer.raise_for_status()
         return msgspec.json.decode(answer.content, type=Shares)
+
+    def discover(self, metric: str) -> FoundStrings:
+        """What is found of a metric's strings, as `deniable discover` asks: the run is awaited.
+
+        Raises:
+            RuntimeError: if the run fails, with its reason.
+        """
+        url = f"{self.endpoint}/v1/metrics/{metric}/discoveries"
+        asked = partial(
+            httpx.request,
+            headers={"Authorization": f"Bearer {self.keys['read']}"},
+            timeout=TIMEOUT_SECONDS,
+        )
+        answer = asked("POST", url, json={})
+        while True:
+            answer.raise_for_status()
+            discovery = msgspec.json.decode(answer.content, type=Discovery)
+            if isinstance(discovery.result, FoundStrings):
+                return discovery.result
+            if discovery.state == "failed":
+                raise RuntimeError(f"nothing was discovered: {discovery.failure}")
+            time.sleep(ASK_AGAIN_SECONDS)
+            answer = asked("GET", f"{url}/{discovery.id}")
 
     def _await(self) -> None:
         deadline = time.monotonic() + START_SECONDS

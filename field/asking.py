@@ -28,7 +28,7 @@ class Question:
     Attributes:
         text: the question in words.
         metric: what it is about.
-        form: ``estimate``, ``series``, ``change`` or ``health``.
+        form: ``estimate``, ``series``, ``change``, ``health`` or ``discover``.
         reads: what to read from the answer; each gives findings.
         parameters: of the query, beside the days; a list for one that comes several times.
         days: the first and the last day, or None for all.
@@ -121,8 +121,13 @@ def _ask(question: Question, server: Server, truth: Truth) -> Answer:
         except RuntimeError as error:
             raise RefusedError(str(error)) from None
     path = f"/v1/metrics/{question.metric}/{question.form}"
+    parameters = {**dates, **question.parameters}
     try:
-        answer = server.ask(path, {**dates, **question.parameters}, question.body)
+        if question.form == "discover":
+            return Answer(question, truth, server.discover(question.metric, parameters))
+        answer = server.ask(path, parameters, question.body)
+    except RuntimeError as error:
+        raise RefusedError(str(error)) from None
     except httpx.TimeoutException:
         raise RefusedError("no answer within the time that the trial waits") from None
     if answer.status_code != httpx.codes.OK:

@@ -21,6 +21,22 @@ if TYPE_CHECKING:
 LATE_EMOJI: Final = "🦄 late"
 """Nobody holds it before it appears."""
 
+SEARCHED: Final = (
+    *("weather", "music", "天气", "news", "Größe", "shop", "dark-mode", "tea", "map"),
+    "opentelemetry-instrumentation",
+)
+"""What is searched for most, the last one longer than what is sent."""
+
+RARELY_SEARCHED: Final = tuple(
+    "".join("aeiou"[number // 20**place % 5] + "bdfgklmnprst"[number // 7**place % 12]
+            for place in (0, 1, 2))
+    for number in range(300)
+)  # fmt: skip
+"""Words that differ from the first letters on, so that few beginnings are common."""
+
+LATE_TERM: Final = "unicorn"
+"""Nobody searches for it before it appears, and the analyst never lists it."""
+
 
 class Situation(NamedTuple):
     """Whose values are drawn, and when."""
@@ -158,6 +174,16 @@ def site(_: Situation) -> Law:
     return {"intranet": 0.5, **zipf(numbered("site", 20), 1.0, 0.5)}
 
 
+def search_term(at: Situation) -> Law:
+    """Nobody has a list; a third have one of many rare ones, and one term appears late."""
+    late = 0.06 if at.day >= at.deployment.late else 0.0
+    return {
+        **zipf(SEARCHED, 0.7, 0.66 - late),
+        LATE_TERM: late,
+        **zipf(numbered("rare term", 400), 0.5, 0.34),
+    }
+
+
 def settings(_: Situation) -> Law:
     """Attributes that depend on each other."""
     law: Law = {}
@@ -236,8 +262,8 @@ LAWS: Final = {
     law.__name__: law
     for law in (
         dark_mode, sync, browser, theme, crash, language, mode, country, keyboard, carrier,
-        time_zone, emoji, font, plugin, template, printer, site, settings, features, few_flags,
-        few_values,
+        time_zone, emoji, font, plugin, template, printer, site, search_term, settings, features,
+        few_flags, few_values,
     )
 }  # fmt: skip
 """The values of each metric that is no number."""

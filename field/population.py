@@ -62,6 +62,7 @@ METRICS: Final = {
     "template": Reporting(12_000, weekly=True),
     "printer": Reporting(4_000, weekly=True, devices=4_000),
     "site": Reporting(10_000, weekly=True, devices=10_000),
+    "search_term": Reporting(20_000, weekly=True),
     "startup_seconds": Reporting(2_000),
     "battery": Reporting(800, devices=2_000),
     "latency": Reporting(10_000),

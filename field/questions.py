@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from field.asking import Question
 from field.checks import days_said, placed, quiet, reports, sums, warned
 from field.deployment import DAYS_PER_WEEK, FORGER
-from field.laws import LATE_EMOJI, numbered
+from field.laws import LATE_EMOJI, LATE_TERM, RARELY_SEARCHED, SEARCHED, numbered
 from field.printed import (
     printed_changes,
     printed_numbers,
@@ -27,6 +27,7 @@ from field.reading import (
     shares,
     together,
 )
+from field.reading_discovery import found_shares, found_strings
 from field.reading_numbers import (
     bins,
     means,
@@ -66,6 +67,7 @@ def questions(deployment: Deployment) -> Iterator[Question]:
     yield from flags_and_categories(deployment)
     yield from versions(deployment)
     yield from strings(deployment)
+    yield from discoveries(deployment)
     yield from numbers(deployment)
     yield from segments(deployment)
     yield from attributes(deployment)
@@ -211,6 +213,23 @@ def strings(deployment: Deployment) -> Iterator[Question]:
     yield Question(
         "a list in which nobody is", "plugin", "estimate", [warned("did not list")],
         body={"candidates": numbered("absent", ABSENT)}, days=whole_weeks(deployment),
+    )  # fmt: skip
+
+
+def discoveries(deployment: Deployment) -> Iterator[Question]:
+    """Strings that nobody listed; and the same reports with a list."""
+    days = whole_weeks(deployment)
+    yield Question(
+        "over all days", "search_term", "discover",
+        [found_strings("found strings"), found_shares("shares of found strings"), reports()],
+        days=days,
+    )  # fmt: skip
+    listed = [*SEARCHED, LATE_TERM, *RARELY_SEARCHED[:20], *numbered("absent", ABSENT)]
+    yield Question(
+        "listed", "search_term", "estimate",
+        [shares("shares of strings that are also discovered", by_value=True),
+         detected("above zero, strings that are also discovered", everything=True), reports()],
+        body={"candidates": listed}, days=days,
     )  # fmt: skip
 
 

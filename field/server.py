@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 START_SECONDS: Final = 60.0
 STOP_SECONDS: Final = 30.0
 TIMEOUT_SECONDS: Final = 300.0
+ASK_AGAIN_SECONDS: Final = 0.1
 RETRIES: Final = 100
 SECONDS_PER_DAY: Final = 86_400
 _COMMAND: Final = [sys.executable, "-m", "deniable_aggregator"]
@@ -131,6 +132,24 @@ class Server:
             json=body,
             headers={"Authorization": f"Bearer {self.keys['read']}"},
         )
+
+    def discover(
+        self, metric: str, parameters: Mapping[str, str | Sequence[str]]
+    ) -> dict[str, Any]:
+        """What is found of a metric's strings, once the run has ended.
+
+        Raises:
+            RuntimeError: if it is refused, or fails.
+        """
+        path = f"/v1/metrics/{metric}/discoveries"
+        answer = self.ask(path, parameters, {})
+        while answer.is_success and answer.json()["state"] in ("waiting", "running"):
+            time.sleep(ASK_AGAIN_SECONDS)
+            answer = self.ask(f"{path}/{answer.json()['id']}", {}, None)
+        if not answer.is_success or "result" not in answer.json():
+            raise RuntimeError(f"{path} was answered {answer.status_code}: {answer.text}")
+        found: dict[str, Any] = answer.json()["result"]
+        return found
 
     def send(self, upload: Upload) -> None:
         """Sends an upload until it is accepted; a retry has the same bytes and counts once.
