@@ -70,9 +70,10 @@ def _fits(pattern: str, text: str, *, whole: bool) -> bool:
         return True
     if whole:
         return False
-    # A pattern that begins with its wildcard could fit what any prefix goes on with.
-    start = pattern[: min(pattern.index(each) for each in _WILD if each in pattern)]
-    return (start != "" and start.startswith(text)) or _matches(f"{pattern}*", text)
+    # Only what is before the first * can go on where the prefix ends: "*ing" could fit what any
+    # prefix goes on with.
+    start = pattern.partition("*")[0][: len(text)]
+    return (len(start) == len(text) and _matches(start, text)) or _matches(f"{pattern}*", text)
 
 
 def _matches(pattern: str, text: str) -> bool:

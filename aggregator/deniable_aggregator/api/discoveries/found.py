@@ -18,7 +18,7 @@ from deniable_aggregator.answers.discoveries import (
     SmallestShare,
 )
 from deniable_aggregator.estimation.shares.share_estimate import metric_versions
-from deniable_aggregator.statistics.influence import influence
+from deniable_aggregator.statistics.hashed.trie_shares import planted_strings
 from deniable_aggregator.statistics.intervals import DEFAULT_LEVEL
 from deniable_shared.characters import visible
 from deniable_shared.planning.discovery import Forecast
@@ -41,18 +41,18 @@ if TYPE_CHECKING:
 FAKE_SHARE: Final = 0.01
 
 INTERVAL: Final = (
-    "each interval allows for the string being shown because its reports stand out; it covers the "
-    "share of the reports of 95% of such strings, about"
+    "approximately 95% (93% or more in simulations): they allow for the strings being shown "
+    "because their reports stand out"
 )
 DETECTION: Final = (
-    "of the strings shown at most 5% are expected to be held by no device (Benjamini-Hochberg over "
-    "all strings that there can be, shorter codes at lower thresholds). A prefix counts as right "
-    "where a string that is held begins with it"
+    "of the whole strings shown, and of the prefixes, at most 5% are expected to be held by no "
+    "device (Benjamini-Hochberg over all strings that there can be, shorter codes at lower "
+    "thresholds). A prefix is right where a string that some device holds begins with it"
 )
 FAKES: Final = (
-    "if so many of the reports were forged to plant strings that no device holds, so many of "
-    "the share given would be found. No test can tell them from true ones, and no interval allows "
-    "for them"
+    "if this share of the reports were forged, they could have planted so many strings that no "
+    "device holds, each with the share that is given. No test can tell these from true ones, and "
+    "no interval allows for them"
 )
 ELLIPSIS: Final = "…"
 
@@ -97,7 +97,7 @@ def found_strings(
         version=metric_versions([(entry.spec, reports)])[0],
         interval=IntervalNote(kind="picked", level=DEFAULT_LEVEL, meaning=INTERVAL),
         detection=DetectionNote(alpha, "few", DETECTION),
-        fakes=PlantedNote(FAKE_SHARE, FAKES, planted, _planted_strings(trie, reports, planted)),
+        fakes=PlantedNote(FAKE_SHARE, FAKES, planted, planted_strings(trie, reports, planted)),
         hints=hints,
         strings=[_string(each, reports, earlier) for each in shown if each.whole],
         prefixes=[_string(each, reports, earlier) for each in shown if not each.whole],
@@ -152,15 +152,3 @@ def _smallest(entry: CatalogEntry, reports: int) -> Iterable[SmallestShare]:
         share = Forecast(trie, bits, level, minimum).least_share(reports)
         devices = None if share is None else math.ceil(share * reports)
         yield SmallestShare(length=length, bits=bits, share=share, devices=devices)
-
-
-def _planted_strings(trie: Trie, reports: int, share: float) -> int:
-    """How many strings of a share forged reports could have planted, at most.
-
-    The hyperplane of a point holds t - 1 chosen items at least, so one forged report of a level
-    supports so many strings. The forgers send theirs in all levels, as honest devices do.
-    """
-    supports = [(trie.support(level), trie.oracle(level)) for level in range(trie.levels)]
-    moved = max((1 - support.q) / (support.p - support.q) for support, _ in supports)
-    budget = float(influence(0.0, 0.0, moved, reports=reports))
-    return int(budget * max(oracle.t - 1 for _, oracle in supports) / share)

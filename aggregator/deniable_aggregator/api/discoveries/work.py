@@ -83,7 +83,7 @@ class DiscoveryWork:
         asked = self._reader.asked_metric(application, name, query.without_key, query.version)
         asked = AskedMetric(application, name, require_discoverable(asked), asked.without)
         days = DayRange(query.since or FIRST_DAY, query.until or LAST_DAY)
-        self._on_progress("reading reports", 0.0)
+        self._on_progress("read reports", 0.0)
         reported = self._reader.read(asked, days)
         entry, notices = _newest(reported)
         reported = reported.only({entry.spec.digest})
@@ -108,7 +108,7 @@ class DiscoveryWork:
             )
         except ParameterError as error:
             raise estimate_refused(error) from None
-        self._on_progress("checking reports", 1.0)
+        self._on_progress("check reports", 1.0)
         review = self._reviewer.review(reported)
         head = review.head(application, query.since, query.until, self._reader.pending(asked))
         return found_strings(

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from rich.text import Text
 
-    from deniable_aggregator.answers.discoveries import FoundString, FoundStrings
+    from deniable_aggregator.answers.discoveries import FoundString, FoundStrings, PlantedNote
 
 MOST_MISSING: Final = 10
 """So many strings that are missing are named; the JSON has all of them."""
@@ -91,11 +91,20 @@ def discovery_notes(answer: FoundStrings, top: int | None = None) -> Iterator[st
     if answer.strings or answer.prefixes:
         yield f"Intervals: {answer.interval.meaning}."
         yield f"False finds: {answer.detection.meaning}."
-    fakes = answer.fakes
-    strings = f"{fakes.strings:,} string" + ("" if fakes.strings == 1 else "s")
-    yield (
-        f"If {fakes.share:.0%} of reports are forged: they could have planted {strings} with a "
-        f"share of {fakes.planted:.2%} each. No test can tell these from true ones."
+    yield _planted(answer.fakes)
+
+
+def _planted(fakes: PlantedNote) -> str:
+    if not fakes.strings:
+        return (
+            f"If {fakes.share:.0%} of reports are forged: too few to plant any string with a share "
+            f"of {fakes.planted:.2%}, the smallest that is seen here."
+        )
+    many = f"{fakes.strings:,} strings" if fakes.strings > 1 else "a string"
+    return (
+        f"If {fakes.share:.0%} of reports are forged: they could have planted {many} with a share "
+        f"of {fakes.planted:.2%}, the smallest that is seen here. No test can tell these from true "
+        "ones."
     )
 
 

@@ -1,0 +1,59 @@
+"""Which strings a deny list hides."""
+
+from __future__ import annotations
+
+import pytest
+
+from deniable_aggregator.api.discoveries.deny_list import DenyList, read_deny_list
+from deniable_shared.errors import ParameterError
+
+
+@pytest.mark.parametrize(
+    ("line", "text", "denied"),
+    [
+        ("rude", "rude", True),
+        ("rude", "RUDE", True),
+        ("Straße", "STRASSE", True),
+        ("file", "\ufb01le", True),  # a ligature
+        ("rude", "rudeness", False),
+        ("rude*", "rudeness", True),
+        ("*rude*", "how rude!", True),
+        ("r?de", "ride", True),
+        ("r?de", "rde", False),
+        ("a*b*c", "a-b-b-c", True),
+        ("a*b*c", "a-c-b", False),
+        ("[ab]", "a", False),
+        ("*a*a*a*a*a*a*a*a*b", "a" * 64, False),
+    ],
+)
+def test_a_line_is_a_whole_string_in_any_case_with_wildcards(line, text, denied):
+    assert DenyList([line]).denies(text, whole=True) is denied
+
+
+@pytest.mark.parametrize(
+    ("line", "prefix", "denied"),
+    [
+        ("opentelemetry", "opentele", True),
+        ("opentelemetry", "openssl", False),
+        ("open", "opentele", False),
+        ("open*", "opentele", True),
+        ("opentele*", "open", True),
+        ("open?elemetry", "opentele", True),
+        ("*tele*", "opentele", True),
+        ("*metry", "opentele", False),
+        ("*.internal", "www.", False),
+    ],
+)
+def test_a_prefix_is_denied_if_a_denied_string_begins_with_it(line, prefix, denied):
+    assert DenyList([line]).denies(prefix, whole=False) is denied
+
+
+def test_a_file_has_a_line_each_and_comments(tmp_path):
+    file = tmp_path / "deny.txt"
+    file.write_text("# rude words\n\n rude \n*bad*\n", encoding="utf-8")
+    assert read_deny_list(str(file)) == ["rude", "*bad*"]
+    assert read_deny_list("") == []
+    file.write_bytes(b"\xff")
+    for path in (file, tmp_path / "absent"):
+        with pytest.raises(ParameterError, match="deny_list must be a UTF-8 file"):
+            read_deny_list(str(path))
