@@ -1,0 +1,1 @@
+"""``python -m benchmarks.discovery``: how many popular strings that nobody listed are found."""

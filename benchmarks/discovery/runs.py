@@ -1,0 +1,171 @@
+"""One run of a cell: devices report, the shipped decoder reads, and the finds are compared."""
+
+from __future__ import annotations
+
+import hashlib
+import subprocess
+import sys
+import time
+from dataclasses import asdict
+from fractions import Fraction
+from functools import cache, lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import numpy as np
+
+from benchmarks.discovery import generated, populations
+from benchmarks.discovery.cells import Cell
+from benchmarks.discovery.scores import TOP, Truth, rate, score
+from benchmarks.discovery.simulation import Channel, Simulation
+from deniable_aggregator.discovery import discover
+from deniable_aggregator.tallies import tally_for
+from deniable_shared.hashing import canonical
+from deniable_shared.letters import LetterCode, Model, shipped_model
+from deniable_shared.mechanism_choice import oracle_for
+from deniable_shared.mechanisms import Trie
+from deniable_shared.spec import Spec
+
+if TYPE_CHECKING:
+    from deniable_aggregator.discovery import Findings
+
+ROOT: Final = Path(__file__).parents[2]
+MODELS: Final = ROOT / "build" / "models"
+"""Models that were trained without a language."""
+
+LISTED: Final = 20_000
+"""How many of the most common strings the known list has, beside which finds are put."""
+
+MEASURED: Final = (
+    "shared/deniable_shared/letters",
+    "shared/deniable_shared/mechanisms/trie.py",
+    "aggregator/deniable_aggregator/discovery",
+)
+"""What the figures depend on: results of other contents of these are measured again."""
+
+
+class Coded(NamedTuple):
+    """A population and its strings' pieces under one model.
+
+    Attributes:
+        population: what devices hold.
+        truth: the same, to compare with.
+        code: of the metric.
+        pieces: of every string.
+    """
+
+    population: populations.Population
+    truth: Truth
+    code: LetterCode
+    pieces: list[tuple[int, ...]]
+
+
+@lru_cache(1)
+def coded(name: str, without: str) -> Coded:
+    """A population and its code, with the shipped model or one trained without a language."""
+    population = _made(name)
+    code = LetterCode(population.alphabet, population.longest, model_without(without))
+    pieces = [code.pieces(canonical(string)) for string in population.strings]
+    return Coded(population, Truth(population), code, pieces)
+
+
+def run(cell: Cell, number: int) -> dict[str, Any]:
+    """One run of a cell, whose number is its seed: the score as plain figures."""
+    found = coded(cell.population, cell.without)
+    spec = spec_of(cell, found.code, number)
+    assert isinstance(spec.mechanism, Trie)
+    simulation = Simulation(spec.mechanism, spec.salt, found.pieces)
+    counts = simulation.tally(found.population.shares, cell.devices, generator_of(cell, number))
+    start = time.process_time()
+    findings = decoded(spec, counts)
+    seconds = time.process_time() - start
+    return asdict(score(findings.finds, found.truth, seconds))
+
+
+def spec_of(cell: Cell, code: LetterCode, number: int) -> Spec:
+    """The metric of a run; each run has another hash family."""
+    mechanism = Trie.for_epsilon(code.levels, Fraction(cell.epsilon))
+    name = f"{cell.population}{number}"
+    return Spec("discovery", name, "string", (), None, mechanism, "day", letters=code)
+
+
+def decoded(spec: Spec, counts: np.ndarray[Any, np.dtype[np.int64]]) -> Findings:
+    """What the shipped decoder finds in counters."""
+    tally = tally_for(spec)
+    return discover(
+        lambda level: tally.supports_of_level(counts, level),
+        spec.mechanism,
+        spec.letters,
+        spec.salt,
+    )
+
+
+def generator_of(cell: Cell, number: int) -> np.random.Generator:
+    """The random numbers of a run."""
+    seed = hashlib.sha256(f"{cell.name} {number}".encode()).digest()
+    return np.random.default_rng(list(seed))
+
+
+def ranked_from_list(cell: Cell, runs: int) -> tuple[float, float]:
+    """The recall of a list of the 20,000 most common strings, and its standard error.
+
+    All devices answer through an optimal oracle over the list and one further item, which those
+    hold whose string is not listed.
+    """
+    population = _made(cell.population)
+    top = len(Truth(population).top)
+    listed = population.shares[:LISTED]
+    shares = np.append(listed, max(1 - listed.sum(), 0.0))
+    oracle = oracle_for(shares.size, Fraction(cell.epsilon), "pgr")
+    spec = Spec(
+        "discovery", "list", "category", tuple(map(str, range(shares.size))), None, oracle, "day"
+    )
+    channel, tally = Channel(oracle), tally_for(spec)
+    ranked = []
+    for number in range(runs):
+        generator = generator_of(cell, number)
+        counts = np.zeros(oracle.outcomes, np.int64)
+        for start in range(0, cell.devices, 1 << 20):
+            devices = generator.multinomial(min(1 << 20, cell.devices - start), shares)
+            held = np.repeat(np.arange(shares.size), devices)
+            counts += np.bincount(channel.points(held, generator), minlength=counts.size)
+        supports = tally.supporting(counts[None])[0][:-1]
+        largest = np.argpartition(-supports, min(top, supports.size - 1))[:top]
+        ranked.append(int((largest < top).sum()))
+    return rate(ranked, [top] * runs)
+
+
+@cache
+def model_without(language: str) -> Model:
+    """The shipped model, or that of the same training without a language."""
+    if not language:
+        return shipped_model()
+    path = MODELS / f"without-{language}.model"
+    if not path.exists():
+        MODELS.mkdir(parents=True, exist_ok=True)
+        subprocess.run(
+            [sys.executable, "-m", "training", "--without", language, "--output", str(path)],
+            cwd=ROOT,
+            check=True,
+        )
+    return Model(path.read_bytes())
+
+
+@cache
+def version() -> str:
+    """A short name of all that the figures depend on."""
+    digest = hashlib.sha256()
+    for place in MEASURED:
+        path = ROOT / place
+        for file in sorted(path.rglob("*")) if path.is_dir() else [path]:
+            if file.is_file() and "__pycache__" not in file.parts:
+                digest.update(file.read_bytes())
+    return digest.hexdigest()[:12]
+
+
+@lru_cache(2)
+def _made(name: str) -> populations.Population:
+    assert generated
+    return populations.POPULATIONS[name]()
+
+
