@@ -16,14 +16,14 @@ import numpy as np
 
 from benchmarks.discovery import generated, populations
 from benchmarks.discovery.cells import Cell
-from benchmarks.discovery.scores import TOP, Truth, rate, score
-from benchmarks.discovery.simulation import Channel, Simulation
+from benchmarks.discovery.scores import Truth, score
+from benchmarks.discovery.simulation import CHUNK, Channel, Simulation
 from deniable_aggregator.discovery import discover
 from deniable_aggregator.tallies import tally_for
+from deniable_aggregator.tallies.base import oracle_tally_for
 from deniable_shared.hashing import canonical
 from deniable_shared.letters import LetterCode, Model, shipped_model
-from deniable_shared.mechanism_choice import oracle_for
-from deniable_shared.mechanisms import Trie
+from deniable_shared.mechanisms import ProjectiveGeometryResponse, Trie
 from deniable_shared.spec import Spec
 
 if TYPE_CHECKING:
@@ -106,8 +106,8 @@ def generator_of(cell: Cell, number: int) -> np.random.Generator:
     return np.random.default_rng(list(seed))
 
 
-def ranked_from_list(cell: Cell, runs: int) -> tuple[float, float]:
-    """The recall of a list of the 20,000 most common strings, and its standard error.
+def ranked_from_list(cell: Cell, number: int) -> dict[str, Any]:
+    """How many of the top are the largest of a known list: the 20,000 most common strings.
 
     All devices answer through an optimal oracle over the list and one further item, which those
     hold whose string is not listed.
@@ -116,23 +116,16 @@ def ranked_from_list(cell: Cell, runs: int) -> tuple[float, float]:
     top = len(Truth(population).top)
     listed = population.shares[:LISTED]
     shares = np.append(listed, max(1 - listed.sum(), 0.0))
-    oracle = oracle_for(shares.size, Fraction(cell.epsilon), "pgr")
-    spec = Spec(
-        "discovery", "list", "category", tuple(map(str, range(shares.size))), None, oracle, "day"
-    )
-    channel, tally = Channel(oracle), tally_for(spec)
-    ranked = []
-    for number in range(runs):
-        generator = generator_of(cell, number)
-        counts = np.zeros(oracle.outcomes, np.int64)
-        for start in range(0, cell.devices, 1 << 20):
-            devices = generator.multinomial(min(1 << 20, cell.devices - start), shares)
-            held = np.repeat(np.arange(shares.size), devices)
-            counts += np.bincount(channel.points(held, generator), minlength=counts.size)
-        supports = tally.supporting(counts[None])[0][:-1]
-        largest = np.argpartition(-supports, min(top, supports.size - 1))[:top]
-        ranked.append(int((largest < top).sum()))
-    return rate(ranked, [top] * runs)
+    oracle = ProjectiveGeometryResponse.for_epsilon(shares.size, Fraction(cell.epsilon))
+    channel, generator = Channel(oracle), generator_of(cell, number)
+    counts = np.zeros((1, oracle.outcomes), np.int64)
+    for start in range(0, cell.devices, CHUNK):
+        devices = generator.multinomial(min(CHUNK, cell.devices - start), shares / shares.sum())
+        held = np.repeat(np.arange(shares.size), devices)
+        counts[0] += np.bincount(channel.points(held, generator), minlength=oracle.outcomes)
+    supports = oracle_tally_for(oracle).supporting(counts)[0, :-1]
+    largest = np.argsort(-supports, kind="stable")[:top]
+    return {"top": top, "ranked": int((largest < top).sum())}
 
 
 @cache

@@ -16,7 +16,8 @@ from deniable._randomness import Randomness
 from deniable.randomizers import randomizer_for
 from deniable_aggregator.kernels.hashing import buckets
 from deniable_aggregator.kernels.projective_space import singer_cycle
-from deniable_shared.hashing import GOLDEN_GAMMA, key, mix
+from deniable_aggregator.kernels.trie_cells import ROWS_KEYS, extended, root
+from deniable_shared.hashing import key
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
 CHUNK: Final = 1 << 20
 """Reports that are drawn at a time."""
 
-ROWS_PER_LEVEL: Final = 1 << 16
 SECRET: Final = b"s" * 32
 
 
@@ -148,28 +148,15 @@ class Simulation:
 def _levels(mechanism: Trie, salt: int, pieces: Sequence[Sequence[int]]) -> Iterator[_Level]:
     """The deeper levels, one after the other."""
     lengths = np.array([len(each) for each in pieces])
-    fingerprints = np.full(len(pieces), salt, np.uint64)
+    fingerprints = root(salt, len(pieces))
     current = np.array([each[0] for each in pieces])
     for level in range(1, mechanism.levels):
         going_on = lengths >= level
         # After the end a fingerprint stays as it is.
-        fingerprints = np.where(going_on, _mixed(fingerprints, current), fingerprints)
+        fingerprints = np.where(going_on, extended(fingerprints, current), fingerprints)
         current = np.array([each[level] if len(each) > level else 0 for each in pieces])
-        keys = [key(ROWS_PER_LEVEL * level + row) for row in range(mechanism.rows)]
+        keys = [key(ROWS_KEYS * level + row) for row in range(mechanism.rows)]
         yield _Level(fingerprints, current, np.array(keys, np.uint64))
-
-
-def _mixed(fingerprints: NDArray[np.uint64], pieces: NDArray[np.int64]) -> NDArray[np.uint64]:
-    """The next fingerprint of every string, by the scalar function that clients use."""
-    last = (1 << 64) - 1
-    return np.fromiter(
-        (
-            mix(fingerprint ^ ((piece + 1) * GOLDEN_GAMMA & last))
-            for fingerprint, piece in zip(fingerprints.tolist(), pieces.tolist(), strict=True)
-        ),
-        np.uint64,
-        fingerprints.size,
-    )
 
 
 def client_reports(
