@@ -34,16 +34,10 @@ ENDINGS: Final = (
 
 HOSTS: Final = ("", "", "", "", "", "", "www.", "www.", "mail.", "api.")
 
-CLASSES: Final = tuple(
-    first + second
-    for first in "Http Socket Image Session Cache Network Account Upload Media Index".split()
-    for second in "Client Manager Pool Decoder Store Worker Handler Parser Service View".split()
-)
-METHODS: Final = tuple(
-    first + second
-    for first in "open close read write load parse send on get bind".split()
-    for second in "Header Stream Next Frame Token State Result Error Buffer All".split()
-)
+SUBJECTS: Final = "Http Socket Image Session Cache Network Account Upload Media Index"
+ROLES: Final = "Client Manager Pool Decoder Store Worker Handler Parser Service View"
+VERBS: Final = "open close read write load parse send on get bind"
+OBJECTS: Final = "Header Stream Next Frame Token State Result Error Buffer All"
 
 
 def distinct(make: Callable[[np.random.Generator], str], seed: int, count: int) -> list[str]:
@@ -59,12 +53,14 @@ def _one_of(options: Sequence[str], generator: np.random.Generator) -> str:
     return options[int(generator.integers(len(options)))]
 
 
+def _joined(first: str, second: str) -> list[str]:
+    return [one + other for one in first.split() for other in second.split()]
+
+
 def _domain_names() -> list[str]:
     generator = np.random.default_rng(1)
     plain = [name for name in packages() if re.fullmatch("[a-z][a-z0-9-]*", name)]
-    return [
-        f"{_one_of(HOSTS, generator)}{name}.{_one_of(ENDINGS, generator)}" for name in plain
-    ]
+    return [f"{_one_of(HOSTS, generator)}{name}.{_one_of(ENDINGS, generator)}" for name in plain]
 
 
 @population
@@ -89,10 +85,11 @@ def emails() -> Population:
 @population
 def crashes() -> Population:
     """One or two Class.method; seed 3."""
+    classes, methods = _joined(SUBJECTS, ROLES), _joined(VERBS, OBJECTS)
 
     def make(generator: np.random.Generator) -> str:
         frames = (
-            f"{_one_of(CLASSES, generator)}.{_one_of(METHODS, generator)}"
+            f"{_one_of(classes, generator)}.{_one_of(methods, generator)}"
             for _ in range(int(generator.integers(1, 3)))
         )
         return " < ".join(frames)

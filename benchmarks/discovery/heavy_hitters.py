@@ -49,9 +49,7 @@ def found(name: str, words: list[str], counts: list[int], epsilon: float) -> lis
         "max_string_length": BITS
     }  # fmt: skip
     oracle = sketch.CMSServer(epsilon, HASH_FUNCTIONS, BUCKETS, is_hadamard=True)
-    client_oracle = sketch.CMSClient(
-        epsilon, oracle.get_hash_funcs(), BUCKETS, is_hadamard=True
-    )
+    client_oracle = sketch.CMSClient(epsilon, oracle.get_hash_funcs(), BUCKETS, is_hadamard=True)
     server = getattr(classes, f"{name}Server")(epsilon, fo_server=oracle, **options)
     client = getattr(classes, f"{name}Client")(epsilon, fo_client=client_oracle, **options)
     held = np.repeat(np.arange(len(words)), counts)

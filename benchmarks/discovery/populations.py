@@ -2,8 +2,9 @@
 
 Words are those of PyPI's wordfreq 3.1.1 (`pip install wordfreq==3.1.1`; CC BY-SA, for measuring
 only), its large lists where there are any, with the listed frequencies rescaled to 1. Names are
-those of the packages of Debian 12.15 (main, amd64), ranked by how many packages of it depend on
-them; its index has the SHA-256 in `PACKAGES_INDEX`. All others are made by `generated`.
+those of the source packages of Debian 12.15 (main, amd64), ranked by how many binary packages
+depend on what is built from them; the index they were taken from has the SHA-256 in
+`PACKAGES_INDEX`. All others are made by `generated`.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
 PACKAGES: Final = Path(__file__).with_name("debian_packages.txt.gz")
 PACKAGES_INDEX: Final = "515e692f2c4121c6fcec444ef100cc18f79a991910615f3a88c8b7becfc94d2f"
-PACKAGES_DIGEST: Final = "814d9f07a57d7dcb75a9346d71c8cbb6797f81b2610c076cb7a807a6699f4089"
+PACKAGES_DIGEST: Final = "e252721b62f90c0dcab70e914258589660bde77b66ab3c55860453ed5c649f2d"
 """SHA-256 of the 15,000 names in their order, a line each."""
 
 POPULATIONS: Final[dict[str, Callable[[], Population]]] = {}
@@ -41,7 +42,7 @@ class Population(NamedTuple):
 
     Attributes:
         strings: distinct and canonical, the most common first.
-        shares: float64, (strings,), descending; their sum is 1.
+        shares: float64, (strings,), falling; their sum is 1.
         longest: what a registry says of the metric, in characters.
         alphabet: the same.
         language: whose words they are, so that a model can be trained without them; or nothing.
@@ -70,7 +71,7 @@ def ranked(
     alphabet: str = "text",
 ) -> Population:
     """Strings whose shares fall by a power of their rank."""
-    shares = np.arange(1, len(strings) + 1) ** -exponent
+    shares = np.arange(1, len(strings) + 1, dtype=np.float64) ** -exponent
     return shared_out(strings, shares, longest, alphabet)
 
 

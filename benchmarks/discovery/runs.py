@@ -8,25 +8,28 @@ import sys
 import time
 from dataclasses import asdict
 from fractions import Fraction
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
 from benchmarks.discovery import generated, populations
-from benchmarks.discovery.cells import Cell
 from benchmarks.discovery.scores import Truth, score
-from benchmarks.discovery.simulation import CHUNK, Channel, Simulation
+from benchmarks.discovery.simulation import CHUNK, Channel, Simulation, client_reports
 from deniable_aggregator.discovery import discover
 from deniable_aggregator.tallies import tally_for
 from deniable_aggregator.tallies.base import oracle_tally_for
+from deniable_aggregator.tallies.trie import TrieTally
 from deniable_shared.hashing import canonical
 from deniable_shared.letters import LetterCode, Model, shipped_model
 from deniable_shared.mechanisms import ProjectiveGeometryResponse, Trie
 from deniable_shared.spec import Spec
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from benchmarks.discovery.cells import Cell
     from deniable_aggregator.discovery import Findings
 
 ROOT: Final = Path(__file__).parents[2]
@@ -74,12 +77,18 @@ def run(cell: Cell, number: int) -> dict[str, Any]:
     found = coded(cell.population, cell.without)
     spec = spec_of(cell, found.code, number)
     assert isinstance(spec.mechanism, Trie)
-    simulation = Simulation(spec.mechanism, spec.salt, found.pieces)
-    counts = simulation.tally(found.population.shares, cell.devices, generator_of(cell, number))
+    generator = generator_of(cell, number)
+    if cell.by_clients:
+        devices = generator.multinomial(cell.devices, found.population.shares)
+        reports = client_reports(spec, found.population.strings, devices)
+        counts = tally_for(spec).count(b"".join(reports))
+    else:
+        simulation = Simulation(spec.mechanism, spec.salt, found.pieces)
+        counts = simulation.tally(found.population.shares, cell.devices, generator)
     start = time.process_time()
     findings = decoded(spec, counts)
     seconds = time.process_time() - start
-    return asdict(score(findings.finds, found.truth, seconds))
+    return asdict(score(findings.whole, findings.prefixes, found.truth, seconds))
 
 
 def spec_of(cell: Cell, code: LetterCode, number: int) -> Spec:
@@ -89,14 +98,14 @@ def spec_of(cell: Cell, code: LetterCode, number: int) -> Spec:
     return Spec("discovery", name, "string", (), None, mechanism, "day", letters=code)
 
 
-def decoded(spec: Spec, counts: np.ndarray[Any, np.dtype[np.int64]]) -> Findings:
-    """What the shipped decoder finds in counters."""
+def decoded(spec: Spec, counts: NDArray[np.int64]) -> Findings:
+    """What the shipped decoder finds in counters: int64, (cells,)."""
     tally = tally_for(spec)
+    assert isinstance(tally, TrieTally)
+    assert isinstance(spec.mechanism, Trie)
+    assert spec.letters is not None
     return discover(
-        lambda level: tally.supports_of_level(counts, level),
-        spec.mechanism,
-        spec.letters,
-        spec.salt,
+        partial(tally.supports_of_level, counts), spec.mechanism, spec.letters, spec.salt
     )
 
 
@@ -160,5 +169,3 @@ def version() -> str:
 def _made(name: str) -> populations.Population:
     assert generated
     return populations.POPULATIONS[name]()
-
-

@@ -36,7 +36,8 @@ class Score:
         covered: how many of them have an interval that holds the true share; a false one's is 0.
         prefixes: how many prefixes were shown.
         false_prefixes: with how many of them no string begins.
-        covered_prefixes: how many have an interval that holds the share of all that begins so.
+        covered_prefixes: how many have an interval that holds the share of all that begins so and
+            was not found whole.
         smallest: the smallest share shown.
         seconds: processor time of decoding.
     """
@@ -64,9 +65,7 @@ class Truth:
     """
 
     def __init__(self, population: Population) -> None:
-        self._share_of = dict(
-            zip(population.strings, population.shares.tolist(), strict=True)
-        )
+        self._share_of = dict(zip(population.strings, population.shares.tolist(), strict=True))
         order = sorted(range(len(population.strings)), key=population.strings.__getitem__)
         self._sorted = [population.strings[index] for index in order]
         self._sums = np.concatenate([[0.0], np.cumsum(population.shares[order])])
@@ -77,7 +76,7 @@ class Truth:
 
     def share(self, text: str) -> float:
         """Of one string; 0 if nobody holds it."""
-        return self._share_of.get(text, 0.0)
+        return float(self._share_of.get(text, 0.0))
 
     def share_below(self, prefix: str) -> float:
         """Of all strings that begin so; 0 if there is none."""
@@ -87,19 +86,24 @@ class Truth:
         return float(self._sums[end] - self._sums[start]) if end > start else 0.0
 
 
-def score(finds: Sequence[Find], truth: Truth, seconds: float) -> Score:
+def score(whole: Sequence[Find], prefixes: Sequence[Find], truth: Truth, seconds: float) -> Score:
     """Compares what was shown with the truth.
 
     Args:
-        finds: all that is shown.
+        whole: the whole strings that are shown.
+        prefixes: the prefixes that are shown.
         truth: what devices hold.
         seconds: processor time of decoding.
     """
-    whole = sorted((find for find in finds if find.whole), key=lambda find: -find.share)
-    prefixes = [find for find in finds if not find.whole]
+    whole = sorted(whole, key=lambda find: -find.share)
     shares = [truth.share(find.text) for find in whole]
     below = [truth.share_below(find.text) for find in prefixes]
     shown = {find.text for find in whole}
+    # A prefix stands for what begins so and was not found whole.
+    rest = [
+        share - sum(truth.share(text) for text in shown if text.startswith(find.text))
+        for find, share in zip(prefixes, below, strict=True)
+    ]
     first = {find.text for find in whole[: len(truth.top)]}
     missed = [string for string in truth.top if string not in shown]
     return Score(
@@ -110,21 +114,21 @@ def score(finds: Sequence[Find], truth: Truth, seconds: float) -> Score:
         whole=len(whole),
         false=shares.count(0.0),
         negligible=sum(
-            share < NEGLIGIBLE * find.share / find.z
+            bool(share < NEGLIGIBLE * find.share / find.z)
             for find, share in zip(whole, shares, strict=True)
         ),
         covered=_covered(whole, shares),
         prefixes=len(prefixes),
         false_prefixes=below.count(0.0),
-        covered_prefixes=_covered(prefixes, below),
-        smallest=min((find.share for find in finds), default=math.nan),
+        covered_prefixes=_covered(prefixes, rest),
+        smallest=min((float(find.share) for find in (*whole, *prefixes)), default=math.nan),
         seconds=seconds,
     )
 
 
 def _covered(finds: Iterable[Find], shares: Iterable[float]) -> int:
     return sum(
-        find.low <= share <= find.high for find, share in zip(finds, shares, strict=True)
+        bool(find.low <= share <= find.high) for find, share in zip(finds, shares, strict=True)
     )
 
 

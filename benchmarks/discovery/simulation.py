@@ -20,7 +20,7 @@ from deniable_aggregator.kernels.trie_cells import ROWS_KEYS, extended, root
 from deniable_shared.hashing import key
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -98,7 +98,6 @@ class Simulation:
         shares: NDArray[np.float64],
         devices: int,
         generator: np.random.Generator,
-        on_progress: Callable[[int], object] = lambda devices: None,
     ) -> NDArray[np.int64]:
         """The counters of so many devices that hold strings by chance: int64, (cells,).
 
@@ -106,13 +105,10 @@ class Simulation:
             shares: of the strings.
             devices: how many report.
             generator: of all that is random.
-            on_progress: called with the number of devices that have reported.
         """
         oracle = self.mechanism.deeper
         first = np.zeros(self.mechanism.first.outcomes, np.int64)
-        deeper = np.zeros(
-            (len(self._levels), self.mechanism.rows * oracle.outcomes), np.int64
-        )
+        deeper = np.zeros((len(self._levels), self.mechanism.rows * oracle.outcomes), np.int64)
         for start in range(0, devices, CHUNK):
             reports = min(CHUNK, devices - start)
             held = np.repeat(np.arange(shares.size), generator.multinomial(reports, shares))
@@ -132,7 +128,6 @@ class Simulation:
                 counts += np.bincount(
                     points + rows.astype(np.int64) * oracle.outcomes, minlength=counts.size
                 )
-            on_progress(start + reports)
         return np.concatenate([first, deeper.ravel()])
 
     def _cells(

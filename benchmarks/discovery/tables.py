@@ -45,13 +45,14 @@ def peers_table(results: Results, cells: Iterable[Cell], mechanisms: Collection[
             runs = list(results.runs(cell, mechanism).values())
             errors = sorted({each["error"] for each in runs if "error" in each})
             runs = [each for each in runs if "error" not in each]
-            figures = errors or [
+            if not runs and not errors:
+                continue
+            figures = [
                 shown(of(runs, ["ranked"], ["top"])),
                 percent(of(runs, ["false"], ["whole"])),
                 seconds(runs),
-            ]
-            if runs or errors:
-                lines.append(_line([mechanism, *_asked(cell), str(len(runs)), *figures]))
+            ] if runs else [*errors, "", ""]  # fmt: skip
+            lines.append(_line([mechanism, *_asked(cell), str(len(runs)), *figures]))
     return "\n".join(lines)
 
 
@@ -121,7 +122,8 @@ def _figures(
 def _asked(cell: Cell) -> list[str]:
     model = f", model without {cell.without}" if cell.without else ""
     devices = f"{cell.devices:.0e}".replace("e+0", "e")
-    return [f"{cell.population.replace('_', ' ')}{model}", f"{devices}, {cell.epsilon}"]
+    clients = ", by clients" if cell.by_clients else ""
+    return [f"{cell.population.replace('_', ' ')}{model}{clients}", f"{devices}, {cell.epsilon}"]
 
 
 def _mean(runs: Sequence[dict[str, Any]], name: str) -> str:
