@@ -19,7 +19,7 @@ PARALLEL := -n auto --maxprocesses 8 --dist worksteal
 export OMP_NUM_THREADS := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test-fast test test-slow test-all test-spark postgresql check serve field bench bench-accuracy bench-sdk bench-storage soak clean
+.PHONY: help demo test-fast test test-slow test-all test-spark postgresql check serve field bench bench-accuracy bench-sdk bench-storage bench-discovery soak clean
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' Makefile
@@ -63,6 +63,10 @@ bench-accuracy: $(VENV)/.demo $(PEERS)/.peers ## measure errors against the leas
 bench-sdk: $(VENV)/.demo $(SDKS)/.deniable $(SDKS)/.others ## measure the client beside other SDKs; QUICK=1 is a rough run
 	@$(BIN)/python -m benchmarks.client_sdk $(if $(QUICK),--quick)
 
+bench-discovery: $(VENV)/.benchmarks $(PEERS)/.peers ## measure how many popular strings that nobody listed are found
+	@$(BIN)/python -m benchmarks.discovery
+	@$(BIN)/python -m benchmarks.discovery --lists
+
 bench-storage: $(VENV)/.demo ## measure what stores keep and write, beside what was accepted
 	@$(BIN)/python -m benchmarks.storage
 
@@ -81,6 +85,11 @@ $(VENV)/.demo: pyproject.toml | $(BIN)/python
 	@echo "Installing Deniable into $(VENV)"
 	@$(BIN)/python $(PIP_INSTALL) -e '.[aggregator,charts]'
 	@touch $@
+
+$(VENV)/.benchmarks: pyproject.toml | $(BIN)/python
+	@echo "Installing Deniable and the words that benchmarks measure with into $(VENV)"
+	@$(BIN)/python $(PIP_INSTALL) -e '.[benchmarks]'
+	@touch $@ $(VENV)/.demo
 
 $(VENV)/.test: pyproject.toml | $(BIN)/python
 	@echo "Installing Deniable and its test tools into $(VENV)"

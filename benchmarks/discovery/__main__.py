@@ -43,7 +43,11 @@ def chosen(names: Sequence[str]) -> list[Cell]:
     """
     if not names:
         return [cell for cell in CELLS if cell.population not in HELD_OUT]
-    found = [[cell for cell in ALL if cell.name.startswith(name)] for name in names]
+    found = [
+        [cell for cell in ALL if cell.name == name]
+        or [cell for cell in ALL if cell.name.startswith(name)]
+        for name in names
+    ]
     for name, cells in zip(names, found, strict=True):
         if not cells:
             raise SystemExit(f"no cell is called {name!r}: --list shows all")
@@ -80,7 +84,7 @@ def measure(
 def measure_lists(cells: Sequence[Cell], count: int, results: Results) -> None:
     """Measures known lists where that has not been done."""
     for cell in cells:
-        if not cell.without:
+        if not cell.without and not cell.by_clients:
             done = results.runs(cell, LIST)
             for number in range(count):
                 if number not in done:
@@ -90,7 +94,7 @@ def measure_lists(cells: Sequence[Cell], count: int, results: Results) -> None:
 def measure_peers(cells: Sequence[Cell], count: int, results: Results, python: Path) -> None:
     """Measures the other projects' mechanisms where that has not been done."""
     for cell in cells:
-        for mechanism in peers.MECHANISMS:
+        for mechanism in () if cell.without or cell.by_clients else peers.MECHANISMS:
             done: dict[int, Any] = results.runs(cell, mechanism)
             for number in range(count):
                 if number not in done:
