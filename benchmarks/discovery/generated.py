@@ -154,7 +154,7 @@ def scripts() -> Population:
         of = (letters[int(generator.integers(5))] for _ in range(int(generator.integers(3, 5))))
         return "".join(_one_of(each, generator) + _one_of(each, generator) for each in of)
 
-    return ranked(distinct(make, 6, 2_000), 18)
+    return ranked(distinct(make, 6, 2_000), 24)
 
 
 @population

@@ -16,7 +16,7 @@ from deniable._randomness import Randomness
 from deniable.randomizers import randomizer_for
 from deniable_aggregator.kernels.hashing import buckets
 from deniable_aggregator.kernels.projective_space import singer_cycle
-from deniable_aggregator.kernels.trie_cells import ROWS_KEYS, extended, root
+from deniable_aggregator.kernels.trie_cells import extended, root
 from deniable_shared.hashing import key
 
 if TYPE_CHECKING:
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 CHUNK: Final = 1 << 20
 """Reports that are drawn at a time."""
 
+KEYS_PER_LEVEL: Final = 1 << 16
 SECRET: Final = b"s" * 32
 
 
@@ -150,7 +151,7 @@ def _levels(mechanism: Trie, salt: int, pieces: Sequence[Sequence[int]]) -> Iter
         # After the end a fingerprint stays as it is.
         fingerprints = np.where(going_on, extended(fingerprints, current), fingerprints)
         current = np.array([each[level] if len(each) > level else 0 for each in pieces])
-        keys = [key(ROWS_KEYS * level + row) for row in range(mechanism.rows)]
+        keys = [key(KEYS_PER_LEVEL * level + row) for row in range(mechanism.rows)]
         yield _Level(fingerprints, current, np.array(keys, np.uint64))
 
 
