@@ -17,7 +17,7 @@ import numpy as np
 from benchmarks.discovery import generated, populations
 from benchmarks.discovery.scores import Truth, score
 from benchmarks.discovery.simulation import CHUNK, Channel, Simulation, client_reports
-from deniable_aggregator.discovery import discover
+from deniable_aggregator.discovery.discover import discover
 from deniable_aggregator.tallies import tally_for
 from deniable_aggregator.tallies.base import oracle_tally_for
 from deniable_aggregator.tallies.trie import TrieTally
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from benchmarks.discovery.cells import Cell
-    from deniable_aggregator.discovery import Findings
+    from deniable_aggregator.discovery.findings import Findings
 
 ROOT: Final = Path(__file__).parents[2]
 MODELS: Final = ROOT / "build" / "models"

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from benchmarks.discovery.populations import Population
-    from deniable_aggregator.discovery import Find
+    from deniable_aggregator.discovery.findings import Find
 
 TOP: Final = 32
 
