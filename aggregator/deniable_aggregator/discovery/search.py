@@ -95,8 +95,8 @@ class LevelSearch:
             chosen = np.arange(len(self.prefixes))[block]
             cut = max(SURE_Z * level.deviation, ECHO * largest)
             # A child's share is at most its parent's, give or take the errors of both.
-            parents = self.prefixes.shares[block] + 5 * self.prefixes.deviation
-            chosen = chosen[parents > cut - 5 * level.deviation]
+            largest_parents = self.prefixes.shares[block] + 5 * self.prefixes.deviation
+            chosen = chosen[largest_parents > cut - 5 * level.deviation]
             found = self._above(chosen, np.full(chosen.size, max(cut, pool.least)))
             if found[0].size:
                 largest = max(largest, float(found[2].max()))

@@ -91,7 +91,9 @@ class Strings:
     def joined(cls, parts: Sequence[Self]) -> Self:
         """All of several."""
         arrays = [part._arrays() for part in parts]
-        joined = {name: np.concatenate([each[name] for each in arrays]) for name in arrays[0]}
+        joined: dict[str, Any] = {
+            name: np.concatenate([each[name] for each in arrays]) for name in arrays[0]
+        }
         return replace(parts[0], **joined)
 
     def cells(self, level: Level) -> NDArray[np.int64]:

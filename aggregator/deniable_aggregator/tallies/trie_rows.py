@@ -82,7 +82,7 @@ class KeptRows:
             tally: of the metric.
             counts: int64, (cells,).
         """
-        content = hashlib.sha256(np.ascontiguousarray(counts), usedforsecurity=False).digest()
+        content = hashlib.sha256(np.ascontiguousarray(counts).data, usedforsecurity=False).digest()
         name = tally.digest, content
         with self._lock:
             if name in self._held:
