@@ -110,6 +110,12 @@ def _discovers(metric: Metric, mechanism: Trie) -> Iterator[tuple[str, str]]:
     """What can be found of strings that nobody listed, and what protects them."""
     code, minimum = metric.spec.letters, metric.minimum_devices
     assert code is not None
+    yield (
+        "code",
+        f"{code.alphabet} of about {code.longest} characters, at most {code.bits} bits in "
+        f"{mechanism.levels} {'level' if mechanism.levels == 1 else 'levels'}; of longer texts the "
+        f"beginning; model {code.model.digest.hex()[:12]}",
+    )
     short = Forecast(mechanism, mechanism.first_bits, 0, minimum)
     long = Forecast(mechanism, code.bits, mechanism.levels - 1, minimum)
     yield (

@@ -28,6 +28,7 @@ from deniable_shared.registry import load
 if TYPE_CHECKING:
     import argparse
 
+    from deniable_shared.letters import LetterCode
     from deniable_shared.registry import Metric, Registry
 
 _ABOUT: Final = """\
@@ -125,12 +126,22 @@ def _metric_as_json(metric: Metric) -> dict[str, Any]:
         "report_bytes": mechanism.report_bytes,
         "delta": mechanism.delta,
         "range": None if spec.range is None else [float(end) for end in spec.range],
-        "letters": spec.letters and spec.letters.canonical(),
+        "letters": spec.letters and _letters_as_json(spec.letters),
         "minimum_devices": metric.minimum_devices,
         "devices_to_detect_1_percent": None
         if is_mean
         else devices_to_detect(mechanism, DETECTED_SHARE),
         "devices_for_mean_within_1_percent": devices_for_mean(mechanism) if is_mean else None,
+    }
+
+
+def _letters_as_json(code: LetterCode) -> dict[str, Any]:
+    return {
+        "alphabet": code.alphabet,
+        "longest": code.longest,
+        "levels": code.levels,
+        "bits": code.bits,
+        "model": code.model.digest.hex(),
     }
 
 

@@ -55,6 +55,25 @@ def test_a_reviewer_reads_what_each_metric_can_reveal(tmp_path):
         assert expected in result.output, result.output
 
 
+def test_of_a_metric_that_discovers_it_says_what_can_be_found_and_what_hides_a_text(tmp_path):
+    term = (
+        '[metrics.term]\ntype = "string"\ndiscover = true\nepsilon = 2.0\nminimum_devices = 250\n'
+    )
+    text = REGISTRY.split("[metrics", maxsplit=1)[0] + term
+    said = " ".join(run(tmp_path, text).output.split())
+    for expected in (
+        "term: string to discover",
+        "text of about 10 characters, at most 68 bits in 4 levels",
+        "devices to be found if it is short",
+        "that about 250 reports surely hold; only epsilon hides what one device holds",
+    ):
+        assert expected in said, said
+    (metric,) = json.loads(run(tmp_path, text, "--json").output)["metrics"]
+    assert metric["minimum_devices"] == 250
+    assert metric["letters"]["longest"] == 10
+    assert metric["letters"]["levels"] == metric["mechanism"]["levels"] == 4
+
+
 def test_json_has_the_same_figures(tmp_path):
     data = json.loads(run(tmp_path, REGISTRY, "--json").output)
     crashed, homepage, theme = data["metrics"]

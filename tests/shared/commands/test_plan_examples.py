@@ -91,6 +91,19 @@ def test_with_too_few_devices_it_says_what_to_change():
     assert "What helps" not in plenty
 
 
+def test_a_hopeless_metric_is_refused_with_the_nearest_setting_that_works():
+    hopeless = (*DISCOVERING[:-1], "500", "--example", "the")
+    result = run(*hopeless)
+    assert result.exit_code == 1
+    text = " ".join(result.output.split())
+    assert "not even a short string that 10% of them hold would be found" in text
+    (plan,) = json.loads(run(*hopeless, "--json").output)["plans"]
+    devices, epsilon = (plan["refused"][name] for name in ("enough_devices", "enough_epsilon"))
+    assert run(*hopeless, "--devices", devices).exit_code == 0
+    assert run(*hopeless, "--devices", devices - 1).exit_code == 1
+    assert run(*hopeless, "--epsilon", epsilon).exit_code == 0
+
+
 def test_a_file_of_examples_is_read_line_by_line_and_any_character_is_shown(tmp_path):
     file = tmp_path / "examples.txt"
     file.write_text("the\n\n天气预报\nred\x1b[31m\nthe\n", encoding="utf-8")
