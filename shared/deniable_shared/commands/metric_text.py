@@ -187,7 +187,7 @@ def _shape(mechanism: Mechanism) -> str:
     """The mechanism's title, name and sizes, such as "2 hashes, 64 cohorts"."""
     numbers = {
         name: getattr(mechanism, name)
-        for name in ("steps", "rows", "buckets", "bits", "hashes", "cohorts")
+        for name in ("steps", "levels", "rows", "buckets", "bits", "hashes", "cohorts")
         if hasattr(mechanism, name)
     }
     one = {"hashes": "hash"}
