@@ -131,11 +131,11 @@ def _check(table: SliceTable) -> Iterator[DayChecks]:
     tally, spec = table.entry.tally, table.entry.spec
     lengths = np.diff(table.starts, append=len(table))
     day_of_row = np.repeat(np.arange(lengths.size), lengths)
-    totals: Any = _no_counts(tally, lengths.size)
+    totals = _SumsByDay(tally, lengths.size)
     checked, rows, counted = [], [], []
     for chunk in table.chunks(tally.stored_cells):
         checked.append(tally.checks(chunk.counters, chunk.reports))
-        totals = _add_to_days(totals, day_of_row[chunk.rows], chunk.counters)
+        totals.add(day_of_row[chunk.rows], chunk.counters)
         rows.append(chunk.rows)
         counted.append(chunk.reports)
     if not rows:  # all were deleted a moment ago
@@ -149,7 +149,7 @@ def _check(table: SliceTable) -> Iterator[DayChecks]:
     places = starts.copy()  # of one key, its checks are those of the day
     places[several] = row.size + np.arange(several.size)
     if several.size:
-        checked.append(tally.checks(totals[days[starts[several]]], of_day[several]))
+        checked.append(tally.checks(totals.of(days[starts[several]]), of_day[several]))
     found = join_checks(checked)
     least, made = smallest_p(found), np.sum([~np.isnan(check.p) for check in found], axis=0)
     ids = [table.key_ids[code] for code in table.keys[row].tolist()]
@@ -166,27 +166,38 @@ def _check(table: SliceTable) -> Iterator[DayChecks]:
         yield DayChecks(spec, epoch, count, own, keys, int(all_made), float(all_least))
 
 
-def _no_counts(tally: Tally, days: int) -> Any:
-    """Sums by day before anything is added: int64, (days, stored cells)."""
-    shape = days, tally.stored_cells
-    return csr_array(shape, dtype=np.int64) if tally.is_sparse else np.zeros(shape, np.int64)
-
-
-def _add_to_days(totals: Any, day: NDArray[np.int64], counters: Any) -> Any:
-    """The sums by day with the counters of more slices.
+class _SumsByDay:
+    """The counters of all slices of each day.
 
     Args:
-        totals: (days, cells); changed in place, if it is an array.
-        day: int64, (slices,): the day of each slice, ascending.
-        counters: (slices, cells): sparse if the sums are.
+        tally: of the version.
+        days: how many days there are.
     """
-    if isinstance(totals, np.ndarray):
-        add_rows(totals, day, counters)
-        return totals
-    which = csr_array(
-        (np.ones(day.size, np.int64), (day, np.arange(day.size))), (totals.shape[0], day.size)
-    )
-    return totals + which @ counters
+
+    def __init__(self, tally: Tally, days: int) -> None:
+        self._shape = days, tally.stored_cells
+        self._array = None if tally.is_sparse else np.zeros(self._shape, np.int64)
+        self._found: list[tuple[NDArray[np.int64], NDArray[Any], NDArray[Any]]] = []
+
+    def add(self, day: NDArray[np.int64], counters: Any) -> None:
+        """Adds the counters of some slices.
+
+        Args:
+            day: int64, (slices,): the day of each, ascending.
+            counters: int64, (slices, cells): an array, and of a sparse tally a sparse one.
+        """
+        if self._array is None:
+            day_of_count = np.repeat(day, np.diff(counters.indptr))
+            self._found.append((day_of_count, counters.indices, counters.data))
+        else:
+            add_rows(self._array, day, counters)
+
+    def of(self, days: NDArray[np.int64]) -> Any:
+        """The counters of some days: int64, (days, cells), sparse if the tally is."""
+        if self._array is not None:
+            return self._array[days]
+        day, places, counts = (np.concatenate(column) for column in zip(*self._found, strict=True))
+        return csr_array((counts, (day, places)), self._shape)[days]
 
 
 def smallest_p(checks: Sequence[SliceChecks]) -> NDArray[np.float64]:

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import tracemalloc
+from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from scipy.sparse import csr_array, vstack
 
-from deniable_aggregator.integrity.day_checks import ALARM_P
+from deniable_aggregator.integrity.day_checks import ALARM_P, check_days
+from deniable_aggregator.store import StoredSlice
 from deniable_aggregator.store.encoding import CounterSum, encode_reports, join_reports
 from deniable_aggregator.store.tables.merging import merge
 from deniable_aggregator.store.tables.parts import NewPart
 from deniable_aggregator.tallies import tally_for
+from tests.aggregator.sliced import slice_table
 from tests.aggregator.tries import drawn_reports, random_words, words_spec
 from tests.privacy.specs import trie
 
@@ -96,6 +100,37 @@ def test_reports_of_one_level_or_row_or_point_only_are_found(name, fakes):
     generator = np.random.default_rng(2)
     found = fakes(lambda below: generator.integers(0, below, 600))
     assert checked([np.concatenate([honest(6_000), found])])[name][0] < ALARM_P / 100
+
+
+def test_days_and_keys_are_checked_and_added_up_from_the_reports_that_are_stored():
+    reports, table_of = honest(6_000), {}
+    slices = []
+    for number, (epoch, key) in enumerate([(100, "a"), (100, "b"), (101, "a"), (103, "a")]):
+        packed = reports[1_000 * number : 1_000 * (number + 1)].tobytes()
+        slices.append(StoredSlice(epoch, key, 1_000, packed, ()))
+        table_of.setdefault(epoch, {})[key] = 1_000
+    counted = CounterSum(TALLY.cells)
+    counted.add_places(TALLY.places(reports[4_000:].tobytes()))
+    slices[3] = slices[3]._replace(reports=3_000, counters=(counted.encode(TALLY.cells),))
+    table_of[103]["a"] = 3_000
+    entry = SimpleNamespace(spec=SPEC, tally=TALLY)
+    table = replace(
+        slice_table(entry, table_of),
+        counters=None,
+        read_slices=lambda since, until: (s for s in slices if since <= s.epoch <= until),
+    )
+    assert (table.total(TALLY.cells) == TALLY.count(reports.tobytes())).all()
+    by_day = [reports[:2_000], reports[2_000:3_000], reports[3_000:]]
+    expected = checked(by_day)
+    for place, day in enumerate(check_days(table, [100, 101, 103])):
+        assert day.reports == len(by_day[place])
+        found = {check.name: check.p for check in day.found()}
+        assert found == {name: p[place] for name, p in expected.items()}
+        assert (day.keys is None) == (place > 0)
+        if day.keys is not None:
+            alone = checked([reports[:1_000], reports[1_000:2_000]])
+            for check in day.keys.checks:
+                assert (check.p == alone[check.name]).all()
 
 
 def test_few_reports_of_millions_of_counters_take_little_memory_however_they_are_merged():
