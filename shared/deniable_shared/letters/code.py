@@ -82,7 +82,7 @@ class LetterCode:
     def levels(self) -> int:
         """How many pieces the longest string has: 1 to 24."""
         if isinstance(self.machine, AlphabetMachine):
-            wanted = 1 + self.longest * self.machine.longest_character
+            wanted = self.machine.most_bits
         else:
             wanted = self.longest * _BITS_OF_A_CHARACTER
         return 1 + max(-(-(wanted - FIRST_BITS) // DEEPER_BITS), 0)
@@ -162,7 +162,9 @@ class LetterCode:
         whole = symbol == END
         if whole and bits & (1 << rest) - 1:
             raise ParameterError("bits", "followed by zero bits after an end", bits)
-        text = bytes(coded[1:] if self.form else coded)
+        if self.form:
+            del coded[: 2 if coded[:1] == bytes([SHORTER]) else 1]
+        text = bytes(coded)
         return text.decode(errors="ignore").encode(), whole
 
     def _encode(self, value: bytes, most: int) -> tuple[int, int]:
@@ -202,7 +204,8 @@ class LetterCode:
             text = text.lower()
         if len(text) > self.longest or not self._is_of_alphabet(text):
             return bytes([OTHER]) + value
-        return bytes([FULL if len(text) == self.longest else SHORTER]) + text.encode()
+        form = [FULL] if len(text) == self.longest else [SHORTER, len(text)]
+        return bytes(form) + text.encode()
 
     def _is_of_alphabet(self, text: str) -> bool:
         return self._character_set.issuperset(text)

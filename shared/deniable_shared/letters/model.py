@@ -17,11 +17,12 @@ and so on. A state falls back to a later one, and the last state to itself.
 from __future__ import annotations
 
 import hashlib
+import os
 import struct
 import zlib
 from functools import cache, cached_property
 from itertools import pairwise
-from typing import Final
+from typing import Any, Final
 
 from deniable_shared.errors import ParameterError
 from deniable_shared.letters.machine import MAX_LENGTH, SYMBOLS, Machine, is_prefix_free
@@ -114,9 +115,9 @@ class Model(Machine):
 @cache
 def shipped_model() -> Model:
     """The model of words, names and identifiers of all scripts that comes with Deniable."""
-    from importlib import resources  # slow to import, and few devices need it
-
-    return Model(resources.files("deniable_shared.letters").joinpath(_SHIPPED).read_bytes())
+    loader: Any = __loader__  # `importlib.resources` takes long to import
+    body: bytes = loader.get_data(os.path.join(os.path.dirname(__file__), _SHIPPED))  # noqa: PTH118, PTH120
+    return Model(body)
 
 
 def _unpacked(body: bytes) -> bytes:

@@ -78,27 +78,32 @@ def test_every_state_has_a_prefix_free_code(code):
 
 
 def test_every_string_has_a_code():
-    states = range(TEXT.machine.states)
-    reached, unseen = {(0, 0)}, [(0, 0)]
+    reached = unseen = {(0, "")}
     while unseen:
-        state, missing = unseen.pop()
-        lengths = TEXT.machine.lengths(state)
-        for symbol, after in following(missing):
-            assert lengths[symbol] or not any(lengths), (state, symbol)
-            if symbol != END:
-                reached_now = (TEXT.machine.next_state(state, symbol), after)
-                if reached_now not in reached:
-                    reached.add(reached_now)
-                    unseen.append(reached_now)
-    assert {state for state, _ in reached} <= set(states)
+        found = set()
+        for state, expected in unseen:
+            lengths = TEXT.machine.lengths(state)
+            for symbol, after in following(expected):
+                assert lengths[symbol], (state, symbol)
+                if symbol != END:
+                    found.add((TEXT.machine.next_state(state, symbol), after))
+        unseen = found - reached
+        reached = reached | unseen
 
 
-def following(missing):
-    """The symbols after which UTF-8 lacks so many bytes, and how many are lacking then."""
-    if missing:
-        return [(byte, missing - 1) for byte in range(0x80, 0xC0)]
-    leads = {range(0x80): 0, range(0xC2, 0xE0): 1, range(0xE0, 0xF0): 2, range(0xF0, 0xF5): 3}
-    return [(byte, lacking) for span, lacking in leads.items() for byte in span] + [(END, 0)]
+def following(expected):
+    """The symbols that UTF-8 allows next, and the kinds of bytes expected after each.
+
+    A kind is "c" for any continuation, or an upper-case letter for those after some first bytes.
+    """
+    spans = {"c": (0x80, 0xC0), "A": (0xA0, 0xC0), "B": (0x80, 0xA0), "C": (0x90, 0xC0),
+             "D": (0x80, 0x90)}  # fmt: skip
+    if expected:
+        return [(byte, expected[1:]) for byte in range(*spans[expected[0]])]
+    leads = [(0x00, 0x80, ""), (0xC2, 0xE0, "c"), (0xE0, 0xE1, "Ac"), (0xE1, 0xED, "cc"),
+             (0xED, 0xEE, "Bc"), (0xEE, 0xF0, "cc"), (0xF0, 0xF1, "Ccc"), (0xF1, 0xF4, "ccc"),
+             (0xF4, 0xF5, "Dcc")]  # fmt: skip
+    return [(byte, rest) for low, high, rest in leads for byte in range(low, high)] + [(END, "")]
 
 
 def test_a_string_that_does_not_fit_is_cut():
@@ -161,6 +166,16 @@ def test_shorter_and_other_strings_have_forms_of_their_own():
     assert code.encode(b"7")[0] >> code.encode(b"7")[1] - 2 == 0b10
     assert code.encode(b"xyz")[0] >> code.encode(b"xyz")[1] - 2 == 0b11
     assert code.encode(b"xyz")[1] == TEXT.encode(b"xyz")[1] + 2
+
+
+@pytest.mark.parametrize("name", ["hex", "digits", "own"])
+def test_strings_of_an_alphabet_that_are_not_too_long_are_never_cut(name):
+    code = CODES[name]
+    characters = {"hex": "0f", "digits": "09", "own": "a🙂"}[name]
+    for size in range(code.longest + 1):
+        for character in characters:
+            value = (character * size).encode()
+            assert code.decode(*code.encode(value)) == (value, True)
 
 
 def test_hex_is_lower_cased_where_the_whole_value_is_hex():
