@@ -32,8 +32,9 @@ class Prefixes(NamedTuple):
         log_likely: float64, (prefixes,): the logarithm of the probability that devices hold
             strings that begin so. Orders the search and spreads the error rate; nothing is shown
             because of it.
-        shares: float64, (prefixes,): the estimate of the last of these levels.
-        deviation: its standard error.
+        shares: float64, (prefixes,): the estimate of the last of these levels, and of those before
+            where the prefix seems to be all of its parent.
+        deviations: float64, (prefixes,): its standard error.
     """
 
     pieces: NDArray[np.int64]
@@ -41,21 +42,20 @@ class Prefixes(NamedTuple):
     nodes: NDArray[np.int32]
     log_likely: NDArray[np.float64]
     shares: NDArray[np.float64]
-    deviation: float
+    deviations: NDArray[np.float64]
 
     def __len__(self) -> int:
         return self.nodes.size
 
     def only(self, chosen: NDArray[Any] | slice) -> Prefixes:
         """The chosen ones: by a mask or by places."""
-        pieces, fingerprints, nodes, log_likely, shares, deviation = self
         return Prefixes(
-            pieces[chosen],
-            fingerprints[chosen],
-            nodes[chosen],
-            log_likely[chosen],
-            shares[chosen],
-            deviation,
+            self.pieces[chosen],
+            self.fingerprints[chosen],
+            self.nodes[chosen],
+            self.log_likely[chosen],
+            self.shares[chosen],
+            self.deviations[chosen],
         )
 
 
@@ -82,24 +82,64 @@ def log_odds(
 ) -> NDArray[np.float64]:
     """The logarithm of the odds that devices hold strings that begin with a child.
 
-    Two hypotheses, equally likely, against a cell in which nobody is. The child is the whole of its
-    parent: then its estimate is normal about the parent's, with the variances of both. Or it is a
-    part of it: then its share is uniform between 0 and the parent's. One child of
-    each prefix is heavy.
+    One child of each prefix is heavy: it is all of its parent or, as likely, a part of it.
+
+    Args:
+        prefixes: of the level before.
+        parents: int64, (children,): the place of each one's prefix.
+        shares: float64, (children,): the estimates of the level.
+        level: of the children.
     """
-    deviation = level.deviation
-    z = shares / deviation
-    variance_ratio = 1 + (prefixes.deviation / deviation) ** 2
-    parent = np.maximum(prefixes.shares[parents], 0.0) / deviation
-    match = (z**2 - (z - parent) ** 2 / variance_ratio - math.log(variance_ratio)) / 2
-    part = z**2 / 2 + _part(parent, prefixes.deviation / deviation)
-    either = np.logaddexp(match, part) - _LN2
+    either = np.logaddexp(*_evidence(prefixes.only(parents), shares, level)) - _LN2
     return np.asarray(prefixes.log_likely[parents] - level.bits * _LN2 + either)
 
 
-def _part(parent: NDArray[np.float64], parent_deviation: float) -> NDArray[np.float64]:
-    """Ln of the density of a share of 0 to the parent's, all in standard errors of the level."""
-    widest = np.maximum(parent + 2 * parent_deviation, 2.0)
+def followed_shares(
+    prefixes: Prefixes, parents: NDArray[np.int64], shares: NDArray[np.float64], level: Level
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Estimates of children for the level after them, and their standard errors.
+
+    A child that seems to be all of its parent is estimated by both together.
+
+    Args:
+        prefixes: see `log_odds`.
+        parents: see there.
+        shares: see there.
+        level: see there.
+    """
+    own = prefixes.only(parents)
+    match, part = _evidence(own, shares, level)
+    weight = np.where(match > part, own.deviations**-2.0, 0.0)
+    total = weight + level.weight
+    return (weight * own.shares + level.weight * shares) / total, total**-0.5
+
+
+def _evidence(
+    parents: Prefixes, shares: NDArray[np.float64], level: Level
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """How much likelier an estimate is under two hypotheses than where nobody is: logarithms.
+
+    A child is all of its parent: then its estimate is normal about the parent's, with the variances
+    of both. Or it is a part of it: then its share is uniform between 0 and the parent's.
+    """
+    z = shares / level.deviation
+    parent, ratio = _scaled(parents, level)
+    match = (z**2 - (z - parent) ** 2 * ratio + np.log(ratio)) / 2
+    return match, z**2 / 2 + _part(parent, ratio)
+
+
+def _scaled(parents: Prefixes, level: Level) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The parents' shares in standard errors of the level.
+
+    And the variance of the level, over that of the difference of both.
+    """
+    share = np.maximum(parents.shares, 0.0) / level.deviation
+    return share, 1 / (1 + (parents.deviations / level.deviation) ** 2)
+
+
+def _part(parent: NDArray[np.float64], ratio: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The logarithm of the density of a share between 0 and the parent's, see `_scaled`."""
+    widest = np.maximum(parent + 2 * np.sqrt(1 / ratio - 1), 2.0)
     return np.asarray(math.log(2 * math.pi) / 2 - np.log(widest))
 
 
@@ -108,12 +148,10 @@ def least_shares(prefixes: Prefixes, level: Level, least: float) -> NDArray[np.f
 
     The likelier of the two hypotheses decides, up to ln 2; each is a quadratic in the estimate.
     """
-    deviation = level.deviation
-    ratio = 1 / (1 + (prefixes.deviation / deviation) ** 2)
-    parent = np.maximum(prefixes.shares, 0.0) / deviation
+    parent, ratio = _scaled(prefixes, level)
     needed = least - prefixes.log_likely + level.bits * _LN2
-    part = np.sqrt(np.maximum(2 * (needed - _part(parent, prefixes.deviation / deviation)), 0.0))
+    part = np.sqrt(np.maximum(2 * (needed - _part(parent, ratio)), 0.0))
     a, b = (1 - ratio) / 2, ratio * parent
-    c = math.log(ratio) / 2 - ratio * parent**2 / 2 - needed
+    c = (np.log(ratio) - ratio * parent**2) / 2 - needed
     match = (np.sqrt(np.maximum(b**2 - 4 * a * c, 0.0)) - b) / (2 * a)
-    return np.asarray(np.maximum(np.minimum(part, match), LEAST_Z) * deviation)
+    return np.asarray(np.maximum(np.minimum(part, match), LEAST_Z) * level.deviation)

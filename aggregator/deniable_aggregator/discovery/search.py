@@ -27,9 +27,15 @@ ECHO: Final = 0.2
 """What a heavy string puts into the cells of others by a collision is below this part of it.
 In one of 16 rows a collision shows a sixteenth; in three at once, 3/16."""
 
+_LIKELY: Final = math.log(0.01)
 _BLOCK: Final = 64
+_ROUNDING: Final = 4
+"""So many units of `Level.rounded` may be lost by rounding."""
+_HIGHEST: Final = 30_000
 
 
+Rounded = tuple["NDArray[np.int16]", float]
+"""See `Level.rounded`."""
 _Columns = tuple[
     "NDArray[np.int64]", "NDArray[np.int64]", "NDArray[np.float64]", "NDArray[np.float64]"
 ]
@@ -72,16 +78,16 @@ class LevelSearch:
         self._places = trie_cells.places(
             self.prefixes.fingerprints, level.number, level.reports.size, level.cells
         )
-        self._sums = np.empty(1 << self._level.bits, np.float32)
 
     def likely(self, most: int) -> Children:
         """The children with the best odds, at most so many, of which strings exist."""
         pool = _Pool(4 * most, most)
+        rounded = self._level.rounded()
         for start in range(0, len(self.prefixes), _BLOCK):
             block = slice(start, start + _BLOCK)
             chosen = np.arange(len(self.prefixes))[block]
             least = least_shares(self.prefixes.only(block), self._level, pool.least)
-            parents, pieces, shares = self._above(chosen, least)
+            parents, pieces, shares = self._above(rounded, chosen, least)
             pool.add(parents, pieces, shares, log_odds(self.prefixes, parents, shares, self._level))
         return self._decoded(*pool.best())
 
@@ -90,14 +96,17 @@ class LevelSearch:
         level = self._level
         pool = _Pool(4 * most, most)
         largest = 0.0
+        rounded = level.rounded()
         for start in range(0, len(self.prefixes), _BLOCK):
             block = slice(start, start + _BLOCK)
             chosen = np.arange(len(self.prefixes))[block]
             cut = max(SURE_Z * level.deviation, ECHO * largest)
-            # A child's share is at most its parent's, give or take the errors of both.
-            largest_parents = self.prefixes.shares[block] + 5 * self.prefixes.deviation
-            chosen = chosen[largest_parents > cut - 5 * level.deviation]
-            found = self._above(chosen, np.full(chosen.size, max(cut, pool.least)))
+            # A child's share is at most its parent's, give or take the errors of both, and the
+            # parent of so heavy a child is likely.
+            largest_parents = self.prefixes.shares[block] + 5 * self.prefixes.deviations[block]
+            likely = self.prefixes.log_likely[block] > _LIKELY
+            chosen = chosen[likely & (largest_parents > cut - 5 * level.deviation)]
+            found = self._above(rounded, chosen, np.full(chosen.size, max(cut, pool.least)))
             if found[0].size:
                 largest = max(largest, float(found[2].max()))
                 pool.add(*found, found[2])
@@ -131,21 +140,23 @@ class LevelSearch:
         return self._level.estimates(self.cells(parents, pieces))
 
     def _above(
-        self, chosen: NDArray[np.int64], least: NDArray[np.float64]
+        self, rounded: Rounded, chosen: NDArray[np.int64], least: NDArray[np.float64]
     ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
         """The children of some prefixes whose estimates are above each prefix's least."""
-        parents, pieces, shares = [], [], []
-        total = self._level.total
-        for parent, cut in zip(chosen.tolist(), (least * total).tolist(), strict=True):
-            sums = self._level.slices(self._places[parent], self._sums)
-            found = np.flatnonzero(sums > np.float32(cut))
-            if found.size:
-                parents.append(np.full(found.size, parent))
-                pieces.append(found)
-                shares.append(sums[found] / total)
-        if not parents:
-            return np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0)
-        return np.concatenate(parents), np.concatenate(pieces), np.concatenate(shares)
+        excess, unit = rounded
+        cuts = np.minimum(np.floor(least * self._level.total / unit) - _ROUNDING, _HIGHEST)
+        found = []
+        sums = np.empty(1 << self._level.bits, np.int16)
+        for places, cut in zip(self._places[chosen].tolist(), cuts.astype(np.int16), strict=True):
+            sums[:] = excess[0, places[0] : places[0] + sums.size]
+            for row, place in enumerate(places[1:], 1):
+                sums += excess[row, place : place + sums.size]
+            found.append(np.flatnonzero(sums > cut))
+        parents = np.repeat(chosen, [pieces.size for pieces in found])
+        pieces = np.concatenate([np.empty(0, np.int64), *found])
+        shares = self.estimates(parents, pieces)
+        above = shares > np.repeat(least, [pieces.size for pieces in found])
+        return parents[above], pieces[above], shares[above]
 
     def _decoded(
         self,

@@ -10,6 +10,7 @@ import numpy as np
 from deniable_aggregator.discovery.odds import (
     Prefixes,
     first_log_odds,
+    followed_shares,
     log_odds,
     log_probability,
 )
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
     from deniable_aggregator.discovery.levels import Level
 
-BEAM: Final = 1024
+BEAM: Final = 4096
 """How many prefixes of a level are followed into the next."""
 
 RANKED: Final = 6
@@ -118,7 +119,7 @@ class Walk:
             nodes[inner],
             log_probability(odds[inner]),
             shares[inner],
-            level.deviation,
+            np.full(inner.size, level.deviation),
         )
 
     def _next(self, level: Level, prefixes: Prefixes) -> tuple[Strings, Prefixes]:
@@ -127,7 +128,7 @@ class Walk:
         prefixes = search.prefixes
         taken = []
         for _ in range(_ROUNDS):
-            sure = search.sure(4 * BEAM)
+            sure = search.sure(BEAM)
             if not sure.pieces.size:
                 break
             level.explain(search.cells(sure.parents, sure.pieces), sure.shares)
@@ -145,7 +146,7 @@ class Walk:
         self.cut[level.number] = self._strings(
             level, prefixes, only(children, cut), explained[cut], len(self._levels)
         )
-        return self._best(found), _followed(prefixes, only(children, inner), level.deviation)
+        return self._best(found), _followed(prefixes, only(children, inner), level)
 
     def _strings(
         self,
@@ -187,15 +188,15 @@ class Walk:
         return strings.only(_highest(np.arange(len(strings)), score, CANDIDATES))
 
 
-def _followed(prefixes: Prefixes, children: Children, deviation: float) -> Prefixes:
+def _followed(prefixes: Prefixes, children: Children, level: Level) -> Prefixes:
+    """Children as prefixes of the next level."""
     parents = children.parents
     return Prefixes(
         np.concatenate([prefixes.pieces[parents], children.pieces[:, None]], axis=1),
         trie_cells.extended(prefixes.fingerprints[parents], children.pieces),
         children.nodes,
         log_probability(children.log_odds),
-        children.shares,
-        deviation,
+        *followed_shares(prefixes, parents, children.shares, level),
     )
 
 
