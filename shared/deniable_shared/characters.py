@@ -51,6 +51,11 @@ def visible(text: str) -> str:
     return _REFUSED.sub(lambda found: f"<{_name(found[0])}>", text)
 
 
+def without_refused(text: str) -> str:
+    """A text without the characters that are refused, to compare it with another."""
+    return _REFUSED.sub("", text)
+
+
 def visible_json(text: str) -> str:
     """The same JSON, in which what is refused is escaped as JSON escapes it."""
     import json  # not for devices, which print none

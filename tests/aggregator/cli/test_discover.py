@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import threading
-from wsgiref.simple_server import WSGIRequestHandler, make_server
-
 import msgspec
 import pytest
 from click.testing import CliRunner
@@ -15,99 +11,188 @@ from deniable_aggregator.cli import discover as discover_module
 from deniable_aggregator.cli.render.discovery_table import discovery_notes, discovery_tables
 from deniable_aggregator.cli.render.output import literal_console
 from deniable_aggregator.cli.support.http_client import ServerAnswer
-from tests.aggregator.discovered import FIRST, SECOND, discovering
 from tests.command_line import deniable
 
-pytestmark = pytest.mark.service
+ROW = {
+    "share": 0.05,
+    "low": 0.04,
+    "high": 0.06,
+    "devices": 500,
+    "evidence": "strong",
+    "score": 8.0,
+    "p_value": 1e-15,
+    "bits": 14,
+    "hinted": False,
+    "seen": "new",
+}
+RESULT = {
+    "application": "flightdeck",
+    "description": "",
+    "notices": [{"code": "planted_strings", "severity": "warning", "message": "Reports fail"}],
+    "days": {
+        "since": "2026-01-08",
+        "until": "2026-01-14",
+        "covered": 7,
+        "reported": 7,
+        "missing": [],
+        "incomplete": [],
+        "open_since": None,
+        "releases": [],
+        "suspicious": [],
+        "uneven": [],
+        "not_checked": 0,
+        "keys_left_out": [],
+    },
+    "since": None,
+    "until": None,
+    "pending_reports": 0,
+    "excluded_reports": 0,
+    "health": {"verdict": "suspicious", "suspicious_keys": [], "uneven_keys": []},
+    "metric": "search",
+    "reports": 10_000,
+    "version": {
+        "version": "ab" * 32,
+        "title": "trie",
+        "mechanism": {"name": "trie"},
+        "epsilon": 4.0,
+        "epsilon_permanent": None,
+        "epsilon_total": None,
+        "reports": 10_000,
+    },
+    "interval": {"kind": "picked", "level": 0.95, "meaning": "about"},
+    "detection": {"alpha": 0.05, "false_finds": "few", "meaning": "at most 5%"},
+    "fakes": {"share": 0.01, "meaning": "planted", "planted": 0.04, "strings": 2},
+    "hints": 0,
+    "strings": [
+        {"text": "dark mode", "shown": "dark mode", **ROW},
+        {"text": "maps", "shown": "maps", **ROW, "seen": "before"},
+    ],
+    "prefixes": [{"text": "opentele", "shown": "opentele…", **ROW}],
+    "hidden": {"minimum_devices": 100, "below_minimum": 3, "denied": 1},
+    "smallest": [
+        {"length": "short", "bits": 20, "share": 0.01, "devices": 100},
+        {"length": "long", "bits": 68, "share": None, "devices": None},
+    ],
+    "earlier": {
+        "id": 1,
+        "since": "2026-01-01",
+        "until": "2026-01-07",
+        "reports": 9_000,
+        "missing": [
+            {
+                "text": "yule",
+                "shown": "yule",
+                "share_before": 0.08,
+                "high": 0.01,
+                "verdict": "gone",
+            },
+            {
+                "text": "tea",
+                "shown": "tea",
+                "share_before": 0.02,
+                "high": 0.03,
+                "verdict": "not_found",
+            },
+        ],
+    },
+}
 
 
-class Quiet(WSGIRequestHandler):
-    def log_message(self, *_args):
-        pass
+def discovery(**more):
+    """The answer of a server."""
+    known = {"id": 7, "metric": "search", "application": "flightdeck", "asked": "2026-01-15"}
+    days = {"since": "2026-01-08", "until": "2026-01-14"}
+    state = {"state": "done", "stage": "", "progress": 1.0, "current": True}
+    return ServerAnswer(msgspec.json.encode({**known, **days, **state, **more}))
 
 
-@pytest.fixture(scope="module")
-def run(tmp_path_factory):
-    """Runs a command against a server with two windows of reports."""
-    store = tmp_path_factory.mktemp("discover") / "store.db"
-    with (
-        discovering(store) as service,
-        make_server("127.0.0.1", 0, service.app, handler_class=Quiet) as server,
-    ):
-        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
-        thread.start()
-        environment = {
-            "COLUMNS": "120",
-            "DENIABLE_SERVER": f"http://127.0.0.1:{server.server_port}",
-            "DENIABLE_TOKEN": service.read,
-        }
-        runner = CliRunner(env=environment)
-        yield lambda *arguments: runner.invoke(deniable, ["discover", *arguments])
-        server.shutdown()
-        thread.join()
+@pytest.fixture
+def run(monkeypatch):
+    """Runs the command against a server that answers one request after the other."""
+    monkeypatch.setattr(discover_module, "FIRST_PAUSE_SECONDS", 0.0)
+    requests = []
+
+    def against(answers, *arguments):
+        left = list(answers)
+
+        def call(_server, _token, method, path, **more):
+            requests.append((method, path, more))
+            return left.pop(0)
+
+        monkeypatch.setattr(discover_module, "call", call)
+        environment = {"COLUMNS": "120", "DENIABLE_TOKEN": "token"}
+        done = CliRunner(env=environment).invoke(deniable, ["discover", "search", *arguments])
+        assert not left
+        return done, requests
+
+    return against
 
 
-@pytest.fixture(scope="module")
-def later(run):
-    """What the second window says, as JSON, and as a table."""
-    assert run("code", "--until", FIRST.partition("=")[2]).exit_code == 0
-    days = ("code", "--since", SECOND.partition("=")[2])
-    return json.loads(run(*days, "--json").stdout)["result"], run(*days, "--top", "1").stdout
+def test_it_waits_for_the_run_and_asks_with_lists(run, tmp_path):
+    hints = tmp_path / "hints.txt"
+    hints.write_text("maps\nweather\n")
+    running = discovery(state="running", stage="search level 1", progress=0.4)
+    done, requests = run(
+        [discovery(state="waiting", progress=0.0), running, discovery(result=RESULT)],
+        *("--since", "2026-01-08", "--hints", str(hints), "--json"),
+    )
+    assert done.exit_code == 0
+    assert msgspec.json.decode(done.stdout)["result"] == RESULT
+    asked, *polled = requests
+    assert asked[:2] == ("POST", "/v1/metrics/search/discoveries")
+    assert asked[2]["params"] == [("since", "2026-01-08")]
+    assert asked[2]["json"].hints == ("maps", "weather")
+    assert [each[:2] for each in polled] == [("GET", "/v1/metrics/search/discoveries/7")] * 2
 
 
-def test_a_table_shows_whole_strings_and_prefixes_apart(later):
-    found, table = later
-    lines = table.splitlines()
-    (row,) = (line for line in lines if "1234" in line)
-    assert "●" in row
-    assert found["strings"][0]["evidence"] in row
+def test_a_table_shows_whole_strings_and_prefixes_apart(run):
+    done, _ = run([discovery(result=RESULT)], "--top", "1")
+    lines = done.stdout.splitlines()
+    assert lines[0] == "Warning: Reports fail"
+    (row,) = (line for line in lines if "dark mode" in line)
+    for word in ("5.00% ± 1.00%", "●", "strong", "new"):
+        assert word in row
     begins = next(place for place, line in enumerate(lines) if "begins with" in line)
-    shown = found["prefixes"][0]["shown"]
-    (prefix,) = (place for place, line in enumerate(lines) if shown in line)
+    (prefix,) = (place for place, line in enumerate(lines) if "opentele…" in line)
     assert begins < prefix
-    assert "new" in lines[prefix]
-    assert "1 more strings were found; leave out --top to see them." in table
-    assert "Gone since 2024-09-24 to 2024-09-29: 77 (" in table
-    assert "Could not be seen: strings that few devices hold." in table
-    assert "If 1% of reports are forged" in table
+    for sentence in (
+        "1 more strings were found; leave out --top to see them.",
+        "Gone since 2026-01-01 to 2026-01-07: yule (8.00%, now below 1.00%).",
+        "Found in 2026-01-01 to 2026-01-07 and not this time, perhaps by chance: tea.",
+        "3 more not shown: they may be of fewer than minimum_devices (100).",
+        "1 more not shown: a deny list names them.",
+        "short ones (up to 20 bits) from 1.00%, about 100 devices, long ones (up to 68 bits) never",
+        "they could have planted 2 chosen strings with a share of 4.00%",
+    ):
+        assert sentence in done.stdout.replace("\n", " ")
 
 
-def test_what_was_found_cannot_act_on_a_terminal(later):
-    found, _ = later
-    hostile = "\x1b[2J\u202e<b>[red]"
-    row = {**found["strings"][0], "text": hostile, "shown": hostile}
-    answer = msgspec.convert({**found, "strings": [row], "prefixes": [row]}, FoundStrings)
+def printed(result):
+    """The tables and lines about a result."""
     console = literal_console()
     with console.capture() as captured:
+        answer = msgspec.convert(result, FoundStrings)
         for part in (*discovery_tables(answer), *discovery_notes(answer)):
             console.print(part)
-    shown = captured.get()
+    return captured.get()
+
+
+def test_what_was_found_cannot_act_on_a_terminal():
+    hostile = "\x1b[2J\u202e<b>[red]"
+    row = {"text": hostile, "shown": hostile, **ROW}
+    shown = printed({**RESULT, "strings": [row], "prefixes": [row]})
     assert "\x1b" not in shown
     assert "\u202e" not in shown
     assert "<U+001B>[2J<U+202E><b>[red]" in shown
 
 
-def test_an_empty_result_says_what_would_be_needed(later):
-    found, _ = later
-    answer = msgspec.convert({**found, "strings": [], "prefixes": []}, FoundStrings)
-    notes = "\n".join(discovery_notes(answer))
-    assert notes.startswith("No string stands out from the noise of 800 reports.")
-    assert "More devices or days or a larger epsilon" in notes
-    assert list(discovery_tables(answer)) == []
+def test_an_empty_result_says_what_would_be_needed():
+    shown = printed({**RESULT, "strings": [], "prefixes": []})
+    assert shown.startswith("No string stands out from the noise of 10,000 reports.")
+    assert "More devices or days or a larger epsilon" in shown.replace("\n", " ")
 
 
-def test_errors_say_what_to_do(run, monkeypatch):
-    other = run("search")
-    assert other.exit_code == 1
-    assert "discover = true" in other.stderr
-    assert "unknown_metric" in run("absent").stderr
-    failed = b'{"id":1,"metric":"code","application":"a","asked":"2026-01-01","since":"2026-01-01",'
-    failed += b'"until":"2026-01-01","state":"failed","stage":"","progress":0,"current":true,'
-    failed += b'"failure":"It needs more memory."}'
-    answer = ServerAnswer(failed)
-    monkeypatch.setattr(discover_module, "call", lambda *_args, **_more: answer)
-    done = run("code")
-    assert (done.exit_code, done.stderr) == (
-        1,
-        "Error: the run has failed. It needs more memory.\n",
-    )
+def test_a_run_that_has_failed_says_why(run):
+    done, _ = run([discovery(state="failed", failure="It needs more memory.")])
+    assert done.exit_code == 1
+    assert done.stderr == "Error: the run has failed. It needs more memory.\n"

@@ -104,7 +104,7 @@ class DiscoveryAsker:
         """
         encoded = msgspec.json.encode(lists)
         asked = AskedDiscovery(query, hashlib.sha256(encoded).hexdigest())
-        denied = self._deny_list()
+        denied = self.deny_list()
         tag, since, until = self._now(application, name, asked, denied)
         everything = DiscoveryLists(lists.hints, (*lists.deny, *denied))
         return NewDiscovery(
@@ -126,12 +126,17 @@ class DiscoveryAsker:
         """
         asked = msgspec.json.decode(stored.question, type=AskedDiscovery)
         try:
-            tag, _, _ = self._now(stored.application, stored.metric, asked, self._deny_list())
+            tag, _, _ = self._now(stored.application, stored.metric, asked, self.deny_list())
         except ProblemError:  # a key, version or report that it was about is gone
             return False
         return tag == stored.tag
 
-    def _deny_list(self) -> list[str]:
+    def deny_list(self) -> list[str]:
+        """The lines of the server's deny list.
+
+        Raises:
+            ProblemError: if it cannot be read.
+        """
         try:
             return read_deny_list(self._settings.deny_list)
         except ParameterError:
@@ -149,16 +154,13 @@ class DiscoveryAsker:
         metric = self._reader.asked_metric(application, name, query.without_key, query.version)
         entries = require_discoverable(metric)
         keys = {key.id: key for key in self._store.keys.all()}
-        first, last = epoch_of(query.since or FIRST_DAY), epoch_of(query.until or LAST_DAY)
-        found = self._read(metric, entries, keys, (first, last))
+        days = epoch_of(query.since or FIRST_DAY), epoch_of(query.until or LAST_DAY)
+        found = self._read(metric, entries, keys, days)
         spans = [each.days for each in found if each.days is not None]
         if not spans:
             raise no_reports(name)
         since, until = min(each[0] for each in spans), max(each[1] for each in spans)
-        if query.since is not None:
-            since = first
-        if query.until is not None:
-            until = last
+        earlier = self._store.discoveries.before(application, name, since)
         today, open_days = epoch_at(self._clock()), self._settings.accept_days
         depends_on = (
             METHOD,
@@ -176,6 +178,7 @@ class DiscoveryAsker:
                 if key.application == application and key.scope == "write"
             ),
             sorted(metric.without),
+            None if earlier is None else earlier.number,
             sorted(self._store.tallies.first_days([e.spec.digest for e in entries]).items()),
         )
         return hashlib.sha256(repr(depends_on).encode()).digest(), since, until

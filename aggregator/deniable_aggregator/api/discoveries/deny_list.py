@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from bisect import bisect_left
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from deniable_shared.characters import without_refused
 from deniable_shared.errors import ParameterError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
 _WILD: Final = frozenset("*?")
+
+_UNSEEN: Final = re.compile("[\u200c\u200d\ufe00-\ufe0f\U000e0020-\U000e007f\U000e0100-\U000e01ef]")
+"""Joiners, variation selectors and tags: allowed in texts, and not seen in most."""
 
 
 def read_deny_list(path: str) -> list[str]:
@@ -38,7 +43,8 @@ class DenyList:
     """Tells which strings must not be shown.
 
     A line is a whole string; * in it stands for any characters, also none, and ? for one. Upper and
-    lower case do not matter, nor do the compatible forms of letters (NFKC).
+    lower case do not matter, nor do the compatible forms of letters (NFKC), white space around them
+    and characters that cannot be seen.
 
     Args:
         lines: words and patterns.
@@ -95,4 +101,5 @@ def _matches(pattern: str, text: str) -> bool:
 
 
 def _folded(text: str) -> str:
-    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
+    seen = _UNSEEN.sub("", without_refused(text))
+    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", seen).casefold()).strip()

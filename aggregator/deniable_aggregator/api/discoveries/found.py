@@ -50,9 +50,10 @@ DETECTION: Final = (
     "thresholds). A prefix is right where a string that some device holds begins with it"
 )
 FAKES: Final = (
-    "if this share of the reports were forged, they could have planted so many strings that no "
-    "device holds, each with the share that is given. No test can tell these from true ones, and "
-    "no interval allows for them"
+    "if this share of the reports were forged, they could have planted so many strings of their "
+    "choice, each with the share that is given, and hundreds that they cannot choose. No test can "
+    "tell these from true ones, and no interval allows for them; where many reports are alike, the "
+    "checks of reports fail"
 )
 ELLIPSIS: Final = "…"
 
@@ -114,6 +115,31 @@ def found_strings(
             counts,
             deny,
         ),
+    )
+
+
+def without_denied(answer: FoundStrings, deny: DenyList) -> FoundStrings:
+    """An answer without strings that must not be shown.
+
+    Args:
+        answer: what was found.
+        deny: strings that must not be shown.
+    """
+
+    def allowed(strings: list[FoundString], *, whole: bool) -> list[FoundString]:
+        return [each for each in strings if not deny.denies(each.text, whole=whole)]
+
+    strings = allowed(answer.strings, whole=True)
+    prefixes = allowed(answer.prefixes, whole=False)
+    gone = len(answer.strings) + len(answer.prefixes) - len(strings) - len(prefixes)
+    hidden = structs.replace(answer.hidden, denied=answer.hidden.denied + gone)
+    earlier = answer.earlier
+    if earlier is not None:
+        # What is missing may have been a prefix.
+        missing = [each for each in earlier.missing if not deny.denies(each.text, whole=False)]
+        earlier = structs.replace(earlier, missing=missing)
+    return structs.replace(
+        answer, strings=strings, prefixes=prefixes, hidden=hidden, earlier=earlier
     )
 
 

@@ -111,7 +111,7 @@ class DiscoveryRuns:
         """Whether the thread goes on; ends it for whoever wakes it next, if not."""
         busy = True
         with suppress(Exception):  # it looks again
-            busy = self._others_run() or self._store.discoveries.waits()
+            busy = self._others_run() or self._store.discoveries.waiting() > 0
         with self._lock:
             needed = (busy or self._bell.is_set()) and not self._closed
             self._bell.clear()

@@ -14,8 +14,10 @@ from deniable_aggregator.answers.discoveries import (
     DiscoveryState,
     FoundStrings,
 )
+from deniable_aggregator.api.discoveries.deny_list import DenyList
+from deniable_aggregator.api.discoveries.found import without_denied
 from deniable_aggregator.dates import day_of
-from deniable_aggregator.http.problems import ProblemError
+from deniable_aggregator.http.problems import RETRY_SECONDS, ProblemError
 
 if TYPE_CHECKING:
     from deniable_aggregator.api.discoveries.asking import DiscoveryAsker
@@ -23,6 +25,8 @@ if TYPE_CHECKING:
     from deniable_aggregator.store import Store, StoredDiscovery
 
 MOST_LISTED: Final = 100
+MOST_WAITING: Final = 16
+"""So many questions of an application may wait: each may hold a request full of hints."""
 
 
 class DiscoveryService:
@@ -53,7 +57,15 @@ class DiscoveryService:
         Raises:
             ProblemError: if it is unknown, has no reports or cannot be asked this.
         """
-        stored = self._store.discoveries.ask(self._asker.ask(application, name, query, lists))
+        new = self._asker.ask(application, name, query, lists)
+        if self._store.discoveries.waiting(application) >= MOST_WAITING:
+            raise ProblemError(
+                "overloaded",
+                f"{MOST_WAITING} questions about unlisted strings wait already. Ask again when "
+                "some of them are answered.",
+                headers={"Retry-After": str(RETRY_SECONDS)},
+            )
+        stored = self._store.discoveries.ask(new)
         self._runs.wake()
         return self._answer(stored, current=True)
 
@@ -101,7 +113,9 @@ class DiscoveryService:
         if stored.state == "done":
             encoded = self._store.discoveries.result(stored.number)
             try:
-                answer.result = msgspec.json.decode(encoded or b"", type=FoundStrings)
+                found = msgspec.json.decode(encoded or b"", type=FoundStrings)
+                # The server's list may have grown since.
+                answer.result = without_denied(found, DenyList(self._asker.deny_list()))
             except msgspec.DecodeError:
                 answer.state, answer.current = "failed", False
                 answer.failure = "The result is one of another version of the server. Ask again."

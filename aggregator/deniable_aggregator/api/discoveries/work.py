@@ -12,7 +12,7 @@ from deniable_aggregator.api.discoveries.earlier import Earlier
 from deniable_aggregator.api.discoveries.found import found_strings
 from deniable_aggregator.api.metric_reader import AskedMetric, MetricReader
 from deniable_aggregator.api.parameters import estimate_refused
-from deniable_aggregator.api.review import Reviewer
+from deniable_aggregator.api.review import HEALTH_CELLS, Reviewer
 from deniable_aggregator.api.steady_reading import reads_steadily
 from deniable_aggregator.dates import FIRST_DAY, LAST_DAY, DayRange
 from deniable_aggregator.discovery.discover import discover
@@ -33,6 +33,15 @@ if TYPE_CHECKING:
 
 ALPHA = 0.05
 """The expected part of false strings among those that are found, at most."""
+
+
+_PLANTED = Notice(
+    "planted_strings",
+    "warning",
+    "Reports fail a check: strings may have been planted, hundreds by a few reports, and no test "
+    "of strings can tell. deniable health says which keys and days; ask without them "
+    "(without_key, since, until) before relying on what was found",
+)
 
 
 class DiscoveryWork:
@@ -109,7 +118,9 @@ class DiscoveryWork:
         except ParameterError as error:
             raise estimate_refused(error) from None
         self._on_progress("check reports", 1.0)
-        review = self._reviewer.review(reported)
+        review = self._reviewer.review(reported, most_cells=HEALTH_CELLS)
+        if review.summary.verdict == "suspicious":
+            notices = [_PLANTED, *notices]
         head = review.head(application, query.since, query.until, self._reader.pending(asked))
         return found_strings(
             head.with_notices(notices),

@@ -97,14 +97,14 @@ def discovery_notes(answer: FoundStrings, top: int | None = None) -> Iterator[st
 def _planted(fakes: PlantedNote) -> str:
     if not fakes.strings:
         return (
-            f"If {fakes.share:.0%} of reports are forged: too few to plant any string with a share "
-            f"of {fakes.planted:.2%}, the smallest that is seen here."
+            f"If {fakes.share:.0%} of reports are forged: too few to plant a chosen string with a "
+            f"share of {fakes.planted:.2%}, the smallest that is seen here."
         )
-    many = f"{fakes.strings:,} strings" if fakes.strings > 1 else "a string"
+    many = f"{fakes.strings:,} chosen strings" if fakes.strings > 1 else "a chosen string"
     return (
         f"If {fakes.share:.0%} of reports are forged: they could have planted {many} with a share "
-        f"of {fakes.planted:.2%}, the smallest that is seen here. No test can tell these from true "
-        "ones."
+        f"of {fakes.planted:.2%}, the smallest that is seen here, and hundreds that nobody can "
+        "choose. No test can tell these from true ones."
     )
 
 

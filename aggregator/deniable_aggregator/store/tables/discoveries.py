@@ -243,11 +243,17 @@ class Discoveries:
             rows = connection.execute(query.where(discoveries.c.state == RUNNING))
             return {number: beats for number, beats in rows}  # noqa: C416  rows are no pairs to mypy
 
-    def waits(self) -> bool:
-        """Whether a question waits to be worked on."""
-        query = select(discoveries.c.number).where(discoveries.c.state == WAITING).limit(1)
+    def waiting(self, application: str | None = None) -> int:
+        """How many questions wait to be worked on.
+
+        Args:
+            application: only those about its metrics; None for all.
+        """
+        query = select(func.count()).where(discoveries.c.state == WAITING)
+        if application is not None:
+            query = query.where(discoveries.c.application == application)
         with self._database.look_up() as connection:
-            return connection.execute(query).first() is not None
+            return connection.execute(query).scalar_one()
 
     def _change(self, number: int, **values: Any) -> bool:
         with self._database.write() as connection:

@@ -1,4 +1,7 @@
-"""Strings that nobody listed, asked for over HTTP: found, kept, compared, and hidden."""
+"""Strings that nobody listed, asked for over HTTP: found, kept, compared, and hidden.
+
+A run is a process that imports a lot, so a few tests tell the whole story.
+"""
 
 from __future__ import annotations
 
@@ -19,71 +22,64 @@ from tests.aggregator.discovered import (
 )
 from tests.aggregator.service import bearer, problem, serving
 
-pytestmark = pytest.mark.service
+
+@pytest.mark.service
+def test_strings_are_found_kept_compared_with_the_last_window_and_hidden(tmp_path):
+    denied = tmp_path / "deny.txt"
+    denied.write_text("# nothing yet\n")
+    with discovering(tmp_path / "store.db", deny_list=str(denied)) as service:
+        first = found(service, FIRST)
+        assert texts(first["strings"])[0] == "1234"
+        assert set(texts(first["strings"])) == set(SHARES[FIRST_WINDOW])
+        for row in first["strings"]:
+            assert row["low"] < SHARES[FIRST_WINDOW][row["text"]] < row["high"]
+            assert row["devices"] == pytest.approx(800 * row["share"], abs=1)
+            assert row["evidence"] in ("overwhelming", "strong")
+            assert (row["shown"], row["seen"], row["hinted"]) == (row["text"], None, False)
+        assert (first["reports"], first["prefixes"], first["earlier"]) == (800, [], None)
+        assert first["hidden"] == {"minimum_devices": 20, "below_minimum": 0, "denied": 0}
+        assert [each["length"] for each in first["smallest"]] == ["short"]
+        assert (first["health"]["verdict"], first["fakes"]["share"]) == ("ok", 0.01)
+
+        # The finds of the last window are hints, and say what is new and what is gone.
+        second = found(service, SECOND)
+        assert {row["text"]: row["seen"] for row in second["strings"]} == dict.fromkeys(
+            ("1234", "42"), "before"
+        )
+        assert [row["hinted"] for row in second["strings"]] == [True, True]
+        (prefix,) = second["prefixes"]
+        assert "90210".startswith(prefix["text"])
+        assert (prefix["shown"], prefix["seen"]) == (prefix["text"] + "…", "new")
+        (missing,) = second["earlier"]["missing"]
+        assert (missing["text"], missing["verdict"]) == ("77", "gone")
+        assert missing["high"] < missing["share_before"]
+
+        # Asking again is free: the same reports may be counted meanwhile.
+        service.running.inbox_fold.fold(seconds=60)
+        again = ask(service, SECOND)
+        assert (again.status_code, again.get_json()["current"]) == (200, True)
+        listed = service.ask(PATH).get_json()["discoveries"]
+        assert [(each["id"], each["state"]) for each in listed] == [(2, "done"), (1, "done")]
+        assert "result" not in listed[0]
+
+        # What the operator denies since is not shown any more, and nothing is without the list.
+        denied.write_text("4?\n77\n")
+        old = service.ask(f"{PATH}/2").get_json()
+        assert old["current"] is False
+        assert texts(old["result"]["strings"]) == ["1234"]
+        assert old["result"]["hidden"]["denied"] == 1
+        assert old["result"]["earlier"]["missing"] == []
+        denied.unlink()
+        for answer in (service.ask(f"{PATH}/2"), ask(service, SECOND)):
+            assert "deny_list" in problem(answer, 503, "question_unanswered")["detail"]
+        denied.write_text("4?\n")
+        shown = found(service, FIRST, deny=["77"], hints=["42", "5"])
+        assert texts(shown["strings"]) == ["1234"]
+        assert (shown["hidden"]["denied"], shown["hints"]) == (2, 1)  # a denied hint is none
+        assert b'"42"' not in service.store.discoveries.result(3)
 
 
-@pytest.fixture(scope="module")
-def asked(tmp_path_factory):
-    """A service that has been asked about both windows."""
-    folder = tmp_path_factory.mktemp("discoveries")
-    with discovering(folder / "store.db") as service:
-        yield service, found(service, FIRST), found(service, SECOND)
-
-
-def test_strings_are_found_with_shares_intervals_and_evidence(asked):
-    _, first, _ = asked
-    assert texts(first["strings"])[0] == "1234"
-    assert set(texts(first["strings"])) == set(SHARES[FIRST_WINDOW])
-    assert first["prefixes"] == []
-    for row in first["strings"]:
-        assert row["low"] < SHARES[FIRST_WINDOW][row["text"]] < row["high"]
-        assert row["devices"] == pytest.approx(800 * row["share"], abs=1)
-        assert row["evidence"] in ("overwhelming", "strong")
-        assert (row["shown"], row["seen"], row["hinted"]) == (row["text"], None, False)
-    assert (first["reports"], first["earlier"]) == (800, None)
-    assert first["hidden"] == {"minimum_devices": 20, "below_minimum": 0, "denied": 0}
-    assert first["days"]["reported"] == 1
-    assert first["fakes"]["share"] == 0.01
-    assert [each["length"] for each in first["smallest"]] == ["short"]
-
-
-def test_a_later_window_says_what_is_new_and_what_is_gone(asked):
-    _, first, second = asked
-    assert {row["text"]: row["seen"] for row in second["strings"]} == dict.fromkeys(
-        ("1234", "42"), "before"
-    )
-    (prefix,) = second["prefixes"]
-    assert "90210".startswith(prefix["text"])
-    assert prefix["shown"] == prefix["text"] + "…"
-    assert prefix["seen"] == "new"
-    assert second["hints"] == len(first["strings"])
-    (missing,) = second["earlier"]["missing"]
-    assert (missing["text"], missing["verdict"]) == ("77", "gone")
-    assert missing["high"] < missing["share_before"]
-
-
-def test_asking_again_is_free_until_reports_come_and_their_number_decides(asked):
-    service, _, _ = asked
-    answer = ask(service, SECOND)
-    assert (answer.status_code, answer.get_json()["current"]) == (200, True)
-    service.running.inbox_fold.fold(seconds=60)  # the same reports, in other rows of the store
-    assert ask(service, SECOND).status_code == 200
-    listed = service.ask(PATH).get_json()["discoveries"]
-    assert [each["state"] for each in listed] == ["done", "done"]
-    assert [each["id"] for each in listed] == [2, 1]
-    assert "result" not in listed[0]
-
-
-def test_denied_strings_are_neither_shown_nor_stored_but_counted(asked):
-    service, _, _ = asked
-    answer = found(service, FIRST, deny=["4?", "77"], hints=["42", "5"])
-    assert texts(answer["strings"]) == ["1234"]
-    assert answer["hidden"]["denied"] == 2
-    assert answer["hints"] == 1  # a denied one is none
-    number = service.ask(PATH).get_json()["discoveries"][0]["id"]
-    assert b'"77"' not in service.store.discoveries.result(number)
-
-
+@pytest.mark.service
 def test_a_result_is_not_current_once_a_key_is_excluded(tmp_path):
     with discovering(tmp_path / "store.db") as service:
         forger = service.key("write")
@@ -96,15 +92,8 @@ def test_a_result_is_not_current_once_a_key_is_excluded(tmp_path):
         again = found(service, FIRST)
         assert "666" not in texts(again["strings"])
         assert again["excluded_reports"] == 400
-        # The earlier result of the same question is gone, and no longer a window to compare with.
+        # A newer result of the same question takes the place of the older one.
         problem(service.ask(f"{PATH}/1"), 404, "not_found")
-
-
-@pytest.mark.one_store
-def test_a_server_without_its_deny_list_shows_nothing(tmp_path):
-    with discovering(tmp_path / "store.db", deny_list=str(tmp_path / "absent.txt")) as service:
-        refused = problem(ask(service), 503, "question_unanswered")
-        assert "deny_list" in refused["detail"]
 
 
 @pytest.mark.one_store
@@ -125,7 +114,13 @@ def test_questions_that_cannot_be_answered_say_why(tmp_path):
         problem(written, 403, "wrong_scope")
 
 
-def test_a_question_without_candidates_points_to_discovery(asked):
-    service, _, _ = asked
-    needed = problem(service.ask("/v1/metrics/code/estimate"), 422, "candidates_needed")
-    assert "deniable discover code" in needed["detail"]
+@pytest.mark.one_store
+def test_only_so_many_questions_of_an_application_wait(tmp_path, monkeypatch):
+    with discovering(tmp_path / "store.db") as service:
+        monkeypatch.setattr(service.running.discovery_runs, "wake", lambda: None)
+        answers = [ask(service, hints=[str(number)]) for number in range(17)]
+        assert {answer.status_code for answer in answers[:16]} == {202}
+        refused = problem(answers[16], 429, "overloaded")
+        assert "16 questions about unlisted strings wait already" in refused["detail"]
+        needed = problem(service.ask("/v1/metrics/code/estimate"), 422, "candidates_needed")
+        assert "deniable discover code" in needed["detail"]

@@ -67,8 +67,10 @@ def test_questions_are_worked_on_one_after_the_other(store, running):
 
 def test_a_run_that_is_killed_has_failed_and_the_next_one_works(store, running):
     number = ask(store)
-    running("import os, signal; os.kill(os.getpid(), signal.SIGKILL)").wake()
+    killed = running("import os, signal; os.kill(os.getpid(), signal.SIGKILL)")
+    killed.wake()
     state, why = ended(store, number)
+    killed.close()
     assert state == "failed"
     assert "was killed by signal 9" in why
     assert ask(store) == number
