@@ -81,7 +81,7 @@ def test_sums_are_exact_however_many_reports_there_are(most):
     assert (found == counts @ incident).all()
 
 
-@pytest.mark.parametrize(("q", "t"), [(2, 19), (3, 11), (61, 4), (701, 3)])
+@pytest.mark.parametrize(("q", "t"), [(2, 19), (3, 11), (61, 4), (701, 3), (37, 5)])
 def test_the_largest_counts_that_are_not_split_still_round_without_doubt(q, t):
     """A few hundredths of doubt at most would be left in the largest space; here, less."""
     numbers, _, zeros = singer_cycle(q, t, 2)

@@ -202,10 +202,14 @@ def shares_of_strings(rows: TrieRows, strings: Iterable[PlacedStrings]) -> TrieS
 
 
 def planted_strings(trie: Trie, reports: int, share: float) -> int:
-    """How many strings forged reports could have planted, if they were 1% of all reports.
+    """How many strings of their choice forgers could have planted, with 1% of all reports.
 
-    The hyperplane of a point holds t - 1 chosen items at least, so one forged report of a level
-    supports so many strings. The forgers send theirs in all levels, as honest devices do.
+    The hyperplane of a point holds any t - 1 chosen items, so one forged report supports so many
+    strings of a level. The forgers send theirs in all levels, as honest devices do.
+
+    It also holds 1/q of all others: if all forged reports are of few points, as many strings that
+    nobody chose come along. The check `bounds` finds such reports; it does not find those whose
+    points are spread over the hyperplane of one string.
 
     Args:
         trie: the mechanism.
@@ -213,15 +217,12 @@ def planted_strings(trie: Trie, reports: int, share: float) -> int:
         share: what each of the strings would seem to have, in (0, 1].
 
     Returns:
-        At most so many, each with this share; strings that honest devices hold aside.
+        At most so many, each with this share.
     """
-    several, moved = [], []
-    for level in range(trie.levels):
-        support, oracle = trie.support(level), trie.oracle(level)
-        several.append(oracle.t - 1)
-        moved.append((1 - support.q) / (support.p - support.q))
-    budget = float(influence(0.0, 0.0, max(moved), reports=reports))
-    return int(budget * max(several) / share)
+    supports = [trie.support(level) for level in range(trie.levels)]
+    most = max((1 - support.q) / (support.p - support.q) for support in supports)
+    several = max(trie.oracle(level).t - 1 for level in range(trie.levels))
+    return int(float(influence(0.0, 0.0, most, reports=reports)) * several / share)
 
 
 def _explaining(rows: TrieRows, strings: Iterable[PlacedStrings]) -> Explaining | None:
