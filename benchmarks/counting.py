@@ -5,7 +5,7 @@ from __future__ import annotations
 import tracemalloc
 from collections import Counter
 from fractions import Fraction
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 
@@ -14,16 +14,17 @@ from benchmarks.timing import Row, at_least, at_most, rate, seconds
 from deniable_aggregator.estimation.shares.estimate import estimate_shares
 from deniable_aggregator.kernels.projective_space import singer_cycle
 from deniable_aggregator.tallies import oracle_tally_for, tally_for
-from deniable_shared.mechanisms import ProjectiveGeometryResponse
+from deniable_shared.letters import LetterCode, shipped_model
+from deniable_shared.mechanisms import ProjectiveGeometryResponse, Trie
 from deniable_shared.mechanisms.oracle import BitsOracle, IndexOracle
-
-if TYPE_CHECKING:
-    from deniable_shared.spec import Spec
+from deniable_shared.spec import Spec
 
 REPORTS: Final = 1_000_000
 BIT_REPORTS: Final = 250_000
 NAIVE_REPORTS: Final = 20_000
 CANDIDATES: Final = 1_000_000
+TRIE_CANDIDATES: Final = 1_000
+EPSILON_OF_TRIE: Final = Fraction(4)
 MEGABYTE: Final = 1 << 20
 
 
@@ -140,6 +141,38 @@ def candidates() -> tuple[float, float]:
     return elapsed, peak / MEGABYTE
 
 
+def trie_rows() -> list[Row]:
+    """A metric that discovers strings of ten characters, in four levels."""
+    code = LetterCode("text", 10, shipped_model())
+    trie = Trie.for_epsilon(code.levels, EPSILON_OF_TRIE)
+    spec = Spec("benchmark", "words", "string", (), None, trie, "week", letters=code)
+    tally, generator = tally_for(spec), np.random.default_rng(1)
+    table = np.zeros((REPORTS, trie.report_bytes), np.uint8)
+    table[:, 0] = np.minimum(generator.integers(0, trie.levels + 1, REPORTS), trie.levels - 1)
+    table[:, 1] = np.where(table[:, 0], generator.integers(0, trie.rows, REPORTS), 0)
+    points = generator.integers(0, trie.deeper.outcomes, REPORTS)
+    for place in (2, 3, 4):
+        table[:, place] = points >> 8 * (4 - place) & 255
+    payload = table.tobytes()
+    counts = [tally.count(payload) for _ in range(2)]
+    counts[1][0] += 1
+    items = [f"word {index}" for index in range(TRIE_CANDIDATES)]
+
+    def first() -> None:
+        """A total that was not asked about before."""
+        counts[1][0] += 1
+        estimate_shares([(spec, counts[1])], items)
+
+    estimate_shares([(spec, counts[0])], items)
+    again = seconds(lambda: estimate_shares([(spec, counts[0])], items))
+    return [
+        at_least("fold trie, 9.2 million counters", rate(lambda: tally.count(payload), REPORTS),
+                 "reports/s", 5e6),
+        at_most("estimate 1,000 strings of a trie, first time", seconds(first, rounds=2), "s", 3.0),
+        at_most("estimate 1,000 strings of a trie, again", again, "s", 0.5),
+    ]  # fmt: skip
+
+
 def rows() -> list[Row]:
     """The figures."""
     large, bits = categories(1_024), sketch()
@@ -162,6 +195,7 @@ def rows() -> list[Row]:
             ("naive", naive_bits_per_second(bits)),
         ),
         *pgr_rows(),
+        *trie_rows(),
         at_most("fold and estimate 1,000,000 grr, k = 1,024", counted_seconds(large), "s", 0.5),
         at_most("fold and estimate 1,000,000 oue, k = 1,024", counted_seconds(unary()), "s", 1.0),
         at_most(

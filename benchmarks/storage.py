@@ -45,6 +45,7 @@ MB: Final = 1e6
 BOUNDED: Final = {
     "string": STRING,
     "string, epsilon 1": 'type = "string"\nepsilon = 1.0\n',
+    "string, discovered": STRING + "discover = true\n",
     "category of 16": CATEGORY,
     "category of 16, oue": CATEGORY + 'mechanism = { name = "oue" }\n',
     "category of 16, olh": CATEGORY + 'mechanism = { name = "olh" }\n',
