@@ -47,7 +47,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     server, keep = None, False
     try:
         console.print("[bold]Starting the aggregator[/bold] with a fresh store")
-        server = Server(directory)
+        server = Server(directory, keep=options.keep)
         population = draw(options.devices + CLIENTS)
         lines = _collect(console, population, server, directory)
         _report(console, population, server, options.picture)

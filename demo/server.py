@@ -32,6 +32,7 @@ class Server:
 
     Args:
         directory: the folder for the store and the server's output.
+        keep: whether it goes on when this process has ended.
 
     Attributes:
         endpoint: the server's base URL.
@@ -43,7 +44,7 @@ class Server:
         RuntimeError: if it does not start, with what it printed.
     """
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, *, keep: bool = False) -> None:
         self.store = directory / "deniable.db"
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
@@ -55,7 +56,7 @@ class Server:
                 [
                     *_COMMAND,
                     *("serve", "--store", str(self.store), "--port", str(port)),
-                    *("--end-with", str(os.getpid())),
+                    *(() if keep else ("--end-with", str(os.getpid()))),
                 ],
                 stdout=output,
                 stderr=subprocess.STDOUT,
