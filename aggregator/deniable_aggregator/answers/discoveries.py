@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from datetime import date
-from typing import Literal
+from typing import Annotated, Final, Literal
 
-from msgspec import UNSET, Struct, UnsetType
+from msgspec import UNSET, Meta, Struct, UnsetType
 
 from deniable_aggregator.answers.common import (
     DetectionNote,
@@ -25,8 +25,8 @@ deviations, above 7, or just enough for the test."""
 
 Length = Literal["short", "medium", "long"]
 
-OVERWHELMING_SCORE = 10.0
-STRONG_SCORE = 7.0
+OVERWHELMING_SCORE: Final = 10.0
+STRONG_SCORE: Final = 7.0
 
 
 class DiscoveryQuery(DaysQuery, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -44,16 +44,25 @@ class DiscoveryQuery(DaysQuery, frozen=True, kw_only=True, forbid_unknown_fields
     version: VersionStart | None = None
 
 
+MOST_HINTS: Final = 200_000
+MOST_DENIED: Final = 1_000
+LONGEST_LINE: Final = 256
+"""No metric finds longer strings."""
+
+Line = Annotated[str, Meta(min_length=1, max_length=LONGEST_LINE)]
+
+
 class DiscoveryLists(Struct, frozen=True, forbid_unknown_fields=True):
     """What whoever asks knows of the strings.
 
     Attributes:
-        hints: strings that may be among them; these are found at smaller shares.
+        hints: strings that may be among them; these are found at smaller shares. Longer ones than
+            can be given cannot be found.
         deny: strings that are not shown, or patterns of them with * and ?.
     """
 
-    hints: tuple[str, ...] = ()
-    deny: tuple[str, ...] = ()
+    hints: Annotated[tuple[Line, ...], Meta(max_length=MOST_HINTS)] = ()
+    deny: Annotated[tuple[Line, ...], Meta(max_length=MOST_DENIED)] = ()
 
 
 class FoundString(Struct, kw_only=True):

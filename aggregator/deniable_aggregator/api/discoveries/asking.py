@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from deniable_aggregator.answers.discoveries import DiscoveryLists, DiscoveryQuery
+from deniable_aggregator.answers.discoveries import DiscoveryQuery  # noqa: TC001  msgspec reads it
 from deniable_aggregator.api.discoveries.deny_list import read_deny_list
 from deniable_aggregator.api.metric_reader import MetricReader, no_reports
 from deniable_aggregator.api.steady_reading import days_rolled_up
@@ -23,6 +23,7 @@ from deniable_shared.periods import epoch_at
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
 
+    from deniable_aggregator.answers.discoveries import DiscoveryLists
     from deniable_aggregator.api.metric_reader import AskedMetric
     from deniable_aggregator.catalog import CatalogEntry, MetricCatalog
     from deniable_aggregator.config.settings import Settings
@@ -106,7 +107,6 @@ class DiscoveryAsker:
         asked = AskedDiscovery(query, hashlib.sha256(encoded).hexdigest())
         denied = self.deny_list()
         tag, since, until = self._now(application, name, asked, denied)
-        everything = DiscoveryLists(lists.hints, (*lists.deny, *denied))
         return NewDiscovery(
             tag,
             application,
@@ -115,7 +115,7 @@ class DiscoveryAsker:
             until,
             epoch_at(self._clock()),
             msgspec.json.encode(asked).decode(),
-            msgspec.json.encode(everything),
+            msgspec.json.encode({"hints": lists.hints, "deny": [*lists.deny, *denied]}),
         )
 
     def is_current(self, stored: StoredDiscovery) -> bool:

@@ -52,8 +52,11 @@ class DenyList:
 
     def __init__(self, lines: Iterable[str]) -> None:
         folded = {_folded(line) for line in lines}
-        self._patterns = [line for line in folded if _WILD & set(line)]
-        self._words = sorted(folded.difference(self._patterns))
+        self._words = sorted(line for line in folded if not _WILD & set(line))
+        self._patterns = [
+            (line, max(re.split(r"[*?]", line), key=len)) for line in folded.difference(self._words)
+        ]
+        """Each with the longest text in it, which most strings do not have."""
 
     def denies(self, text: str, *, whole: bool) -> bool:
         """Whether a string must not be shown.
@@ -68,18 +71,20 @@ class DenyList:
             word = self._words[place]
             if word == text or (not whole and word.startswith(text)):
                 return True
-        return any(_fits(line, text, whole=whole) for line in self._patterns)
+        return any(
+            (needed in text and _matches(line if whole else f"{line}*", text))
+            or (not whole and _begins(line, text))
+            for line, needed in self._patterns
+        )
 
 
-def _fits(pattern: str, text: str, *, whole: bool) -> bool:
-    if _matches(pattern, text):
-        return True
-    if whole:
-        return False
-    # Only what is before the first * can go on where the prefix ends: "*ing" could fit what any
-    # prefix goes on with.
-    start = pattern.partition("*")[0][: len(text)]
-    return (len(start) == len(text) and _matches(start, text)) or _matches(f"{pattern}*", text)
+def _begins(pattern: str, prefix: str) -> bool:
+    """Whether what fits a pattern can begin with a prefix, before the pattern's first *.
+
+    After that anything would do: "*ing" could fit what any prefix goes on with.
+    """
+    start = pattern.partition("*")[0][: len(prefix)]
+    return len(start) == len(prefix) and _matches(start, prefix)
 
 
 def _matches(pattern: str, text: str) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 # msgspec reads the annotations.
-from deniable_aggregator.answers.discoveries import DiscoveryLists, DiscoveryQuery  # noqa: TC001
+from deniable_aggregator.answers.discoveries import DiscoveryQuery  # noqa: TC001
 from deniable_aggregator.answers.words import Count  # noqa: TC001
 
 
@@ -21,7 +21,8 @@ class Job(msgspec.Struct, frozen=True):
         metric: the metric's name.
         since: the first day that the question is about, in days since 1970-01-01.
         query: the question.
-        lists: hints, and all strings that are not to be shown.
+        hints: strings that may be there.
+        deny: all strings that are not to be shown, those of the server, too.
     """
 
     store: str
@@ -32,7 +33,8 @@ class Job(msgspec.Struct, frozen=True):
     metric: str
     since: int
     query: DiscoveryQuery
-    lists: DiscoveryLists
+    hints: list[str]
+    deny: list[str]
 
 
 class Progress(msgspec.Struct, frozen=True, tag=True):

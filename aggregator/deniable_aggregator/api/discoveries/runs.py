@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from deniable_aggregator.answers.discoveries import DiscoveryLists
 from deniable_aggregator.api.discoveries.asking import AskedDiscovery
 from deniable_aggregator.api.discoveries.messages import Failed, Finished, Job, Message, Progress
 from deniable_aggregator.operations.child_process import PYTHON, environment
@@ -178,7 +177,7 @@ class DiscoveryRuns:
             asked.metric,
             asked.since,
             question.query,
-            msgspec.json.decode(lists, type=DiscoveryLists),
+            **msgspec.json.decode(lists),
         )
         return msgspec.json.encode(job) + b"\n"
 

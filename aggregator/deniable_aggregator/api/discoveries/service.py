@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from deniable_aggregator.store import Store, StoredDiscovery
 
 MOST_LISTED: Final = 100
-MOST_WAITING: Final = 16
+MOST_WAITING: Final = 8
 """So many questions of an application may wait: each may hold a request full of hints."""
 
 

@@ -88,7 +88,7 @@ class DiscoveryWork:
         Raises:
             ProblemError: if the metric is unknown, has no reports or cannot be asked this.
         """
-        query, lists = self._job.query, self._job.lists
+        query = self._job.query
         asked = self._reader.asked_metric(application, name, query.without_key, query.version)
         asked = AskedMetric(application, name, require_discoverable(asked), asked.without)
         days = DayRange(query.since or FIRST_DAY, query.until or LAST_DAY)
@@ -100,11 +100,10 @@ class DiscoveryWork:
         tally = cast("TrieTally", entry.tally)
         trie, code = cast("Trie", spec.mechanism), spec.letters
         assert code is not None
-        deny = DenyList(lists.deny)
+        deny = DenyList(self._job.deny)
         earlier = Earlier.of(self._store, entry, reported, self._job.since)
-        known = dict.fromkeys(normalize(hint) for hint in lists.hints)
-        known |= dict.fromkeys(earlier.texts)
-        hints = [hint for hint in known if not deny.denies(hint, whole=True)]
+        hints = dict.fromkeys(normalize(hint) for hint in self._job.hints)
+        hints |= dict.fromkeys(earlier.texts)
         try:
             findings = discover(
                 lambda level: tally.supports_of_level(counts, level),

@@ -75,7 +75,7 @@ def test_strings_are_found_kept_compared_with_the_last_window_and_hidden(tmp_pat
         denied.write_text("4?\n")
         shown = found(service, FIRST, deny=["77"], hints=["42", "5"])
         assert texts(shown["strings"]) == ["1234"]
-        assert (shown["hidden"]["denied"], shown["hints"]) == (2, 1)  # a denied hint is none
+        assert (shown["hidden"]["denied"], shown["hints"]) == (2, 2)
         assert b'"42"' not in service.store.discoveries.result(3)
 
 
@@ -107,6 +107,8 @@ def test_questions_that_cannot_be_answered_say_why(tmp_path):
         problem(absent, 404, "unknown_metric")
         problem(ask(service, hints=[1]), 400, "malformed_question")
         problem(ask(service, deny=[" "]), 400, "malformed_question")
+        long = problem(ask(service, hints=["x" * 257]), 400, "malformed_question")
+        assert "length <= 256" in long["detail"]
         problem(ask(service, "top=3"), 400, "malformed_question")
         problem(service.ask(f"{PATH}/7"), 404, "not_found")
         problem(service.http.post(PATH), 401, "unknown_key")
@@ -118,9 +120,9 @@ def test_questions_that_cannot_be_answered_say_why(tmp_path):
 def test_only_so_many_questions_of_an_application_wait(tmp_path, monkeypatch):
     with discovering(tmp_path / "store.db") as service:
         monkeypatch.setattr(service.running.discovery_runs, "wake", lambda: None)
-        answers = [ask(service, hints=[str(number)]) for number in range(17)]
-        assert {answer.status_code for answer in answers[:16]} == {202}
-        refused = problem(answers[16], 429, "overloaded")
-        assert "16 questions about unlisted strings wait already" in refused["detail"]
+        answers = [ask(service, hints=[str(number)]) for number in range(9)]
+        assert {answer.status_code for answer in answers[:8]} == {202}
+        refused = problem(answers[8], 429, "overloaded")
+        assert "8 questions about unlisted strings wait already" in refused["detail"]
         needed = problem(service.ask("/v1/metrics/code/estimate"), 422, "candidates_needed")
         assert "deniable discover code" in needed["detail"]

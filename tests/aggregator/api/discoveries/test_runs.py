@@ -16,6 +16,7 @@ from tests.waiting import wait_until
 
 DAY = 20_000
 FINDS = 'print(\'{"type":"Finished","result":{"found":1}}\')'
+LISTS = b'{"hints":[],"deny":[]}'
 HANGS = "import sys; sys.stdin.buffer.read()"
 
 pytestmark = [pytest.mark.one_store, pytest.mark.service]
@@ -46,7 +47,7 @@ def running(store):
 
 def ask(store: Store, name: str = "one") -> int:
     question = f'{{"query":{{}},"lists":"{name}"}}'
-    new = NewDiscovery(name.encode(), "app", "query", DAY, DAY, DAY, question, b"{}")
+    new = NewDiscovery(name.encode(), "app", "query", DAY, DAY, DAY, question, LISTS)
     return store.discoveries.ask(new).number
 
 
