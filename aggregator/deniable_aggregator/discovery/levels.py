@@ -81,8 +81,9 @@ class Level:
         Returns:
             float64, (strings,).
         """
-        rows = np.arange(self._excess.shape[0])
-        sums = self._excess[rows, cells].sum(axis=1, dtype=np.float64)
+        rows, width = self._excess.shape
+        places = cells + np.arange(0, rows * width, width)
+        sums = self._excess.ravel().take(places).sum(axis=1, dtype=np.float64)
         return np.asarray(sums / max(self.total, 1.0))
 
     def rounded(self) -> tuple[NDArray[np.int16], float]:

@@ -81,7 +81,7 @@ class LevelSearch:
 
     def likely(self, most: int) -> Children:
         """The children with the best odds, at most so many, of which strings exist."""
-        pool = _Pool(4 * most, most)
+        pool = _Pool(2 * most, most)
         rounded = self._level.rounded()
         for start in range(0, len(self.prefixes), _BLOCK):
             block = slice(start, start + _BLOCK)
@@ -94,7 +94,7 @@ class LevelSearch:
     def sure(self, most: int) -> Children:
         """The heaviest children, down to a part of the largest that no collision can have."""
         level = self._level
-        pool = _Pool(4 * most, most)
+        pool = _Pool(2 * most, most)
         largest = 0.0
         rounded = level.rounded()
         for start in range(0, len(self.prefixes), _BLOCK):

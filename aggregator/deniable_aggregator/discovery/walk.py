@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 BEAM: Final = 4096
 """How many prefixes of a level are followed into the next."""
 
-RANKED: Final = 6
+RANKED: Final = 3
 """So many children are ranked for each that is followed: some end strings, some are impossible."""
 
 CANDIDATES: Final = 4096
