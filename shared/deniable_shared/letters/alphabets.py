@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from deniable_shared.letters.machine import SYMBOLS, Machine
+from deniable_shared.letters.machine import SYMBOLS, CodeTable, Machine
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,6 +24,9 @@ SHORTER: Final = 1
 """The form of fewer characters of the alphabet: a byte says how many, then they follow."""
 OTHER: Final = 2
 """The form of any other string: by the model of text."""
+
+_FORMS: Final = CodeTable(bytes([1, 2, 2]) + bytes(SYMBOLS - 3))
+_NOTHING: Final = CodeTable(bytes(SYMBOLS))
 
 _SIZE: Final = 1
 """The state in which the number of characters is coded."""
@@ -57,34 +60,37 @@ class AlphabetMachine(Machine):
             sorted({letter[len(start)] for letter in encoded if letter.startswith(start)})
             for start in self._beginnings
         ]
+        self._characters = [CodeTable(_uniform_lengths(each)) for each in self._following]
+        """The code of the next byte, for each beginning of a character."""
+        self._sizes = CodeTable(_uniform_lengths(range(longest)))
         self._model = model
         self._longest = longest
         self._end = _FIRST + longest * len(beginnings)
         self._text = self._end + 1
         self.states = self._text + model.states
         character = max(map(self._bits, encoded))
-        shorter = max(_uniform_lengths(range(longest))) - character + 1
+        shorter = max(self._sizes.lengths) - character + 1
         self.most_bits = 1 + longest * character + max(shorter, 0)
 
     def _bits(self, letter: bytes) -> int:
         """How many bits a character takes."""
         numbers = [self._numbers[letter[:size]] for size in range(len(letter))]
         return sum(
-            _uniform_lengths(self._following[number])[byte]
+            self._characters[number].lengths[byte]
             for number, byte in zip(numbers, letter, strict=True)
         )
 
-    def lengths(self, state: int) -> bytes:
-        """See `Machine.lengths`."""
+    def table(self, state: int) -> CodeTable:
+        """See `Machine.table`."""
         if state >= self._text:
-            return self._model.lengths(state - self._text)
+            return self._model.table(state - self._text)
         if state == 0:
-            return bytes([1, 2, 2]) + bytes(SYMBOLS - 3)
+            return _FORMS
         if state == self._end:
-            return bytes(SYMBOLS)
+            return _NOTHING
         if state == _SIZE:
-            return _uniform_lengths(range(self._longest))
-        return _uniform_lengths(self._following[(state - _FIRST) % len(self._beginnings)])
+            return self._sizes
+        return self._characters[(state - _FIRST) % len(self._beginnings)]
 
     def next_state(self, state: int, byte: int) -> int:
         """The state after a byte; 0 after one that cannot follow."""

@@ -11,7 +11,7 @@ from deniable_shared.errors import ParameterError
 from deniable_shared.frozen import frozen
 from deniable_shared.hashing import normalize
 from deniable_shared.letters.alphabets import ALPHABETS, FULL, OTHER, SHORTER, TEXT, AlphabetMachine
-from deniable_shared.letters.machine import END, Machine, code_word
+from deniable_shared.letters.machine import END, Machine
 from deniable_shared.letters.model import Model, shipped_model
 
 if TYPE_CHECKING:
@@ -34,8 +34,6 @@ _WORDS: Final = "words"
 """How a spec names the shipped model."""
 _CODE: Final = 1
 """The number of the code with the shipped model. It changes if the model or a rule does."""
-_MOST_STEPS: Final = 4_096
-"""Steps that are remembered: they take half a megabyte."""
 
 
 @frozen
@@ -169,31 +167,17 @@ class LetterCode:
 
     def _encode(self, value: bytes, most: int) -> tuple[int, int]:
         bits = length = state = 0
-        steps = self._steps
+        machine = self.machine
         for byte in self._coded(value):
-            step = steps.get(state << 9 | byte) or self._step(state, byte)
-            bits = bits << step[0] | step[1]
-            length += step[0]
-            state = step[2]
+            size, word = machine.table(state).word(byte)
+            bits = bits << size | word
+            length += size
             if length >= most:
                 return bits >> length - most, most
-        size, word, _ = steps.get(state << 9 | END) or self._step(state, END)
+            state = machine.next_state(state, byte)
+        size, word = machine.table(state).word(END)
         bits, length = bits << size | word, length + size
         return (bits >> length - most, most) if length > most else (bits, length)
-
-    def _step(self, state: int, symbol: int) -> tuple[int, int, int]:
-        """A symbol's length and code word in a state, and the state after it; then remembered."""
-        lengths = self.machine.lengths(state)
-        word = code_word(lengths, symbol) if lengths[symbol] else 0
-        after = state if symbol == END else self.machine.next_state(state, symbol)
-        if len(self._steps) >= _MOST_STEPS:
-            self._steps.clear()
-        step = self._steps[state << 9 | symbol] = (lengths[symbol], word, after)
-        return step
-
-    @cached_property
-    def _steps(self) -> dict[int, tuple[int, int, int]]:
-        return {}
 
     def _coded(self, value: bytes) -> bytes:
         """The bytes that are coded: the value's, after the byte of form if there is one."""

@@ -16,6 +16,44 @@ MAX_LENGTH: Final = 15
 """The longest code word, in bits."""
 
 
+class CodeTable:
+    """A canonical Huffman code.
+
+    Symbols are sorted by the length of their code words, then by number. The first code word is all
+    zeros, and every further one is ``(previous + 1) << (its length - previous length)``.
+
+    Args:
+        lengths: of all symbols, in bits, from 0 to 15; 0 means that a symbol has no code word. If
+            all are 0, only END can follow, and it takes no bits.
+
+    Attributes:
+        lengths: the same.
+        is_prefix_free: whether there are code words of these lengths: the sum of 2^-length is at
+            most 1 (Kraft).
+    """
+
+    __slots__ = ("_first", "is_prefix_free", "lengths")
+
+    def __init__(self, lengths: bytes) -> None:
+        self.lengths = lengths
+        self._first = [0]  # the first code word of each length
+        before = 0
+        for length in range(1, MAX_LENGTH + 1):
+            self._first.append(self._first[-1] + before << 1)
+            before = lengths.count(length)
+        self.is_prefix_free = self._first[-1] + before <= 1 << MAX_LENGTH
+
+    def word(self, symbol: int) -> tuple[int, int]:
+        """How long the code word of a symbol is, and the word as an integer; 0 and 0 without one.
+
+        It remembers nothing, as devices ask for the letters of what they hold.
+        """
+        length = self.lengths[symbol]
+        if not length:
+            return 0, 0
+        return length, self._first[length] + self.lengths.count(length, 0, symbol)
+
+
 class Machine(ABC):
     """A finite-state code of bytes. State 0 is the start of a string.
 
@@ -26,44 +64,21 @@ class Machine(ABC):
     states: int
 
     @abstractmethod
-    def lengths(self, state: int) -> bytes:
-        """How long the code word of each symbol is in a state.
+    def table(self, state: int) -> CodeTable:
+        """The code of the symbols that follow in a state.
 
         Args:
             state: in [0, states).
-
-        Returns:
-            257 lengths in bits, from 0 to 15; 0 means that the symbol cannot follow. If all are
-            0, only END can follow, and it takes no bits.
         """
 
     @abstractmethod
     def next_state(self, state: int, byte: int) -> int:
         """The state after a byte."""
 
+    def lengths(self, state: int) -> bytes:
+        """How long the 257 code words of a state are, see `CodeTable`."""
+        return self.table(state).lengths
+
     def next_states(self, state: int) -> Sequence[int]:
         """The states after each of the 256 bytes."""
         return [self.next_state(state, byte) for byte in range(256)]
-
-
-def code_word(lengths: bytes, symbol: int) -> int:
-    """The canonical code word of a symbol that has one, as an integer.
-
-    Symbols are sorted by length, then by number. The first code word is all zeros, and every
-    further one is ``(previous + 1) << (its length - previous length)``.
-
-    Args:
-        lengths: of all symbols, in bits.
-        symbol: one whose length is not 0.
-    """
-    length = lengths[symbol]
-    first = sum(lengths.count(shorter) << (length - shorter) for shorter in range(1, length))
-    return first + lengths.count(length, 0, symbol)
-
-
-def is_prefix_free(lengths: bytes) -> bool:
-    """Whether code words of these lengths exist: the sum of 2^-length is at most 1 (Kraft)."""
-    total = sum(
-        lengths.count(length) << (MAX_LENGTH - length) for length in range(1, MAX_LENGTH + 1)
-    )
-    return total <= 1 << MAX_LENGTH

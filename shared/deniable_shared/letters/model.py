@@ -25,7 +25,7 @@ from itertools import pairwise
 from typing import Any, Final
 
 from deniable_shared.errors import ParameterError
-from deniable_shared.letters.machine import MAX_LENGTH, SYMBOLS, Machine, is_prefix_free
+from deniable_shared.letters.machine import MAX_LENGTH, SYMBOLS, CodeTable, Machine
 
 MAGIC: Final = b"DLM1"
 MAX_STATES: Final = 1_024
@@ -69,29 +69,31 @@ class Model(Machine):
             source << 8 | byte: target
             for source, byte, target in zip(sources, edge_bytes, targets, strict=True)
         }
-        self._lengths = payload[position:]
-        self._check(tables, targets)
+        lengths = payload[position:]
+        _require(max(lengths, default=0) <= MAX_LENGTH)
+        self._codes = [
+            CodeTable(lengths[start : start + SYMBOLS]) for start in range(0, len(lengths), SYMBOLS)
+        ]
+        self._check(targets)
 
-    def _check(self, tables: int, targets: tuple[int, ...]) -> None:
+    def _check(self, targets: tuple[int, ...]) -> None:
         last = self.states - 1
-        _require(max(self._tables) < tables and max(targets, default=0) <= last)
+        _require(max(self._tables) < len(self._codes) and max(targets, default=0) <= last)
         _require(
             all(state < later <= last for state, later in enumerate(self._fallbacks[:-1]))
             and self._fallbacks[-1] == last
         )
-        _require(max(self._lengths, default=0) <= MAX_LENGTH)
-        starts = range(0, len(self._lengths), SYMBOLS)
-        _require(all(is_prefix_free(self._lengths[start : start + SYMBOLS]) for start in starts))
+        _require(all(code.is_prefix_free for code in self._codes))
 
     @cached_property
     def digest(self) -> bytes:
         """SHA-256 of the file: 32 bytes."""
         return hashlib.sha256(self.body).digest()
 
-    def lengths(self, state: int) -> bytes:
-        """See `Machine.lengths`."""
-        start = self._tables[state] * SYMBOLS
-        return self._lengths[start : start + SYMBOLS]
+    def table(self, state: int) -> CodeTable:
+        """See `Machine.table`."""
+        number: int = self._tables[state]
+        return self._codes[number]
 
     def next_state(self, state: int, byte: int) -> int:
         """The state after a byte."""
@@ -115,7 +117,8 @@ class Model(Machine):
 @cache
 def shipped_model() -> Model:
     """The model of words, names and identifiers of all scripts that comes with Deniable."""
-    loader: Any = __loader__  # `importlib.resources` takes long to import
+    # `importlib.resources` takes long to import.
+    loader: Any = __loader__  # type: ignore[name-defined]  # a module has one
     body: bytes = loader.get_data(os.path.join(os.path.dirname(__file__), _SHIPPED))  # noqa: PTH118, PTH120
     return Model(body)
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from deniable_aggregator.tallies.base import oracle_tally_for
 from deniable_shared.letters import END, Machine
+from deniable_shared.letters.machine import CodeTable
 from deniable_shared.mechanisms import Trie
 
 if TYPE_CHECKING:
@@ -24,11 +25,11 @@ class SevenLetters(Machine):
 
     states = 1
 
-    def lengths(self, state):  # noqa: ARG002
+    def table(self, state):  # noqa: ARG002
         letters = bytearray(257)
         letters[ord("a") : ord("h")] = bytes([3]) * 7
         letters[END] = 3
-        return bytes(letters)
+        return CodeTable(bytes(letters))
 
     def next_state(self, state, byte):  # noqa: ARG002
         return 0

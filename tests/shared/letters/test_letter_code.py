@@ -1,5 +1,6 @@
 """Strings to bits and pieces, and back."""
 
+import pickle
 from itertools import pairwise
 
 import pytest
@@ -75,6 +76,15 @@ def test_every_state_has_a_prefix_free_code(code):
         assert len(lengths) == END + 1
         assert sum(2.0**-length for length in lengths if length) <= 1
         assert all(0 <= after < code.machine.states for after in code.machine.next_states(state))
+
+
+@every_code
+def test_a_code_remembers_nothing_of_what_it_has_coded(code):
+    code.encode(b"")
+    before = pickle.dumps(code)
+    for value in ("quince", "0123456789abcdef", "Zürich", "天気"):
+        code.pieces(value.encode())
+        assert pickle.dumps(code) == before
 
 
 def test_every_string_has_a_code():
