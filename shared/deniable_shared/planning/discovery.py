@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Any, Final
 
@@ -147,16 +148,24 @@ def example_of(metric: Metric, text: str, devices: int) -> Example:
     bits, length = code.encode(value)
     found_as, whole = code.decode(bits, length)
     level = len(code.pieces(value)) - 1
-    shown = Forecast(mechanism, length, level, metric.minimum_devices)
+    needed, least_share = _figures(
+        Forecast(mechanism, length, level, metric.minimum_devices), devices
+    )
     return Example(
         text=text,
         bits=length,
         level=level,
         found_as=found_as.decode("utf-8", "ignore"),
         whole=whole,
-        devices={share: shown.devices(share) for share in FORECAST_SHARES},
-        least_share=shown.least_share(devices),
+        devices=needed,
+        least_share=least_share,
     )
+
+
+@lru_cache(1024)  # strings with codes of the same length are alike
+def _figures(forecast: Forecast, devices: int) -> tuple[Mapping[float, int], float | None]:
+    needed = {share: forecast.devices(share) for share in FORECAST_SHARES}
+    return needed, forecast.least_share(devices)
 
 
 def remedy(metric: Metric, examples: Sequence[Example], devices: int) -> Remedy | None:
