@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 LETTERS = list("etaoinshrdlucmfw")
 
 
-def words_spec(longest: int = 6, epsilon: object = 4) -> Spec:
+def words_spec(longest: int = 6, epsilon: object = 4, every: str = "day") -> Spec:
     """A metric of text: two levels, or more of longer strings."""
     code = LetterCode("text", longest, shipped_model())
     mechanism = Trie.for_epsilon(code.levels, Fraction(epsilon))
-    return Spec("tests", "words", "string", (), None, mechanism, "day", letters=code)
+    return Spec("tests", "words", "string", (), None, mechanism, every, letters=code)
 
 
 def random_words(number: int, longest: int, generator: np.random.Generator) -> list[str]:

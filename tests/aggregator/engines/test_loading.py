@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import tracemalloc
+from dataclasses import replace
 
+import numpy as np
 import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
@@ -20,12 +23,21 @@ from deniable_aggregator.tallies import tally_for
 from deniable_shared import registry
 from tests.aggregator.engines.reported import DAYS, KEYS, REGISTRY, SPECS, batch_of, random_rows
 from tests.aggregator.stored import add_key, execute, fold, key_administrator
+from tests.aggregator.tries import drawn_reports, random_words, words_spec
 from tests.command_line import deniable
 
 KERNEL = Kernel(SPECS.values())
 ROWS = random_rows(400)
 TALLIES = KERNEL.partial(batch_of(ROWS))
 FIRST, LAST = 0, 2**31 - 1
+WORDS = """
+[metrics.words]
+type = "string"
+discover = true
+longest = 6
+epsilon = 4
+every = "week"
+"""
 
 
 @pytest.fixture
@@ -185,3 +197,36 @@ def test_the_command_says_what_it_loaded(store, file):
     assert f"loaded {len(ROWS)} reports" in said.output
     again = CliRunner().invoke(deniable, [*options, "--json"])
     assert json.loads(again.output)["unchanged"] == TALLIES.num_rows
+
+
+@pytest.mark.one_store
+def test_reports_of_millions_of_counters_are_counted_merged_and_loaded_in_little_memory(
+    store, tmp_path
+):
+    spec = words_spec(every="week")
+    declared = registry.parse(REGISTRY.split("[metrics.")[0] + WORDS).metrics["words"]
+    assert declared.spec == replace(spec, application=declared.spec.application)
+    store.metrics.register([declared], 20_000)
+    generator = np.random.default_rng(5)
+    words = random_words(50, 6, generator)
+    reports = drawn_reports(declared.spec, words, generator.integers(0, 50, 2_000), generator)
+    version = declared.spec.digest.hex()
+    rows = [
+        (version, DAYS[number % 2], KEYS[number % 3], report.tobytes())
+        for number, report in enumerate(reports)
+    ]
+    kernel, file = Kernel([declared.spec]), tmp_path / "words.parquet"
+    tracemalloc.start()
+    try:
+        parts = [kernel.partial(batch_of(some)) for some in (rows[:700], rows[700:])]
+        pq.write_table(kernel.merge(parts), file)
+        assert load_tallies(store, [file]).added == 6
+        assert load_tallies(store, [file]).unchanged == 6
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    tally = tally_for(declared.spec)
+    assert peak < 8 << 20 < 8 * tally.cells
+    total = store.tallies.total(tally, FIRST, LAST)
+    assert total.reports == 2_000
+    assert (total.cells == tally.count(reports.tobytes())).all()

@@ -75,6 +75,24 @@ def test_a_common_string_that_is_not_listed_makes_no_other_one_seem_to_be_held(c
     assert pooled(counts, ABSENT).max() > 8  # else the test would show nothing
 
 
+@pytest.mark.statistics
+def test_versions_of_different_longest_strings_are_averaged_over_their_reports(counted):
+    counts, truth = counted
+    longer, words = words_spec(longest=9), [*HEAVY, *HELD]
+    weights = np.array([truth[word] for word in words])
+    held = GENERATOR.choice(len(words), 100_000, p=weights)
+    more = tally_for(longer).count(drawn_reports(longer, words, held, GENERATOR).tobytes())
+    found = estimate_shares([(SPEC, counts), (longer, more)], HEAVY, EstimateOptions())
+    alone = [
+        estimate_shares([each], HEAVY).share for each in ((SPEC, counts), (longer, more))
+    ]  # fmt: skip
+    assert found.share == pytest.approx(0.75 * alone[0] + 0.25 * alone[1])
+    here = np.bincount(held, minlength=len(words))[: len(HEAVY)] / 100_000
+    true = 0.75 * weights[: len(HEAVY)] + 0.25 * here
+    assert (np.abs(found.share - true) < 5 * found.standard_error).all()
+    assert found.reports == 400_000
+
+
 def test_the_same_total_is_worked_out_once_and_few_are_kept():
     tally = tally_for(trie(levels=2, epsilon=1))
     one, other = (tally.count(payload) for payload in (b"\0\0\1", b"\1\0\1"))
