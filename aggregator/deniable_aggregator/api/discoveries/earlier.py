@@ -84,8 +84,12 @@ class Earlier:
         """Whether it has found a string, too; None if there is no earlier result."""
         if self.stored is None:
             return None
-        found = self.strings if whole else self.prefixes
-        return "before" if any(each.text == text for each in found) else "new"
+        if any(each.text == text for each in self.strings):
+            return "before"
+        # With more or fewer reports more or fewer letters of the same strings are found.
+        prefixes = () if whole else self.prefixes
+        again = any(_is_beginning(text, each.text) for each in prefixes)
+        return "before" if again else "new"
 
     def window(
         self,
@@ -114,7 +118,9 @@ class Earlier:
         cut = [
             each
             for each in self.prefixes
-            if each.text not in prefixes and not deny.denies(each.text, whole=False)
+            if not any(now.startswith(each.text) for now in strings)
+            and not any(_is_beginning(each.text, now) for now in prefixes)
+            and not deny.denies(each.text, whole=False)
         ]
         limits = _limits(tally, counts, [each.text for each in lost])
         missing = [
@@ -144,6 +150,11 @@ class Earlier:
             reports=self.reports,
             missing=sorted(missing, key=lambda each: -each.share_before),
         )
+
+
+def _is_beginning(one: str, other: str) -> bool:
+    """Whether one of two texts begins with the other."""
+    return one.startswith(other) or other.startswith(one)
 
 
 def _limits(tally: TrieTally, counts: NDArray[np.int64], texts: Sequence[str]) -> list[float]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, cast
 
 import msgspec
+from msgspec import UNSET
 
 from deniable_aggregator.answers.discoveries import (
     Discoveries,
@@ -67,7 +68,7 @@ class DiscoveryService:
             )
         stored = self._store.discoveries.ask(new)
         self._runs.wake()
-        return self._answer(stored, current=True)
+        return self._answer(stored)
 
     def find(self, application: str, name: str, number: int) -> Discovery:
         """How far an earlier question is, and its result.
@@ -88,7 +89,7 @@ class DiscoveryService:
                 f"/v1/metrics/{name}/discoveries lists them.",
             )
         self._wake_for(stored)
-        return self._answer(stored, current=self._asker.is_current(stored))
+        return self._answer(stored)
 
     def list(self, application: str, name: str) -> Discoveries:
         """The questions about a metric, newest first, without their results.
@@ -100,29 +101,29 @@ class DiscoveryService:
         found = self._store.discoveries.newest(application, name, MOST_LISTED)
         for stored in found:
             self._wake_for(stored)
-        listed = [_described(each, current=self._asker.is_current(each)) for each in found]
-        return Discoveries(name, application, listed)
+        return Discoveries(name, application, [_described(each) for each in found])
 
     def _wake_for(self, stored: StoredDiscovery) -> None:
         """Lets somebody work on it, if the server that was asked has ended."""
         if stored.state in ("waiting", "running"):
             self._runs.wake()
 
-    def _answer(self, stored: StoredDiscovery, *, current: bool) -> Discovery:
-        answer = _described(stored, current=current)
+    def _answer(self, stored: StoredDiscovery) -> Discovery:
+        answer = _described(stored)
         if stored.state == "done":
+            answer.current = self._asker.is_current(stored)
             encoded = self._store.discoveries.result(stored.number)
             try:
                 found = msgspec.json.decode(encoded or b"", type=FoundStrings)
                 # The server's list may have grown since.
                 answer.result = without_denied(found, DenyList(self._asker.deny_list()))
             except msgspec.DecodeError:
-                answer.state, answer.current = "failed", False
+                answer.state, answer.current = "failed", UNSET
                 answer.failure = "The result is one of another version of the server. Ask again."
         return answer
 
 
-def _described(stored: StoredDiscovery, *, current: bool) -> Discovery:
+def _described(stored: StoredDiscovery) -> Discovery:
     answer = Discovery(
         id=stored.number,
         metric=stored.metric,
@@ -133,7 +134,6 @@ def _described(stored: StoredDiscovery, *, current: bool) -> Discovery:
         state=cast("DiscoveryState", stored.state),
         stage=stored.stage,
         progress=stored.progress,
-        current=current,
     )
     if stored.failure is not None:
         answer.failure = stored.failure
