@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Final, cast
 import numpy as np
 
 from deniable_aggregator.kernels import trie_cells
+from deniable_aggregator.statistics.hashed.trie_estimates import PlacedStrings
 from deniable_aggregator.statistics.hashed.trie_rows import TrieRows
-from deniable_aggregator.statistics.hashed.trie_shares import PlacedStrings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

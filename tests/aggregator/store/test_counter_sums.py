@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import msgpack
 import numpy as np
 import pytest
 
 from deniable_aggregator.store.encoding import CounterSum, encode_counters
+from deniable_aggregator.store.encoding.counters import encode_places
 
 DRAWN = np.random.default_rng(12)
 
@@ -75,3 +77,11 @@ def test_a_part_with_places_that_there_are_not_is_damaged(places):
     assert cut != body
     with pytest.raises(ValueError, match="must be below 5"):
         CounterSum(5).add_part(cut)
+
+
+def test_distances_that_overflow_are_damage():
+    body = encode_places(np.array([2**62, 2**62 + 1]), 1_000)
+    wrapped = encode_places(np.array([0, 2**63 - 1]), 2**63 - 1)
+    for damaged in (body, wrapped.replace(msgpack.packb(2**63 - 1), msgpack.packb(1_000))):
+        with pytest.raises(ValueError, match="must be below 1000"):
+            CounterSum(1_000).add_part(damaged)
