@@ -6,14 +6,17 @@ import hashlib
 import json
 import subprocess
 import sys
+from dataclasses import replace
+from fractions import Fraction
 
 import pytest
 
 from deniable_shared import registry
-from deniable_shared.errors import DomainError, RegistryError
+from deniable_shared.errors import DomainError, ParameterError, RegistryError
 from deniable_shared.letters import LetterCode, shipped_model
 from deniable_shared.letters.code import MAX_LONGEST
 from deniable_shared.letters.writing import model_file
+from deniable_shared.mechanisms import Trie
 from deniable_shared.registry import discovery
 from deniable_shared.spec import Spec
 
@@ -76,6 +79,41 @@ def test_a_spec_survives_its_canonical_form():
     again = Spec.from_canonical(json.loads(json.dumps(spec.canonical())))
     assert again == spec
     assert again.digest == spec.digest
+
+
+def test_a_code_that_does_not_fit_its_mechanism_is_refused():
+    """A piece that is no item of its oracle would have another epsilon than the stated one."""
+    spec, other = query("discover = true\n").spec, query("").spec
+    for wrong in (
+        {"letters": None},
+        {"letters": LetterCode("text", 26, shipped_model())},
+        {"mechanism": other.mechanism},
+        {"mechanism": Trie.for_epsilon(3, Fraction(4))},
+        {"mechanism": Trie.for_epsilon(4, Fraction(4), first_bits=19)},
+        {"mechanism": Trie.for_epsilon(4, Fraction(4), deeper_bits=15)},
+    ):
+        with pytest.raises(ParameterError, match=r"^(letters|mechanism) must be (given|over)"):
+            replace(spec, **wrong)
+    with pytest.raises(ParameterError, match=r"^letters must be given with trie, and only then"):
+        replace(other, letters=spec.letters)
+
+
+@pytest.mark.parametrize(
+    "letters",
+    [
+        *("words", None, [], {}, {"code": 1}),
+        {"code": 2, "alphabet": "text", "longest": 10, "model": "words"},
+        {"code": 1, "alphabet": "text", "longest": 10, "model": 5},
+        {"code": 1, "alphabet": "text", "longest": 10, "model": "no base64"},
+        {"code": 1, "alphabet": "text", "longest": 10, "model": "AAAA"},
+        {"code": 1, "alphabet": ["a", "b"], "longest": 10, "model": "words"},
+        {"code": 1, "alphabet": "text", "longest": "10", "model": "words"},
+    ],
+)
+def test_data_that_is_no_code_is_refused(letters):
+    data = query("discover = true\n").spec.canonical()
+    with pytest.raises(ParameterError):
+        Spec.from_canonical({**data, "letters": letters})
 
 
 def test_minimum_devices_makes_no_new_version_and_the_code_does():
