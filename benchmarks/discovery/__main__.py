@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 OUTPUT: Final = Path(__file__).parents[2] / "build" / "discovery.json"
-ALL: Final = tuple(dict.fromkeys((*CELLS, *CURVE)))
+ALL: Final = tuple({cell.name: cell for cell in (*CURVE, *CELLS)}.values())
 
 
 def chosen(names: Sequence[str]) -> list[Cell]:
