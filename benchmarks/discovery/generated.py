@@ -94,7 +94,7 @@ def crashes() -> Population:
         )
         return " < ".join(frames)
 
-    return ranked(distinct(make, 3, MANY), 40)
+    return ranked(distinct(make, 3, MANY), 46)
 
 
 @population
@@ -112,26 +112,26 @@ def half() -> Population:
     """One string of half of the devices; the others share the rest by 1 / rank."""
     names = packages()[:5_000]
     rest = 1 / np.arange(1, len(names))
-    return shared_out(names, np.concatenate([[rest.sum()], rest]), 14)
+    return shared_out(names, np.concatenate([[rest.sum()], rest]), 18)
 
 
 @population
 def steep() -> Population:
     """Names of packages, shares by rank to the power of -1.6."""
-    return ranked(packages(), 14, exponent=1.6)
+    return ranked(packages(), 18, exponent=1.6)
 
 
 @population
 def flat() -> Population:
     """300 equally common names of packages."""
-    return ranked(packages()[::50], 14, exponent=0.0)
+    return ranked(packages()[::50], 18, exponent=0.0)
 
 
 @population
 def tokens() -> Population:
     """12 characters of base64, unlike any words; seed 5."""
     return ranked(
-        distinct(lambda generator: base64.b64encode(generator.bytes(9)).decode(), 5, 2_000), 18
+        distinct(lambda generator: base64.b64encode(generator.bytes(9)).decode(), 5, 2_000), 26
     )
 
 
@@ -139,7 +139,7 @@ def tokens() -> Population:
 def capitals() -> Population:
     """Rarer English words of at least four letters, in upper case."""
     listed = [word for word in words("en") if word.isalpha() and word.isascii() and len(word) > 3]
-    return ranked([word.upper() for word in listed[2_000:7_000]], 10)
+    return ranked([word.upper() for word in listed[2_000:7_000]], 14)
 
 
 @population

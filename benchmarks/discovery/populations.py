@@ -140,4 +140,4 @@ def arabic() -> Population:
 @population
 def package_names() -> Population:
     """Names of packages, shares by 1 / rank."""
-    return ranked(packages(), 14)
+    return ranked(packages(), 18)
