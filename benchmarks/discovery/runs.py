@@ -146,7 +146,7 @@ def model_without(language: str) -> Model:
     if not path.exists():
         MODELS.mkdir(parents=True, exist_ok=True)
         subprocess.run(
-            [sys.executable, "-m", "training", "--without", language, "--output", str(path)],
+            [sys.executable, "-m", "tools.letters", "--out", str(path), "--without", language],
             cwd=ROOT,
             check=True,
         )
