@@ -36,6 +36,10 @@ COMMANDS: Final = {
         "deniable_shared.commands.metrics_check",
         "Checks a registry file and says what each metric can reveal.",
     ),
+    "model train": Command(
+        "deniable_shared.commands.model_train",
+        "Makes a model of letters, for discovering strings of a kind.",
+    ),
     "show": Command(
         "deniable._disclosure.command",
         "Shows what this device has said to an application.",
@@ -102,7 +106,10 @@ COMMANDS: Final = {
     ),
 }
 
-GROUPS: Final = {"metrics": "Works with registry files, metrics.toml."}
+GROUPS: Final = {
+    "metrics": "Works with registry files, metrics.toml.",
+    "model": "Makes models of letters, for metrics that discover strings.",
+}
 """What is common to the commands that begin with the same word."""
 
 

@@ -46,6 +46,8 @@ class Model(Machine):
     Attributes:
         body: the same.
         states: how many states there are, at most 1,024.
+        fallbacks: the fallback of each state.
+        edges: from a state and a byte to the state after it.
 
     Raises:
         ParameterError: if the bytes are not a model file.
@@ -62,11 +64,11 @@ class Model(Machine):
         numbers = struct.unpack_from(columns, payload, struct.calcsize(_HEADER))
         ends = [0, self.states, 2 * self.states]
         ends += [ends[-1] + edges * part for part in (1, 2, 3)]
-        self._fallbacks, self._tables, sources, edge_bytes, targets = (
+        self.fallbacks, self._tables, sources, edge_bytes, targets = (
             numbers[start:end] for start, end in pairwise(ends)
         )
-        self._edges: dict[int, int] = {
-            source << 8 | byte: target
+        self.edges: dict[tuple[int, int], int] = {
+            (source, byte): target
             for source, byte, target in zip(sources, edge_bytes, targets, strict=True)
         }
         lengths = payload[position:]
@@ -80,8 +82,8 @@ class Model(Machine):
         last = self.states - 1
         _require(max(self._tables) < len(self._codes) and max(targets, default=0) <= last)
         _require(
-            all(state < later <= last for state, later in enumerate(self._fallbacks[:-1]))
-            and self._fallbacks[-1] == last
+            all(state < later <= last for state, later in enumerate(self.fallbacks[:-1]))
+            and self.fallbacks[-1] == last
         )
         _require(all(code.is_prefix_free for code in self._codes))
 
@@ -97,8 +99,8 @@ class Model(Machine):
 
     def next_state(self, state: int, byte: int) -> int:
         """The state after a byte."""
-        while (target := self._edges.get(state << 8 | byte)) is None:
-            fallback = self._fallbacks[state]
+        while (target := self.edges.get((state, byte))) is None:
+            fallback = self.fallbacks[state]
             if fallback == state:
                 return state
             state = fallback

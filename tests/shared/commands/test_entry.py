@@ -115,9 +115,9 @@ def test_help_lists_every_command_in_one_line_of_80_characters():
         assert len(line) <= 80
 
 
-def test_every_group_is_the_beginning_of_two_commands_or_more():
+def test_every_group_is_the_beginning_of_a_command():
     for group in GROUPS:
-        assert sum(name.startswith(f"{group} ") for name in COMMANDS) >= 2
+        assert any(name.startswith(f"{group} ") for name in COMMANDS)
 
 
 @pytest.mark.parametrize("words", [(), ("metrics",)])

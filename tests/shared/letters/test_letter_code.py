@@ -22,6 +22,32 @@ CODES = {
 WORDS = ["", "the", "的", "में", "وكان", "здравствуйте", "naïve", "🙂", "a7f3", "example.com", "\x00"]
 
 
+PINNED = [
+    ("text", 10, "", (1042432,)),
+    ("text", 10, "the", (675968,)),
+    ("text", 10, "的", (943104,)),
+    ("text", 10, "में", (25609, 0)),
+    ("text", 10, "وكان", (733656, 9216)),
+    ("text", 10, "здравствуйте", (441168, 1954, 11337, 60491)),
+    ("text", 10, "naïve", (643031, 44742)),
+    ("text", 10, "🙂", (548373, 0)),
+    ("text", 10, "example.com", (610098, 55968)),
+    ("text", 10, "user.name@example.com", (890003, 19995, 52988, 52074)),
+    ("hex", 16, "0123456789abcdef", (2330, 11068, 19806, 28536)),
+    ("hex", 16, "7", (547840,)),
+    ("hex", 16, "XYZ", (1048303, 38909, 59904)),
+    ("digits", 6, "123456", (85596,)),
+    ("digits", 6, "42", (672768,)),
+    ("digits", 6, "a", (873472,)),
+]
+"""Pieces that devices have sent: they may never change."""
+
+
+@pytest.mark.parametrize(("alphabet", "longest", "word", "pieces"), PINNED)
+def test_pieces_of_the_shipped_model_never_change(alphabet, longest, word, pieces):
+    assert LetterCode(alphabet, longest, shipped_model()).pieces(word.encode()) == pieces
+
+
 def every_code(test):
     return pytest.mark.parametrize("code", CODES.values(), ids=list(CODES))(test)
 

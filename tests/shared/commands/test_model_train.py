@@ -1,0 +1,91 @@
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+from click.testing import CliRunner
+
+from deniable_shared.letters import LetterCode, Model, shipped_model
+from tests.command_line import deniable
+
+PLACES = ["home", "search", "cart", "orders", "account", "settings", "help", "reviews"]
+ROUTES = [f"/shop/{a}/{b}-{c}" for a in PLACES for b in PLACES for c in ("list", "item", "edit")]
+
+
+def run(tmp_path, *options, lines=ROUTES):
+    file = tmp_path / "routes.txt"
+    file.write_text("".join(f"{line}\n" for line in lines))
+    out = tmp_path / "routes.model"
+    return CliRunner().invoke(deniable, ["model", "train", str(file), "--out", str(out), *options])
+
+
+def bits(model, text):
+    return LetterCode("text", 64, model).encode(text.encode())[1]
+
+
+def test_strings_like_the_examples_take_fewer_bits(tmp_path):
+    result = run(tmp_path, "--json")
+    assert result.exit_code == 0, result.output
+    answer = json.loads(result.output)
+    model = Model((tmp_path / "routes.model").read_bytes())
+    assert answer["strings"] == 192
+    assert answer["model_digest"] == model.digest.hex()
+    shares = answer["bits_of_a_string"]
+    assert shares["this_model"] < 0.6 * shares["shipped_model"]
+    assert bits(model, "/shop/help/orders-edit") < 0.6 * bits(
+        shipped_model(), "/shop/help/orders-edit"
+    )
+
+
+def test_strings_unlike_the_examples_keep_a_code(tmp_path):
+    run(tmp_path)
+    model = Model((tmp_path / "routes.model").read_bytes())
+    code = LetterCode("text", 64, model)
+    for text in ("the", "的", "zebra", "में", "🙂", "", "QXZ9"):
+        assert code.decode(*code.encode(text.encode())) == (text.encode(), True)
+        assert bits(model, text) <= bits(shipped_model(), text) + 4.5 * (len(text.encode()) + 1)
+
+
+def test_the_answer_says_what_goes_into_the_registry_and_what_never_to_train_on(tmp_path):
+    output = run(tmp_path).output
+    digest = Model((tmp_path / "routes.model").read_bytes()).digest.hex()
+    assert f'model = "routes.model"\n  model_digest = "{digest}"' in output
+    assert "never on what users recorded" in " ".join(output.split())
+
+
+def test_the_same_examples_make_the_same_model_in_any_order(tmp_path):
+    first = run(tmp_path).output
+    assert run(tmp_path, lines=ROUTES[::-1]).output == first
+
+
+def test_counts_say_how_often_a_string_comes(tmp_path):
+    run(tmp_path, lines=[f"{route}\t{1 + 999 * (route == ROUTES[7])}" for route in ROUTES])
+    counted = Model((tmp_path / "routes.model").read_bytes())
+    run(tmp_path)
+    assert bits(counted, ROUTES[7]) < bits(
+        Model((tmp_path / "routes.model").read_bytes()), ROUTES[7]
+    )
+
+
+@pytest.mark.parametrize(
+    ("body", "problem"),
+    [
+        (b"", "FILE must be at least 50 different strings, got 0"),
+        (b"one\ntwo\n", "FILE must be at least 50 different strings, got 2"),
+        (b"one\ncaf\xe9\n", r"routes.txt:2 must be UTF-8, got b'caf\xe9'"),
+        (
+            b"one\tmany\n",
+            r"routes.txt:1 must be a string, or a string, a tab and a count, got 'one\tmany'",
+        ),
+    ],
+)
+def test_what_cannot_be_trained_on_is_refused(tmp_path, body, problem):
+    file = tmp_path / "routes.txt"
+    file.write_bytes(body)
+    result = CliRunner().invoke(
+        deniable, ["model", "train", str(file), "--out", str(tmp_path / "x")]
+    )
+    assert result.exit_code == 1
+    assert problem in re.sub(r"\s*\n\s*", " ", result.output)
+    assert not (tmp_path / "x").exists()
