@@ -174,9 +174,9 @@ class SliceTable:
             return
         rows = max(1, CHUNK_BYTES // (8 * max(cells, 1)))
         for first in range(0, len(self), rows):
-            some = np.arange(first, min(first + rows, len(self)))
+            some = slice(first, min(first + rows, len(self)))
             counters = self.counters[some, :cells].astype(np.int64)
-            yield SliceChunk(some, self.reports[some], counters)
+            yield SliceChunk(np.arange(some.start, some.stop), self.reports[some], counters)
 
     def _read_chunks(self, cells: int) -> Iterator[SliceChunk]:
         tally = self.entry.tally

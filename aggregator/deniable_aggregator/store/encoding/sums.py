@@ -84,9 +84,8 @@ class CounterSum:
         """Each counter as often as its count, ascending; None if it is held as an array."""
         if self._array is not None:
             return None
-        if len(self._places) != 1:
-            self._places = [np.concatenate([np.zeros(0, np.int64), *self._places])]
-        self._places[0].sort()
+        # Not in place: arrays of other sums may be among them.
+        self._places = [np.sort(np.concatenate([np.zeros(0, np.int64), *self._places]))]
         return self._places[0]
 
     def counts(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
