@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -17,7 +17,9 @@ if TYPE_CHECKING:
     from deniable_aggregator.discovery.levels import Level
     from deniable_shared.letters import LetterCode
 
-_LN2 = math.log(2)
+_LEAST_Z: Final = 1.0
+"""Hints below so many standard errors are dropped."""
+_LN2: Final = math.log(2)
 
 
 def with_hints(
@@ -34,7 +36,11 @@ def with_hints(
         code: the letter code.
         levels: all of the trie.
     """
-    pieces = {code.pieces(hint): code.encode(hint)[1] for hint in hints if _fits(code, hint)}
+    pieces = {}
+    for hint in hints:
+        bits, length = code.encode(hint)
+        if length < code.bits or code.decode(bits, length)[1]:
+            pieces[code.pieces(hint)] = length
     if not pieces:
         return whole
     named = np.zeros((len(pieces), len(levels)), np.int64)
@@ -57,11 +63,9 @@ def with_hints(
     for level in levels:
         if level.total:
             new.estimate(level)
-    return Strings.joined([whole, new])
-
-
-def _fits(code: LetterCode, value: bytes) -> bool:
-    return code.decode(*code.encode(value))[1]
+    # Of thousands of hints, most are not held by anybody; none of these could be shown.
+    shares, deviations = new.pooled(levels)
+    return Strings.joined([whole, new.only(shares > _LEAST_Z * deviations)])
 
 
 def _places(some: Strings, among: Strings) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:

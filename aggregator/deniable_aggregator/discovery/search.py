@@ -28,11 +28,13 @@ ECHO: Final = 0.2
 In one of 16 rows a collision shows a sixteenth; in three at once, 3/16."""
 
 _LIKELY: Final = math.log(0.01)
+"""The parents of very heavy children are at least so likely."""
 _BLOCK: Final = 64
+"""So many prefixes are read between two looks at what a child needs to be among the best."""
 _ROUNDING: Final = 4
 """So many units of `Level.rounded` may be lost by rounding."""
 _HIGHEST: Final = 30_000
-
+"""No cut is above so many units: sums are clipped there."""
 
 Rounded = tuple["NDArray[np.int16]", float]
 """See `Level.rounded`."""
