@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from deniable_aggregator.security.key_verifier import KeyVerifier
 
 PATH: Final = "/v1/metrics/<name>/discoveries"
+MOST: Final = (1 << 63) - 1
+"""No store can look for a larger number."""
+
 _LISTS: Final = 'Send JSON: {"hints": ["...", ...], "deny": ["...", ...]}, either or none of them.'
 
 
@@ -46,7 +49,7 @@ def blueprint(service: DiscoveryService, verifier: KeyVerifier, settings: Settin
 
     routes.add_url_rule(PATH, "ask", ask, methods=["POST"])
     routes.add_url_rule(PATH, "list", list_)
-    routes.add_url_rule(f"{PATH}/<int:number>", "find", find)
+    routes.add_url_rule(f"{PATH}/<int(max={MOST}):number>", "find", find)
     return routes
 
 

@@ -110,7 +110,8 @@ def test_questions_that_cannot_be_answered_say_why(tmp_path):
         long = problem(ask(service, hints=["x" * 257]), 400, "malformed_question")
         assert "length <= 256" in long["detail"]
         problem(ask(service, "top=3"), 400, "malformed_question")
-        problem(service.ask(f"{PATH}/7"), 404, "not_found")
+        for number in (7, 10**40):
+            problem(service.ask(f"{PATH}/{number}"), 404, "not_found")
         problem(service.http.post(PATH), 401, "unknown_key")
         written = service.http.post(PATH, headers=bearer(service.write))
         problem(written, 403, "wrong_scope")
