@@ -29,6 +29,9 @@ In one of 16 rows a collision shows a sixteenth; in three at once, 3/16."""
 
 _LIKELY: Final = math.log(0.01)
 """The parents of very heavy children are at least so likely."""
+_LEAST_ODDS: Final = -12.0
+"""Children with a smaller logarithm of the odds are not followed: with few reports there are
+millions of them, and among a million reports none of the best is."""
 _BLOCK: Final = 64
 """So many prefixes are read between two looks at what a child needs to be among the best."""
 _ROUNDING: Final = 4
@@ -83,7 +86,7 @@ class LevelSearch:
 
     def likely(self, most: int) -> Children:
         """The children with the best odds, at most so many, of which strings exist."""
-        pool = _Pool(2 * most, most)
+        pool = _Pool(2 * most, most, _LEAST_ODDS)
         rounded = self._level.rounded()
         for start in range(0, len(self.prefixes), _BLOCK):
             block = slice(start, start + _BLOCK)
@@ -96,7 +99,7 @@ class LevelSearch:
     def sure(self, most: int) -> Children:
         """The heaviest children, down to a part of the largest that no collision can have."""
         level = self._level
-        pool = _Pool(2 * most, most)
+        pool = _Pool(2 * most, most, 0.0)
         largest = 0.0
         rounded = level.rounded()
         for start in range(0, len(self.prefixes), _BLOCK):
@@ -206,14 +209,15 @@ class _Pool:
     Args:
         room: how many are gathered before all but the best are dropped.
         most: how many are the best.
+        least: what is not above this is never kept.
     """
 
-    def __init__(self, room: int, most: int) -> None:
+    def __init__(self, room: int, most: int, least: float) -> None:
         self._room, self._most = room, most
         nothing = np.empty(0, np.int64)
         self._parts: list[_Columns] = [(nothing, nothing, np.empty(0), np.empty(0))]
         self._count = 0
-        self.least = -math.inf
+        self.least = least
 
     def add(self, *columns: *_Columns) -> None:
         """Adds some; the last column says how good they are."""
