@@ -17,10 +17,10 @@ from deniable_aggregator.answers.discoveries import (
     PlantedNote,
     SmallestShare,
 )
+from deniable_aggregator.api.discoveries.display import displayed
 from deniable_aggregator.estimation.shares.share_estimate import metric_versions
 from deniable_aggregator.statistics.hashed.trie_shares import planted_strings
 from deniable_aggregator.statistics.intervals import DEFAULT_LEVEL
-from deniable_shared.characters import visible
 from deniable_shared.planning.discovery import Forecast
 
 if TYPE_CHECKING:
@@ -55,7 +55,6 @@ FAKES: Final = (
     "tell these from true ones, and no interval allows for them; where many reports are alike, the "
     "checks of reports fail"
 )
-ELLIPSIS: Final = "…"
 
 
 def found_strings(
@@ -146,7 +145,7 @@ def without_denied(answer: FoundStrings, deny: DenyList) -> FoundStrings:
 def _string(find: Find, reports: int, earlier: Earlier) -> FoundString:
     return FoundString(
         text=find.text,
-        shown=visible(find.text) + ("" if find.whole else ELLIPSIS),
+        shown=displayed(find.text, whole=find.whole),
         share=find.share,
         low=find.low,
         high=find.high,
