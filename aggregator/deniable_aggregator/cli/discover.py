@@ -123,9 +123,10 @@ def _wait(server: str, token: str, path: str, asked: ServerAnswer) -> ServerAnsw
     """Asks again until the run has ended."""
     answer: Discovery = asked.decode(Discovery)
     pause = FIRST_PAUSE_SECONDS
-    with progress_bar("looking for strings") as show:
+    with progress_bar("look for strings") as show:
         while answer.state in ("waiting", "running"):
-            show(round(PARTS * answer.progress), PARTS)
+            stage = answer.stage if answer.state == "running" else "wait to begin"
+            show(round(PARTS * answer.progress), PARTS, visible(stage) or "look for strings")
             time.sleep(pause)
             pause = min(pause * 1.5, LONGEST_PAUSE_SECONDS)
             asked = call(server, token, "GET", f"{path}/{answer.id}")

@@ -41,8 +41,8 @@ if TYPE_CHECKING:
 FAKE_SHARE: Final = 0.01
 
 INTERVAL: Final = (
-    "approximately 95% (93% or more in simulations): they allow for the strings being shown "
-    "because their reports stand out"
+    "approximately 95%, about all devices like these: they allow for the strings being shown "
+    "because their reports stand out; docs/discovery.md says what they covered"
 )
 DETECTION: Final = (
     "of the whole strings shown, and of the prefixes, at most 5% are expected to be held by no "
