@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 
 from deniable_shared.letters import END
+from deniable_shared.letters.machine import SYMBOLS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 START: Final = 0xFF
-SYMBOLS: Final = 257
 _DEPTH: Final = 4
 """The most characters that a context remembers."""
 _SHORTNESS: Final = 0.7
@@ -31,6 +31,7 @@ SCALE: Final = 2.0**40
 _LEAST_SHARE: Final = 3e-5
 """Contexts that come more rarely are not considered."""
 _HALF_OF_BEST_CHILD: Final = 0.5
+"""So much of what the best context of one more byte would save counts for the one before it."""
 _A_ROUND: Final = 32
 """So many contexts are chosen before savings are calculated anew."""
 
@@ -129,7 +130,9 @@ def candidates(places: Positions) -> tuple[Candidates, dict[str, NDArray[np.floa
                 local * SYMBOLS + symbols[where][keep],
                 weights[where][keep],
                 minlength=len(kept) * SYMBOLS,
-            ).reshape(-1, SYMBOLS)
+            )
+            .reshape(-1, SYMBOLS)
+            .astype(np.float64)
         )
     by_text = {each: number for number, each in enumerate(texts)}
     base_numbers, base_names = _bases(places)

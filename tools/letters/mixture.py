@@ -89,8 +89,8 @@ def mixed(
     standing = sum(weights.get(language, 0) for language in names)
     for language, counts in names.items():
         _add(strings, counts, SHARES["names"] * weights.get(language, 0) / standing, 0.5)
-    for kind, counts in others.items():
-        _add(strings, counts, SHARES[kind], 0.7)
+    for kind, listed_others in others.items():
+        _add(strings, listed_others, SHARES[kind], 0.7)
     order = sorted(strings.items(), key=lambda each: (-each[1], each[0]))
     return {normalize(text)[:_LONGEST]: weight for text, weight in order[:_MOST] if text}
 

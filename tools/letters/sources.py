@@ -12,10 +12,10 @@ if TYPE_CHECKING:
 
 
 class Source(NamedTuple):
-    """One file of a package index.
+    """One file of a registry of packages.
 
     Attributes:
-        index: where it is published.
+        registry: where it is published.
         package: its name there.
         version: the release.
         file: the name of the file.
@@ -25,7 +25,7 @@ class Source(NamedTuple):
         use: what is taken from it.
     """
 
-    index: Literal["npm", "pypi"]
+    registry: Literal["npm", "pypi"]
     package: str
     version: str
     file: str
@@ -91,11 +91,11 @@ def fetch(source: Source, folder: Path) -> Path:
     path = folder / source.file
     if not path.exists():
         folder.mkdir(parents=True, exist_ok=True)
-        named = f"{source.package}{'@' if source.index == 'npm' else '=='}{source.version}"
+        named = f"{source.package}{'@' if source.registry == 'npm' else '=='}{source.version}"
         print(f"fetching {named}", file=sys.stderr)
         command = (
             ["npm", "pack", "--silent", named]
-            if source.index == "npm"
+            if source.registry == "npm"
             else [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", named]
         )
         subprocess.run(command, cwd=folder, check=True, stdout=subprocess.DEVNULL)

@@ -8,8 +8,9 @@ import numpy as np
 
 from deniable_shared.letters import END
 from deniable_shared.letters.lengths import optimal_lengths
+from deniable_shared.letters.machine import SYMBOLS
 from deniable_shared.letters.writing import model_file
-from tools.letters.contexts import SCALE, START, SYMBOLS
+from tools.letters.contexts import SCALE, START
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -177,7 +178,8 @@ def _background(counts: NDArray[np.float64], kind: tuple[int, int]) -> NDArray[n
     steps: NDArray[np.float64] = np.where(
         allowed > 0, 4.0 ** np.round(np.log2(mixed + 1e-12) / 2), 0
     )
-    return steps / steps.sum()
+    steps /= steps.sum()
+    return steps
 
 
 def _lengths(counts: NDArray[np.float64], background: NDArray[np.float64]) -> bytes:
