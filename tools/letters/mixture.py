@@ -130,9 +130,9 @@ def _add(
 def _balance_scripts(weights: dict[str, float], words: Mapping[str, Mapping[str, float]]) -> None:
     """Lessens the weights of languages whose script many others have."""
     scripts = {language: _script(counts) for language, counts in words.items()}
-    totals: Counter[str] = Counter()
+    totals: dict[str, float] = defaultdict(float)
     for language, weight in weights.items():
-        totals[scripts[language]] += weight  # type: ignore[assignment]
+        totals[scripts[language]] += weight
     for language in weights:
         weights[language] *= max(totals[scripts[language]], 1) ** (SCRIPT - 1)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from typing import TYPE_CHECKING, Final
 
 from deniable_shared.letters.lengths import optimal_lengths
@@ -35,10 +34,11 @@ def fitted(model: Model, examples: Mapping[bytes, float]) -> bytes:
     """
     flattened = {text: count**FLATTENED for text, count in examples.items()}
     unit = len(flattened) / math.fsum(flattened.values())
-    counts: dict[int, Counter[int]] = {}
+    counts: dict[int, dict[int, float]] = {}
     for text, weight in sorted(flattened.items()):
         for state, symbol in symbols(model, text):
-            counts.setdefault(state, Counter())[symbol] += weight * unit  # type: ignore[assignment]
+            counted = counts.setdefault(state, {})
+            counted[symbol] = counted.get(symbol, 0) + weight * unit
     lengths = [
         _lengths(model.lengths(state), counts[state]) if state in counts else model.lengths(state)
         for state in range(model.states)
