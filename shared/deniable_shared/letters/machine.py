@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from array import array
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -36,12 +37,12 @@ class CodeTable:
 
     def __init__(self, lengths: bytes) -> None:
         self.lengths = lengths
-        self._first = [0]  # the first code word of each length
-        before = 0
+        first, before = [0], 0
         for length in range(1, MAX_LENGTH + 1):
-            self._first.append(self._first[-1] + before << 1)
+            first.append(first[-1] + before << 1)
             before = lengths.count(length)
-        self.is_prefix_free = self._first[-1] + before <= 1 << MAX_LENGTH
+        self.is_prefix_free = first[-1] + before <= 1 << MAX_LENGTH
+        self._first = array("I", first)  # the first code word of each length
 
     def word(self, symbol: int) -> tuple[int, int]:
         """How long the code word of a symbol is, and the word as an integer; 0 and 0 without one.
