@@ -15,7 +15,8 @@ class Find:
         share: estimated part of the devices. Of a beginning: those whose strings begin so and are
             not among the whole strings that were found, nor begin with a longer beginning found.
             Unbiased but for the selection: what is shown is rather over- than underestimated.
-        low: lower end of the interval of the share, in [0, 1].
+        low: lower end of the 95% interval, in [0, 1]: of the share among all devices like these,
+            of which those that reported are a sample.
         high: upper end.
         z: the estimate in standard errors of a string that nobody holds.
         p_value: how likely such a string has at least such an estimate.

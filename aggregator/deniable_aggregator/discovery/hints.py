@@ -59,6 +59,7 @@ def with_hints(
     both = np.logaddexp(whole.log_weights[at], strings.log_weights[known])
     whole.log_weights[at] = both
     whole.hinted[at] = True
+    whole.least[at] = -np.inf  # looked at in any case
     new = strings.only(~known)
     for level in levels:
         if level.total:

@@ -74,12 +74,17 @@ class LevelSearch:
         level: the reports; what is explained of it is taken out.
         prefixes: the parents.
         decoder: knows which pieces strings can have.
+
+    Attributes:
+        prefixes: the parents, the likeliest first.
+        least: float64, (prefixes,): `likely` passed children with lower estimates by.
     """
 
     def __init__(self, level: Level, prefixes: Prefixes, decoder: PieceDecoder) -> None:
         self._level, self._decoder = level, decoder
         order = np.argsort(-prefixes.log_likely, kind="stable")
         self.prefixes = prefixes.only(order)
+        self.least = np.full(len(prefixes), -np.inf)
         self._places = trie_cells.places(
             self.prefixes.fingerprints, level.number, level.reports.size, level.cells
         )
@@ -94,7 +99,9 @@ class LevelSearch:
             least = least_shares(self.prefixes.only(block), self._level, pool.least)
             parents, pieces, shares = self._above(rounded, chosen, least)
             pool.add(parents, pieces, shares, log_odds(self.prefixes, parents, shares, self._level))
-        return self._decoded(*pool.best())
+        best = pool.best()
+        self.least = least_shares(self.prefixes, self._level, pool.least)
+        return self._decoded(*best)
 
     def sure(self, most: int) -> Children:
         """The heaviest children, down to a part of the largest that no collision can have."""

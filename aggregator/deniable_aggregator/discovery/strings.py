@@ -31,6 +31,8 @@ class Strings:
             sum to at most 1 over all strings.
         shares: float64, (strings, levels): the estimate of each level; 0 below the end.
         explained: float64, (strings, levels): the share that is taken out of each level.
+        least: float64, (strings,): with a lower estimate of the level in which it ends, the search
+            would have passed a string by; minus infinity where it looked at all of them.
         hinted: bool, (strings,): whether the analyst named it.
         salt: of the metric.
     """
@@ -43,6 +45,7 @@ class Strings:
     log_weights: NDArray[np.float64]
     shares: NDArray[np.float64]
     explained: NDArray[np.float64]
+    least: NDArray[np.float64]
     hinted: NDArray[np.bool_]
     salt: int
 
@@ -66,9 +69,18 @@ class Strings:
             before = np.where(here, after, before)
             after = np.where(here, trie_cells.extended(after, pieces[:, level]), after)
         nothing = np.zeros(pieces.shape)
-        hinted = np.zeros(ends.size, np.bool_)
         return cls(
-            pieces, ends, bits, before, after, log_weights, nothing, nothing.copy(), hinted, salt
+            pieces,
+            ends,
+            bits,
+            before,
+            after,
+            log_weights,
+            nothing,
+            nothing.copy(),
+            np.full(ends.size, -np.inf),
+            np.zeros(ends.size, np.bool_),
+            salt,
         )
 
     def prefix_fingerprints(self, level: int) -> NDArray[np.uint64]:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 _HALVINGS: Final = 60
 _WORTH: Final = 0.5
-"""Below so many standard errors the normal distribution is close enough: nothing there is shown."""
+"""Below so many standard errors the normal distribution will do: hardly anything there is shown."""
 
 
 def upper_tails(

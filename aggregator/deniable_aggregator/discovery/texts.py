@@ -9,7 +9,11 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from deniable_aggregator.discovery.findings import Find
-from deniable_aggregator.discovery.intervals import pooled_deviations, selected_intervals
+from deniable_aggregator.discovery.intervals import (
+    Selection,
+    pooled_deviations,
+    selected_intervals,
+)
 from deniable_aggregator.discovery.testing import thresholds
 
 if TYPE_CHECKING:
@@ -53,8 +57,12 @@ class Texts:
         """
         strings, shares, deviations, _ = found
         errors = pooled_deviations(shares, strings.weights(self._levels), self._levels)
-        least = thresholds(strings.log_weights, len(strings), alpha) * deviations
-        return self._finds(found, *selected_intervals(shares, errors, least, _MISSES))
+        selection = Selection(
+            thresholds(strings.log_weights, len(strings), alpha) * deviations,
+            strings.least,
+            pooled_deviations(shares, strings.own_weights(self._levels), self._levels),
+        )
+        return self._finds(found, *selected_intervals(shares, errors, selection, _MISSES))
 
     def prefix_finds(self, found: Shown, alpha: float) -> list[Find]:
         """Prefixes, in any order; each text once.
@@ -73,9 +81,13 @@ class Texts:
         held = pooled_deviations(alone - shares, weights, self._levels)
         own = pooled_deviations(alone, weights, self._levels)
         errors = np.sqrt(deviations**2 + own**2 - held**2)
-        least = thresholds(strings.log_weights, len(strings), alpha) * deviations
+        selection = Selection(
+            thresholds(strings.log_weights, len(strings), alpha) * deviations,
+            strings.least,
+            errors,
+        )
         merged: dict[str, Find] = {}
-        for find in self._finds(found, *selected_intervals(shares, errors, least, _MISSES)):
+        for find in self._finds(found, *selected_intervals(shares, errors, selection, _MISSES)):
             same = merged.get(find.text)
             if same is None:
                 merged[find.text] = find

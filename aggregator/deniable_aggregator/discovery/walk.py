@@ -138,9 +138,11 @@ class Walk:
         shares = search.estimates(children.parents, children.pieces) + explained
         odds = log_odds(prefixes, children.parents, shares, level)
         children = children._replace(shares=shares, log_odds=odds)
+        least = np.where(children.used <= _SOON_BITS, -np.inf, search.least[children.parents])
         ended = children.nodes == ENDED
         parts = 2 * (len(self._levels) - 1)
         found = self._strings(level, prefixes, only(children, ended), explained[ended], parts)
+        found.least[:] = least[ended]
         inner = _highest(np.flatnonzero(~ended), odds, BEAM)
         cut = _highest(inner, shares, _PREFIXES)
         self.cut[level.number] = self._strings(
