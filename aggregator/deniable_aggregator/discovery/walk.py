@@ -27,7 +27,9 @@ if TYPE_CHECKING:
     from deniable_aggregator.discovery.levels import Level
 
 BEAM: Final = 4096
-"""How many prefixes of a level are followed into the next."""
+"""How many prefixes of a level are followed into the next, up to ten levels."""
+ALL_FOLLOWED: Final = 10 * BEAM
+"""And in all levels together, so that many levels do not take long."""
 
 RANKED: Final = 3
 """So many children are ranked for each that is followed: some end strings, some are impossible."""
@@ -67,6 +69,7 @@ class Walk:
 
     def __init__(self, levels: Sequence[Level], decoder: PieceDecoder, salt: int) -> None:
         self._levels, self._decoder, self._salt = levels, decoder, salt
+        self._beam = min(BEAM, ALL_FOLLOWED // len(levels))
         self.whole, self.cut = self._nothing(), [self._nothing() for _ in levels]
         self._prefixes = self._first() if levels[0].total else None
 
@@ -109,7 +112,7 @@ class Walk:
         ended = np.flatnonzero(nodes == ENDED)
         self.whole = self._best(strings(ended, log_weights[ended]))
         odds = first_log_odds(shares, level)
-        inner = _highest(np.flatnonzero(nodes > IMPOSSIBLE), odds, BEAM)
+        inner = _highest(np.flatnonzero(nodes > IMPOSSIBLE), odds, self._beam)
         cut = _highest(inner, odds, _PREFIXES)
         weights = -_LN2 * bits[cut] - math.log(len(self._levels))
         self.cut[0] = strings(cut, weights)
@@ -128,12 +131,15 @@ class Walk:
         prefixes = search.prefixes
         taken = []
         for _ in range(_ROUNDS):
-            sure = search.sure(BEAM)
+            sure = search.sure(self._beam)
             if not sure.pieces.size:
                 break
             level.explain(search.cells(sure.parents, sure.pieces), sure.shares)
             taken.append(sure)
-        others = [search.likely(RANKED * BEAM), search.ending_soon(min(_SOON_BITS, level.bits))]
+        others = [
+            search.likely(RANKED * self._beam),
+            search.ending_soon(min(_SOON_BITS, level.bits)),
+        ]
         children, explained = joined(taken, others, level.bits)
         shares = search.estimates(children.parents, children.pieces) + explained
         odds = log_odds(prefixes, children.parents, shares, level)
@@ -143,7 +149,7 @@ class Walk:
         parts = 2 * (len(self._levels) - 1)
         found = self._strings(level, prefixes, only(children, ended), explained[ended], parts)
         found.least[:] = least[ended]
-        inner = _highest(np.flatnonzero(~ended), odds, BEAM)
+        inner = _highest(np.flatnonzero(~ended), odds, self._beam)
         cut = _highest(inner, shares, _PREFIXES)
         self.cut[level.number] = self._strings(
             level, prefixes, only(children, cut), explained[cut], len(self._levels)
