@@ -23,7 +23,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from benchmarks.discovery import peers, runs
-from benchmarks.discovery.cells import CELLS, CURVE, Cell
+from benchmarks.discovery.cells import CELLS, Cell
 from benchmarks.discovery.populations import HELD_OUT
 from benchmarks.discovery.results import Results
 from benchmarks.discovery.tables import FOUND, LIST, peers_table, table
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 OUTPUT: Final = Path(__file__).parents[2] / "build" / "discovery.json"
-ALL: Final = tuple({cell.name: cell for cell in (*CURVE, *CELLS)}.values())
 
 
 def chosen(names: Sequence[str]) -> list[Cell]:
@@ -44,8 +43,8 @@ def chosen(names: Sequence[str]) -> list[Cell]:
     if not names:
         return [cell for cell in CELLS if cell.population not in HELD_OUT]
     found = [
-        [cell for cell in ALL if cell.name == name]
-        or [cell for cell in ALL if cell.name.startswith(name)]
+        [cell for cell in CELLS if cell.name == name]
+        or [cell for cell in CELLS if cell.name.startswith(name)]
         for name in names
     ]
     for name, cells in zip(names, found, strict=True):
@@ -123,7 +122,7 @@ def main() -> None:
     console = Console(highlight=False, soft_wrap=True)
     cells = chosen(arguments.cells)
     if arguments.list:
-        console.print("\n".join(cell.name for cell in ALL))
+        console.print("\n".join(cell.name for cell in CELLS))
         return
     results = Results(arguments.output, runs.version())
     if arguments.peers:

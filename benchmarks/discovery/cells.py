@@ -71,10 +71,3 @@ CELLS: Final = (
     Cell("emoji", 10**6, "4"),
 )
 """The first ones have goals; those after them show where it ends. The last two are held out."""
-
-CURVE: Final = tuple(
-    Cell(population, devices, "4")
-    for population in ("english", "package_names", "domains")
-    for devices in (30_000, 100_000, 300_000, 10**6, 3 * 10**6, 10**7)
-)
-"""For the picture: recall by the number of devices."""
