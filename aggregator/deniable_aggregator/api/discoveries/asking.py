@@ -21,12 +21,13 @@ from deniable_shared.errors import ParameterError
 from deniable_shared.periods import epoch_at
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from deniable_aggregator.answers.discoveries import DiscoveryLists
     from deniable_aggregator.api.metric_reader import AskedMetric
     from deniable_aggregator.catalog import CatalogEntry, MetricCatalog
     from deniable_aggregator.config.settings import Settings
+    from deniable_aggregator.slices.rolled import RolledSums
     from deniable_aggregator.store import Store, StoredDiscovery, StoredKey
 
 METHOD: Final = 1
@@ -53,11 +54,13 @@ class _Found:
         entry: the version.
         reports: how many reports each key brought on each day, without keys that are left out.
         rolled: the days that became one: their ids, days and reports.
+        keys: the ids of all keys that brought reports, those that are left out, too.
     """
 
     entry: CatalogEntry
     reports: Mapping[tuple[int, str], int]
     rolled: Sequence[tuple[int, int, int, int]]
+    keys: frozenset[str]
 
     @property
     def days(self) -> tuple[int, int] | None:
@@ -131,6 +134,16 @@ class DiscoveryAsker:
             return False
         return tag == stored.tag
 
+    def minimum_devices(self, application: str, name: str) -> int:
+        """How many devices a string of a metric must surely have to be shown.
+
+        Args:
+            application: whose metric it is.
+            name: of the metric.
+        """
+        entries = self._reader.asked_metric(application, name).entries
+        return max(each.registration.minimum_devices or 0 for each in entries)
+
     def deny_list(self) -> list[str]:
         """The lines of the server's deny list.
 
@@ -175,7 +188,7 @@ class DiscoveryAsker:
             sorted(
                 (key.id, key.label, key.excluded is not None)
                 for key in keys.values()
-                if key.application == application and key.scope == "write"
+                if any(key.id in each.keys for each in found)
             ),
             sorted(metric.without),
             None if earlier is None else earlier.number,
@@ -198,22 +211,27 @@ class DiscoveryAsker:
                 (epoch, key): number
                 for epoch, of_keys in counted.get(entry.spec.digest, {}).items()
                 for key, number in of_keys.items()
-                if key not in left_out
             }
-            found.append(_Found(entry, reports, self._rolled(entry, days, left_out)))
+            rolled = self._rolled(entry, days)
+            kept = without_keys(rolled, left_out).periods
+            found.append(
+                _Found(
+                    entry,
+                    {slice_: reports[slice_] for slice_ in reports if slice_[1] not in left_out},
+                    [(each.stored.id, *each.days, each.stored.reports) for each in kept],
+                    frozenset(key for _, key in reports).union(
+                        *(each.summary.keys for each in rolled)
+                    ),
+                )
+            )
         return found
 
-    def _rolled(
-        self, entry: CatalogEntry, days: tuple[int, int], left_out: Collection[str]
-    ) -> list[tuple[int, int, int, int]]:
+    def _rolled(self, entry: CatalogEntry, days: tuple[int, int]) -> list[RolledSums]:
         try:
             rolled = read_rolled(self._store, entry.spec.digest, *days)
-            kept = [
-                each for each in without_keys(rolled, left_out).periods if each.is_within(*days)
-            ]
+            return [each for each in rolled if each.is_within(*days)]
         except DaysRolledUpError as error:
             raise days_rolled_up(error) from None
-        return [(each.stored.id, *each.days, each.stored.reports) for each in kept]
 
 
 def require_discoverable(metric: AskedMetric) -> list[CatalogEntry]:

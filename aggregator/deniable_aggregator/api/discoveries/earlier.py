@@ -73,7 +73,13 @@ class Earlier:
         by_digest = store.tallies.reports_by_slice([entry.tally], stored.since, stored.until)
         if any(left_out & keys.keys() for days in by_digest.values() for keys in days.values()):
             return cls()
-        return cls(stored, found.strings, found.prefixes, found.reports)
+        # It may have to be more devices now.
+        minimum = entry.registration.minimum_devices or 0
+        strings, prefixes = (
+            [each for each in some if each.low * found.reports >= minimum]
+            for some in (found.strings, found.prefixes)
+        )
+        return cls(stored, strings, prefixes, found.reports)
 
     @property
     def texts(self) -> list[str]:

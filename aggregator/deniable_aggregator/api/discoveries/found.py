@@ -117,25 +117,39 @@ def found_strings(
     )
 
 
-def without_denied(answer: FoundStrings, deny: DenyList) -> FoundStrings:
-    """An answer without strings that must not be shown.
+def still_shown(answer: FoundStrings, deny: DenyList, minimum: int) -> FoundStrings:
+    """A stored answer without strings that must not be shown any more.
 
     Args:
         answer: what was found.
-        deny: strings that must not be shown.
+        deny: strings that must not be shown now.
+        minimum: so many devices a string must surely have now.
     """
 
     def allowed(strings: list[FoundString], *, whole: bool) -> list[FoundString]:
         return [each for each in strings if not deny.denies(each.text, whole=whole)]
 
-    strings = allowed(answer.strings, whole=True)
-    prefixes = allowed(answer.prefixes, whole=False)
-    gone = len(answer.strings) + len(answer.prefixes) - len(strings) - len(prefixes)
-    hidden = structs.replace(answer.hidden, denied=answer.hidden.denied + gone)
+    def enough(strings: list[FoundString]) -> list[FoundString]:
+        return [each for each in strings if each.low * answer.reports >= minimum]
+
+    strings, prefixes = allowed(answer.strings, whole=True), allowed(answer.prefixes, whole=False)
+    count = len(strings) + len(prefixes)
+    denied = len(answer.strings) + len(answer.prefixes) - count
+    strings, prefixes = enough(strings), enough(prefixes)
+    hidden = HiddenStrings(
+        minimum_devices=max(minimum, answer.hidden.minimum_devices),
+        below_minimum=answer.hidden.below_minimum + count - len(strings) - len(prefixes),
+        denied=answer.hidden.denied + denied,
+    )
     earlier = answer.earlier
     if earlier is not None:
-        # What is missing may have been a prefix.
-        missing = [each for each in earlier.missing if not deny.denies(each.text, whole=False)]
+        missing = [
+            each
+            for each in earlier.missing
+            if each.share_before * earlier.reports >= minimum
+            # It may have been a prefix.
+            and not deny.denies(each.text, whole=False)
+        ]
         earlier = structs.replace(earlier, missing=missing)
     return structs.replace(
         answer, strings=strings, prefixes=prefixes, hidden=hidden, earlier=earlier

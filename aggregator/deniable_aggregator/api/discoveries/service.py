@@ -16,7 +16,7 @@ from deniable_aggregator.answers.discoveries import (
     FoundStrings,
 )
 from deniable_aggregator.api.discoveries.deny_list import DenyList
-from deniable_aggregator.api.discoveries.found import without_denied
+from deniable_aggregator.api.discoveries.found import still_shown
 from deniable_aggregator.dates import day_of
 from deniable_aggregator.http.problems import RETRY_SECONDS, ProblemError
 
@@ -59,14 +59,15 @@ class DiscoveryService:
             ProblemError: if it is unknown, has no reports or cannot be asked this.
         """
         new = self._asker.ask(application, name, query, lists)
-        if self._store.discoveries.waiting(application) >= MOST_WAITING:
+        discoveries = self._store.discoveries
+        if not discoveries.knows(new.tag) and discoveries.waiting(application) >= MOST_WAITING:
             raise ProblemError(
                 "overloaded",
                 f"{MOST_WAITING} questions about unlisted strings wait already. Ask again when "
                 "some of them are answered.",
                 headers={"Retry-After": str(RETRY_SECONDS)},
             )
-        stored = self._store.discoveries.ask(new)
+        stored = discoveries.ask(new)
         self._runs.wake()
         return self._answer(stored)
 
@@ -115,8 +116,10 @@ class DiscoveryService:
             encoded = self._store.discoveries.result(stored.number)
             try:
                 found = msgspec.json.decode(encoded or b"", type=FoundStrings)
-                # The server's list may have grown since.
-                answer.result = without_denied(found, DenyList(self._asker.deny_list()))
+                # The server's list may have grown since, and the least number of devices.
+                deny = DenyList(self._asker.deny_list())
+                minimum = self._asker.minimum_devices(stored.application, stored.metric)
+                answer.result = still_shown(found, deny, minimum)
             except msgspec.DecodeError:
                 answer.state, answer.current = "failed", UNSET
                 answer.failure = "The result is one of another version of the server. Ask again."

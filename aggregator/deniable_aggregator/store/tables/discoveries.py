@@ -116,6 +116,17 @@ class Discoveries:
                 return _stored(found)
         raise StoreUnavailableError("no number could be found for a question")
 
+    def knows(self, tag: bytes) -> bool:
+        """Whether a question has a result, or waits for one.
+
+        Args:
+            tag: of the question.
+        """
+        here = discoveries.c.tag == tag, discoveries.c.state != FAILED
+        with self._database.look_up() as connection:
+            found: bool = connection.execute(select(exists().where(*here))).scalar_one()
+        return found
+
     def find(self, application: str, metric: str, number: int) -> StoredDiscovery | None:
         """A question about a metric; None if there is none with this number.
 

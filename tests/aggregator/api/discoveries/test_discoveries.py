@@ -54,8 +54,9 @@ def test_strings_are_found_kept_compared_with_the_last_window_and_hidden(tmp_pat
         assert (missing["text"], missing["verdict"]) == ("77", "gone")
         assert missing["high"] < missing["share_before"]
 
-        # Asking again is free: the same reports may be counted meanwhile.
+        # Asking again is free: the same reports may be counted meanwhile, and keys created.
         service.running.inbox_fold.fold(seconds=60)
+        service.key("write")
         again = ask(service, SECOND)
         assert (again.status_code, again.get_json()["current"]) == (200, True)
         listed = service.ask(PATH).get_json()["discoveries"]
@@ -77,6 +78,13 @@ def test_strings_are_found_kept_compared_with_the_last_window_and_hidden(tmp_pat
         assert texts(shown["strings"]) == ["1234"]
         assert (shown["hidden"]["denied"], shown["hints"]) == (2, 2)
         assert b'"42"' not in service.store.discoveries.result(3)
+
+        # If strings need more devices than they did, this holds for what is stored.
+        assert service.register(REGISTRY.replace("= 20", "= 300")).status_code == 200
+        fewer = service.ask(f"{PATH}/1").get_json()["result"]
+        assert texts(fewer["strings"]) == ["1234"]
+        assert fewer["hidden"]["minimum_devices"] == 300
+        assert found(service, SECOND)["earlier"]["missing"] == []
 
 
 @pytest.mark.service
@@ -125,5 +133,6 @@ def test_only_so_many_questions_of_an_application_wait(tmp_path, monkeypatch):
         assert {answer.status_code for answer in answers[:8]} == {202}
         refused = problem(answers[8], 429, "overloaded")
         assert "8 questions about unlisted strings wait already" in refused["detail"]
+        assert ask(service, hints=["0"]).status_code == 202  # it waits already
         needed = problem(service.ask("/v1/metrics/code/estimate"), 422, "candidates_needed")
         assert "deniable discover code" in needed["detail"]
