@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Final
 
 from benchmarks.discovery.populations import packages, words
 from deniable_shared.hashing import canonical
-from deniable_shared.letters import FIRST_BITS, LetterCode, Model, shipped_model
+from deniable_shared.letters import LetterCode, Model, shipped_model
+from deniable_shared.mechanisms.trie import FIRST_BITS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

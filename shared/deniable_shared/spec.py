@@ -21,6 +21,7 @@ from deniable_shared.mechanisms import (
     Trie,
     mechanism_from_description,
 )
+from deniable_shared.mechanisms.trie import DEEPER_BITS, FIRST_BITS
 from deniable_shared.numbers import MAX_DELTA, Range
 from deniable_shared.periods import EVERY
 from deniable_shared.segments import Segments
@@ -156,8 +157,6 @@ class Spec:
             raise ParameterError("letters", f"given with {Trie.name}, and only then", letters)
         if not isinstance(mechanism, Trie) or letters is None:
             return
-        from deniable_shared.letters import DEEPER_BITS, FIRST_BITS
-
         taken = mechanism.levels, mechanism.first_bits, mechanism.deeper_bits
         if taken != (letters.levels, FIRST_BITS, DEEPER_BITS):
             wanted = f"{letters.levels} levels, of {FIRST_BITS} bits and then {DEEPER_BITS}"

@@ -21,6 +21,7 @@ from deniable_shared.registry import (
     load,
     parse,
 )
+from deniable_shared.registry.discovery import MAX_LONGEST
 from deniable_shared.spec import TYPES, TYPES_WITH_RANGE
 
 if TYPE_CHECKING:
@@ -36,7 +37,6 @@ NAME: Final = "planned"
 MAX_CANDIDATES: Final = 10**12
 MAX_DAYS: Final = 36_525
 MAX_TEXTS: Final = 10_000
-MAX_LONGEST: Final = 64
 WIDTHS: Final = (1e-100, 1e100)
 """The least and the largest --width: between them no figure overflows."""
 

@@ -5,15 +5,13 @@ short code words. `LetterCode` cuts the bits into pieces, one for each level of 
 mechanism. A model decides how many bits a string takes, never how private a report is.
 """
 
-from deniable_shared.letters.code import DEEPER_BITS, DEFAULT_LONGEST, FIRST_BITS, LetterCode
+from deniable_shared.letters.code import DEFAULT_LONGEST, LetterCode
 from deniable_shared.letters.machine import END, Machine
 from deniable_shared.letters.model import Model, shipped_model
 
 __all__ = [
-    "DEEPER_BITS",
     "DEFAULT_LONGEST",
     "END",
-    "FIRST_BITS",
     "LetterCode",
     "Machine",
     "Model",

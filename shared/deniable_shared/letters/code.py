@@ -13,20 +13,15 @@ from deniable_shared.hashing import normalize
 from deniable_shared.letters.alphabets import ALPHABETS, FULL, OTHER, SHORTER, TEXT, AlphabetMachine
 from deniable_shared.letters.machine import END, Machine
 from deniable_shared.letters.model import Model, shipped_model
+from deniable_shared.mechanisms.trie import DEEPER_BITS, FIRST_BITS, MAX_LEVELS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 DEFAULT_LONGEST: Final = 10
 MAX_LONGEST: Final = 64
-MAX_LEVELS: Final = 24
 MAX_CHARACTERS: Final = 128
 """The most characters that an alphabet has."""
-
-FIRST_BITS: Final = 20
-"""Bits of a string's first piece."""
-DEEPER_BITS: Final = 16
-"""Bits of each further piece."""
 
 _BITS_OF_A_CHARACTER: Final = 6
 """So many bits are kept of a string of text for each of its `longest` characters."""

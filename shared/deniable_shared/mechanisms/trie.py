@@ -23,7 +23,9 @@ if TYPE_CHECKING:
     from deniable_shared.mechanisms.request import MechanismChoice, MechanismRequest
 
 FIRST_BITS: Final = 20
+"""Bits of a string's first piece."""
 DEEPER_BITS: Final = 16
+"""Bits of each further piece."""
 ROWS: Final = 16
 
 MAX_LEVELS: Final = 24

@@ -12,9 +12,10 @@ import pytest
 
 from deniable.randomizers import randomizer_for
 from deniable_shared.errors import ParameterError
-from deniable_shared.letters import DEEPER_BITS, FIRST_BITS, LetterCode, Model, shipped_model
+from deniable_shared.letters import LetterCode, Model, shipped_model
 from deniable_shared.letters.model import MAGIC, MAX_STATES
 from deniable_shared.letters.writing import model_file
+from deniable_shared.mechanisms.trie import DEEPER_BITS, FIRST_BITS
 from tests.privacy.conformance import seeded
 from tests.privacy.specs import discovered
 
