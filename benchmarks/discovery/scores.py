@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Collection, Iterable, Sequence
 
     from benchmarks.discovery.populations import Population
     from deniable_aggregator.discovery.findings import Find
@@ -36,8 +36,9 @@ class Score:
         covered: how many of them have an interval that holds the true share; a false one's is 0.
         prefixes: how many prefixes were shown.
         false_prefixes: with how many of them no string begins.
-        covered_prefixes: how many have an interval that holds the share of all that begins so and
-            was not found whole.
+        covered_prefixes: how many have an interval that holds the share of what begins so and has
+            no other row: not found whole, and without a longer prefix.
+        least_prefixes: how many have a lower end that is not above that share.
         smallest: the smallest share shown.
         seconds: processor time of decoding.
     """
@@ -53,6 +54,7 @@ class Score:
     prefixes: int
     false_prefixes: int
     covered_prefixes: int
+    least_prefixes: int
     smallest: float
     seconds: float
 
@@ -99,11 +101,7 @@ def score(whole: Sequence[Find], prefixes: Sequence[Find], truth: Truth, seconds
     shares = [truth.share(find.text) for find in whole]
     below = [truth.share_below(find.text) for find in prefixes]
     shown = {find.text for find in whole}
-    # A prefix stands for what begins so and was not found whole.
-    rest = [
-        share - sum(truth.share(text) for text in shown if text.startswith(find.text))
-        for find, share in zip(prefixes, below, strict=True)
-    ]
+    rest = _without_other_rows(prefixes, below, shown, truth)
     first = {find.text for find in whole[: len(truth.top)]}
     missed = [string for string in truth.top if string not in shown]
     return Score(
@@ -121,9 +119,30 @@ def score(whole: Sequence[Find], prefixes: Sequence[Find], truth: Truth, seconds
         prefixes=len(prefixes),
         false_prefixes=below.count(0.0),
         covered_prefixes=_covered(prefixes, rest),
+        least_prefixes=sum(
+            bool(find.low <= share) for find, share in zip(prefixes, rest, strict=True)
+        ),
         smallest=min((float(find.share) for find in (*whole, *prefixes)), default=math.nan),
         seconds=seconds,
     )
+
+
+def _without_other_rows(
+    prefixes: Sequence[Find], below: Sequence[float], shown: Collection[str], truth: Truth
+) -> list[float]:
+    """The share that begins with each prefix, is not shown whole and has no longer prefix."""
+    rest = [
+        share - sum(truth.share(text) for text in shown if text.startswith(find.text))
+        for find, share in zip(prefixes, below, strict=True)
+    ]
+    # The longest first: what it takes is no part of any shorter one.
+    order = sorted(range(len(prefixes)), key=lambda place: -len(prefixes[place].text))
+    left = list(rest)
+    for number, place in enumerate(order):
+        for shorter in order[number + 1 :]:
+            if prefixes[place].text.startswith(prefixes[shorter].text):
+                left[shorter] -= left[place]
+    return left
 
 
 def _covered(finds: Iterable[Find], shares: Iterable[float]) -> int:

@@ -26,14 +26,30 @@ _ENOUGH: Final = 2.0
 
 
 def table(results: Results, cells: Iterable[Cell]) -> str:
-    """A line for every cell of which there is a run."""
+    """A line for every cell of which there is a run, and one about all of them together."""
     lines = [_line(_HEADINGS), _line(["---"] * len(_HEADINGS))]
+    everything: list[dict[str, Any]] = []
     for cell in cells:
         runs = list(results.runs(cell, FOUND).values())
         if runs:
             listed = results.runs(cell, LIST).values()
             lines.append(_line(_figures(cell, runs, list(listed))))
+            everything += runs
+    if everything:
+        lines += ["", _together(everything)]
     return "\n".join(lines)
+
+
+def _together(runs: Sequence[dict[str, Any]]) -> str:
+    false = of(runs, ["false", "false_prefixes"], ["whole", "prefixes"])
+    covered = [
+        shown(of(runs, [name], ["prefixes"])) for name in ("covered_prefixes", "least_prefixes")
+    ]
+    return (
+        f"All {len(runs)} runs: {percent(false)} of what was shown is false. Intervals of whole "
+        f"strings cover {shown(of(runs, ['covered'], ['whole']))}, those of prefixes {covered[0]}; "
+        f"{covered[1]} of the prefixes have at least the share of the lower end."
+    )
 
 
 def peers_table(results: Results, cells: Iterable[Cell], mechanisms: Collection[str]) -> str:

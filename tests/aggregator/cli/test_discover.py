@@ -155,6 +155,8 @@ def test_a_table_shows_whole_strings_and_prefixes_apart(run):
     begins = next(place for place, line in enumerate(lines) if "begins with" in line)
     (prefix,) = (place for place, line in enumerate(lines) if "opentele…" in line)
     assert begins < prefix
+    assert "4.00%" in lines[prefix]
+    assert "±" not in lines[prefix]
     for sentence in (
         "1 more strings were found; leave out --top to see them.",
         "Gone since 2026-01-01 to 2026-01-07: yule (8.00%, now below 1.00%).",

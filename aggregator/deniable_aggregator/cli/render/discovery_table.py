@@ -34,15 +34,22 @@ def discovery_tables(answer: FoundStrings, top: int | None = None) -> Iterator[T
         yield _table(answer, answer.strings[:top], title, "string", scale)
     if answer.prefixes:
         title = "Longer strings, of which only the first letters can be found:"
-        yield _table(answer, answer.prefixes[:top], title, "begins with", scale)
+        yield _table(answer, answer.prefixes[:top], title, "begins with", scale, prefixes=True)
 
 
 def _table(
-    answer: FoundStrings, rows: Sequence[FoundString], title: str, heading: str, scale: float
+    answer: FoundStrings,
+    rows: Sequence[FoundString],
+    title: str,
+    heading: str,
+    scale: float,
+    *,
+    prefixes: bool = False,
 ) -> Table:
     table = Table(title=title, title_justify="left", expand=True)
     table.add_column(heading, ratio=3, overflow="fold", min_width=8)
-    table.add_column(f"share,\n{answer.interval.level:.0%} interval", justify="right", no_wrap=True)
+    share = "share,\nat least" if prefixes else f"share,\n{answer.interval.level:.0%} interval"
+    table.add_column(share, justify="right", no_wrap=True)
     table.add_column(f"0 to {scale:.1%}", ratio=4)
     table.add_column("evidence")
     if answer.earlier is not None:
@@ -52,7 +59,7 @@ def _table(
     for row in rows:
         cells: list[str | Text | IntervalBar] = [
             literal_text(row.shown),
-            with_error(row),
+            f"{row.low:.2%}" if prefixes else with_error(row),
             IntervalBar(row.low, row.share, row.high, scale),
             row.evidence,
         ]
