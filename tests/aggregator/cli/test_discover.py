@@ -172,6 +172,7 @@ def test_a_table_shows_whole_strings_and_prefixes_apart(run):
 def printed(result):
     """The tables and lines about a result."""
     console = literal_console()
+    console.width = 160  # whatever the terminal has
     with console.capture() as captured:
         answer = msgspec.convert(result, FoundStrings)
         for part in (*discovery_tables(answer), *discovery_notes(answer)):
