@@ -42,8 +42,8 @@ FAKE_SHARE: Final = 0.01
 
 INTERVAL: Final = (
     "approximately 95%, about all devices like these: they allow for the strings being shown "
-    "because their reports stand out. Of a prefix only the lower end counts: more strings may begin "
-    "so than were added up. docs/discovery.md says how often both were right"
+    "because their reports stand out. Of a prefix only the lower end counts: more strings may "
+    "begin so than were added up. docs/discovery.md says how often both were right"
 )
 DETECTION: Final = (
     "of the whole strings shown, and of the prefixes, at most 5% are expected to be held by no "
