@@ -65,7 +65,8 @@ def run(options: argparse.Namespace) -> int:
     for file in options.files:
         _add_examples(file, examples)
     if len(examples) < LEAST_EXAMPLES:
-        raise ParameterError("FILE", f"at least {LEAST_EXAMPLES} different strings", len(examples))
+        constraint = f"at least {LEAST_EXAMPLES} different ones"
+        raise ParameterError("strings of FILE", constraint, len(examples))
     answer = _trained(examples, options.out)
     if options.json:
         print(json.dumps(answer, indent=2))

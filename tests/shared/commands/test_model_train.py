@@ -71,8 +71,8 @@ def test_counts_say_how_often_a_string_comes(tmp_path):
 @pytest.mark.parametrize(
     ("body", "problem"),
     [
-        (b"", "FILE must be at least 50 different strings, got 0"),
-        (b"one\ntwo\n", "FILE must be at least 50 different strings, got 2"),
+        (b"", "strings of FILE must be at least 50 different ones, got 0"),
+        (b"one\ntwo\n", "strings of FILE must be at least 50 different ones, got 2"),
         (b"one\ncaf\xe9\n", r"routes.txt:2 must be UTF-8, got b'caf\xe9'"),
         (
             b"one\tmany\n",
