@@ -8,18 +8,16 @@ string that has ended in an earlier level has the piece 0 from there on.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from deniable_aggregator.kernels import hashing
 from deniable_shared.hashing import GOLDEN_GAMMA, MIX_1, MIX_2, key
+from deniable_shared.mechanisms.trie import KEYS_PER_LEVEL
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-_KEYS_PER_LEVEL: Final = 65_536
-"""Row r of level g hashes with the key of the member 65536 g + r."""
 
 _GAMMA = np.uint64(GOLDEN_GAMMA)
 _HALF = np.uint64(33)
@@ -62,7 +60,7 @@ def places(
     """
     found = np.empty((fingerprints.size, rows), np.int64)
     for row in range(rows):
-        member = key(_KEYS_PER_LEVEL * level + row)
+        member = key(KEYS_PER_LEVEL * level + row)
         found[:, row] = hashing.buckets(fingerprints, member, points)
     return found
 

@@ -102,7 +102,19 @@ class LetterCode:
             The bits as an integer, the first one most significant, and how many they are: at most
             `bits`. A string that is cut has `bits` of them.
         """
-        return self._encode(value, self.bits)
+        most = self.bits
+        bits = length = state = 0
+        machine = self.machine
+        for byte in self._coded(value):
+            size, word = machine.table(state).word(byte)
+            bits = bits << size | word
+            length += size
+            if length >= most:
+                return bits >> length - most, most
+            state = machine.next_state(state, byte)
+        size, word = machine.table(state).word(END)
+        bits, length = bits << size | word, length + size
+        return (bits >> length - most, most) if length > most else (bits, length)
 
     def pieces(self, value: bytes) -> tuple[int, ...]:
         """The pieces of a string for the levels in which it has bits, padded with zero bits.
@@ -159,20 +171,6 @@ class LetterCode:
             del coded[: 2 if coded[:1] == bytes([SHORTER]) else 1]
         text = bytes(coded)
         return text.decode(errors="ignore").encode(), whole
-
-    def _encode(self, value: bytes, most: int) -> tuple[int, int]:
-        bits = length = state = 0
-        machine = self.machine
-        for byte in self._coded(value):
-            size, word = machine.table(state).word(byte)
-            bits = bits << size | word
-            length += size
-            if length >= most:
-                return bits >> length - most, most
-            state = machine.next_state(state, byte)
-        size, word = machine.table(state).word(END)
-        bits, length = bits << size | word, length + size
-        return (bits >> length - most, most) if length > most else (bits, length)
 
     def _coded(self, value: bytes) -> bytes:
         """The bytes that are coded: the value's, after the byte of form if there is one."""

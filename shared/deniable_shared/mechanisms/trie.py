@@ -38,7 +38,8 @@ POINTS_PER_ITEM: Final = 4
 NEARLY_LEAST: Final = Fraction(103, 100)
 """How much more than the least variance is accepted for a smaller first space, as a factor."""
 
-_KEYS_PER_LEVEL: Final = 1 << 16
+KEYS_PER_LEVEL: Final = 1 << 16
+"""Row r of level g hashes with the key of the member 65536 g + r of the hash family."""
 
 
 @frozen
@@ -208,7 +209,7 @@ class Trie(Mechanism):
                 fingerprint ^ (piece + 1) * hashing.GOLDEN_GAMMA & hashing.MASK_64
             )
         size = self.deeper.size
-        start = hashing.bucket(fingerprint, hashing.key(_KEYS_PER_LEVEL * level + row), size)
+        start = hashing.bucket(fingerprint, hashing.key(KEYS_PER_LEVEL * level + row), size)
         return (start + pieces[level]) % size if level < len(pieces) else start
 
     def support(self, level: int) -> Support:
