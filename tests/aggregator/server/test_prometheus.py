@@ -92,9 +92,18 @@ def test_a_store_that_fails_is_shown_and_the_rest_is_there(service, telemetry, m
 
 def test_what_is_known_without_the_store_does_not_wait_for_it(service, telemetry, monkeypatch):
     go = threading.Event()
+
+    def late(method):
+        def wait_and_answer(*arguments):
+            go.wait(120)
+            return method(*arguments)
+
+        return wait_and_answer
+
+    store = service.store
     monkeypatch.setattr("deniable_aggregator.server.prometheus.PATIENCE_SECONDS", 0.1)
-    monkeypatch.setattr(service.store.keys, "mark_used", lambda *_: go.wait(120))
-    monkeypatch.setattr(service.store, "usage", lambda: go.wait(120))
+    monkeypatch.setattr(store.keys, "mark_used", late(store.keys.mark_used))
+    monkeypatch.setattr(store, "usage", late(store.usage))
     try:
         assert service.send(upload()).status_code == 204
         found = values(telemetry.text())
