@@ -13,7 +13,12 @@ from deniable._status import Dropped
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
-PACKAGES = ("aggregator/deniable_aggregator", "client/deniable", "shared/deniable_shared")
+PACKAGES = (
+    "aggregator/deniable_aggregator",
+    "analysis/deniable_analysis",
+    "client/deniable",
+    "shared/deniable_shared",
+)
 CLIENT = (DOCS / "client/reference.md").read_text(encoding="utf-8")
 FAILURES = (DOCS / "client/failures.md").read_text(encoding="utf-8")
 HTTP = (DOCS / "reference/http-api.md").read_text(encoding="utf-8")

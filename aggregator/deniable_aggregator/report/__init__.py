@@ -1,0 +1,1 @@
+"""Reports of all metrics over some days, in one file."""

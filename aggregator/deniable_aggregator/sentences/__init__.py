@@ -1,0 +1,1 @@
+"""Answers in plain sentences, the same for commands, pages, notebooks and reports."""

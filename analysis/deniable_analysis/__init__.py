@@ -1,0 +1,1 @@
+"""Answers of an aggregator in a notebook: typed, with sentences, frames and charts."""
