@@ -8,16 +8,9 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from deniable_aggregator.answers.days import days_in_words
 from deniable_aggregator.answers.discoveries import Discovery, DiscoveryLists
-from deniable_aggregator.cli.render.discovery_table import discovery_notes, discovery_tables
-from deniable_aggregator.cli.render.output import (
-    json_option,
-    literal_console,
-    print_answer,
-    print_head,
-    print_table,
-)
+from deniable_aggregator.cli.render.answers import print_discovery
+from deniable_aggregator.cli.render.output import json_option, print_answer
 from deniable_aggregator.cli.support.http_client import call, server_options
 from deniable_aggregator.cli.support.progress import progress_bar
 from deniable_aggregator.cli.support.question_options import (
@@ -111,12 +104,7 @@ def discover(
     found = answer.result
     if not found:
         raise click.ClickException("the server's answer has no result")
-    print_head(found.notices, f"Days: {days_in_words(found.days)}.")
-    for table in discovery_tables(found, top):
-        print_table(table)
-    console = literal_console()
-    for line in discovery_notes(found, top):
-        console.print(line)
+    print_discovery(found, top)
 
 
 def _wait(server: str, token: str, path: str, asked: ServerAnswer) -> ServerAnswer:

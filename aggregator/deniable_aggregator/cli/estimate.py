@@ -6,31 +6,15 @@ from typing import TYPE_CHECKING
 
 import click
 
-from deniable_aggregator.answers.days import days_in_words
-from deniable_aggregator.answers.estimates import (
-    Distribution,
-    Estimate,
-    Mean,
-    SegmentShares,
-    Shares,
-)
+from deniable_aggregator.answers.estimates import Distribution, Estimate, Mean
 from deniable_aggregator.answers.words import FALSE_FINDS, POSTPROCESS, RECONSTRUCTIONS
-from deniable_aggregator.cli.render.number_tables import (
-    distribution_table,
-    number_line,
-    number_notes,
-)
+from deniable_aggregator.cli.render.answers import print_estimate
 from deniable_aggregator.cli.render.output import (
     import_charts,
     json_option,
-    literal_console,
     picture_option,
     print_answer,
-    print_head,
-    print_table,
 )
-from deniable_aggregator.cli.render.share_table import estimate_table, notes
-from deniable_aggregator.cli.render.version_tables import version_tables
 from deniable_aggregator.cli.support.http_client import server_options
 from deniable_aggregator.cli.support.question_options import (
     SEGMENT_HELP,
@@ -188,27 +172,7 @@ def estimate(
     if as_json:
         print_answer(answered.content)
         return
-    answer: Estimate = answered.decode(Estimate)
-    if sorted_ and isinstance(answer, Shares | SegmentShares):
-        answer.estimates.sort(key=lambda row: -row.share)
-    print_head(answer.notices, f"Days: {days_in_words(answer.days)}.")
-    console = literal_console()
-    if isinstance(answer, Mean):
-        console.print(number_line(answer))
-        lines = list(number_notes(answer))
-    elif isinstance(answer, Distribution):
-        print_table(distribution_table(answer))
-        lines = list(number_notes(answer))
-    else:
-        print_table(estimate_table(answer))
-        lines = notes(answer)
-    for each in version_tables(answer):
-        if isinstance(each, str):
-            console.print(each)
-        else:
-            print_table(each)
-    for line in lines:
-        console.print(line)
+    print_estimate(answered.decode(Estimate), largest_first=sorted_)
 
 
 def _draw(answer: Estimate, path: Path) -> None:

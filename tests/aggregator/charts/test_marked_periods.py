@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from deniable_aggregator.answers.days import Release, Run
 from deniable_aggregator.charts.marked_periods import NO_REPORTS, RELEASE, SUSPICIOUS, UNEVEN
 from deniable_aggregator.charts.trends import COLORS, SHAPES, series_chart
-from deniable_aggregator.cli.series import series_table
+from deniable_aggregator.cli.render.series_table import series_table
 from tests.aggregator.charts.test_trends import FIRST, answers
 from tests.aggregator.cli.test_share_table import printed
 

@@ -9,8 +9,8 @@ import msgspec
 import pytest
 
 from deniable_aggregator.answers.trends import Change, Series
-from deniable_aggregator.cli.change import change_table
-from deniable_aggregator.cli.series import series_table
+from deniable_aggregator.cli.render.change_table import change_table
+from deniable_aggregator.cli.render.series_table import series_table
 from deniable_shared import __version__, registry, wire
 from tests.aggregator.api.test_trend_routes import day
 from tests.aggregator.cli.test_cli import run, url  # noqa: F401  fixtures

@@ -14,7 +14,7 @@ from click.testing import CliRunner
 from deniable_aggregator import dates
 from deniable_aggregator.answers.estimates import Shares
 from deniable_aggregator.answers.integrity import Health
-from deniable_aggregator.cli.health import health_notes, health_table
+from deniable_aggregator.cli.render.health_tables import health_notes, health_table
 from deniable_aggregator.cli.render.share_table import notes
 from deniable_aggregator.dates import FIRST_DAY, LAST_DAY, DayRange
 from deniable_aggregator.estimation.metric_reports import read_reports
