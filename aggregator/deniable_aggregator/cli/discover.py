@@ -22,7 +22,7 @@ from deniable_aggregator.cli.support.question_options import (
 from deniable_shared.characters import visible
 
 if TYPE_CHECKING:
-    from deniable_aggregator.cli.support.http_client import ServerAnswer
+    from deniable_aggregator.asking.connection import ServerAnswer
 
 FIRST_PAUSE_SECONDS: Final = 0.2
 LONGEST_PAUSE_SECONDS: Final = 2.0

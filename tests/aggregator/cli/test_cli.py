@@ -331,7 +331,7 @@ def test_no_error_quotes_the_headers_of_a_request(run, monkeypatch):
     def fail(*_, headers, **__):
         raise httpx.LocalProtocolError(f"Illegal header value {headers}")
 
-    monkeypatch.setattr(httpx, "request", fail)
+    monkeypatch.setattr(httpx.Client, "request", fail)
     done = run("health", "theme", "--token", SECRET)
     assert (done.exit_code, "LocalProtocolError" in done.stderr) == (1, True)
     assert "hunter2" not in done.output

@@ -7,10 +7,10 @@ import pytest
 from click.testing import CliRunner
 
 from deniable_aggregator.answers.discoveries import FoundStrings
+from deniable_aggregator.asking.connection import ServerAnswer
 from deniable_aggregator.cli import discover as discover_module
 from deniable_aggregator.cli.render.discovery_table import discovery_notes, discovery_tables
 from deniable_aggregator.cli.render.output import literal_console
-from deniable_aggregator.cli.support.http_client import ServerAnswer
 from tests.command_line import deniable
 
 ROW = {

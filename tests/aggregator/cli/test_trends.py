@@ -216,7 +216,7 @@ def test_a_key_that_an_older_server_does_not_answer_is_explained(run, monkeypatc
         "periods": [],
     }
     old["interval"] = {"kind": "item", "level": 0.95, "meaning": "covers"}
-    monkeypatch.setattr(httpx, "request", lambda *_, **__: httpx.Response(200, json=old))
+    monkeypatch.setattr(httpx.Client, "request", lambda *_, **__: httpx.Response(200, json=old))
     done = run("series", "theme", "--token", "any")
     assert done.exit_code == 1
     assert "another version of deniable" in done.output

@@ -11,10 +11,12 @@ from msgspec import UNSET
 from deniable_aggregator.answers.questions import ValueLists
 from deniable_aggregator.answers.words import INTERVAL_KINDS, MARGINS
 from deniable_aggregator.cli.render.output import json_option
-from deniable_aggregator.cli.support.http_client import ServerAnswer, call
+from deniable_aggregator.cli.support.http_client import call
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+
+    from deniable_aggregator.asking.connection import ServerAnswer
 
 
 class _Day(click.DateTime):

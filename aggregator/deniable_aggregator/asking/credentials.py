@@ -1,0 +1,79 @@
+"""A server's address and a token, checked once, so that neither can leak by a mistake."""
+
+from __future__ import annotations
+
+from typing import Final
+from urllib.parse import urlsplit
+
+from deniable_shared.errors import ParameterError
+
+DEFAULT_SERVER: Final = "http://127.0.0.1:8787"
+
+_SCHEMES: Final = ("http", "https")
+_HIDDEN: Final = "***"
+
+
+class Token:
+    """A key that deniable keys create has printed. Nothing that prints a token shows its text.
+
+    Args:
+        text: the token; white space around it, which files and variables add, is removed.
+
+    Raises:
+        ParameterError: if no token looks like this; the error does not quote it.
+    """
+
+    __slots__ = ("_text",)
+
+    def __init__(self, text: str) -> None:
+        token = text.strip()
+        if not (token and token.isascii() and token.isprintable() and " " not in token):
+            raise ParameterError(
+                "token",
+                "a token as deniable keys create prints it: ASCII, in one piece",
+                Hidden(),
+            )
+        self._text = token
+
+    def __repr__(self) -> str:
+        return f"Token({_HIDDEN})"
+
+    def reveal(self) -> str:
+        """The text, for a request's header and nothing else."""
+        return self._text
+
+
+class Hidden:
+    """Stands in an error for a value that may be secret."""
+
+    def __repr__(self) -> str:
+        return _HIDDEN
+
+
+def check_server(text: str) -> str:
+    """A server's address without a slash at its end.
+
+    Args:
+        text: such as ``https://telemetry.example.org``.
+
+    Raises:
+        ParameterError: if it is not an address, or has a user or password, which would be sent
+            instead of the token. The error does not quote it, as it may contain a password.
+    """
+    server = text.strip().rstrip("/")
+    try:
+        parts = urlsplit(server)
+        well_formed = parts.scheme in _SCHEMES and bool(parts.hostname) and parts.port != 0
+        well_formed = well_formed and server.isprintable() and not set(server) & set(" \\")
+    except ValueError:
+        well_formed = False
+    if not well_formed:
+        raise ParameterError("server", f"an address such as {DEFAULT_SERVER}", Hidden())
+    if parts.username is not None or "@" in parts.netloc or parts.query or parts.fragment:
+        raise ParameterError(
+            "server",
+            f"an address such as {DEFAULT_SERVER}, with no user, password, query or fragment "
+            "(the token is all that is sent)",
+            Hidden(),
+        )
+    return server

@@ -1,0 +1,219 @@
+"""Answers from a server."""
+
+from __future__ import annotations
+
+import time
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import quote
+
+import msgspec
+
+from deniable_aggregator.answers.administration import Metrics
+from deniable_aggregator.answers.discoveries import Discovery, DiscoveryLists
+from deniable_aggregator.answers.estimates import Estimate
+from deniable_aggregator.answers.integrity import Health
+from deniable_aggregator.answers.trends import Change, Series
+from deniable_aggregator.asking.connection import Connection
+from deniable_aggregator.asking.errors import AskingError
+from deniable_aggregator.asking.source import (
+    ALL_DAYS,
+    ANY_STRINGS,
+    DAILY,
+    NO_HINTS,
+    NO_LISTS,
+    WHOLE,
+)
+from deniable_shared.characters import visible
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from deniable_aggregator.answers.discoveries import DiscoveryQuery, FoundStrings
+    from deniable_aggregator.answers.questions import (
+        ChangeQuery,
+        DaysQuery,
+        EstimateQuery,
+        SeriesQuery,
+        ValueLists,
+    )
+    from deniable_aggregator.asking.connection import ServerAnswer
+    from deniable_aggregator.asking.credentials import Token
+    from deniable_aggregator.asking.source import OnProgress
+
+FIRST_PAUSE_SECONDS: Final = 0.2
+LONGEST_PAUSE_SECONDS: Final = 2.0
+"""Between two questions whether a run that looks for strings has ended."""
+
+MOST_NAMED: Final = 20
+"""Metrics in an error."""
+
+
+class HttpSource:
+    """Answers questions by asking a server. Thread-safe.
+
+    Args:
+        server: the aggregator's address.
+        token: a key of scope read.
+
+    Attributes:
+        server: the address, without a slash at its end.
+
+    Raises:
+        ParameterError: if the one is no address or the other no token.
+    """
+
+    def __init__(self, server: str, token: str | Token) -> None:
+        self._connection = Connection(server, token)
+        self.server = self._connection.server
+
+    def __repr__(self) -> str:
+        return f"HttpSource({self.server!r})"
+
+    def close(self) -> None:
+        """Closes the connection; the next question opens another."""
+        self._connection.close()
+
+    def metrics(self) -> Metrics:
+        """See `Source.metrics`."""
+        return self._connection.request("GET", "/v1/metrics").decode(Metrics)
+
+    def estimate(
+        self, metric: str, query: EstimateQuery = WHOLE, lists: ValueLists = NO_LISTS
+    ) -> Estimate:
+        """See `Source.estimate`."""
+        found: Estimate = self.ask(metric, "estimate", query, lists).decode(Estimate)
+        return found
+
+    def series(
+        self, metric: str, query: SeriesQuery = DAILY, lists: ValueLists = NO_LISTS
+    ) -> Series:
+        """See `Source.series`."""
+        return self.ask(metric, "series", query, lists).decode(Series)
+
+    def change(self, metric: str, query: ChangeQuery, lists: ValueLists = NO_LISTS) -> Change:
+        """See `Source.change`."""
+        return self.ask(metric, "change", query, lists).decode(Change)
+
+    def health(self, metric: str, query: DaysQuery = ALL_DAYS) -> Health:
+        """See `Source.health`."""
+        return self.ask(metric, "health", query).decode(Health)
+
+    def discover(
+        self,
+        metric: str,
+        query: DiscoveryQuery = ANY_STRINGS,
+        lists: DiscoveryLists = NO_HINTS,
+        on_progress: OnProgress | None = None,
+    ) -> FoundStrings:
+        """See `Source.discover`. If the caller is interrupted, the server goes on."""
+        ended = self.ask_discovery(metric, query, lists, on_progress).decode(Discovery)
+        if not ended.result:
+            raise AskingError("the server's answer has no result", "unreadable_answer")
+        return ended.result
+
+    def ask(
+        self, metric: str, question: str, query: msgspec.Struct, lists: ValueLists = NO_LISTS
+    ) -> ServerAnswer:
+        """The answer to a question as it came, for programs that pass it on.
+
+        Args:
+            metric: the metric's name.
+            question: the last part of the address, such as "estimate" or "series.csv".
+            query: how to answer.
+            lists: the values that the question is about.
+
+        Raises:
+            AskingError: if the server cannot be reached, or answers with a problem.
+        """
+        whole = lists == NO_LISTS
+        return self._about(
+            metric, "GET" if whole else "POST", question, query, None if whole else lists
+        )
+
+    def ask_discovery(
+        self,
+        metric: str,
+        query: DiscoveryQuery = ANY_STRINGS,
+        lists: DiscoveryLists = NO_HINTS,
+        on_progress: OnProgress | None = None,
+    ) -> ServerAnswer:
+        """A `Discovery` that is done, as it came.
+
+        Raises:
+            AskingError: if there is no answer, or the run has failed.
+        """
+        body = None if lists == NO_HINTS else lists
+        asked = self._about(metric, "POST", "discoveries", query, body)
+        answer = asked.decode(Discovery)
+        pause = FIRST_PAUSE_SECONDS
+        while answer.state in ("waiting", "running"):
+            if on_progress is not None:
+                stage = answer.stage if answer.state == "running" else "wait to begin"
+                on_progress(answer.progress, visible(stage) or "look for strings")
+            time.sleep(pause)
+            pause = min(pause * 1.5, LONGEST_PAUSE_SECONDS)
+            asked = self._about(metric, "GET", f"discoveries/{answer.id}")
+            answer = asked.decode(Discovery)
+        if answer.state == "failed":
+            raise AskingError(visible(f"the run has failed. {answer.failure}"), "run_failed")
+        if on_progress is not None:
+            on_progress(1.0, "done")
+        return asked
+
+    def _about(
+        self,
+        metric: str,
+        method: str,
+        path: str,
+        query: msgspec.Struct | None = None,
+        body: msgspec.Struct | None = None,
+    ) -> ServerAnswer:
+        address = f"/v1/metrics/{quote(metric, safe='')}/{path}"
+        params = [] if query is None else query_parameters(query)
+        try:
+            return self._connection.request(method, address, params=params, json=body)
+        except AskingError as error:
+            if error.code not in ("unknown_metric", "not_found"):
+                raise
+            known = {each.name for each in self.metrics().metrics}
+            if metric in known:
+                raise
+            raise unknown_metric(metric, known) from None
+
+
+def query_parameters(query: msgspec.Struct) -> list[tuple[str, str]]:
+    """A query as the parameters of an address; fields that have their defaults are left out.
+
+    Args:
+        query: one of those that `answers.parsing` reads.
+    """
+    given: list[tuple[str, str]] = []
+    for field in msgspec.structs.fields(query):
+        value: Any = getattr(query, field.name)
+        if value == field.default:
+            continue
+        values = value if isinstance(value, tuple) else (value,)
+        given += [(field.name, _as_text(each)) for each in values]
+    return given
+
+
+def _as_text(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def unknown_metric(name: str, known: Iterable[str]) -> AskingError:
+    """The error of a question about a metric that is not registered.
+
+    Args:
+        name: what was typed.
+        known: the names of the registered metrics.
+    """
+    names = sorted(set(known))
+    near = get_close_matches(name, names, n=1)
+    meant = f" Did you mean {near[0]}?" if near else ""
+    shown = ", ".join(names[:MOST_NAMED]) + (", ..." if len(names) > MOST_NAMED else "")
+    there_are = f"There are {shown}." if names else "No metric is registered for this key."
+    return AskingError(
+        visible(f"there is no metric {name!r}.{meant} {there_are}"), "unknown_metric"
+    )

@@ -1,0 +1,67 @@
+"""What can be asked for answers: a server, or a store that was opened."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, Protocol
+
+from deniable_aggregator.answers.discoveries import DiscoveryLists, DiscoveryQuery
+from deniable_aggregator.answers.questions import DaysQuery, EstimateQuery, SeriesQuery, ValueLists
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from deniable_aggregator.answers.administration import Metrics
+    from deniable_aggregator.answers.discoveries import FoundStrings
+    from deniable_aggregator.answers.estimates import Estimate
+    from deniable_aggregator.answers.integrity import Health
+    from deniable_aggregator.answers.questions import ChangeQuery
+    from deniable_aggregator.answers.trends import Change, Series
+
+    OnProgress = Callable[[float, str], None]
+    """Told how much is done, from 0 to 1, and what is being done, in words."""
+
+NO_LISTS: Final = ValueLists()
+"""A question about all values."""
+
+ALL_DAYS: Final = DaysQuery()
+"""All days with reports."""
+
+WHOLE: Final = EstimateQuery()
+DAILY: Final = SeriesQuery()
+ANY_STRINGS: Final = DiscoveryQuery()
+NO_HINTS: Final = DiscoveryLists()
+
+
+class Source(Protocol):
+    """Answers questions about the metrics of one application.
+
+    All methods raise `AskingError` if there is no answer.
+    """
+
+    def metrics(self) -> Metrics:
+        """The registered metrics."""
+
+    def estimate(
+        self, metric: str, query: EstimateQuery = WHOLE, lists: ValueLists = NO_LISTS
+    ) -> Estimate:
+        """What a metric amounts to over some days."""
+
+    def series(
+        self, metric: str, query: SeriesQuery = DAILY, lists: ValueLists = NO_LISTS
+    ) -> Series:
+        """A metric period by period."""
+
+    def change(self, metric: str, query: ChangeQuery, lists: ValueLists = NO_LISTS) -> Change:
+        """What has changed between two periods."""
+
+    def health(self, metric: str, query: DaysQuery = ALL_DAYS) -> Health:
+        """Whether the reports of a metric look like those of devices."""
+
+    def discover(
+        self,
+        metric: str,
+        query: DiscoveryQuery = ANY_STRINGS,
+        lists: DiscoveryLists = NO_HINTS,
+        on_progress: OnProgress | None = None,
+    ) -> FoundStrings:
+        """Popular strings that nobody listed; takes seconds to a minute."""
