@@ -1,0 +1,241 @@
+"""SVG elements as text. Presentation attributes only: no style, no script, no reference."""
+
+from __future__ import annotations
+
+import re
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Final, Literal
+
+from deniable_aggregator.charts.drawing.texts import ellipsed
+from deniable_shared.characters import visible
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from deniable_aggregator.charts.drawing.palette import Theme
+
+Anchor = Literal["start", "middle", "end"]
+
+TEXT: Final = 12.0
+SMALL: Final = 11.0
+TITLE: Final = 17.0
+_MUTED: Final = 0.75
+
+_TRAILING: Final = re.compile(r"\.?0+$")
+_NOT_XML: Final = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+def escaped(text: str) -> str:
+    """A text of somebody else, for an element or an attribute: all of it is seen, none acts."""
+    shown = _NOT_XML.sub("\ufffd", visible(text))
+    for character, name in (("&", "amp"), ("<", "lt"), (">", "gt"), ('"', "quot"), ("'", "#39")):
+        shown = shown.replace(character, f"&{name};")
+    return shown
+
+
+def pixels(value: float) -> str:
+    """A coordinate, to a hundredth of a pixel."""
+    text = f"{value:.2f}"
+    return _TRAILING.sub("", text) if "." in text else text
+
+
+class Canvas:
+    """Collects elements; y grows downward.
+
+    Args:
+        theme: its colours.
+    """
+
+    def __init__(self, theme: Theme) -> None:
+        self.theme = theme
+        self._parts: list[str] = []
+
+    @contextmanager
+    def group(
+        self, kind: str, title: str = "", *, move: tuple[float, float] = (0, 0)
+    ) -> Iterator[None]:
+        """Elements that belong together.
+
+        Args:
+            kind: its class, for tests and for style sheets of a page.
+            title: shown where a pointer rests on it.
+            move: by how much all of it is moved.
+        """
+        moved = f' transform="translate({pixels(move[0])},{pixels(move[1])})"' if any(move) else ""
+        self._parts.append(f'<g class="{kind}"{moved}>')
+        if title:
+            self._parts.append(f"<title>{escaped(title)}</title>")
+        yield
+        self._parts.append("</g>")
+
+    def line(
+        self,
+        start: tuple[float, float],
+        end: tuple[float, float],
+        color: str,
+        width: float = 1,
+        *,
+        kind: str = "",
+        dashes: str = "",
+        opacity: float = 1,
+    ) -> None:
+        """A straight line."""
+        self._element(
+            "line",
+            x1=start[0],
+            y1=start[1],
+            x2=end[0],
+            y2=end[1],
+            stroke=color,
+            stroke_width=width,
+            stroke_dasharray=dashes,
+            stroke_opacity="" if opacity == 1 else opacity,
+            class_=kind,
+        )
+
+    def box(
+        self,
+        x: float,
+        y: float,
+        width: float,
+        height: float,
+        color: str,
+        *,
+        kind: str = "",
+        opacity: float = 1,
+        round_by: float = 0,
+    ) -> None:
+        """A filled rectangle."""
+        self._element(
+            "rect",
+            x=x,
+            y=y,
+            width=width,
+            height=height,
+            rx=round_by or "",
+            fill=color,
+            fill_opacity="" if opacity == 1 else opacity,
+            class_=kind,
+        )
+
+    def dot(
+        self, x: float, y: float, radius: float, fill: str, stroke: str = "", *, kind: str = ""
+    ) -> None:
+        """A circle."""
+        self._element(
+            "circle",
+            cx=x,
+            cy=y,
+            r=radius,
+            fill=fill,
+            stroke=stroke,
+            stroke_width=1.5 if stroke else "",
+            class_=kind,
+        )
+
+    def shape(
+        self,
+        points: Sequence[tuple[float, float]],
+        fill: str,
+        stroke: str = "",
+        width: float = 1,
+        *,
+        kind: str = "",
+        opacity: float = 1,
+    ) -> None:
+        """A closed shape of straight lines."""
+        self._path(points, "Z", fill, stroke, width, kind, opacity)
+
+    def curve(
+        self,
+        points: Sequence[tuple[float, float]],
+        stroke: str,
+        width: float = 1,
+        *,
+        kind: str = "",
+        dashes: str = "",
+    ) -> None:
+        """A line through points."""
+        self._path(points, "", "none", stroke, width, kind, 1, dashes)
+
+    def text(
+        self,
+        x: float,
+        y: float,
+        text: str,
+        *,
+        size: float = TEXT,
+        anchor: Anchor = "start",
+        color: str = "",
+        bold: bool = False,
+        within: float | None = None,
+        kind: str = "",
+    ) -> None:
+        """A line of text.
+
+        Args:
+            x: of its anchor.
+            y: of its base line.
+            text: anything.
+            size: of the font.
+            anchor: which end of it is at `x`.
+            color: left out for that of texts.
+            bold: whether it is bold.
+            within: how wide it may be; what does not fit is shown where a pointer rests on it.
+            kind: its class.
+        """
+        text = " ".join(visible(text).split())
+        shown = text if within is None else ellipsed(text, size, within, bold=bold)
+        whole = f"<title>{escaped(text)}</title>" if shown != text else ""
+        self._element(
+            "text",
+            escaped(shown) + whole,
+            x=x,
+            y=y,
+            font_size="" if size == TEXT else size,
+            text_anchor="" if anchor == "start" else anchor,
+            fill="" if color in ("", self.theme.ink, "currentColor") else color,
+            # On a page, muted texts have the colour of the page's texts, too.
+            fill_opacity=_MUTED if color == self.theme.muted == "currentColor" else "",
+            font_weight="bold" if bold else "",
+            class_=kind,
+        )
+
+    def svg(self) -> str:
+        """The elements so far."""
+        return "".join(self._parts)
+
+    def _path(
+        self,
+        points: Sequence[tuple[float, float]],
+        end: str,
+        fill: str,
+        stroke: str,
+        width: float,
+        kind: str,
+        opacity: float,
+        dashes: str = "",
+    ) -> None:
+        self._element(
+            "path",
+            d="M" + "L".join(f"{pixels(x)},{pixels(y)}" for x, y in points) + end,
+            fill=fill,
+            stroke=stroke,
+            stroke_width=width if stroke else "",
+            stroke_dasharray=dashes,
+            fill_opacity="" if opacity == 1 else opacity,
+            class_=kind,
+        )
+
+    def _element(self, name: str, content: str = "", **attributes: float | str) -> None:
+        """An element; attributes that are empty are left out."""
+        said = "".join(
+            f' {key.rstrip("_").replace("_", "-")}="{_attribute(value)}"'
+            for key, value in attributes.items()
+            if value != ""
+        )
+        self._parts.append(f"<{name}{said}>{content}</{name}>" if content else f"<{name}{said}/>")
+
+
+def _attribute(value: float | str) -> str:
+    return value if isinstance(value, str) else pixels(value)

@@ -1,0 +1,182 @@
+"""Rows of intervals on one axis."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Final
+
+from deniable_aggregator.charts.alternative import dot_in_words
+from deniable_aggregator.charts.drawing.canvas import SMALL, TEXT
+from deniable_aggregator.charts.drawing.scales import Scale, scale_over, tick_words
+from deniable_aggregator.charts.drawing.texts import text_width
+from deniable_aggregator.charts.words import in_words
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from deniable_aggregator.charts.drawing.canvas import Canvas
+    from deniable_aggregator.charts.figure import Dot, Dots, Interval
+
+PHONE: Final = 480
+"""Narrower pictures have labels and numbers above the marks instead of beside them."""
+
+BAND: Final = 7.0
+CORE: Final = 7.0
+RADIUS: Final = 3.5
+SMALLEST_DOT: Final = 2.0
+"""An interval that is narrower than such a dot has a stroke across it."""
+
+_ROW, _TALL_ROW, _PHONE_ROW = 25.0, 36.0, 42.0
+_LABELS: Final = 0.34
+_GAP: Final = 14.0
+_TICK_PIXELS: Final = 80
+_FADED: Final = 0.16
+
+
+def draw_dots(canvas: Canvas, panel: Dots, width: float) -> float:
+    """Draws the rows; returns how high they are.
+
+    Args:
+        canvas: to draw on, from y = 0 on.
+        panel: the rows.
+        width: of the panel, in pixels.
+    """
+    phone = width < PHONE
+    said = [in_words(dot.interval, panel.unit) for dot in panel.dots]
+    labels = max((text_width(dot.label, TEXT) for dot in panel.dots), default=0.0)
+    asides = max((text_width(dot.aside, SMALL) for dot in panel.dots), default=0.0)
+    numbers = max((text_width(text, TEXT) for text in said), default=0.0) + 4
+    beside = min(max(labels, asides) + 4, _LABELS * width)
+    start, end = (4.0, width - 4) if phone else (beside + _GAP, width - numbers - _GAP)
+    scale = scale_over(
+        [panel.reference, *(end for dot in panel.dots for end in ends_of(dot, panel))],
+        start,
+        end,
+        log=panel.unit == "ratio",
+        pad=0.02,
+    )
+    y = 0.0
+    if panel.heading:
+        canvas.text(0, 14, panel.heading, size=TEXT + 1, bold=True, within=width)
+        y += 24
+    canvas.text(0, y + 11, panel.axis, size=SMALL, color=canvas.theme.muted, within=width)
+    top, y = y + 33, y + 38
+    rows = []
+    for dot in panel.dots:
+        rows.append(y)
+        y += _PHONE_ROW if phone else _TALL_ROW if dot.aside else _ROW
+    # On a phone labels stand above the marks, where no line may cross them.
+    across = [(row + 19, row + 39) for row in rows] if phone else [(top, y)]
+    _axis(canvas, panel, scale, top, across)
+    for row, dot, text in zip(rows, panel.dots, said, strict=True):
+        with canvas.group("row", dot_in_words(dot, panel.unit)):
+            middle = row + (29 if phone else _TALL_ROW / 2 if dot.aside else _ROW / 2)
+            base = row + 13 if phone else middle + (-2 if dot.aside else 4)
+            room = width - numbers - _GAP if phone else beside
+            canvas.text(0, base, dot.label, within=room, kind="label")
+            if dot.aside and not phone:
+                canvas.text(
+                    0, base + 13, dot.aside, size=SMALL, color=canvas.theme.muted, within=room
+                )
+            muted = "" if dot.interval.told else canvas.theme.muted
+            canvas.text(
+                width, base if phone else middle + 4, text, anchor="end", color=muted, kind="range"
+            )
+            _row(canvas, dot, panel, scale, middle)
+    if panel.left_out:
+        canvas.text(0, y + 16, panel.left_out, size=SMALL, color=canvas.theme.muted, within=width)
+        y += 22
+    return y + 4
+
+
+def ends_of(dot: Dot, panel: Dots) -> list[float | None]:
+    """The numbers of a row that the axis must have room for."""
+    interval = dot.interval
+    shown = [interval.estimate, interval.low, interval.high]
+    if whisker_only(interval, panel):
+        shown = [max(interval.high, panel.reference)]
+    return [*shown, dot.truth, dot.adjusted]
+
+
+def whisker_only(interval: Interval, panel: Dots) -> bool:
+    """Whether only the upper end is drawn: of a share that cannot be told from zero."""
+    return panel.unit == "share" and not interval.told
+
+
+def _axis(
+    canvas: Canvas,
+    panel: Dots,
+    scale: Scale,
+    top: float,
+    across: Sequence[tuple[float, float]],
+) -> None:
+    """Ticks, with their numbers above `top`, and the zero line, in some stretches of y."""
+    theme = canvas.theme
+    ticks = scale.ticks(max(2, int((scale.end - scale.start) / _TICK_PIXELS)))
+    step = ticks[1] - ticks[0] if len(ticks) > 1 else abs(ticks[0]) if ticks else 1.0
+    for tick in ticks:
+        x = scale(tick)
+        if not math.isclose(tick, panel.reference, abs_tol=1e-12):
+            for start, end in across:
+                canvas.line((x, start), (x, end), theme.ink, opacity=_FADED)
+        words = tick_words(tick, step, panel.unit)
+        # The first number may be near the left edge, which it must not cross.
+        x = max(x, text_width(words, SMALL) / 2)
+        canvas.text(x, top - 5, words, size=SMALL, anchor="middle", color=theme.muted)
+    x = scale(panel.reference)
+    for start, end in across:
+        canvas.line((x, start), (x, end), theme.ink, kind="zero")
+
+
+def _row(canvas: Canvas, dot: Dot, panel: Dots, scale: Scale, y: float) -> None:
+    theme = canvas.theme
+    if whisker_only(dot.interval, panel):
+        draw_whisker(canvas, dot.interval, scale, y, panel.reference)
+    else:
+        draw_interval(canvas, dot.interval, scale, y)
+    if dot.adjusted is not None:
+        x, below = scale(dot.adjusted), y + BAND / 2 + 4
+        corners = [(x - 4, below), (x, below - 4), (x + 4, below), (x, below + 4)]
+        canvas.shape(corners, theme.inside, theme.adjusted, 1.5, kind="adjusted")
+    if dot.truth is not None:
+        x = scale(dot.truth)
+        canvas.line((x, y - 9), (x, y + 9), theme.truth, 2, kind="truth")
+
+
+def draw_interval(canvas: Canvas, interval: Interval, scale: Scale, y: float) -> None:
+    """A band from end to end, its inner half darker, and the estimate on it."""
+    theme = canvas.theme
+    low, high = scale(interval.low), scale(interval.high)
+    if interval.told:
+        canvas.box(low, y - BAND / 2, high - low, BAND, theme.band, kind="interval")
+        core = scale(interval.core_low), scale(interval.core_high)
+        canvas.box(core[0], y - CORE / 2, core[1] - core[0], CORE, theme.core, kind="core")
+    else:
+        canvas.line((low, y), (high, y), theme.unclear, 1.5, kind="interval")
+        core = scale(interval.core_low), scale(interval.core_high)
+        canvas.line((core[0], y), (core[1], y), theme.unclear, 4, kind="core")
+    for end, x, outward in ((interval.low, low, -1), (interval.high, high, 1)):
+        if not scale.low <= end <= scale.high:
+            tip = [(x + 5 * outward, y), (x, y - 5), (x, y + 5)]
+            canvas.shape(tip, theme.band if interval.told else theme.unclear, kind="beyond")
+    if interval.estimate is None:
+        return
+    x, radius = scale(interval.estimate), min(RADIUS, (high - low) / 4)
+    if radius < SMALLEST_DOT:
+        canvas.line((x, y - 6.5), (x, y + 6.5), theme.ink, 1.5, kind="estimate")
+    elif interval.told:
+        canvas.dot(x, y, radius, theme.ink, kind="estimate")
+    else:
+        canvas.dot(x, y, radius, theme.inside, theme.unclear, kind="estimate")
+
+
+def draw_whisker(canvas: Canvas, interval: Interval, scale: Scale, y: float, zero: float) -> None:
+    """A hollow mark at the estimate, or at zero, and the upper end of the interval."""
+    theme = canvas.theme
+    high = scale(max(interval.high, zero))
+    canvas.line((scale(zero), y), (high, y), theme.unclear, 1.5, kind="interval")
+    canvas.line((high, y - 4), (high, y + 4), theme.unclear, 1.5)
+    if interval.estimate is not None:
+        x = scale(max(interval.estimate, zero))
+        radius = max(SMALLEST_DOT, min(RADIUS, (high - scale(zero)) / 2))
+        canvas.dot(x, y, radius, theme.inside, theme.unclear, kind="estimate")

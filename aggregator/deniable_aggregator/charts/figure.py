@@ -1,0 +1,253 @@
+"""What a picture shows, as data: every renderer draws the same figure, and none asks for more."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from statistics import NormalDist
+from typing import TYPE_CHECKING, Final, Literal
+
+if TYPE_CHECKING:
+    from datetime import date
+
+Unit = Literal["share", "points", "ratio", "number"]
+"""What numbers are: parts of 1, shown in percent; differences of them, shown in percentage points;
+ratios, shown on a logarithmic scale; or numbers in the metric's own unit."""
+
+CORE_LEVEL: Final = 0.5
+"""Of the darker middle of an interval."""
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """An estimate with the range that it may be off by.
+
+    Attributes:
+        estimate: as the answer has it; None if the reports cannot place it.
+        low: the lower end of its interval.
+        high: the upper end.
+        core_low: the lower end of the inner half of the interval.
+        core_high: its upper end.
+        told: whether it is told from zero; of a change, whether it is a clear one.
+    """
+
+    estimate: float | None
+    low: float
+    high: float
+    core_low: float
+    core_high: float
+    told: bool = True
+
+
+def interval_of(
+    estimate: float | None,
+    low: float,
+    high: float,
+    *,
+    level: float,
+    standard_error: float | None = None,
+    told: bool = True,
+) -> Interval:
+    """An interval with its inner half.
+
+    The inner half covers with probability 1/2 if errors are normal. It is made from the standard
+    error, which intervals of many values together or of picked values do not show, and is never
+    further from the estimate than the interval's end allows for.
+
+    Args:
+        estimate: None if it cannot be placed.
+        low: the lower end.
+        high: the upper end.
+        level: with which probability the interval covers, between 0 and 1.
+        standard_error: of the estimate, where the answer has it.
+        told: whether it is told from zero.
+    """
+    if estimate is None:
+        return Interval(None, low, high, low, high, told)
+    of_core, of_whole = (NormalDist().inv_cdf((1 + each) / 2) for each in (CORE_LEVEL, level))
+    below, above = (
+        max(0.0, side) * min(1.0, of_core / of_whole) for side in (estimate - low, high - estimate)
+    )
+    if standard_error is not None:
+        below, above = (min(side, of_core * standard_error) for side in (below, above))
+    return Interval(estimate, low, high, estimate - below, estimate + above, told)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dot:
+    """One row of a picture: a name and its interval.
+
+    Attributes:
+        label: the name; a text of whoever made the metric, or of devices.
+        interval: its number.
+        aside: a few words below or after the name, such as "of 400 reports".
+        truth: the true number, where it is known.
+        adjusted: the post-processed number, to which no interval belongs.
+    """
+
+    label: str
+    interval: Interval
+    aside: str = ""
+    truth: float | None = None
+    adjusted: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dots:
+    """Intervals below one another on one axis.
+
+    Attributes:
+        heading: what these rows are, where a figure has several panels.
+        axis: what the numbers are.
+        unit: how they are written.
+        reference: where the rule stands: at zero, or at 1 of ratios.
+        dots: the rows, in the order in which they are drawn.
+        left_out: what is said of rows that are not drawn.
+    """
+
+    heading: str = ""
+    axis: str
+    unit: Unit
+    reference: float = 0.0
+    dots: tuple[Dot, ...]
+    left_out: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Moment:
+    """One period of a line.
+
+    Attributes:
+        since: its first day.
+        until: its last day.
+        reports: how many reports were counted.
+        interval: the estimate; None of a period without reports.
+        marks: what is special about these days, as of `answers.days.Mark`.
+    """
+
+    since: date
+    until: date
+    reports: int
+    interval: Interval | None
+    marks: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lines:
+    """One number over time.
+
+    Attributes:
+        heading: whose number it is: a value, or the name of a quantile.
+        axis: what the numbers are.
+        unit: how they are written.
+        moments: the periods, in their order.
+    """
+
+    heading: str = ""
+    axis: str
+    unit: Unit
+    moments: tuple[Moment, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bar:
+    """A bin of a histogram.
+
+    Attributes:
+        start: its lower end.
+        end: its upper end.
+        interval: of its share.
+    """
+
+    start: float
+    end: float
+    interval: Interval
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Placed:
+    """A number below the histogram: a mean or a quantile.
+
+    Attributes:
+        name: such as "median".
+        interval: where it is.
+    """
+
+    name: str
+    interval: Interval
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Histogram:
+    """The distribution of a number.
+
+    Attributes:
+        heading: what it is, where a figure has several panels.
+        axis: what the numbers are.
+        shares: what the heights of the bars are.
+        bars: in their order, without gaps.
+        placed: mean and quantiles.
+    """
+
+    heading: str = ""
+    axis: str
+    shares: str
+    bars: tuple[Bar, ...]
+    placed: tuple[Placed, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Curve:
+    """A falling line of a plan.
+
+    Attributes:
+        name: of the mechanism.
+        chosen: whether it is the metric's own.
+        points: devices and half the width of the interval, both above 0.
+    """
+
+    name: str
+    chosen: bool
+    points: tuple[tuple[float, float], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Curves:
+    """How wide intervals are, by the number of devices; both axes are logarithmic.
+
+    Attributes:
+        heading: what it is, where a figure has several panels.
+        axis: what the height is.
+        unit: how it is written.
+        curves: one per mechanism.
+        devices: as many are planned.
+    """
+
+    heading: str = ""
+    axis: str
+    unit: Unit
+    curves: tuple[Curve, ...]
+    devices: int
+
+
+Panel = Dots | Lines | Histogram | Curves
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Figure:
+    """A picture, before it is drawn.
+
+    Attributes:
+        title: what the metric is for, or its name.
+        warnings: what to know before the numbers.
+        subtitle: metric, days, and how many reports: a line each.
+        panels: what is drawn.
+        notes: below the panels: what intervals mean.
+        level: of the intervals, between 0 and 1.
+    """
+
+    title: str
+    warnings: tuple[str, ...] = ()
+    subtitle: tuple[str, ...] = ()
+    panels: tuple[Panel, ...]
+    notes: tuple[str, ...] = ()
+    level: float
