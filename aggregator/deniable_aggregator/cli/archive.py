@@ -22,7 +22,7 @@ def archive(store: str, address: str, as_json: bool) -> None:
 
     An archive keeps single reports, which a store does not: see docs/threat-model.md.
     """
-    from deniable_aggregator.engines.extras import require
+    from deniable_aggregator.extras import require
 
     require("archive", "pyarrow", "fsspec")
     from deniable_aggregator.archiving.archiver import Archiver

@@ -170,7 +170,7 @@ def load(store: str, files: tuple[Path, ...], replace: bool, as_json: bool) -> N
     again changes nothing. The metrics must be registered in the store. Keys that it does not have
     are added, revoked, so that their reports can be excluded.
     """
-    from deniable_aggregator.engines.extras import require
+    from deniable_aggregator.extras import require
 
     require("archive", "pyarrow", "fsspec")
     from deniable_aggregator.engines.loading import load_tallies

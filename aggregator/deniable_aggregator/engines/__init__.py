@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from deniable_aggregator.engines.extras import require
+from deniable_aggregator.extras import require
 
 require("archive", "pyarrow", "fsspec")
 

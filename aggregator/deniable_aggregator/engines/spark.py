@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from deniable_aggregator.engines.extras import require
+from deniable_aggregator.extras import require
 
 require("spark", "pyspark")
 

@@ -7,8 +7,8 @@ import sys
 
 import pytest
 
-from deniable_aggregator.engines import extras
-from deniable_aggregator.engines.extras import MissingExtraError, require
+from deniable_aggregator import extras
+from deniable_aggregator.extras import MissingExtraError, require
 
 
 def test_a_missing_package_is_answered_with_the_command_that_installs_it(monkeypatch):
