@@ -8,6 +8,7 @@ from pathlib import Path
 from deniable_aggregator.store.backends.base import InboxRow
 from deniable_aggregator.store.backends.creation import check_revision
 from deniable_aggregator.store.backends.opening import open_database
+from deniable_aggregator.store.backends.read_only import open_read_only
 from deniable_aggregator.store.backends.urls import is_url
 from deniable_aggregator.store.errors import (
     StoreError,
@@ -56,6 +57,8 @@ class Store:
         target: the path of an SQLite file, created if absent (``.lock``, ``-wal`` and ``-shm``
             stand beside it); or ``postgresql://USER:PASSWORD@HOST:PORT/DATABASE``, whose tables
             are created if it has none.
+        read_only: nothing is created or written, in the store or beside it; what would write
+            raises `StoreUnavailableError`.
 
     Attributes:
         name: for messages: the path, or the URL without its password.
@@ -78,8 +81,8 @@ class Store:
             now.
     """
 
-    def __init__(self, target: str | Path) -> None:
-        self._database = open_database(target)
+    def __init__(self, target: str | Path, *, read_only: bool = False) -> None:
+        self._database = (open_read_only if read_only else open_database)(target)
         self.name = self._database.name
         self.target = target
         self.path = None if is_url(target) else Path(target).absolute()

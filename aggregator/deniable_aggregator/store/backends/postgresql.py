@@ -6,8 +6,6 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
 from sqlalchemy import text
-from sqlalchemy.exc import DBAPIError
-from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
 from deniable_aggregator.store.backends.base import Database
 from deniable_aggregator.store.backends.postgresql_connections import (
@@ -15,7 +13,7 @@ from deniable_aggregator.store.backends.postgresql_connections import (
     TransientError,
     lock_schema,
     make_engine,
-    unavailable,
+    translate_errors,
 )
 from deniable_aggregator.store.backends.postgresql_ingest import PostgresqlIngest
 from deniable_aggregator.store.backends.urls import parse_url, without_password
@@ -119,7 +117,7 @@ class PostgresqlDatabase(Database):
             StoreUnavailableError: if somebody reads the table, such as a running dump, or if the
                 role does not own it; try later.
         """
-        with self._translate_errors(), self._writing.connect() as connection:
+        with translate_errors(closed=self._closed), self._writing.connect() as connection:
             vacuuming = connection.execution_options(isolation_level="AUTOCOMMIT")
             # A short wait, as ingest queues up behind whoever waits for this lock.
             vacuuming.exec_driver_sql(f"SET lock_timeout = {PURGE_LOCK_MS}")
@@ -143,7 +141,7 @@ class PostgresqlDatabase(Database):
     @contextmanager
     def alone(self, purpose: str) -> Iterator[None]:
         """See `Database.alone`."""
-        with self._translate_errors(), self._writing.connect() as connection:
+        with translate_errors(closed=self._closed), self._writing.connect() as connection:
             locking = connection.execution_options(isolation_level="AUTOCOMMIT")
             name = {"purpose": purpose}
             if not locking.execute(
@@ -168,16 +166,5 @@ class PostgresqlDatabase(Database):
 
     @contextmanager
     def _transaction(self, engine: Engine) -> Iterator[Connection]:
-        with self._translate_errors(), engine.begin() as connection:
+        with translate_errors(closed=self._closed), engine.begin() as connection:
             yield connection
-
-    @contextmanager
-    def _translate_errors(self) -> Iterator[None]:
-        if self._closed:
-            raise StoreUnavailableError("the store is closed")
-        try:
-            yield
-        except DBAPIError as error:
-            raise unavailable(error) from None
-        except PoolTimeoutError:
-            raise StoreUnavailableError("too many users of the database at once") from None

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, Final
 
 from sqlalchemy import create_engine, event
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
 from deniable_aggregator.store.errors import StoreRefusedError, StoreUnavailableError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from sqlalchemy import URL, Connection, Engine
     from sqlalchemy.engine import ExceptionContext
-    from sqlalchemy.exc import DBAPIError
 
 CONNECTIONS: Final = 4
 """Of each engine: ingest, other writing, reading, looking up."""
@@ -99,6 +102,26 @@ def _close_cursor(failure: ExceptionContext) -> None:
 def lock_schema(connection: Connection) -> None:
     """Waits for everybody else who is creating or changing tables, until the transaction ends."""
     connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({CREATION_LOCK})")
+
+
+@contextmanager
+def translate_errors(*, closed: bool) -> Iterator[None]:
+    """Raises the driver's errors as errors of the store.
+
+    Args:
+        closed: whether the store was closed.
+
+    Raises:
+        StoreUnavailableError: for any error of the driver, and if the store was closed.
+    """
+    if closed:
+        raise StoreUnavailableError("the store is closed")
+    try:
+        yield
+    except DBAPIError as error:
+        raise unavailable(error) from None
+    except PoolTimeoutError:
+        raise StoreUnavailableError("too many users of the database at once") from None
 
 
 def unavailable(error: DBAPIError) -> StoreUnavailableError:

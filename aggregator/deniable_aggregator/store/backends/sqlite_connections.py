@@ -60,9 +60,14 @@ def writing_engine(connection: sqlite3.Connection) -> Engine:
     return _engine(lambda: connection, BEGIN_WRITING, StaticPool)
 
 
-def reading_engine(path: Path) -> Engine:
-    """SQLAlchemy on up to `READERS` connections that only read."""
-    url = f"{path.absolute().as_uri()}?mode=ro"
+def reading_engine(path: Path, how: str = "mode=ro") -> Engine:
+    """SQLAlchemy on up to `READERS` connections that only read.
+
+    Args:
+        path: the file.
+        how: the parameters of SQLite's address of the file.
+    """
+    url = f"{path.absolute().as_uri()}?{how}"
     return _engine(
         lambda: sqlite3.connect(
             url,
