@@ -1,1 +1,33 @@
-"""Answers in plain sentences, the same for commands, pages, notebooks and reports."""
+"""Answers in plain sentences, the same for commands, pages, notebooks and reports.
+
+`sentence` says an answer whole: `cautions` first, then the `finding`, then its `basis`. Ranges are
+rounded outward, so that no sentence is surer than the interval behind it.
+"""
+
+from deniable_aggregator.sentences.cautions import basis, cautions
+from deniable_aggregator.sentences.finding import finding, sentence
+from deniable_aggregator.sentences.ranges import (
+    difference_in_words,
+    number_in_words,
+    number_range_in_words,
+    points_in_words,
+    range_in_words,
+    share_in_words,
+)
+from deniable_aggregator.sentences.wording import counted, quantile_in_words, shown_value
+
+__all__ = [
+    "basis",
+    "cautions",
+    "counted",
+    "difference_in_words",
+    "finding",
+    "number_in_words",
+    "number_range_in_words",
+    "points_in_words",
+    "quantile_in_words",
+    "range_in_words",
+    "sentence",
+    "share_in_words",
+    "shown_value",
+]

@@ -1,0 +1,95 @@
+"""A change between two periods in a sentence: what is clear, and what can be excluded."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from msgspec import UNSET
+
+from deniable_aggregator.sentences.ranges import (
+    difference_in_words,
+    number_in_words,
+    points_in_words,
+    share_in_words,
+)
+from deniable_aggregator.sentences.shares import TRUE, is_flag
+from deniable_aggregator.sentences.wording import counted, quantile_in_words, shown_value, together
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from deniable_aggregator.answers.trends import Change, CombinedDifference, Difference
+
+MOST_CHANGES: Final = 3
+
+
+def change_finding(answer: Change) -> str:
+    """What has clearly changed, and how large any other change can be.
+
+    Args:
+        answer: the change.
+    """
+    return "; ".join(_clauses(answer)) or "nothing can be compared"
+
+
+def _clauses(answer: Change) -> Iterator[str]:
+    shares = answer.kind == "shares"
+    clear = sorted((row for row in answer.changes if row.changed), key=lambda row: -abs(row.change))
+    for row in clear[:MOST_CHANGES]:
+        yield _moved(_name(row), row, shares=shares)
+    if len(clear) > MOST_CHANGES:
+        more = len(clear) - MOST_CHANGES
+        yield f"{counted(more, 'more value')} changed clearly"
+    others = [row for row in answer.changes if not row.changed]
+    if others:
+        yield _excluded(others, shares=shares)
+    if answer.combined:
+        name = f"{together(answer.combined.values)} together"
+        if answer.combined.changed:
+            yield _moved(name, answer.combined, shares=True)
+        else:
+            yield f"no clear change of {name} ({_at_most(answer.combined, shares=True)})"
+    for each in answer.quantiles or ():
+        if each.changed and each.change is not None:
+            way = difference_in_words(each.low, each.high)
+            yield f"the {quantile_in_words(each.quantile)} went {way}"
+    if answer.shape:
+        what = "has clearly changed" if answer.shape.changed else "shows no clear change"
+        yield f"the distribution as a whole {what}"
+
+
+def _moved(name: str, row: Difference | CombinedDifference, *, shares: bool) -> str:
+    """A clear change, such as "dark rose from 44% to 54%, up 8 to 12 points: a clear change"."""
+    number = share_in_words if shares else number_in_words
+    in_words = points_in_words if shares else difference_in_words
+    half = (row.high - row.low) / 2
+    before, after = (number(each, each - half, each + half) for each in (row.before, row.after))
+    verb = "rose" if row.change > 0 else "fell"
+    far = in_words(row.low, row.high)
+    if row.low <= 0 <= row.high:
+        return f"a test finds a change of {name}, but its interval has none inside ({far})"
+    far = far.removeprefix("up ").removeprefix("down ")
+    return f"{name} {verb} from {before} to {after}, by {far}: a clear change"
+
+
+def _excluded(rows: Sequence[Difference], *, shares: bool) -> str:
+    """Values without a clear change, and how much they can have changed."""
+    widest = max(rows, key=lambda row: max(-row.low, row.high))
+    most = _at_most(widest, shares=shares)
+    if len(rows) == 1:
+        of = "" if is_flag([rows[0].value or ""]) else f" of {_name(rows[0])}"
+        return f"no clear change{of} ({most})"
+    return f"no clear change of {counted(len(rows), 'value')} (each {most})"
+
+
+def _at_most(row: Difference | CombinedDifference, *, shares: bool) -> str:
+    """How large a change can be that is not clear."""
+    far = max(abs(row.low), abs(row.high))
+    low, high = (row.low, row.high) if row.low <= 0 <= row.high else (-far, far)
+    return (points_in_words if shares else difference_in_words)(low, high)
+
+
+def _name(row: Difference) -> str:
+    if row.value is UNSET:
+        return "the mean"
+    return "the share that is true" if row.value == TRUE else shown_value(row.value)

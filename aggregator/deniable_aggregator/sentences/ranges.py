@@ -1,0 +1,178 @@
+"""Intervals in words: rounded outward, so that no printed range is narrower than its interval."""
+
+from __future__ import annotations
+
+from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
+from typing import Final
+
+_EXACT: Final = Context(prec=700)
+"""Enough digits for any sum or rounding of two floats."""
+
+_WHOLE: Final = Decimal(1)
+_HUNDRED: Final = Decimal(100)
+_WIDER: Final = Decimal("1.3")
+"""A printed range is wider than its interval by no more than about this factor."""
+
+_PLAIN: Final = range(-6, 16)
+"""Powers of ten that are written without an exponent."""
+
+
+def range_in_words(low: float, high: float) -> str:
+    """A share's interval, such as "44 to 46%" or "below 0.6%".
+
+    The digits follow the width of the interval. An interval that begins at zero or below is a
+    bound; one that lies below zero altogether counts as one around zero.
+
+    Args:
+        low: the lower end, as a fraction.
+        high: the upper end, at least `low`.
+
+    Raises:
+        ValueError: if they are not finite or in the wrong order.
+    """
+    first, last = _ends(low, high, percent=True)
+    if first == last:
+        return f"{_written(min(max(first, Decimal(0)), _HUNDRED))}%"
+    step, half = _step(first, last), (last - first) / 2
+    first = min(first, _HUNDRED - half) if first >= _HUNDRED else first
+    last = half if last <= 0 else last
+    if first <= 0:
+        top = _round(last, step, ROUND_CEILING)
+        return f"below {_written(top)}%" if top < _HUNDRED else "anything from 0 to 100%"
+    bottom = _above_zero(first, step)
+    if last >= _HUNDRED:
+        return f"above {_written(bottom)}%"
+    return f"{_written(bottom)} to {_written(_round(last, step, ROUND_CEILING))}%"
+
+
+def points_in_words(low: float, high: float) -> str:
+    """A difference of shares in percentage points, such as "up 8 to 12 points".
+
+    Where its interval has zero inside, the words say what can be excluded: "less than 3 points
+    either way".
+
+    Args:
+        low: the lower end of the difference, as a fraction.
+        high: the upper end, at least `low`.
+
+    Raises:
+        ValueError: if they are not finite or in the wrong order.
+    """
+    first, last = _ends(low, high, percent=True)
+    return _difference(first, last, " point")
+
+
+def difference_in_words(low: float, high: float) -> str:
+    """A difference of numbers, such as "up 0.3 to 0.5" or "less than 0.2 either way".
+
+    Args:
+        low: the lower end of the difference.
+        high: the upper end, at least `low`.
+
+    Raises:
+        ValueError: if they are not finite or in the wrong order.
+    """
+    return _difference(*_ends(low, high), "")
+
+
+def number_range_in_words(low: float, high: float) -> str:
+    """The interval of a number, such as "1.74 to 1.82" or "12,300 to 12,500".
+
+    Args:
+        low: the lower end.
+        high: the upper end, at least `low`.
+
+    Raises:
+        ValueError: if they are not finite or in the wrong order.
+    """
+    first, last = _ends(low, high)
+    step = _step(first, last)
+    bottom, top = _round(first, step, ROUND_FLOOR), _round(last, step, ROUND_CEILING)
+    return _written(bottom) if bottom == top else f"{_written(bottom)} to {_written(top)}"
+
+
+def share_in_words(share: float, low: float, high: float) -> str:
+    """An estimated share, such as "45%", to the digits that its interval supports.
+
+    Args:
+        share: the estimate, as a fraction; outside 0 to 1 it is shown as the nearer end.
+        low: the lower end of the interval.
+        high: the upper end, at least `low`.
+    """
+    step = _step(*_ends(low, high, percent=True))
+    inside = min(max(_decimal(share).scaleb(2, _EXACT), Decimal(0)), _HUNDRED)
+    return f"{_written(_round(inside, step, ROUND_HALF_EVEN))}%"
+
+
+def number_in_words(number: float, low: float, high: float) -> str:
+    """An estimated number, to the digits that its interval supports.
+
+    Args:
+        number: the estimate.
+        low: the lower end of the interval.
+        high: the upper end, at least `low`.
+    """
+    return _written(_round(_decimal(number), _step(*_ends(low, high)), ROUND_HALF_EVEN))
+
+
+def _difference(first: Decimal, last: Decimal, unit: str) -> str:
+    if first <= 0 <= last:
+        step, most = _step(first, last), max(-first, last)
+        return f"less than {_counted(_round(most, step, ROUND_CEILING), unit)} either way"
+    way = "up" if first > 0 else "down"
+    first, last = sorted((abs(first), abs(last)))
+    step = _step(first, last)
+    bottom, top = _above_zero(first, step), _round(last, step, ROUND_CEILING)
+    far = _counted(top, unit)
+    return f"{way} {far}" if bottom == top else f"{way} {_written(bottom)} to {far}"
+
+
+def _above_zero(number: Decimal, step: Decimal) -> Decimal:
+    """A positive number rounded down, but not to zero: that would say that it may be nothing."""
+    rounded = _round(number, step, ROUND_FLOOR)
+    return rounded or _round(number, _power(number.adjusted()), ROUND_FLOOR)
+
+
+def _counted(number: Decimal, unit: str) -> str:
+    written = _written(number)
+    return f"{written}{unit}{'s' if unit and written != '1' else ''}"
+
+
+def _ends(low: float, high: float, *, percent: bool = False) -> tuple[Decimal, Decimal]:
+    if not float("-inf") < low <= high < float("inf"):
+        raise ValueError(f"low and high must be finite and in this order, got {low!r}, {high!r}")
+    moved = 2 if percent else 0
+    return _decimal(low).scaleb(moved, _EXACT), _decimal(high).scaleb(moved, _EXACT)
+
+
+def _decimal(number: float) -> Decimal:
+    """The shortest decimal that means this float: 0.46 and not 0.46000000000000002."""
+    return Decimal(repr(float(number)))
+
+
+def _step(first: Decimal, last: Decimal) -> Decimal:
+    """The power of ten to round to: at most half of the width, and smaller if that widens much."""
+    width = _EXACT.subtract(last, first)
+    if not width:
+        return _power(min(int(first.normalize(_EXACT).as_tuple().exponent), 0))
+    step = _power(_EXACT.divide(width, Decimal(2)).adjusted())
+    bottom, top = _round(first, step, ROUND_FLOOR), _round(last, step, ROUND_CEILING)
+    much = _EXACT.subtract(top, bottom) > _EXACT.multiply(width, _WIDER)
+    return _EXACT.divide(step, Decimal(10)) if much else step
+
+
+def _round(number: Decimal, step: Decimal, rounding: str) -> Decimal:
+    return number.quantize(step, rounding, _EXACT)
+
+
+def _power(exponent: int) -> Decimal:
+    return _WHOLE.scaleb(exponent, _EXACT)
+
+
+def _written(number: Decimal) -> str:
+    """A number with commas between thousands; with an exponent if it is very large or small."""
+    if not number:
+        return "0"
+    if number.adjusted() not in _PLAIN:
+        return f"{number.normalize(_EXACT):e}"
+    return f"{number:,f}"
