@@ -15,6 +15,7 @@ from deniable_shared.characters import visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from datetime import date
 
     from deniable_aggregator.answers.days import Days
     from deniable_aggregator.answers.estimates import Estimate
@@ -27,6 +28,9 @@ INTERVALS: Final = {
 }
 """What intervals cover, in short."""
 
+LONGEST_GAP: Final = 13
+"""Days without reports of a metric that is reported once a week, if one week is missed."""
+
 MARGINS: Final = {"noise": "noise only", "noise-and-sampling": "noise and sampling"}
 """What intervals allow for, in short."""
 
@@ -37,22 +41,43 @@ def cautions(answer: Estimate | Series | Change | FoundStrings | Health) -> list
     Args:
         answer: of any kind.
     """
-    told = [visible(each.message) for each in ordered_notices(answer.notices)
-            if each.severity == "warning"]
+    told = [
+        visible(each.message)
+        for each in ordered_notices(answer.notices)
+        if each.severity == "warning"
+    ]
     covered = (
         [answer.before.days, answer.after.days] if isinstance(answer, Change) else [answer.days]
     )
-    return [as_sentence(text) for text in (*told, *(line for days in covered for line in _of_days(days))) if text]
+    return [
+        as_sentence(text)
+        for text in (*told, *(line for days in covered for line in _of_days(days)))
+        if text
+    ]
 
 
 def _of_days(days: Days) -> Iterator[str]:
     """Days that are not over, and reports that have stopped."""
     if days.incomplete:
         yield f"{days_shortly(days.incomplete)} is not over"
-    last = days.missing[-1] if days.missing else None
-    end = days.incomplete[0] if days.incomplete else None
-    if last is not None and (last.until == days.until or (end and (end - last.until).days == 1 and days.reported == 0)):
-        yield f"there are no reports since {last.since}"
+    stopped = _stopped(days)
+    if stopped is not None:
+        yield f"there are no reports from {stopped} on"
+
+
+def _stopped(days: Days) -> date | None:
+    """Since when there are no reports, if that is unlike the gaps before.
+
+    A metric that is reported once a week has gaps of six days, so a longer one is needed where no
+    two days in a row have reports.
+    """
+    if not days.missing or days.missing[-1].until != days.until:
+        return None
+    *earlier, last = days.missing
+    length = last.length - sum(day >= last.since for day in days.incomplete)
+    every_day = days.reported > len(earlier) + 1
+    usual = max([0 if every_day else LONGEST_GAP, *(run.length for run in earlier)])
+    return last.since if length > usual else None
 
 
 def basis(answer: Estimate | Series | Change | FoundStrings | Health) -> str:

@@ -53,7 +53,8 @@ def _clauses(answer: Change) -> Iterator[str]:
         if each.changed and each.change is not None:
             way = difference_in_words(each.low, each.high)
             yield f"the {quantile_in_words(each.quantile)} went {way}"
-    if answer.shape:
+    alone = shares and is_flag([row.value or "" for row in answer.changes])
+    if answer.shape and not alone:
         what = "has clearly changed" if answer.shape.changed else "shows no clear change"
         yield f"the distribution as a whole {what}"
 

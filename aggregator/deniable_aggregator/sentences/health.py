@@ -22,7 +22,8 @@ def health_finding(answer: Health) -> str:
     uneven = [each for each in answer.key_contrasts if each.verdict == "uneven"]
     differ = listed([key_in_words(each.key, each.label) for each in uneven]) if uneven else ""
     if bad:
-        line = f"reports of {len(bad):,} of {counted(len(days), 'day')} fail a check ({days_shortly(bad)})"
+        some = f"{len(bad):,} of {counted(len(days), 'day')}"
+        line = f"reports of {some} fail a check ({days_shortly(bad)})"
         names = {key.key: key for day in answer.by_day for key in day.keys}
         odd = sorted({key for day in answer.by_day for key in day.stand_out})
         if odd:

@@ -141,7 +141,5 @@ def _ends(row: Share | FoundString) -> tuple[float, float]:
 
 
 def _whole(both: CombinedShare) -> str:
-    low, high = (
-        (both.possible.low, both.possible.high) if both.possible else (both.low, both.high)
-    )
+    low, high = (both.possible.low, both.possible.high) if both.possible else (both.low, both.high)
     return f"{range_in_words(low, high)} of reports"

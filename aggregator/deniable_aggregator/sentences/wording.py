@@ -17,11 +17,12 @@ MOST_LETTERS: Final = 60
 _PLAIN: Final = re.compile(r"[^\W\d_][\w.=-]*")
 """Values that can stand in a sentence as they are; all others are quoted."""
 
-OWN_WORDS: Final = frozenset(
-    "a all also and another any before but down false first found from in last less longer mean "
-    "median more most no none not nothing of off on one other others report reports some than the "
-    "then there together true unknown up value values within yes".split()
-)
+OWN_WORDS: Final = frozenset({
+    "a", "all", "also", "and", "another", "any", "but", "down", "false", "in", "mean", "median",
+    "more", "no", "none", "not", "nothing", "of", "off", "on", "other", "others", "reports", "test",
+    "the", "then", "there", "together", "true", "unknown", "up", "value", "values", "with",
+    "within", "yes",
+})  # fmt: skip
 """Words of sentences; a value that is one of them is quoted."""
 
 _MEDIAN: Final = 0.5
@@ -103,5 +104,5 @@ def as_sentence(text: str) -> str:
         text: not empty.
     """
     ended = text if text[-1] in ".!?" else f"{text}."
-    own = ended.partition(" ")[0] in OWN_WORDS
+    own = ended.partition(" ")[0].rstrip(":") in OWN_WORDS
     return ended[0].upper() + ended[1:] if own else ended

@@ -1,0 +1,124 @@
+import re
+from decimal import Decimal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from deniable_aggregator.sentences import (
+    difference_in_words,
+    number_in_words,
+    number_range_in_words,
+    points_in_words,
+    range_in_words,
+    share_in_words,
+)
+
+NUMBER = r"-?[\d,]+(?:\.\d+)?(?:e[+-]?\d+)?"
+shares = st.floats(-0.5, 1.5)
+numbers = st.floats(-1e12, 1e12)
+
+
+def ordered(values):
+    return st.tuples(values, values).map(sorted)
+
+
+def exact(number: float) -> Decimal:
+    return Decimal(repr(number))
+
+
+def numbers_of(text: str) -> list[Decimal]:
+    return [Decimal(each.replace(",", "")) for each in re.findall(NUMBER, text)]
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "words"),
+    [
+        (0.44, 0.46, "44 to 46%"),
+        (0.444, 0.452, "44.4 to 45.2%"),
+        (-0.002, 0.0058, "below 0.6%"),
+        (0.0004, 0.021, "0.04 to 2.1%"),
+        (0.97, 1.02, "above 97%"),
+        (-0.3, 1.2, "anything from 0 to 100%"),
+        (-0.1, -0.02, "below 4%"),
+        (1.02, 1.06, "above 98%"),
+        (0.5, 0.5, "50%"),
+    ],
+)
+def test_a_share_is_a_range_in_words(low: float, high: float, words: str) -> None:
+    assert range_in_words(low, high) == words
+
+
+@given(ordered(shares))
+def test_the_range_of_a_share_is_never_narrower_than_its_interval(ends: list[float]) -> None:
+    low, high = (min(max(exact(end) * 100, Decimal(0)), Decimal(100)) for end in ends)
+    text = range_in_words(*ends)
+    printed = numbers_of(text)
+    if text.startswith("below"):
+        assert printed[0] >= high
+        assert low == 0
+    elif text.startswith("above"):
+        assert printed[0] <= low
+        assert high == 100
+    else:
+        assert printed[0] <= low
+        assert high <= printed[-1]
+
+
+@given(ordered(shares))
+def test_the_range_of_a_share_is_not_much_wider_than_its_interval(ends: list[float]) -> None:
+    low, high = map(exact, ends)
+    text = range_in_words(*ends)
+    if " to " in text and not text.startswith("anything"):
+        first, last = numbers_of(text)
+        assert last - first <= (high - low) * 100 * Decimal("1.3") + Decimal("1e-9")
+
+
+@given(ordered(numbers))
+def test_the_range_of_a_number_is_never_narrower_than_its_interval(ends: list[float]) -> None:
+    printed = numbers_of(number_range_in_words(*ends))
+    assert printed[0] <= exact(ends[0])
+    assert exact(ends[1]) <= printed[-1]
+
+
+@given(ordered(shares))
+def test_a_difference_in_points_is_never_surer_than_its_interval(ends: list[float]) -> None:
+    low, high = (exact(end) * 100 for end in ends)
+    text = points_in_words(*ends)
+    printed = numbers_of(text)
+    if text.startswith("less than"):
+        assert -printed[0] <= low <= 0 <= high <= printed[0]
+    else:
+        near, far = sorted((abs(low), abs(high)))
+        assert (low > 0) == text.startswith("up")
+        assert printed[0] <= near
+        assert far <= printed[-1]
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "words"),
+    [
+        (0.08, 0.12, "up 8 to 12 points"),
+        (-0.12, -0.08, "down 8 to 12 points"),
+        (-0.03, 0.01, "less than 3 points either way"),
+        (-0.01, 0.0, "less than 1.0 points either way"),
+    ],
+)
+def test_a_difference_of_shares_is_in_points(low: float, high: float, words: str) -> None:
+    assert points_in_words(low, high) == words
+
+
+def test_numbers_have_the_digits_that_their_intervals_support() -> None:
+    assert number_range_in_words(1.7401, 1.8199) == "1.74 to 1.82"
+    assert number_range_in_words(12_345, 12_800) == "12,300 to 12,800"
+    assert number_in_words(12_345, 12_245, 12_445) == "12,340"
+    assert difference_in_words(0.31, 0.49) == "up 0.31 to 0.49"
+    assert share_in_words(0.4483, 0.43, 0.47) == "45%"
+    assert share_in_words(-0.002, -0.02, 0.01) == "0%"
+
+
+@pytest.mark.parametrize("words", [range_in_words, points_in_words, number_range_in_words])
+@pytest.mark.parametrize("ends", [(0.2, 0.1), (float("nan"), 0.1), (0.1, float("inf"))])
+def test_ends_that_are_no_interval_are_refused(words, ends: tuple[float, float]) -> None:
+    with pytest.raises(ValueError, match="low and high must be finite"):
+        words(*ends)
