@@ -106,6 +106,12 @@ class MetricCatalog:
         self.renew()
         return self._by_application.get(application, ())
 
+    def names(self, application: str) -> list[str]:
+        """The names of an application's metrics, also of those that cannot be read here."""
+        readable = {entry.spec.name for entry in self.for_application(application)}
+        unreadable = self._unreadable.values()
+        return sorted(readable | {e.name for e in unreadable if e.application == application})
+
     def unreadable(self) -> Mapping[bytes, UnreadableMetric]:
         """The metrics that only a later version of this server can decode, by digest."""
         return self._unreadable

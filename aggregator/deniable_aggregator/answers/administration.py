@@ -48,6 +48,9 @@ class Metric(Struct, kw_only=True):
         version: the id of this version.
         registered: the day on which it was registered.
         segments: those of the metric, where it has any.
+        discovers: whether popular strings can be found that nobody listed.
+        first_day: the first day with reports, or null; without those of excluded keys.
+        last_day: the last day with reports, or null.
         reports: how many reports were counted.
         pending_reports: how many are left out of answers, as too many wait to be counted.
         excluded_reports: how many are left out because their keys are excluded.
@@ -68,6 +71,9 @@ class Metric(Struct, kw_only=True):
     version: VersionId
     registered: date
     segments: Segments | UnsetType = UNSET
+    discovers: bool
+    first_day: date | None
+    last_day: date | None
     reports: Count
     pending_reports: Count
     excluded_reports: Count

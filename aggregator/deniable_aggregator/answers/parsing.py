@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 import msgspec
 from msgspec import inspect
 
+from deniable_aggregator.answers.words import VERSION_START
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -96,6 +98,8 @@ def _constraint(kind: inspect.Type) -> str:
         return f"an integer in [{kind.ge:,}, {kind.le:,}]"
     if isinstance(kind, inspect.DateType):
         return "a date such as 2026-01-31"
+    if isinstance(kind, inspect.StrType) and kind.pattern == VERSION_START:
+        return "the id of a version, or at least its first 4 letters"
     if isinstance(kind, inspect.StrType) and kind.pattern is not None:
         return "two days such as 2026-01-01..2026-01-31"
     return "text"

@@ -56,7 +56,8 @@ Values = Annotated[tuple[str, ...], Meta(min_length=1)]
 VersionId = Annotated[str, Meta(pattern="^[0-9a-f]{64}$")]
 """SHA-256 of a version of a metric, in hex."""
 
-VersionStart = Annotated[str, Meta(pattern="^[0-9a-f]{4,64}$")]
+VERSION_START: Final = "^[0-9a-f]{4,64}$"
+VersionStart = Annotated[str, Meta(pattern=VERSION_START)]
 """The first letters of the id of a version of a metric, or all of them."""
 
 DayPair = Annotated[str, Meta(pattern=r"^\d{4}-\d\d-\d\d(\.\.\d{4}-\d\d-\d\d)?$")]

@@ -19,6 +19,7 @@ from deniable_aggregator.answers.administration import (
     RotateKey,
 )
 from deniable_aggregator.answers.words import KEY_ACTIONS
+from deniable_aggregator.api.metric_reader import unknown_metric
 from deniable_aggregator.api.parameters import read_body
 from deniable_aggregator.catalog import registered
 from deniable_aggregator.dates import epoch_of
@@ -101,7 +102,7 @@ class AdminApi:
         key = require_admin(self._verifier)
         removal = self._catalogue.remove(key.application, name, self._today(), key.id)
         if removal is None:
-            raise ProblemError("unknown_metric", "GET /v1/metrics lists the metrics of this key.")
+            raise unknown_metric(name, key.application, self._catalogue.names(key.application))
         versions = [digest.hex() for digest in removal.digests]
         return json_response(RemovedMetric(key.application, name, versions, removal.reports))
 

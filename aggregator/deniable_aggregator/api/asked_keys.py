@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from deniable_aggregator.answers.days import key_in_words
 from deniable_aggregator.http.problems import ProblemError
+from deniable_shared.nearest import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -44,9 +45,10 @@ def _named(keys: Sequence[StoredKey], name: str) -> StoredKey:
         detail = f"without_key must name one key, got {quoted}, which names {len(found)}: {ids}."
         raise ProblemError("malformed_question", f"{detail} Use an id.")
     listed = ", ".join(key_in_words(key.id, key.label) for key in keys[:MOST_NAMED])
+    meant = did_you_mean(name, filter(None, (key.label for key in keys)))
     more = f" and {len(keys) - MOST_NAMED} more" if keys[MOST_NAMED:] else ""
     raise ProblemError(
         "malformed_question",
         "without_key must be the id of a write key, the first letters of its id, or its label, "
-        f"got {quoted}. There are {listed or 'none'}{more}.",
+        f"got {quoted}.{meant} There are {listed or 'none'}{more}.",
     )

@@ -8,6 +8,7 @@ from deniable_aggregator.answers.common import Notice
 from deniable_aggregator.dates import day_of
 from deniable_aggregator.estimation.shares.domains import value_type
 from deniable_aggregator.http.problems import ProblemError
+from deniable_shared.nearest import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 
 SHORT: Final = 12
 """So many letters of a version's id are shown to people."""
+
+MOST_NAMED: Final = 10
 
 
 def version_named(entries: Sequence[CatalogEntry], start: str) -> CatalogEntry:
@@ -32,11 +35,14 @@ def version_named(entries: Sequence[CatalogEntry], start: str) -> CatalogEntry:
     found = [entry for entry in entries if entry.spec.digest.hex().startswith(start)]
     if len(found) == 1:
         return found[0]
-    ids = ", ".join(entry.spec.digest.hex()[:SHORT] for entry in found or entries)
+    newest_first = sorted(found or entries, key=lambda entry: -entry.registration.registered)
+    ids = [entry.spec.digest.hex()[:SHORT] for entry in newest_first[:MOST_NAMED]]
+    more = f" and {len(newest_first) - MOST_NAMED} more" if newest_first[MOST_NAMED:] else ""
     raise ProblemError(
         "malformed_question",
-        f"version must be the id of one version, or its first letters, got '{start}'. "
-        f"There are {ids}.",
+        f"version must be the id of one version, or its first letters, got '{start}'."
+        f"{did_you_mean(start, ids)} There are {', '.join(ids)}{more}, the newest first; deniable "
+        f"metrics show {entries[0].spec.name} says since when.",
     )
 
 

@@ -27,6 +27,13 @@ def blueprint(service: QueryService, verifier: KeyVerifier, settings: Settings) 
     def metrics() -> Response:
         return json_response(service.metrics(require_reader(verifier).application))
 
+    def metric(name: str) -> Response:
+        return json_response(service.metric(require_reader(verifier).application, name))
+
+    def overview() -> Response:
+        application = require_reader(verifier).application
+        return json_response(service.health_overview(application, read_query(DaysQuery)))
+
     def estimate(name: str) -> Response:
         application = require_reader(verifier).application
         query, lists = read_query(EstimateQuery), read_lists(settings)
@@ -44,6 +51,8 @@ def blueprint(service: QueryService, verifier: KeyVerifier, settings: Settings) 
         )
 
     routes.add_url_rule("/v1/metrics", view_func=metrics)
+    routes.add_url_rule("/v1/metrics/<name>", view_func=metric)
+    routes.add_url_rule("/v1/health", view_func=overview)
     path = "/v1/metrics/<name>/estimate"
     routes.add_url_rule(path, view_func=estimate, methods=["GET", "POST"])
     routes.add_url_rule("/v1/metrics/<name>/health", view_func=health)

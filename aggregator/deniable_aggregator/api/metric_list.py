@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from deniable_aggregator.catalog import CatalogEntry
-    from deniable_aggregator.store import Backlog, Store
+    from deniable_aggregator.store import Backlog, Registration, ReportedDays, Store
 
 
 def list_metrics(store: Store, entries: Sequence[CatalogEntry]) -> list[Metric]:
@@ -25,15 +25,26 @@ def list_metrics(store: Store, entries: Sequence[CatalogEntry]) -> list[Metric]:
     counted = store.tallies.reports(counters)
     excluded = store.tallies.reports(counters, excluded=True)
     pending = pending_by_version(store, entries)
+    days = store.tallies.reported_days([entry.spec.digest for entry in entries])
     return [
         _metric(
             entry,
+            days.get(entry.spec.digest),
             reports=counted.get(entry.spec.digest, 0),
             pending=pending.get(entry.spec.digest, 0),
             excluded=excluded.get(entry.spec.digest, 0),
         )
         for entry in entries
     ]
+
+
+def newest_registration(entries: Sequence[CatalogEntry]) -> Registration:
+    """The version of a metric that was registered last, of several on one day the first listed.
+
+    Args:
+        entries: the versions; at least one.
+    """
+    return max((entry.registration for entry in entries), key=lambda each: each.registered)
 
 
 def waiting_by_version(store: Store, entries: Sequence[CatalogEntry]) -> dict[bytes, int]:
@@ -62,7 +73,9 @@ def _reports(entries: Sequence[CatalogEntry], backlog: Sequence[Backlog]) -> dic
     return {each.digest: each.payload_bytes // widths[each.digest] for each in backlog}
 
 
-def _metric(entry: CatalogEntry, *, reports: int, pending: int, excluded: int) -> Metric:
+def _metric(
+    entry: CatalogEntry, days: ReportedDays | None, *, reports: int, pending: int, excluded: int
+) -> Metric:
     spec, registration = entry.spec, entry.registration
     metric = Metric(
         name=spec.name,
@@ -79,6 +92,9 @@ def _metric(entry: CatalogEntry, *, reports: int, pending: int, excluded: int) -
         delta=spec.mechanism.delta,
         version=spec.digest.hex(),
         registered=day_of(registration.registered),
+        discovers=spec.letters is not None,
+        first_day=None if days is None else day_of(days.first),
+        last_day=None if days is None else day_of(days.last),
         reports=reports,
         pending_reports=pending,
         excluded_reports=excluded,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from deniable_aggregator.answers.questions import ValueLists
 from deniable_aggregator.api.asked_keys import keys_to_leave_out
@@ -13,6 +13,7 @@ from deniable_aggregator.estimation.metric_reports import collect_tallies, read_
 from deniable_aggregator.http.outdated import server_outdated
 from deniable_aggregator.http.problems import ProblemError
 from deniable_aggregator.slices.cache import SliceTables
+from deniable_shared.nearest import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from deniable_aggregator.estimation.metric_reports import MetricReports
     from deniable_aggregator.store import Store
     from deniable_shared.spec import Spec
+
+_QUOTED: Final = 100
 
 
 @dataclass(frozen=True)
@@ -85,7 +88,7 @@ class MetricReader:
             if (each.application, each.name) == (application, name):
                 raise server_outdated(each)
         if not entries:
-            raise ProblemError("unknown_metric", "GET /v1/metrics lists the metrics of this key.")
+            raise unknown_metric(name, application, self._catalogue.names(application))
         if version is not None:
             entries = [version_named(entries, version)]
         without: frozenset[str] = frozenset()
@@ -121,6 +124,21 @@ class MetricReader:
     def pending(self, asked: AskedMetric) -> int:
         """How many reports of a metric are left out, as too many wait."""
         return sum(pending_by_version(self._store, asked.entries).values())
+
+
+def unknown_metric(name: str, application: str, known: Sequence[str]) -> ProblemError:
+    """The problem of a question about a metric that there is not.
+
+    Args:
+        name: what was asked about.
+        application: the application of the key.
+        known: the names of its metrics.
+    """
+    return ProblemError(
+        "unknown_metric",
+        f"{application} has no metric {name[:_QUOTED]!r}.{did_you_mean(name, known)} "
+        "deniable metrics list, or GET /v1/metrics, lists those of this key.",
+    )
 
 
 def no_reports(name: str, *, excluded: int = 0, asked_out: int = 0) -> ProblemError:

@@ -13,6 +13,7 @@ from werkzeug.exceptions import HTTPException, RequestEntityTooLarge
 
 from deniable_aggregator.answers.parsing import MalformedQueryError, parse_query
 from deniable_aggregator.answers.questions import ValueLists
+from deniable_aggregator.estimation.unknown_names import UnknownNameError
 from deniable_aggregator.http.problems import ProblemError
 
 if TYPE_CHECKING:
@@ -76,8 +77,10 @@ def read_body(kind: type[Body], wanted: str, limit: int, *, code: str) -> Body:
 
 
 def estimate_refused(error: ParameterError) -> ProblemError:
-    """The problem that a question cannot be answered, with the reason."""
+    """The problem that a question cannot be answered, with the reason and what may be meant."""
     detail = str(error)  # quotes what was asked for, however long that is
     if len(detail) > MAX_REASON:
         detail = f"{detail[:MAX_REASON]}..."
+    if isinstance(error, UnknownNameError):
+        detail += f". {error.next_step}"
     return ProblemError("estimate_refused", detail)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from deniable_aggregator.answers.common import Head, IntegritySummary, Notice, ordered_notices
 from deniable_aggregator.api.covered_days import covered_days
+from deniable_aggregator.api.metric_list import newest_registration
 from deniable_aggregator.dates import day_of
 from deniable_aggregator.integrity import notices, report
 from deniable_aggregator.integrity.examiner import Examination, Examiner
@@ -27,7 +28,10 @@ SUMMARY_CELLS: Final = 1 << 22
 """Beside an estimate, at most so many counters are read for checks that were not read before."""
 
 HEALTH_CELLS: Final = 1 << 26
-"""The same for a question about health alone."""
+"""The same for a question about health alone, of one metric or of all of them together."""
+
+LEAST_CELLS: Final = 1 << 18
+"""The least share of these that one of many metrics has."""
 
 
 @dataclass(frozen=True)
@@ -55,8 +59,7 @@ class Review:
     @property
     def description(self) -> str:
         """What the metric is for, as its newest version says."""
-        registrations = [entry.registration for entry in self.reported.entries]
-        return max(registrations, key=lambda each: each.registered).description
+        return newest_registration(self.reported.entries).description
 
     def head(
         self, application: str, since: date | None, until: date | None, pending_reports: int

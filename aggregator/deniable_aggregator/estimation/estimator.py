@@ -123,8 +123,8 @@ class ShareEstimator:
         )
         both, not_compared = _common_items(one, other)
         if not both.size <= LARGEST_ANSWER or not (both.size or combined):
-            wanted = f"1 to {LARGEST_ANSWER:,} values that both periods know"
-            raise ParameterError("candidates", wanted, both.size)
+            wanted = f"1 to {LARGEST_ANSWER:,} that both periods know"
+            raise ParameterError("values", wanted, both.size)
         change = None
         if combined is not None:
             level = 1 - request.level

@@ -178,8 +178,8 @@ _OF_STATUS: Final = {
     400: ("malformed_request", "The request is not valid HTTP for this server. Check its form."),
     404: (
         "not_found",
-        "Check the path: /v1/reports, /v1/metrics, /v1/metrics/NAME/estimate, /v1/status, "
-        "/v1/remote, /v1/keys, /healthz, /readyz; /openapi.json describes them.",
+        "Check the path: /v1/reports, /v1/metrics, /v1/metrics/NAME/estimate, /v1/health, "
+        "/v1/status, /v1/remote, /v1/keys, /healthz, /readyz; /openapi.json describes them.",
     ),
     405: ("method_not_allowed", "The header Allow lists the methods of this path."),
     413: ("upload_too_large", "Send less in one request."),

@@ -76,7 +76,7 @@ def by_day(examination: Examination, keys: Mapping[str, StoredKey]) -> list[DayH
         examination: the checks.
         keys: those of the store, by id.
     """
-    return [_day(day, keys, examination.limit) for day in examination.days]
+    return [day_health(day, keys, examination.limit) for day in examination.days]
 
 
 def contrast(each: key_contrasts.KeyContrast, keys: Mapping[str, StoredKey]) -> KeyContrast:
@@ -97,7 +97,14 @@ def contrast(each: key_contrasts.KeyContrast, keys: Mapping[str, StoredKey]) -> 
     )
 
 
-def _day(day: DayChecks | KeptDay, keys: Mapping[str, StoredKey], limit: float) -> DayHealth:
+def day_health(day: DayChecks | KeptDay, keys: Mapping[str, StoredKey], limit: float) -> DayHealth:
+    """The checks of one day.
+
+    Args:
+        day: the checks.
+        keys: those of the store, by id.
+        limit: a check fails if its p-value is below this.
+    """
     return DayHealth(
         day=day_of(day.epoch),
         version=day.spec.digest.hex(),

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from deniable_aggregator.server.granian_adapter import HTTPProtocol, Scope
 
 METRICS_PATH: Final = "/v1/metrics"
+HEALTH_PATH: Final = "/v1/health"
 LIST_PATHS: Final = ("/estimate", "/series", "/change")
 """How the paths of questions end whose bodies may be lists of candidates, and so much longer than
 others."""
@@ -132,9 +133,10 @@ class FlaskBridge:
 def is_question(method: str, path: str) -> bool:
     """Whether a request is a question about metrics, which only keys that may read can ask."""
     if method in ("GET", "HEAD"):
-        return path == METRICS_PATH or (
-            path.startswith(METRICS_PATH) and path.endswith(QUESTION_PATHS)
-        )
+        if path in (METRICS_PATH, HEALTH_PATH):
+            return True
+        below = path.removeprefix(f"{METRICS_PATH}/")
+        return below != path and ("/" not in below or below.endswith(QUESTION_PATHS))
     return method == "POST" and path.startswith(METRICS_PATH) and path.endswith(LIST_PATHS)
 
 

@@ -37,6 +37,7 @@ from deniable_aggregator.store.tables.metrics import (
 from deniable_aggregator.store.tables.parts import NewPart
 from deniable_aggregator.store.tables.remote import RemoteDocuments
 from deniable_aggregator.store.tables.removal import Removal
+from deniable_aggregator.store.tables.reported_days import ReportedDays
 from deniable_aggregator.store.tables.rolled import ALL_KEYS, NewPeriod, RolledPeriod, RolledPeriods
 from deniable_aggregator.store.tables.set_aside import SetAsideGroup, SetAsideRows
 from deniable_aggregator.store.tables.settling import DaySettler
@@ -165,6 +166,7 @@ __all__ = [
     "RemoteDocuments",
     "Removal",
     "ReportCounter",
+    "ReportedDays",
     "ReportsBySlice",
     "RolledPeriod",
     "RolledPeriods",

@@ -229,8 +229,8 @@ def series(
         if isinstance(result, ShareEstimate | SegmentEstimate):
             unknown -= set(result.items)
             if len(result.items) * len(periods) > MAX_ROWS:
-                limit = f"so few that there are at most {MAX_ROWS:,} of values times periods"
-                raise ParameterError("candidates", limit, len(result.items))
+                limit = f"so few that there are at most {MAX_ROWS:,} of them times periods"
+                raise ParameterError("values", limit, len(result.items))
         points.append((days, result))
     if all(result is None for _, result in points):
         raise ParameterError("reports", "at least 1", 0)
@@ -239,7 +239,7 @@ def series(
     ):
         raise ParameterError("segment", "one that some version has", query.segment)
     if unknown:
-        raise ParameterError("candidates", "values of some period", min(unknown))
+        raise ParameterError("value", "one that some period has", min(unknown))
     return Series(versions[0].name, query.by, interval, level, asked, tuple(points))
 
 

@@ -13,6 +13,7 @@ from deniable_shared.characters import visible_lines
 from deniable_shared.commands.help import USAGE, full_help, group_help
 from deniable_shared.commands.table import COMMANDS, find_command, names_after
 from deniable_shared.errors import DeniableError
+from deniable_shared.nearest import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -92,10 +93,7 @@ def _run_nothing(words: list[str]) -> int:
         known, wrong, whole = names_after([]), group, "deniable"
     kind = "option" if wrong.startswith("-") else "command"
     message = f"No such {kind} '{wrong}'."
-    from difflib import get_close_matches
-
-    if near := get_close_matches(wrong, known, n=1):
-        message += f" Did you mean '{near[0]}'?"
+    message += did_you_mean(wrong, known)
     usage = USAGE if whole == "deniable" else f"Usage: {whole} COMMAND ...\n"
     print(f"{usage}Try '{whole} --help' for help.\n\nError: {message}", file=sys.stderr)
     return 2

@@ -99,7 +99,7 @@ def test_what_cannot_be_answered_is_refused_with_the_reason():
     spec, counts = counted(grr("1"), ["red"])
     with pytest.raises(ParameterError, match="reports must be at least 1, got 0"):
         estimate_shares([(spec, counts * 0)])
-    with pytest.raises(ParameterError, match="candidates must be values of choice"):
+    with pytest.raises(ParameterError, match="value must be one of"):
         estimate_shares([(spec, counts)], ["purple"])
     with pytest.raises(ParameterError, match="candidates must be all different"):
         estimate_shares([(spec, counts)], ["red", "red"])

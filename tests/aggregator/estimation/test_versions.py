@@ -217,7 +217,7 @@ def test_a_value_that_no_version_tells_apart_is_left_out_and_refused_by_name():
     found = estimate_shares(tallies)
     assert "another" not in found.items
     assert found.rest.items == ("another", "sepia", "pink")
-    with pytest.raises(ParameterError, match="candidates must be values of choice that some"):
+    with pytest.raises(ParameterError, match="value must be a value of choice that some"):
         estimate_shares(tallies, ["another"])
 
 

@@ -27,7 +27,9 @@ from deniable_aggregator.answers.discoveries import (
     DiscoveryQuery,
 )
 from deniable_aggregator.answers.estimates import Estimate
+from deniable_aggregator.answers.health_overview import HealthOverview
 from deniable_aggregator.answers.integrity import Health
+from deniable_aggregator.answers.metrics import MetricDetails
 from deniable_aggregator.answers.questions import (
     ChangeQuery,
     DaysQuery,
@@ -95,6 +97,14 @@ OPERATIONS: Final[Mapping[tuple[str, str], Operation]] = {
         scopes=ADMIN,
         body=Body(str, "application/toml"),
         problems=("registry_refused",),
+    ),
+    ("GET", "/v1/metrics/{name}"): Operation(
+        "describeMetric",
+        "A registered metric: its versions, what they ask of devices, and their values.",
+        MetricDetails,
+        scopes=READ,
+        path={"name": str},
+        problems=(*_QUESTIONS, "unknown_metric", "server_outdated"),
     ),
     ("DELETE", "/v1/metrics/{name}"): Operation(
         "removeMetric",
@@ -182,6 +192,14 @@ OPERATIONS: Final[Mapping[tuple[str, str], Operation]] = {
             "server_outdated",
         ),
         tagged=True,
+    ),
+    ("GET", "/v1/health"): Operation(
+        "healthOfAllMetrics",
+        "Whether the reports of all metrics look like those of devices, suspicious ones first.",
+        HealthOverview,
+        scopes=READ,
+        query=DaysQuery,
+        problems=(*_QUESTIONS, "malformed_question"),
     ),
     ("POST", "/v1/metrics/{name}/discoveries"): Operation(
         "discover",

@@ -47,7 +47,7 @@ def compare_within_segment(
     both = tuple(item for item in items if item in known[0] and item in known[1])
     if not both:
         listed = list(lists.candidates or ())
-        raise ParameterError("candidates", "values that both periods know", listed)
+        raise ParameterError("value", "one that both periods know", listed)
     alpha = request.alpha(len(both))
     if alpha != 1 - request.level:
         first, second = (

@@ -20,6 +20,7 @@ from deniable_aggregator.estimation.shares.selection import known_in_part
 from deniable_aggregator.estimation.shares.share_estimate import (
     DETECTION_ALPHA,
 )
+from deniable_aggregator.estimation.unknown_names import UnknownNameError
 from deniable_aggregator.statistics.intervals import (
     DEFAULT_LEVEL,
     alpha_per_interval,
@@ -93,7 +94,7 @@ def estimate_within_segment(
     if not names and may_be_empty:
         return _no_shares(tallies[0][0].name, options, level, total)
     if not names:
-        raise ParameterError("segment", _constraint(tallies), segment)
+        raise _unknown_segment(tallies, segment)
     margin, name = options.margin, names[-1]
     parts = list(parts_with(parts_of_segments(tallies, margin, periods), name, segment))
     known = values_in_segment(parts, name, versions, margin)
@@ -154,7 +155,7 @@ def _asked(of: Attribute, known: SegmentValues, listed: Sequence[str] | None) ->
         return [row for value, row in rows.items() if of.type != "boolean" or value == "true"]
     for value in listed:
         if value not in known.values:
-            raise ParameterError("candidates", f"values of {of.name}", value)
+            raise UnknownNameError("value", of.name, known.values, value)
     return [rows[value] for value in listed if value in rows]
 
 
@@ -229,10 +230,12 @@ def _declared(tallies: Tallies) -> list[tuple[str, str]]:
     )
 
 
-def _constraint(tallies: Tallies) -> str:
-    """The constraint on the name of a segment, in words."""
-    found = ", ".join(value for _, value in _declared(tallies))
-    return f"one of {found}" if found else "left out, as the metric has none"
+def _unknown_segment(tallies: Tallies, segment: str) -> ParameterError:
+    """The error that no version has a segment."""
+    found = [value for _, value in _declared(tallies)]
+    if not found:
+        return ParameterError("segment", "left out, as the metric has none", segment)
+    return UnknownNameError("segment", tallies[0][0].name, found, segment)
 
 
 def _segment_size(

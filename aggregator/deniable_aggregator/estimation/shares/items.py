@@ -16,6 +16,7 @@ from deniable_aggregator.estimation.shares.domains import (
 )
 from deniable_aggregator.estimation.shares.marginals import merge_groups
 from deniable_aggregator.estimation.shares.spec_estimates import NOWHERE, SpecEstimate
+from deniable_aggregator.estimation.unknown_names import UnknownNameError
 from deniable_aggregator.statistics.repeated_reports import repeats_of
 from deniable_aggregator.tallies import (
     RapporTally,
@@ -129,7 +130,8 @@ def _domain(specs: Sequence[Spec], asked: Domain, add: Sequence[str] | None) -> 
         if unknown == set(both) and unknown <= pairs.keys():
             return tuple(pairs)
         first = next(item for item in both if item in unknown)
-        raise ParameterError("candidates", f"values of {specs[0].name}", first)
+        name = "combined" if first in (add or ()) else "value"
+        raise UnknownNameError(name, specs[0].name, known, first)
     return known
 
 
@@ -190,5 +192,5 @@ def _check_informed(
     """
     blank = combined.reports[places] == 0
     if blank.any() and (named or blank.all()):
-        nothing = f"values of {spec.name} that some report is about"
-        raise ParameterError("candidates", nothing, asked[int(np.flatnonzero(blank)[0])])
+        nothing = f"a value of {spec.name} that some report is about"
+        raise ParameterError("value", nothing, asked[int(np.flatnonzero(blank)[0])])

@@ -13,6 +13,7 @@ from deniable_aggregator.store.schema import inbox, keys, metrics, rolled_period
 from deniable_aggregator.store.tables.expiry import delete_expired, delete_removed
 from deniable_aggregator.store.tables.loading import load_sums
 from deniable_aggregator.store.tables.parts import key_ids
+from deniable_aggregator.store.tables.reported_days import reported_days
 from deniable_aggregator.store.tables.settling import DaySettler
 from deniable_aggregator.store.tables.stored_slices import (
     StoredSlice,
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from deniable_aggregator.store.backends.base import Database
     from deniable_aggregator.store.tables.loading import Loaded, Sums
     from deniable_aggregator.store.tables.merging import ReportCounter
+    from deniable_aggregator.store.tables.reported_days import ReportedDays
     from deniable_aggregator.store.tables.settling import FindCounter
 
 FORGOTTEN_PARTS: Final = 1_000
@@ -256,6 +258,14 @@ class Tallies:
                 stored = (connection.execute(each).scalars() for each in (query, rolled))
                 found[digest] = [*chain.from_iterable(stored), *days]
         return {digest: min(days) for digest, days in found.items() if days}
+
+    def reported_days(self, digests: Collection[bytes]) -> dict[bytes, ReportedDays]:
+        """The first and the last day with reports of each spec, without those of excluded keys.
+
+        Args:
+            digests: the specs' digests; those without reports are left out of the answer.
+        """
+        return reported_days(self._database, digests)
 
     def load(
         self,

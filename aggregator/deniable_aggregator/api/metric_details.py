@@ -1,0 +1,108 @@
+"""One registered metric: its versions, their values, and what one report of each gives away."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from msgspec import UNSET, UnsetType
+
+from deniable_aggregator.answers.metrics import Domain, Letters, MetricDetails, VersionDetails
+from deniable_aggregator.api.metric_list import list_metrics
+from deniable_aggregator.estimation.shares.domains import FLAG, value_type
+from deniable_shared.mechanisms import GroupedBins, SquareWave
+from deniable_shared.planning.disclosure_figures import posterior_from_even_odds
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from deniable_aggregator.answers.administration import Metric
+    from deniable_aggregator.catalog import CatalogEntry
+    from deniable_aggregator.store import Store
+    from deniable_shared.attributes import Attribute
+    from deniable_shared.spec import Spec
+
+
+def metric_details(store: Store, entries: Sequence[CatalogEntry]) -> MetricDetails:
+    """A metric with all of its versions.
+
+    Args:
+        store: has the tallies and the inbox.
+        entries: the versions; at least one.
+    """
+    newest_first = sorted(entries, key=lambda entry: -entry.registration.registered)
+    listed = list_metrics(store, newest_first)
+    newest, spec = listed[0], newest_first[0].spec
+    return MetricDetails(
+        application=spec.application,
+        name=newest.name,
+        description=newest.description,
+        owners=newest.owners,
+        expires=newest.expires,
+        retention_days=newest.retention_days,
+        candidates=all(each.type == "string" for each in listed),
+        discovers=any(each.discovers for each in listed),
+        pending_reports=sum(each.pending_reports for each in listed),
+        excluded_reports=sum(each.excluded_reports for each in listed),
+        versions=[_version(*each) for each in zip(newest_first, listed, strict=True)],
+    )
+
+
+def _version(entry: CatalogEntry, listed: Metric) -> VersionDetails:
+    spec, code = entry.spec, entry.spec.letters
+    of = None if spec.segments is None else spec.segments.of
+    values = spec.values if of is None else of.domain
+    return VersionDetails(
+        version=listed.version,
+        type=value_type(spec),
+        registered=listed.registered,
+        first_day=listed.first_day,
+        last_day=listed.last_day,
+        reports=listed.reports,
+        every=spec.every,
+        values=list(FLAG if spec.type == "boolean" else values),
+        other=spec.other if of is None else of.other,
+        absent=spec.absent,
+        mechanism=listed.mechanism,
+        epsilon=listed.epsilon,
+        epsilon_permanent=listed.epsilon_permanent,
+        epsilon_total=listed.epsilon_total,
+        delta=listed.delta,
+        privacy=_privacy(spec),
+        range=UNSET if spec.range is None else (float(spec.range[0]), float(spec.range[1])),
+        bins=_bins(spec),
+        attributes=[_domain(each) for each in spec.attributes] or UNSET,
+        segments=UNSET if spec.segments is None else _domain(spec.segments.by),
+        letters=UNSET
+        if code is None
+        else Letters(code.alphabet, code.longest, code.levels, entry.registration.minimum_devices),
+    )
+
+
+def _bins(spec: Spec) -> int | UnsetType:
+    mechanism = spec.mechanism
+    return mechanism.size if isinstance(mechanism, SquareWave | GroupedBins) else UNSET
+
+
+def _domain(attribute: Attribute) -> Domain:
+    return Domain(
+        name=attribute.name,
+        type=attribute.type,
+        values=list(attribute.domain),
+        other=attribute.other,
+    )
+
+
+def _privacy(spec: Spec) -> str:
+    """What one report gives away, and all of them about the same value."""
+    mechanism = spec.mechanism
+    sure = f"{posterior_from_even_odds(mechanism.epsilon):.1%}"
+    text = (
+        "Whoever reads one report, and thought two values equally likely before, is at most "
+        f"{sure} sure of one of them afterwards."
+    )
+    if mechanism.epsilon_permanent is not None:
+        most = f"{posterior_from_even_odds(mechanism.epsilon_permanent):.1%}"
+        text += f" From all reports of a device about the same value it is at most {most}."
+    if mechanism.delta:
+        text += f" A report may reveal more with a probability of at most {mechanism.delta:.3g}."
+    return text
