@@ -119,3 +119,11 @@ def pair_items(attributes: Sequence[Attribute]) -> tuple[str, ...]:
         for first in reversed(_BOOLEAN)
         for second in reversed(_BOOLEAN)
     )
+
+
+def both_true(attributes: Sequence[Attribute]) -> dict[str, tuple[str, str]]:
+    """The cells in which both of two flags are true, each with what stands for either flag."""
+    return {
+        f"{one} & {other}": (one, other)
+        for one, other in itertools.combinations([f"{each.name}=true" for each in attributes], 2)
+    }

@@ -16,7 +16,7 @@ from deniable_aggregator.answers.common import (
     Number,
     Quantile,
 )
-from deniable_aggregator.answers.words import Count, Margin, Postprocess, VersionId
+from deniable_aggregator.answers.words import Association, Count, Margin, Postprocess, VersionId
 
 
 class VersionEstimate(Struct, kw_only=True):
@@ -187,6 +187,54 @@ class CombinedShare(Struct, kw_only=True):
     adjusted: float | UnsetType | None = UNSET
 
 
+class Lift(Struct, kw_only=True):
+    """Whether two values occur together more, or less, often than if they were independent.
+
+    Attributes:
+        values: the two values.
+        share: of the devices that hold both; unbiased, may lie outside [0, 1].
+        expected: what it would be if they were independent: the product of the values' shares.
+        lift: `share` over `expected`; 1 if they are independent. Null where `expected` cannot be
+            told from zero.
+        standard_error: of the lift; null likewise.
+        low: the lower end of the lift's interval; null likewise.
+        high: the upper end.
+        p_value: of the two-sided test that they are independent.
+        adjusted_p_value: the same, corrected for the number of pairs asked about.
+        association: whether it is clear that they go together (a lift above 1) or exclude each
+            other (below 1).
+        shift_if_fake: how far fake reports could move the lift; null for no bound.
+        reports: how many reports the shares are of: those of the versions that ask for both.
+        reason: why there is no lift.
+    """
+
+    values: tuple[str, str]
+    share: float
+    expected: float
+    lift: float | None
+    standard_error: float | None
+    low: float | None
+    high: float | None
+    p_value: float
+    adjusted_p_value: float
+    association: Association
+    shift_if_fake: float | None
+    reports: Count
+    reason: str | UnsetType = UNSET
+
+
+class LiftNote(Struct):
+    """What the lifts are.
+
+    Attributes:
+        pairs_asked: how many pairs were asked about; those shown may be a selection.
+        meaning: what a lift, its interval and its test are.
+    """
+
+    pairs_asked: Count
+    meaning: str
+
+
 class PostprocessNote(Struct):
     """How adjusted shares were made.
 
@@ -225,6 +273,9 @@ class Shares(EstimateHead, kw_only=True, tag="shares"):
         rest: the share of all reports of those values together that some versions do not know.
             With the shares that are of all reports it makes up the whole.
         estimates: one entry per value.
+        lift_note: what the lifts are.
+        lifts: one entry per two values of which `estimates` has the share of both; left out of
+            metrics that do not observe pairs.
     """
 
     detection: DetectionNote
@@ -236,6 +287,8 @@ class Shares(EstimateHead, kw_only=True, tag="shares"):
     combined: CombinedShare | UnsetType = UNSET
     rest: CombinedShare | UnsetType = UNSET
     estimates: list[Share]
+    lift_note: LiftNote | UnsetType = UNSET
+    lifts: list[Lift] | UnsetType = UNSET
 
 
 class SegmentShares(EstimateHead, kw_only=True, tag="segment"):

@@ -18,6 +18,9 @@ FalseFinds = Literal["few", "none"]
 """How many false ones there may be among detected values or clear changes: a small share of them
 (Benjamini-Hochberg), or none at all (Bonferroni)."""
 
+Association = Literal["together", "apart", "unclear"]
+"""Of two values: whether it is clear that they go together, or that they exclude each other."""
+
 Postprocess = Literal["none", "norm-sub", "base-cut", "power", "ibu"]
 Reconstruction = Literal["em", "ems"]
 PeriodLength = Literal["day", "week", "month"]

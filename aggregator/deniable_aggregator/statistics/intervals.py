@@ -151,6 +151,23 @@ def detect(
     return np.asarray(p_values <= threshold)
 
 
+def adjust_p_values(p_values: NDArray[np.float64], false_finds: FalseFinds) -> NDArray[np.float64]:
+    """Corrects p-values for their number.
+
+    Args:
+        p_values: float64, (items,).
+        false_finds: "few" (Benjamini and Hochberg 1995) or "none" (Bonferroni).
+    """
+    count = p_values.size
+    if false_finds == "none":
+        return np.minimum(p_values * count, 1.0)
+    order = np.argsort(p_values)
+    scaled = p_values[order] * count / np.arange(1, count + 1)
+    found = np.empty(count)
+    found[order] = np.minimum(np.minimum.accumulate(scaled[::-1])[::-1], 1.0)
+    return found
+
+
 def _require_level(level: float) -> None:
     if not 0 < level < 1:
         raise ParameterError("level", "between 0 and 1", level)

@@ -47,6 +47,26 @@ class _Marginals(NamedTuple):
     cells: NDArray[np.float64]
 
 
+class PairMoments(NamedTuple):
+    """The coefficients of every two flags, with how their estimates vary together.
+
+    The signs are those of two flags that are true: the share of both is (1 + the sum of the three
+    means) / 4, and that of either flag (1 + its mean) / 2.
+
+    Attributes:
+        flags: int64, (pairs, 2): the numbers of the two flags.
+        means: float64, (pairs, 3): of the first flag, of the second, and of both.
+        covariance: float64, (pairs, 3, 3): of these, about the devices that reported; infinite
+            where a coefficient has no report yet.
+        asked: float64, (pairs, 3): how many reports each is the mean of.
+    """
+
+    flags: NDArray[np.int64]
+    means: NDArray[np.float64]
+    covariance: NDArray[np.float64]
+    asked: NDArray[np.float64]
+
+
 @tallies(SampledCoefficients)
 class SampledCoefficientsTally(OutcomeTally, ShareTally):
     """For every coefficient how many parities came as 0 and how many as 1.
@@ -126,6 +146,25 @@ class SampledCoefficientsTally(OutcomeTally, ShareTally):
             found = self._marginals(counts[some], numbers, signs)
             share[some], variance[some] = found.share, found.variance
         return SliceShares(share, variance)
+
+    def pair_moments(self, counts: NDArray[np.int64]) -> PairMoments:
+        """What the reports say of every two flags; the variances are those of `shares`.
+
+        Args:
+            counts: int64, (cells,), of at least one report.
+        """
+        flags = np.array(list(itertools.combinations(range(len(self.spec.attributes)), 2)))
+        both = np.arange(len(self.spec.attributes), len(self._mechanism.coefficients))
+        numbers, signs = np.column_stack([flags, both]), np.array([-1, -1, 1])
+        theta, likely, lies, unasked = self._coefficients(counts)
+        kept = np.clip(likely[numbers] * signs, -1.0, 1.0)
+        # As in `_marginals`: each coefficient of a pair is the product of the other two.
+        product = kept[:, [[0, 2, 1], [2, 1, 0], [1, 0, 2]]]
+        covariance = (kept[:, :, None] * kept[:, None, :] - product) / max(counts.sum() - 1, 1)
+        own = np.arange(3)
+        covariance[:, own, own] = lies[numbers] + (1 - kept**2) * unasked[numbers]
+        asked = counts.reshape(-1, 2).sum(axis=1).astype(np.float64)[numbers]
+        return PairMoments(flags, theta[numbers] * signs, covariance, asked)
 
     def _terms(self, items: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """The coefficients of items and their signs: int64, (items, 3), twice."""

@@ -18,10 +18,11 @@ from deniable_aggregator.answers.trends import (
     ShapeChange,
     ShapeDistance,
 )
-from deniable_aggregator.estimation.changes.comparison import ALPHA, Differences, adjust_p_values
+from deniable_aggregator.estimation.changes.comparison import ALPHA, Differences
 from deniable_aggregator.estimation.changes.influence import FAKES_OF_CHANGES
 from deniable_aggregator.estimation.estimator import compare
 from deniable_aggregator.estimation.shares.share_estimate import metric_versions
+from deniable_aggregator.statistics.intervals import adjust_p_values
 from deniable_aggregator.tallies import nonempty
 from deniable_shared.errors import ParameterError
 

@@ -11,8 +11,8 @@ from scipy import stats
 
 from deniable_aggregator.answers.questions import ChangeQuery, ValueLists
 from deniable_aggregator.dates import DayRange
-from deniable_aggregator.estimation.changes.comparison import adjust_p_values
 from deniable_aggregator.estimation.inputs import ChangeRequest, CollectedTallies
+from deniable_aggregator.statistics.intervals import adjust_p_values
 from deniable_aggregator.trends.change import change
 from deniable_shared.errors import ParameterError
 from deniable_shared.exact_bounds import SCALE

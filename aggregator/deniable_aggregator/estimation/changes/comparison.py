@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from deniable_aggregator.answers.common import Notice
     from deniable_aggregator.answers.estimates import SegmentSize
     from deniable_aggregator.answers.trends import CombinedDifference, QuantileDifference
-    from deniable_aggregator.answers.words import FalseFinds, KnownIn, Margin
+    from deniable_aggregator.answers.words import KnownIn, Margin
     from deniable_aggregator.estimation.changes.shapes import ShapeDistance, ShapeTest
     from deniable_aggregator.estimation.inputs import CollectedTallies
     from deniable_aggregator.estimation.numbers.distribution_estimate import DistributionEstimate
@@ -86,23 +86,6 @@ class Comparison:
     quantiles: list[QuantileDifference] | None = None
     distance: ShapeDistance | None = None
     shape: ShapeTest | None = None
-
-
-def adjust_p_values(p_values: NDArray[np.float64], false_finds: FalseFinds) -> NDArray[np.float64]:
-    """Corrects p-values for their number.
-
-    Args:
-        p_values: float64, (items,).
-        false_finds: "few" (Benjamini and Hochberg 1995) or "none" (Bonferroni).
-    """
-    count = p_values.size
-    if false_finds == "none":
-        return np.minimum(p_values * count, 1.0)
-    order = np.argsort(p_values)
-    scaled = p_values[order] * count / np.arange(1, count + 1)
-    found = np.empty(count)
-    found[order] = np.minimum(np.minimum.accumulate(scaled[::-1])[::-1], 1.0)
-    return found
 
 
 def compare_means(before: CollectedTallies, after: CollectedTallies, alpha: float) -> Differences:

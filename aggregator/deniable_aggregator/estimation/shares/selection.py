@@ -9,6 +9,7 @@ import numpy as np
 from deniable_aggregator.answers.common import Notice
 from deniable_aggregator.estimation.shares import postprocess as processing
 from deniable_aggregator.estimation.shares.cut_strings import cut_strings
+from deniable_aggregator.estimation.shares.lifts import estimate_lifts
 from deniable_aggregator.estimation.shares.share_estimate import (
     DETECTION_ALPHA,
     PostprocessedShares,
@@ -24,8 +25,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from deniable_aggregator.answers.estimates import Lift, LiftNote
     from deniable_aggregator.answers.questions import EstimateOptions
-    from deniable_aggregator.answers.words import Postprocess
+    from deniable_aggregator.answers.words import IntervalKind, Postprocess
     from deniable_aggregator.estimation.shares.items import ItemEstimates
     from deniable_aggregator.estimation.shares.spec_estimates import SpecEstimate
     from deniable_aggregator.estimation.shares.subset_shares import SubsetShare
@@ -101,12 +103,28 @@ def select(
         rest=rest,
         processed=_processed(found, method, shown, total, rest),
         combined=total,
+        lifts=_lifts(found, items, options, interval, level),
         notices=(
             *_unlisted(combined.parts),
             *cut_strings([spec for spec, _ in specs], items),
             *known_in_part(items, known, combined.total, _BESIDE),
         ),
     )
+
+
+def _lifts(
+    found: ItemEstimates,
+    shown: Sequence[str],
+    options: EstimateOptions,
+    interval: IntervalKind,
+    level: float,
+) -> tuple[LiftNote, list[Lift]] | None:
+    """The lifts of what is shown, of attributes that are observed in pairs."""
+    parts = found.combined.parts
+    if parts[0].spec.type != "attributes":
+        return None
+    asked = [found.domain[place] for place in found.wanted.tolist()]
+    return estimate_lifts(parts, asked, shown, options, interval, level)
 
 
 def _rest(found: ItemEstimates, options: EstimateOptions, alpha: float) -> SubsetShare | None:

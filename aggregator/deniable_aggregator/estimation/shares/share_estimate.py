@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from deniable_aggregator.answers.common import Head, Notice
-    from deniable_aggregator.answers.estimates import CombinedShare, SegmentSize
+    from deniable_aggregator.answers.estimates import CombinedShare, Lift, LiftNote, SegmentSize
     from deniable_aggregator.answers.words import FalseFinds, IntervalKind, Margin, Postprocess
     from deniable_aggregator.dates import DayRange
     from deniable_aggregator.estimation.shares.subset_shares import SubsetShare
@@ -116,6 +116,7 @@ class ShareEstimate:
         processed: post-processed shares beside the raw ones, or None.
         combined: the share of a set of items, or None.
         segments: how large the segments are, where the metric has any.
+        lifts: of pairs of flags, where the metric observes them, and what they are; or None.
         notices: what a reader must know before these numbers.
     """
 
@@ -141,6 +142,7 @@ class ShareEstimate:
     processed: PostprocessedShares | None = None
     combined: SubsetShare | None = None
     segments: tuple[SegmentSize, ...] = ()
+    lifts: tuple[LiftNote, list[Lift]] | None = None
     notices: tuple[Notice, ...] = ()
 
     kind: ClassVar[Literal["shares"]] = "shares"
@@ -180,6 +182,8 @@ class ShareEstimate:
             combined=self._combined_answer(),
             rest=self._rest_answer(),
             estimates=self.rows(),
+            lift_note=UNSET if self.lifts is None else self.lifts[0],
+            lifts=UNSET if self.lifts is None else self.lifts[1],
         )
 
     def period(self, days: DayRange) -> Period:

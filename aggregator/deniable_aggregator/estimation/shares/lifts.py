@@ -1,0 +1,174 @@
+"""Lifts: whether two flags are true together more, or less, often than if they were independent."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import numpy as np
+from msgspec import UNSET
+from scipy import special
+
+from deniable_aggregator.answers.estimates import Lift, LiftNote
+from deniable_aggregator.estimation.shares.pair_shares import estimate_pairs, observed_pairs
+from deniable_aggregator.estimation.shares.share_estimate import DEVICES
+from deniable_aggregator.statistics.intervals import (
+    adjust_p_values,
+    alpha_per_interval,
+    z_for_alpha,
+)
+from deniable_aggregator.statistics.item_shares import LEAST_VARIANCE
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from deniable_aggregator.answers.questions import EstimateOptions
+    from deniable_aggregator.answers.words import Association, IntervalKind
+    from deniable_aggregator.estimation.shares.pair_shares import PairShares
+    from deniable_aggregator.estimation.shares.spec_estimates import SpecEstimate
+
+ALPHA: Final = 0.05
+"""The level of the tests."""
+
+
+def estimate_lifts(
+    parts: Sequence[SpecEstimate],
+    asked: Sequence[str],
+    shown: Sequence[str],
+    options: EstimateOptions,
+    interval: IntervalKind,
+    level: float,
+) -> tuple[LiftNote, list[Lift]] | None:
+    """Estimates the lifts of the pairs of flags whose share of both is shown.
+
+    The lift is P(A and B) / (P(A) P(B)), of shares over the reports of all versions that ask for
+    both flags. Its interval has every number r for which P(A and B) - r P(A) P(B) is within z
+    standard errors of 0 (Fieller 1954, with the product's error by the delta method); the test of
+    independence is the same with r = 1.
+
+    Args:
+        parts: the estimates of each version.
+        asked: the items that were asked for.
+        shown: those of them that are shown.
+        options: how to answer.
+        interval: what intervals cover.
+        level: of the intervals, in (0, 1).
+
+    Returns:
+        What is said of all lifts, and these; None if no version observes a pair whose share of
+        both flags was asked for.
+    """
+    flags = {item: both for part in parts for item, both in observed_pairs(part.spec).items()}
+    pairs = [item for item in asked if item in flags]
+    if not pairs:
+        return None
+    chosen = frozenset(shown)
+    picked = [at for at, item in enumerate(pairs) if item in chosen]
+    alpha = alpha_per_interval(interval, level=level, asked=len(pairs), shown=len(picked))
+    found = estimate_pairs(parts, pairs, options.margin)
+    ratios = _ratios(found, z_for_alpha(alpha))
+    moved = _influence(found, ratios, sum({part.spec: part.reports for part in parts}.values()))
+    adjusted = adjust_p_values(ratios.p_value, options.false_finds)
+    columns = zip(ratios.lift, ratios.error, ratios.low, ratios.high, moved, strict=True)
+    told = [[None if np.isnan(each) else float(each) for each in row] for row in columns]
+    note = LiftNote(len(pairs), _meaning(options, interval, level))
+    return note, [
+        Lift(
+            values=flags[pairs[at]],
+            share=float(found.shares[at, 0]),
+            expected=float(ratios.expected[at]),
+            lift=told[at][0],
+            standard_error=told[at][1],
+            low=told[at][2],
+            high=told[at][3],
+            p_value=float(ratios.p_value[at]),
+            adjusted_p_value=float(adjusted[at]),
+            association=_association(told[at][0], float(adjusted[at])),
+            shift_if_fake=told[at][4],
+            reports=int(found.reports[at]),
+            reason=UNSET if told[at][0] is not None else _reason(flags[pairs[at]], found, at),
+        )
+        for at in picked
+    ]
+
+
+class _Ratios(NamedTuple):
+    """The lifts of pairs, with errors and tests; float64, (pairs,), each.
+
+    Attributes:
+        expected: the share of both flags if they were independent.
+        lift: NaN, like the next three, where `expected` is within z standard errors of 0.
+        error: of the lift, by the delta method.
+        low: the lower end of its interval.
+        high: the upper end.
+        p_value: of the two-sided test that the flags are independent.
+    """
+
+    expected: NDArray[np.float64]
+    lift: NDArray[np.float64]
+    error: NDArray[np.float64]
+    low: NDArray[np.float64]
+    high: NDArray[np.float64]
+    p_value: NDArray[np.float64]
+
+
+def _ratios(found: PairShares, z: float) -> _Ratios:
+    (both, one, other), covariance = found.shares.T, found.covariance
+    expected, own = one * other, covariance[:, 0, 0]
+    common = other * covariance[:, 0, 1] + one * covariance[:, 0, 2]
+    product = other**2 * covariance[:, 1, 1] + one**2 * covariance[:, 2, 2]
+    product += 2 * expected * covariance[:, 1, 2]
+    leading, middle = expected**2 - z**2 * product, both * expected - z**2 * common
+    known = (one > 0) & (other > 0) & (leading > 0)
+    leading = np.where(known, leading, np.nan)
+    lift = both / np.where(known, expected, np.nan)
+    root = np.sqrt(np.maximum(middle**2 - leading * (both**2 - z**2 * own), 0.0))
+    apart = np.maximum(own - 2 * common + product, LEAST_VARIANCE)
+    return _Ratios(
+        expected=expected,
+        lift=lift,
+        error=np.sqrt(np.maximum(own - 2 * lift * common + lift**2 * product, 0.0)) / expected,
+        low=(middle - root) / leading,
+        high=(middle + root) / leading,
+        p_value=2 * special.ndtr(-np.abs(both - expected) / np.sqrt(apart)),
+    )
+
+
+def _influence(found: PairShares, ratios: _Ratios, total: int) -> NDArray[np.float64]:
+    """How far fakes could move each lift; NaN for no bound."""
+    least, most = found.lifts_if_fake(total)
+    moved = np.maximum(ratios.lift - least, most - ratios.lift)
+    return np.where(np.isfinite(moved), moved, np.nan)
+
+
+def _association(lift: float | None, p_value: float) -> Association:
+    if lift is None or not p_value <= ALPHA:
+        return "unclear"
+    return "together" if lift > 1 else "apart"
+
+
+def _reason(flags: tuple[str, str], found: PairShares, at: int) -> str:
+    """Which of the two shares is the less certain one."""
+    shares, covariance = found.shares[at, 1:], found.covariance[at]
+    scores = shares / np.sqrt(np.diagonal(covariance)[1:])
+    return (
+        f"too few reports for a lift: the share of {flags[int(np.argmin(scores))]} is too close to "
+        "zero, or too uncertain, to divide by"
+    )
+
+
+def _meaning(options: EstimateOptions, interval: IntervalKind, level: float) -> str:
+    covers = {
+        "one": "each interval, taken by itself, covers the lift",
+        "all": "the intervals of all pairs asked about cover their lifts at once",
+        "picked": "of the intervals shown, this part on average covers its lift",
+    }
+    corrected = "Benjamini-Hochberg" if options.false_finds == "few" else "Bonferroni"
+    return (
+        "lift is the share of both values over what it would be if they were independent (the "
+        "product of their shares): above 1 they go together, below 1 they exclude each other. "
+        f"Among {DEVICES[options.margin]}, {covers[interval]} with probability {level:g} "
+        "(Fieller). `association` is a two-sided test that they are independent, at "
+        f"{ALPHA:g} and corrected for all pairs asked about ({corrected})"
+    )

@@ -1,0 +1,188 @@
+"""The shares of two flags and of both, with how these vary together, over all versions."""
+
+from __future__ import annotations
+
+import itertools
+from typing import TYPE_CHECKING, Final, NamedTuple, cast
+
+import numpy as np
+
+from deniable_aggregator.estimation.shares.between_versions import shared_pairs_fraction
+from deniable_aggregator.statistics.influence import FORGED_PER_REPORT
+from deniable_aggregator.tallies import share_tally_for
+from deniable_shared.attributes import both_true
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from deniable_aggregator.answers.words import Margin
+    from deniable_aggregator.estimation.shares.spec_estimates import SpecEstimate
+    from deniable_aggregator.tallies.pairs import SampledCoefficientsTally
+    from deniable_shared.spec import Spec
+
+_PER_MEAN: Final = np.array([[0.25, 0.25, 0.25], [0.5, 0.0, 0.0], [0.0, 0.5, 0.0]])
+"""What the means of `PairMoments` add to the shares of both flags, of the first, of the second."""
+
+_WITHOUT_MEANS: Final = np.array([0.25, 0.5, 0.5])
+
+_CHOSEN: Final = np.array([*itertools.product((0.0, 1.0), repeat=3)][1:])[:, None, :]
+_SPREADS: Final = _CHOSEN / _CHOSEN.sum(axis=-1, keepdims=True)
+"""How forgers may spread their reports over the three means: float64, (7, 1, 3)."""
+
+_SIGNS: Final = np.array([*itertools.product((-1.0, 1.0), repeat=3)])
+"""What all of their reports on each mean may say: float64, (8, 3)."""
+
+
+class PairShares(NamedTuple):
+    """Shares of pairs of flags, each over the reports of all versions that ask for both.
+
+    Attributes:
+        versions: what each version says.
+        reports: int64, (pairs,): over how many reports.
+        shares: float64, (pairs, 3): of both flags, of the first, of the second.
+        covariance: float64, (pairs, 3, 3): of these.
+    """
+
+    versions: Sequence[_Version]
+    reports: NDArray[np.int64]
+    shares: NDArray[np.float64]
+    covariance: NDArray[np.float64]
+
+    def lifts_if_fake(self, total: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """The least and the largest lift if fakes were added until they are 1% of all reports.
+
+        Of all ways to add fakes to one version those are tried where all that are about a mean say
+        the same, and the means that they are about have as many each.
+
+        Args:
+            total: how many reports were counted, of all versions.
+
+        Returns:
+            float64, (pairs,), twice; infinite where fakes could leave nobody a flag.
+        """
+        fakes = total * FORGED_PER_REPORT
+        least, most = np.full((2, len(self.reports)), np.nan)
+        for each in self.versions:
+            added = fakes * _SPREADS / (fakes * _SPREADS + each.asked[:, None, None, :])
+            means = each.means[:, None, None, :]
+            forged = means + added * (_SIGNS * each.largest - means)
+            counted = self.reports[each.at][:, None, None, None]
+            reports = each.part.reports
+            others = counted * self.shares[each.at][:, None, None, :]
+            others = others - reports * each.shares[:, None, None, :]
+            shares = (others + (reports + fakes) * _shares_from(forged)) / (counted + fakes)
+            with np.errstate(divide="ignore", invalid="ignore"):
+                lifts = shares[..., 0] / (shares[..., 1] * shares[..., 2])
+            lifts[(shares[..., 1:] <= 0).any(axis=-1)] = np.inf
+            least[each.at] = np.fmin(least[each.at], lifts.min(axis=(1, 2)))
+            most[each.at] = np.fmax(most[each.at], lifts.max(axis=(1, 2)))
+        return least, most
+
+
+class _Version(NamedTuple):
+    """What one version says of pairs.
+
+    Attributes:
+        part: its estimates.
+        at: int64, (known,): which of the pairs it knows.
+        means: float64, (known, 3): as of `PairMoments`.
+        asked: float64, (known, 3): likewise.
+        largest: what one report says of a mean, up or down.
+        shares: float64, (known, 3): of both flags, of the first, of the second.
+        covariance: float64, (known, 3, 3): of these, about the devices that reported.
+    """
+
+    part: SpecEstimate
+    at: NDArray[np.int64]
+    means: NDArray[np.float64]
+    asked: NDArray[np.float64]
+    largest: float
+    shares: NDArray[np.float64]
+    covariance: NDArray[np.float64]
+
+
+def observed_pairs(spec: Spec) -> dict[str, tuple[str, str]]:
+    """The pairs of flags of which a version knows how often both are true: the flags, by item."""
+    return both_true(spec.attributes) if spec.mechanism.estimates_pairs else {}
+
+
+def estimate_pairs(
+    parts: Sequence[SpecEstimate], pairs: Sequence[str], margin: Margin
+) -> PairShares:
+    """Estimates pairs of flags from all versions that observe them.
+
+    Args:
+        parts: the estimates of each version.
+        pairs: the items that stand for both flags; each is known to some version.
+        margin: what errors allow for.
+    """
+    place = {item: at for at, item in enumerate(pairs)}
+    versions = [_version(part, place) for part in parts if part.spec.mechanism.estimates_pairs]
+    reports = np.zeros(len(pairs), np.int64)
+    shares, covariance = np.zeros((len(pairs), 3)), np.zeros((len(pairs), 3, 3))
+    for each in versions:
+        reports[each.at] += each.part.reports
+    for each in versions:
+        weight = (each.part.reports / reports[each.at])[:, None]
+        shares[each.at] += weight * each.shares
+        covariance[each.at] += weight[:, None] ** 2 * each.covariance
+    if margin == "noise-and-sampling":
+        covariance += _sampling(versions, reports, shares)
+    return PairShares(versions, reports, shares, covariance)
+
+
+def _version(part: SpecEstimate, place: dict[str, int]) -> _Version:
+    tally = cast("SampledCoefficientsTally", share_tally_for(part.spec))
+    found = tally.pair_moments(part.counts)
+    own = np.array([place.get(item, -1) for item in observed_pairs(part.spec)])
+    known = np.flatnonzero((own >= 0) & np.isfinite(found.covariance).all(axis=(1, 2)))
+    support = part.spec.mechanism.oracles[0].support
+    means = found.means[known]
+    return _Version(
+        part,
+        own[known],
+        means,
+        found.asked[known],
+        1 / (support.p - support.q),
+        _shares_from(means),
+        _PER_MEAN @ found.covariance[known] @ _PER_MEAN.T,
+    )
+
+
+def _shares_from(means: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.asarray(_WITHOUT_MEANS + means @ _PER_MEAN.T)
+
+
+def _sampling(
+    versions: Sequence[_Version], reports: NDArray[np.int64], shares: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """What is added because the devices are a sample, and one may have sent several reports.
+
+    As for single shares, see `variance_between`: every report has the covariance of its version's
+    flags and the distance of that version's shares from those of all.
+    """
+    added = np.zeros((len(reports), 3, 3))
+    spread = _spread(shares)
+    for each in versions:
+        weight = (each.part.reports / reports[each.at])[:, None, None]
+        apart = each.shares - shares[each.at]
+        one = _spread(each.shares) + apart[:, :, None] * apart[:, None, :]
+        added[each.at] += weight**2 * (1 / each.part.reports + each.part.repeats.extra) * one
+    for one_version, other in itertools.combinations(versions, 2):
+        fraction = shared_pairs_fraction(one_version.part, other.part)
+        both = np.intersect1d(one_version.at, other.at)
+        sizes = one_version.part.reports * other.part.reports
+        weights = (sizes / reports[both] ** 2)[:, None, None]
+        added[both] += 2 * fraction * weights * spread[both]
+    return added
+
+
+def _spread(shares: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The covariances of both flags, the first and the second, of a device drawn at random."""
+    one, other = np.clip(shares[:, 1:], 0.0, 1.0).T
+    both = np.clip(shares[:, 0], np.maximum(one + other - 1, 0.0), np.minimum(one, other))
+    columns = [both * (1 - both), both * (1 - one), both * (1 - other)]
+    columns += [one * (1 - one), both - one * other, other * (1 - other)]
+    return np.asarray(np.array(columns).T[:, [[0, 1, 2], [1, 3, 4], [2, 4, 5]]])
