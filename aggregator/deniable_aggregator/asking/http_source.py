@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 
@@ -12,7 +11,9 @@ import msgspec
 from deniable_aggregator.answers.administration import Metrics
 from deniable_aggregator.answers.discoveries import Discovery, DiscoveryLists
 from deniable_aggregator.answers.estimates import Estimate
+from deniable_aggregator.answers.health_overview import HealthOverview
 from deniable_aggregator.answers.integrity import Health
+from deniable_aggregator.answers.metrics import MetricDetails
 from deniable_aggregator.answers.trends import Change, Series
 from deniable_aggregator.asking.connection import Connection
 from deniable_aggregator.asking.errors import AskingError
@@ -27,8 +28,6 @@ from deniable_aggregator.asking.source import (
 from deniable_shared.characters import visible
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from deniable_aggregator.answers.discoveries import DiscoveryQuery, FoundStrings
     from deniable_aggregator.answers.questions import (
         ChangeQuery,
@@ -44,9 +43,6 @@ if TYPE_CHECKING:
 FIRST_PAUSE_SECONDS: Final = 0.2
 LONGEST_PAUSE_SECONDS: Final = 2.0
 """Between two questions whether a run that looks for strings has ended."""
-
-MOST_NAMED: Final = 20
-"""Metrics in an error."""
 
 
 class HttpSource:
@@ -78,6 +74,10 @@ class HttpSource:
         """See `Source.metrics`."""
         return self._connection.request("GET", "/v1/metrics").decode(Metrics)
 
+    def metric(self, metric: str) -> MetricDetails:
+        """See `Source.metric`."""
+        return self._about(metric, "GET").decode(MetricDetails)
+
     def estimate(
         self, metric: str, query: EstimateQuery = WHOLE, lists: ValueLists = NO_LISTS
     ) -> Estimate:
@@ -98,6 +98,11 @@ class HttpSource:
     def health(self, metric: str, query: DaysQuery = ALL_DAYS) -> Health:
         """See `Source.health`."""
         return self.ask(metric, "health", query).decode(Health)
+
+    def health_overview(self, query: DaysQuery = ALL_DAYS) -> HealthOverview:
+        """See `Source.health_overview`."""
+        params = query_parameters(query)
+        return self._connection.request("GET", "/v1/health", params=params).decode(HealthOverview)
 
     def discover(
         self,
@@ -127,9 +132,8 @@ class HttpSource:
             AskingError: if the server cannot be reached, or answers with a problem.
         """
         whole = lists == NO_LISTS
-        return self._about(
-            metric, "GET" if whole else "POST", question, query, None if whole else lists
-        )
+        method, body = ("GET", None) if whole else ("POST", lists)
+        return self._about(metric, method, f"/{question}", query, body)
 
     def ask_discovery(
         self,
@@ -144,7 +148,7 @@ class HttpSource:
             AskingError: if there is no answer, or the run has failed.
         """
         body = None if lists == NO_HINTS else lists
-        asked = self._about(metric, "POST", "discoveries", query, body)
+        asked = self._about(metric, "POST", "/discoveries", query, body)
         answer = asked.decode(Discovery)
         pause = FIRST_PAUSE_SECONDS
         while answer.state in ("waiting", "running"):
@@ -153,7 +157,7 @@ class HttpSource:
                 on_progress(answer.progress, visible(stage) or "look for strings")
             time.sleep(pause)
             pause = min(pause * 1.5, LONGEST_PAUSE_SECONDS)
-            asked = self._about(metric, "GET", f"discoveries/{answer.id}")
+            asked = self._about(metric, "GET", f"/discoveries/{answer.id}")
             answer = asked.decode(Discovery)
         if answer.state == "failed":
             raise AskingError(visible(f"the run has failed. {answer.failure}"), "run_failed")
@@ -165,21 +169,13 @@ class HttpSource:
         self,
         metric: str,
         method: str,
-        path: str,
+        path: str = "",
         query: msgspec.Struct | None = None,
         body: msgspec.Struct | None = None,
     ) -> ServerAnswer:
-        address = f"/v1/metrics/{quote(metric, safe='')}/{path}"
+        address = f"/v1/metrics/{quote(metric, safe='')}{path}"
         params = [] if query is None else query_parameters(query)
-        try:
-            return self._connection.request(method, address, params=params, json=body)
-        except AskingError as error:
-            if error.code not in ("unknown_metric", "not_found"):
-                raise
-            known = {each.name for each in self.metrics().metrics}
-            if metric in known:
-                raise
-            raise unknown_metric(metric, known) from None
+        return self._connection.request(method, address, params=params, json=body)
 
 
 def query_parameters(query: msgspec.Struct) -> list[tuple[str, str]]:
@@ -200,20 +196,3 @@ def query_parameters(query: msgspec.Struct) -> list[tuple[str, str]]:
 
 def _as_text(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
-
-
-def unknown_metric(name: str, known: Iterable[str]) -> AskingError:
-    """The error of a question about a metric that is not registered.
-
-    Args:
-        name: what was typed.
-        known: the names of the registered metrics.
-    """
-    names = sorted(set(known))
-    near = get_close_matches(name, names, n=1)
-    meant = f" Did you mean {near[0]}?" if near else ""
-    shown = ", ".join(names[:MOST_NAMED]) + (", ..." if len(names) > MOST_NAMED else "")
-    there_are = f"There are {shown}." if names else "No metric is registered for this key."
-    return AskingError(
-        visible(f"there is no metric {name!r}.{meant} {there_are}"), "unknown_metric"
-    )

