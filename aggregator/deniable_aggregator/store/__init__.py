@@ -19,11 +19,18 @@ from deniable_aggregator.store.errors import (
 from deniable_aggregator.store.tables.archived import Archive, ArchivedFile
 from deniable_aggregator.store.tables.audit import AuditLog
 from deniable_aggregator.store.tables.batch import Batch, TallyKey
+from deniable_aggregator.store.tables.closed_days import (
+    ClosedDays,
+    CountedDay,
+    CountedVersion,
+    RolledDays,
+)
 from deniable_aggregator.store.tables.discoveries import (
     Discoveries,
     NewDiscovery,
     StoredDiscovery,
 )
+from deniable_aggregator.store.tables.estimates import Estimates, PeriodName, PeriodRows
 from deniable_aggregator.store.tables.inbox import Backlog, Inbox, Outcome, Sender
 from deniable_aggregator.store.tables.keys import Keys, StoredKey
 from deniable_aggregator.store.tables.loading import Loaded
@@ -73,6 +80,8 @@ class Store:
         keys: who may write and read.
         remote: signed remote configurations.
         discoveries: questions about unlisted strings, and what was found.
+        closed_days: what was counted of closed days, in figures that tell whether it has changed.
+        estimates: estimates of closed periods, for programs that ask the database.
         audit: what administrators did.
         archive: what an archive has, and what it lacks.
 
@@ -95,6 +104,8 @@ class Store:
         self.keys = Keys(self._database)
         self.remote = RemoteDocuments(self._database)
         self.discoveries = Discoveries(self._database)
+        self.closed_days = ClosedDays(self._database)
+        self.estimates = Estimates(self._database)
         self.audit = AuditLog(self._database)
         self.archive = Archive(self._database)
 
@@ -149,9 +160,13 @@ __all__ = [
     "AuditLog",
     "Backlog",
     "Batch",
+    "ClosedDays",
+    "CountedDay",
+    "CountedVersion",
     "DaySettler",
     "DayStamp",
     "Discoveries",
+    "Estimates",
     "Inbox",
     "InboxRow",
     "Keys",
@@ -161,6 +176,8 @@ __all__ = [
     "NewPart",
     "NewPeriod",
     "Outcome",
+    "PeriodName",
+    "PeriodRows",
     "RegisteredMetrics",
     "Registration",
     "RemoteDocuments",
@@ -168,6 +185,7 @@ __all__ = [
     "ReportCounter",
     "ReportedDays",
     "ReportsBySlice",
+    "RolledDays",
     "RolledPeriod",
     "RolledPeriods",
     "Sender",

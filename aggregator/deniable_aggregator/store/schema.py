@@ -9,8 +9,11 @@ from __future__ import annotations
 from typing import Final
 
 from sqlalchemy import (
+    DDL,
     BigInteger,
+    Boolean,
     Column,
+    Date,
     Float,
     Integer,
     LargeBinary,
@@ -20,6 +23,7 @@ from sqlalchemy import (
     Table,
     Text,
     UniqueConstraint,
+    event,
 )
 
 REVISION: Final = "0001"
@@ -90,7 +94,8 @@ epochs: Final = Table(
     metadata,
     Column("epoch", Integer, primary_key=True, autoincrement=False),
     Column("key", LargeBinary(32)),  # NULL once the epoch is closed, for good
-    # 1 once the epoch is closed and its tallies have their final form, until more reports come.
+    # Not NULL once the epoch is closed and its tallies have their final form, until more reports
+    # come; then it gets another random number.
     Column("settled", Integer),
 )
 
@@ -204,6 +209,66 @@ discoveries: Final = Table(
     Column("failure", Text),  # why there is no result, for whoever asked
     Column("result", LargeBinary),  # JSON
 )
+
+# Estimates of closed days, weeks and months, for whoever asks the database itself: a row for each
+# number, with names and values in words and days as DATE, in SQLite as text such as 2026-01-31.
+estimates: Final = Table(
+    "estimates",
+    metadata,
+    Column("application", Text, primary_key=True),
+    Column("period", Text, primary_key=True),  # day, week or month
+    Column("metric", Text, primary_key=True),  # its name
+    Column("since", Date, primary_key=True),
+    Column("until", Date, nullable=False),
+    Column("position", Integer, primary_key=True, autoincrement=False),  # from 0, in the answer
+    Column("question", Text, nullable=False),
+    Column("measure", Text, nullable=False),
+    Column("value", Text),
+    Column("whole", Boolean),
+    Column("quantile", Float),
+    Column("bin_from", Float),
+    Column("bin_to", Float),
+    Column("segment", Text),
+    Column("estimate", Float),
+    Column("standard_error", Float),
+    Column("low", Float),
+    Column("high", Float),
+    Column("detected", Boolean),
+    Column("shift_if_fake", Float),
+    Column("reports", BigInteger),
+    Column("epsilon", Float),
+    Column("version", Text),
+    Column("suspicious", Boolean),
+    Column("marks", Text),
+    sqlite_with_rowid=False,
+)
+
+# The periods whose estimates are in the table above, or of which there are none to write.
+estimated_periods: Final = Table(
+    "estimated_periods",
+    metadata,
+    Column("application", Text, primary_key=True),
+    Column("period", Text, primary_key=True),
+    Column("metric", Text, primary_key=True),
+    Column("since", Date, primary_key=True),
+    Column("tag", LargeBinary(16), nullable=False),  # of all that the estimates depend on
+    Column("numbers", Integer, nullable=False),  # how many rows there are
+    sqlite_with_rowid=False,
+)
+
+LATEST_ESTIMATES: Final = "latest_estimates"
+"""The view of the newest day, week and month of each metric."""
+
+_columns = ", ".join(f"estimates.{column.name}" for column in estimates.c)
+CREATE_LATEST_ESTIMATES: Final = f"""
+CREATE VIEW {LATEST_ESTIMATES} AS SELECT {_columns} FROM (
+    SELECT application, period, metric, max(since) AS since FROM estimated_periods
+    WHERE numbers > 0 GROUP BY application, period, metric
+) AS latest JOIN estimates ON estimates.application = latest.application
+    AND estimates.period = latest.period AND estimates.metric = latest.metric
+    AND estimates.since = latest.since
+"""  # noqa: S608  nothing of it comes from outside
+event.listen(metadata, "after_create", DDL(CREATE_LATEST_ESTIMATES))
 
 audit: Final = Table(
     "audit",

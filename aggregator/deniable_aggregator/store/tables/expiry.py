@@ -9,6 +9,7 @@ from sqlalchemy import case, delete, func, literal, select
 from deniable_aggregator.store.chunks import in_chunks
 from deniable_aggregator.store.schema import metrics, rolled_periods, set_aside, tallies, totals
 from deniable_aggregator.store.tables.discoveries import delete_unkept_discoveries
+from deniable_aggregator.store.tables.estimates import delete_unkept_estimates
 from deniable_aggregator.store.tables.parts import (
     PART_COLUMNS,
     add_to_totals,
@@ -39,16 +40,17 @@ def delete_expired(
     """Deletes some of what was kept for long enough, in one transaction.
 
     Days that became one are deleted when the last of them is, and so is what was found in them.
+    Estimates of a week or month are deleted with the first of its days.
 
     Args:
         database: the database.
         today: the current day.
         keep: for how many days tallies are kept at most; None for ever.
         open_days: for how many days a day may take reports; younger tallies are never deleted.
-        most: how many parts to delete at most.
+        most: how many of each to delete at most.
 
     Returns:
-        How many parts were deleted.
+        How many parts and estimated periods were deleted.
     """
     longest = today if keep is None else max(keep, open_days)
     own = metrics.c.retention_days
@@ -73,7 +75,8 @@ def delete_expired(
     with database.write() as connection:
         connection.execute(delete(set_aside).where(_is_expired_row(first, today - longest)))
         delete_unkept_discoveries(connection, first)
-        return _delete(connection, parts, periods)
+        estimated = delete_unkept_estimates(connection, first, most)
+        return _delete(connection, parts, periods) + estimated
 
 
 def delete_removed(database: Database, most: int) -> int:

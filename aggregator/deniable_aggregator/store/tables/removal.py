@@ -14,6 +14,7 @@ from deniable_aggregator.store.schema import (
     set_aside,
     totals,
 )
+from deniable_aggregator.store.tables.estimates import delete_estimates_of
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -32,7 +33,7 @@ class Removal(NamedTuple):
 
 
 def remove_metric(connection: Connection, application: str, name: str) -> Removal | None:
-    """Removes the versions of a metric, what was found of it, and reports that are not counted.
+    """Removes the versions of a metric, what is known of it, and reports that are not counted.
 
     What was counted has lost its name then, and `Tallies.delete_removed` deletes it step by step.
 
@@ -59,4 +60,5 @@ def remove_metric(connection: Connection, application: str, name: str) -> Remova
         connection.execute(delete(table).where(table.c.digest.in_(digests)))
     of_metric = discoveries.c.application == application, discoveries.c.metric == name
     connection.execute(delete(discoveries).where(*of_metric))
+    delete_estimates_of(connection, application, name)
     return Removal(digests, int(reports))

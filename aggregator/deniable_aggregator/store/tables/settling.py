@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import secrets
 from collections import defaultdict
 from typing import TYPE_CHECKING, Final
 
@@ -43,6 +44,9 @@ WRITTEN_SLICES: Final = 500
 SAVED_SHARE: Final = 1.125
 SAVED_BYTES: Final = 16
 """A lone part is written anew if the new one is so many times and bytes smaller."""
+
+SETTLED_BITS: Final = 31
+"""Days of which something came late get another number when they are settled again."""
 
 log = logging.getLogger("deniable_aggregator")
 
@@ -167,7 +171,8 @@ class DaySettler:
             now = [part.part for _, part in parts_of_day(connection, epoch)]
             if sorted(now) != sorted(found):
                 return False
-            connection.execute(update(epochs).where(*here).values(settled=1))
+            settled = secrets.randbits(SETTLED_BITS)
+            connection.execute(update(epochs).where(*here).values(settled=settled))
         self._done.difference_update(found)
         self._kept.difference_update(found)
         return True

@@ -8,6 +8,23 @@ from alembic import op
 revision = "0001"
 down_revision = None
 
+# The view as the first version made it.
+_LATEST_ESTIMATES = """
+CREATE VIEW latest_estimates AS SELECT
+    estimates.application, estimates.period, estimates.metric, estimates.since, estimates.until,
+    estimates.position, estimates.question, estimates.measure, estimates.value, estimates.whole,
+    estimates.quantile, estimates.bin_from, estimates.bin_to, estimates.segment,
+    estimates.estimate, estimates.standard_error, estimates.low, estimates.high,
+    estimates.detected, estimates.shift_if_fake, estimates.reports, estimates.epsilon,
+    estimates.version, estimates.suspicious, estimates.marks
+FROM (
+    SELECT application, period, metric, max(since) AS since FROM estimated_periods
+    WHERE numbers > 0 GROUP BY application, period, metric
+) AS latest JOIN estimates ON estimates.application = latest.application
+    AND estimates.period = latest.period AND estimates.metric = latest.metric
+    AND estimates.since = latest.since
+"""
+
 _ROW_ID = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
 
 
@@ -136,6 +153,46 @@ def upgrade() -> None:
         sa.Column("failure", sa.Text),
         sa.Column("result", sa.LargeBinary),
     )
+    op.create_table(
+        "estimates",
+        sa.Column("application", sa.Text, primary_key=True),
+        sa.Column("period", sa.Text, primary_key=True),
+        sa.Column("metric", sa.Text, primary_key=True),
+        sa.Column("since", sa.Date, primary_key=True),
+        sa.Column("until", sa.Date, nullable=False),
+        sa.Column("position", sa.Integer, primary_key=True, autoincrement=False),
+        sa.Column("question", sa.Text, nullable=False),
+        sa.Column("measure", sa.Text, nullable=False),
+        sa.Column("value", sa.Text),
+        sa.Column("whole", sa.Boolean),
+        sa.Column("quantile", sa.Float),
+        sa.Column("bin_from", sa.Float),
+        sa.Column("bin_to", sa.Float),
+        sa.Column("segment", sa.Text),
+        sa.Column("estimate", sa.Float),
+        sa.Column("standard_error", sa.Float),
+        sa.Column("low", sa.Float),
+        sa.Column("high", sa.Float),
+        sa.Column("detected", sa.Boolean),
+        sa.Column("shift_if_fake", sa.Float),
+        sa.Column("reports", sa.BigInteger),
+        sa.Column("epsilon", sa.Float),
+        sa.Column("version", sa.Text),
+        sa.Column("suspicious", sa.Boolean),
+        sa.Column("marks", sa.Text),
+        sqlite_with_rowid=False,
+    )
+    op.create_table(
+        "estimated_periods",
+        sa.Column("application", sa.Text, primary_key=True),
+        sa.Column("period", sa.Text, primary_key=True),
+        sa.Column("metric", sa.Text, primary_key=True),
+        sa.Column("since", sa.Date, primary_key=True),
+        sa.Column("tag", sa.LargeBinary(16), nullable=False),
+        sa.Column("numbers", sa.Integer, nullable=False),
+        sqlite_with_rowid=False,
+    )
+    op.execute(_LATEST_ESTIMATES)
     op.create_table(
         "audit",
         sa.Column("sequence", _ROW_ID, primary_key=True, autoincrement=False),

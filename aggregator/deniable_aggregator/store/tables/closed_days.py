@@ -1,0 +1,177 @@
+"""What changes whenever something of a closed day changes, read of all metrics and days at once."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from sqlalchemy import case, func, select
+
+from deniable_aggregator.audit import AuditAction
+from deniable_aggregator.store.schema import audit, epochs, keys, metrics, rolled_periods, tallies
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from sqlalchemy import Connection
+
+    from deniable_aggregator.store.backends.base import Database
+
+_CHANGING: Final = (
+    AuditAction.KEY_EXCLUDE,
+    AuditAction.KEY_INCLUDE,
+    AuditAction.METRICS_REGISTER,
+    AuditAction.METRICS_REMOVE,
+)
+"""Acts that change answers about days to which no reports came."""
+
+
+class CountedDay(NamedTuple):
+    """What changes whenever something of a version and day changes.
+
+    Attributes:
+        parts: how many parts there are.
+        sum: of their random ids.
+        left_out: the same sum, of the parts of excluded keys alone.
+        has_reports: whether there are any that are not left out.
+    """
+
+    parts: int
+    sum: int
+    left_out: int
+    has_reports: bool
+
+
+class RolledDays(NamedTuple):
+    """What changes whenever something of days changes that became one.
+
+    Attributes:
+        since: the first day.
+        until: the last, inclusive.
+        first: the first of them with reports that are not left out; None if there is none.
+        parts: the random ids of what is stored, each with whether its reports are left out.
+    """
+
+    since: int
+    until: int
+    first: int | None
+    parts: tuple[tuple[int, bool], ...]
+
+
+class CountedVersion(NamedTuple):
+    """What was counted of a version on closed days.
+
+    Attributes:
+        days: by day, in days since 1970-01-01.
+        rolled: the days that became one.
+    """
+
+    days: Mapping[int, CountedDay]
+    rolled: Sequence[RolledDays]
+
+    @property
+    def first(self) -> int | None:
+        """The first day with reports that are not left out; None if there is none."""
+        days = [day for day, counted in self.days.items() if counted.has_reports]
+        days += [each.first for each in self.rolled if each.first is not None]
+        return min(days, default=None)
+
+
+class ClosedDays:
+    """What was counted of closed days, in figures that tell whether it has changed.
+
+    Reports that wait in the inbox change nothing until they are counted.
+    """
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def stamp(self, before: int) -> object:
+        """What changes whenever something of a closed day may have changed.
+
+        It is cheap, whatever the store holds, so that a server can ask again and again.
+
+        Args:
+            before: the first day that is not asked about.
+        """
+        closed = epochs.c.key.is_(None), epochs.c.epoch < before
+        # A day that is settled again after something came late gets another random number.
+        settled = select(func.count(), func.sum(epochs.c.settled)).where(*closed)
+        others = select(epochs.c.epoch).where(*closed, epochs.c.settled.is_(None))
+        unsettled = (
+            select(func.count(), func.sum(tallies.c.part))
+            .join_from(metrics, tallies, tallies.c.metric == metrics.c.number)
+            .where(tallies.c.epoch.in_(others))
+        )
+        rolled = select(func.count(), func.sum(rolled_periods.c.id))
+        last = select(func.max(audit.c.sequence)).where(audit.c.act.in_(_CHANGING))
+        with self._database.look_up() as connection:
+            figures = [
+                tuple(None if figure is None else int(figure) for figure in row)
+                for query in (settled, unsettled, rolled, last)
+                for row in connection.execute(query)
+            ]
+        return before, figures
+
+    def versions(self, before: int) -> dict[bytes, CountedVersion]:
+        """What was counted of all versions, by digest: a few queries, whatever there is.
+
+        Args:
+            before: the first day that is not asked about.
+        """
+        with self._database.read() as connection:
+            excluded = select(keys.c.number).where(keys.c.excluded.is_not(None))
+            left_out = frozenset(connection.execute(excluded).scalars())
+            numbers = connection.execute(select(metrics.c.number, metrics.c.digest))
+            digests = {number: bytes(digest) for number, digest in numbers}
+            days = _days(connection, before, left_out)
+            rolled = _rolled(connection, before, left_out)
+        return {
+            digest: CountedVersion(days.get(number, {}), rolled.get(number, []))
+            for number, digest in digests.items()
+            if number in days or number in rolled
+        }
+
+
+def _days(
+    connection: Connection, before: int, left_out: frozenset[int]
+) -> dict[int, dict[int, CountedDay]]:
+    """By the number of the version and by day."""
+    is_left_out = tallies.c.key.in_(sorted(left_out))
+    query = (
+        select(
+            tallies.c.metric,
+            tallies.c.epoch,
+            func.count(),
+            func.sum(tallies.c.part),
+            func.sum(case((is_left_out, tallies.c.part), else_=0)),
+            func.sum(case((is_left_out, 0), else_=1)),
+        )
+        .where(tallies.c.epoch < before)
+        .group_by(tallies.c.metric, tallies.c.epoch)
+    )
+    found: defaultdict[int, dict[int, CountedDay]] = defaultdict(dict)
+    for metric, epoch, parts, sum_, out, counted in connection.execute(query):
+        found[metric][epoch] = CountedDay(parts, int(sum_), int(out), counted > 0)
+    return found
+
+
+def _rolled(
+    connection: Connection, before: int, left_out: frozenset[int]
+) -> dict[int, list[RolledDays]]:
+    """By the number of the version."""
+    names = ("metric", "since", "until", "id", "key", "first")
+    query = (
+        select(*(rolled_periods.c[name] for name in names))
+        .where(rolled_periods.c.until < before)
+        .order_by(rolled_periods.c.metric, rolled_periods.c.since, rolled_periods.c.id)
+    )
+    found: defaultdict[int, dict[tuple[int, int], RolledDays]] = defaultdict(dict)
+    for metric, since, until, part, key, first in connection.execute(query):
+        days = found[metric].get((since, until), RolledDays(since, until, None, ()))
+        is_out = key in left_out
+        firsts = [day for day in (days.first, None if is_out else first) if day is not None]
+        found[metric][since, until] = days._replace(
+            first=min(firsts, default=None), parts=(*days.parts, (part, is_out))
+        )
+    return {metric: list(periods.values()) for metric, periods in found.items()}

@@ -1,0 +1,222 @@
+"""The tables of estimates: rows for other programs, and what they were worked out from."""
+
+from __future__ import annotations
+
+from datetime import date, timedelta
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from sqlalchemy import delete, exists, insert, literal, select, tuple_
+
+from deniable_aggregator.store.chunks import in_chunks
+from deniable_aggregator.store.schema import estimated_periods, estimates, metrics
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Mapping, Sequence
+    from contextlib import AbstractContextManager
+
+    from sqlalchemy import Connection
+
+    from deniable_aggregator.store.backends.base import Database
+
+READ_ROWS: Final = 500
+ALONE: Final = "estimates"
+"""One process at a time writes these tables."""
+
+_FIRST_DAY: Final = date(1970, 1, 1)
+_NAME: Final = tuple(
+    estimated_periods.c[name] for name in ("application", "period", "metric", "since")
+)
+
+
+class PeriodName(NamedTuple):
+    """What names a period of a metric.
+
+    Attributes:
+        application: whose metric it is.
+        period: its length: "day", "week" or "month".
+        metric: the metric's name.
+        since: its first day.
+    """
+
+    application: str
+    period: str
+    metric: str
+    since: date
+
+
+class PeriodRows(NamedTuple):
+    """The estimates of a period.
+
+    Attributes:
+        name: of the period.
+        tag: 16 bytes, the same as long as nothing has changed that the estimates depend on.
+        rows: values by the names of the columns that a row of `estimates` has beside its name.
+    """
+
+    name: PeriodName
+    tag: bytes
+    rows: Sequence[Mapping[str, Any]]
+
+
+class Estimates:
+    """Estimates of closed days, weeks and months, as rows that other programs read."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def alone(self) -> AbstractContextManager[None]:
+        """Lets one process at a time write estimates, also if one is killed.
+
+        Raises:
+            StoreUnavailableError: if another one does.
+        """
+        return self._database.alone(ALONE)
+
+    def tags(self) -> dict[PeriodName, bytes]:
+        """The tags of all periods that were written, by their names."""
+        query = select(*_NAME, estimated_periods.c.tag)
+        with self._database.read() as connection:
+            return {PeriodName(*name): bytes(tag) for *name, tag in connection.execute(query)}
+
+    def is_empty(self) -> bool:
+        """Whether no period was written."""
+        query = select(exists().where(estimated_periods.c.period.is_not(None)))
+        with self._database.look_up() as connection:
+            return not connection.execute(query).scalar_one()
+
+    def write(self, periods: Sequence[PeriodRows]) -> None:
+        """Writes the estimates of some periods instead of those that were there before.
+
+        Nothing is written of metrics that were removed.
+
+        Args:
+            periods: a few, as this is one transaction.
+        """
+        with self._database.write() as connection:
+            known = _lock_metrics(connection)
+            kept = [each for each in periods if (each.name.application, each.name.metric) in known]
+            _delete(connection, [each.name for each in kept])
+            rows = [
+                {**each.name._asdict(), "position": position, **row}
+                for each in kept
+                for position, row in enumerate(each.rows)
+            ]
+            if rows:
+                connection.execute(insert(estimates), rows)
+            if kept:
+                connection.execute(
+                    insert(estimated_periods),
+                    [
+                        {**each.name._asdict(), "tag": each.tag, "numbers": len(each.rows)}
+                        for each in kept
+                    ],
+                )
+
+    def delete(self, names: Sequence[PeriodName]) -> None:
+        """Deletes the estimates of periods, in small transactions.
+
+        Args:
+            names: of the periods.
+        """
+        for some in in_chunks(names):
+            with self._database.write() as connection:
+                _delete(connection, some)
+
+    def read(
+        self,
+        application: str,
+        period: str,
+        *,
+        since: date,
+        until: date,
+        metrics: Collection[str],
+        measures: Collection[str] = (),
+    ) -> Iterator[Mapping[str, Any]]:
+        """Yields rows by metric, then by day, each as in the table.
+
+        Args:
+            application: whose metrics these are.
+            period: "day", "week" or "month".
+            since: periods that begin before it are left out.
+            until: periods that end after it are left out.
+            metrics: names; the ones without rows do no harm.
+            measures: only these; all of them if empty.
+        """
+        here = [
+            estimates.c.application == application,
+            estimates.c.period == period,
+            estimates.c.since >= since,
+            estimates.c.until <= until,
+        ]
+        if measures:
+            here.append(estimates.c.measure.in_(sorted(measures)))
+        columns = [column for column in estimates.c if column.name not in ("period", "position")]
+        order = estimates.c.metric, estimates.c.since, estimates.c.position
+        # With the names, an index finds the first day of each; a thousand of them need not end.
+        for some in in_chunks(sorted(metrics)):
+            query = select(*columns).where(*here, estimates.c.metric.in_(some)).order_by(*order)
+            with (
+                self._database.read() as connection,
+                connection.execute(query.execution_options(yield_per=READ_ROWS)) as rows,
+            ):
+                yield from rows.mappings()
+
+
+def delete_unkept_estimates(connection: Connection, first: Any, most: int) -> int:
+    """Deletes estimates of periods of which a day is not kept any longer, and of removed metrics.
+
+    Args:
+        connection: in a transaction.
+        first: an expression over `metrics`: the first day of which reports are kept, in days since
+            1970-01-01.
+        most: how many periods to delete at most.
+
+    Returns:
+        How many periods were deleted.
+    """
+    kept = select(metrics.c.application, metrics.c.name, first).distinct()
+    first_days: dict[tuple[str, str], date] = {}
+    for application, name, day in connection.execute(kept):
+        # Of several versions the one that is kept longest decides, as for discoveries.
+        since = _FIRST_DAY + timedelta(max(0, int(day)))
+        first_days[application, name] = min(since, first_days.get((application, name), since))
+    oldest = select(*_NAME).where(
+        estimated_periods.c.since < max(first_days.values(), default=date.max)
+    )
+    gone: list[PeriodName] = []
+    for row in connection.execute(oldest):
+        name = PeriodName(*row)
+        if name.since < first_days.get((name.application, name.metric), date.max):
+            gone.append(name)
+            if len(gone) == most:
+                break
+    _delete(connection, gone)
+    return len(gone)
+
+
+def delete_estimates_of(connection: Connection, application: str, metric: str) -> None:
+    """Deletes the estimates of a metric that is being removed.
+
+    Args:
+        connection: in a transaction that has deleted the metric's versions.
+        application: whose metric it is.
+        metric: its name.
+    """
+    for table in (estimates, estimated_periods):
+        here = table.c.application == application, table.c.metric == metric
+        connection.execute(delete(table).where(*here))
+
+
+def _lock_metrics(connection: Connection) -> set[tuple[str, str]]:
+    """Whose metrics there are, by name; whoever removes one waits for this transaction."""
+    query = select(metrics.c.application, metrics.c.name).order_by(metrics.c.number)
+    found = connection.execute(query.with_for_update(read=True, key_share=True))
+    return {(application, name) for application, name in found}
+
+
+def _delete(connection: Connection, names: Sequence[PeriodName]) -> None:
+    for some in in_chunks(names):
+        for table in (estimates, estimated_periods):
+            columns = [table.c[column.name] for column in _NAME]
+            here = tuple_(*columns).in_([tuple(map(literal, name)) for name in some])
+            connection.execute(delete(table).where(here))
