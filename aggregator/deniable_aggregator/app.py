@@ -21,6 +21,7 @@ from deniable_aggregator.api.discoveries.asking import DiscoveryAsker
 from deniable_aggregator.api.discoveries.routes import blueprint as discovery_routes
 from deniable_aggregator.api.discoveries.runs import DiscoveryRuns
 from deniable_aggregator.api.discoveries.service import DiscoveryService
+from deniable_aggregator.api.estimate_table.runs import EstimateTableRuns
 from deniable_aggregator.api.readiness import Readiness
 from deniable_aggregator.api.readiness import blueprint as health_routes
 from deniable_aggregator.catalog import MetricCatalog
@@ -65,6 +66,7 @@ class Aggregator:
         receiver: checks and counts uploads.
         readiness: whether the server should be given work.
         discovery_runs: looks for strings that nobody listed.
+        estimate_runs: keeps the SQL table of estimates as the reports are.
         owns_store: whether `close` closes the store.
     """
 
@@ -78,6 +80,7 @@ class Aggregator:
     receiver: UploadReceiver
     readiness: Readiness
     discovery_runs: DiscoveryRuns
+    estimate_runs: EstimateTableRuns
     owns_store: bool
 
     def close(self) -> None:
@@ -85,6 +88,7 @@ class Aggregator:
         self.writer.close()
         self.background.close()
         self.discovery_runs.close()
+        self.estimate_runs.close()
         if self.owns_store:
             self.store.close()
 
@@ -142,6 +146,7 @@ def create_app(
         clock=clock,
         days_ahead=guarded_clock.days_ahead,
     )
+    estimate_runs = EstimateTableRuns(opened, settings)
     maintenance = Maintenance(
         opened,
         accept_days=settings.accept_days,
@@ -153,6 +158,7 @@ def create_app(
         intake=intake,
         roll_up=RollUp(opened, catalogue, cast("LongPeriod", settings.roll_up_by)),
         roll_up_days=settings.roll_up_days or None,
+        write_estimates=estimate_runs.look,
     )
     background = BackgroundWorker(
         inbox_fold, maintenance, look_seconds=min(settings.fold_seconds, LOOK_SECONDS)
@@ -194,6 +200,7 @@ def create_app(
         receiver=receiver,
         readiness=readiness,
         discovery_runs=discovery_runs,
+        estimate_runs=estimate_runs,
         owns_store=opened is not store,
     )
     return app

@@ -275,6 +275,15 @@ class Settings:
     roll_up_by: str = _setting(
         "month", "Which days become one, see roll_up_days.", _WORK, choices=("week", "month")
     )
+    estimate_periods: str = _setting(
+        "day,week,month",
+        "Of which closed periods estimates are written into the SQL table estimates, for dashboards "
+        "and other programs: some of day, week and month, with commas between them; empty for none.",
+        _WORK,
+        optional=True,
+        pattern=r"(day|week|month)(,(day|week|month)){0,2}",
+        pattern_in_words="some of day, week and month, with commas between them",
+    )
     fold_seconds: float = _setting(
         21_600.0,
         "How long a few reports wait in the inbox before they are moved to tallies; many are "

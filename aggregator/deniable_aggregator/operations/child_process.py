@@ -6,11 +6,13 @@ import os
 import resource
 import signal
 import sys
+import threading
 from contextlib import suppress
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NoReturn
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from typing import IO
 
 NICENESS: Final = 10
 """Where both want the same core, the server gets nine times as much of it."""
@@ -33,6 +35,26 @@ def begin_beside_server() -> None:
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)
     os.nice(NICENESS)
+
+
+def begin_job() -> tuple[bytes, IO[bytes]]:
+    """Called first in a process that does one job: it ends when the server does.
+
+    Returns:
+        The job, a line of input, and where to say how far it is. Whatever else is printed goes to
+        the error output.
+    """
+    begin_beside_server()
+    output = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+    job = sys.stdin.buffer.readline()
+    threading.Thread(target=_end_with_server, daemon=True).start()
+    return job, output
+
+
+def _end_with_server() -> NoReturn:
+    sys.stdin.buffer.read()  # until the server has ended
+    os._exit(1)
 
 
 def limit_memory(limit: int) -> None:

@@ -29,6 +29,7 @@ TASKS: Final = (
     "roll-up",
     "delete",
     "shrink",
+    "estimates",
 )
 
 SHRINK_BYTES: Final = 1 << 20
@@ -55,6 +56,8 @@ class Maintenance:
         intake: knows what keys have brought; None if nobody brings anything here.
         roll_up: rolls days up.
         roll_up_days: days become one so many days after them; None for never.
+        write_estimates: looks after the SQL table of estimates, without waiting; called with the
+            current day.
 
     Attributes:
         failures: how often each of `TASKS` has failed.
@@ -73,6 +76,7 @@ class Maintenance:
         intake: KeyIntake | None = None,
         roll_up: RollUp | None = None,
         roll_up_days: int | None = None,
+        write_estimates: Callable[[int], None] = lambda _: None,
     ) -> None:
         self._store = store
         self._accept_days = accept_days
@@ -84,6 +88,7 @@ class Maintenance:
         self._catalogue = catalogue
         self._roll_up = roll_up
         self._roll_up_days = roll_up_days
+        self._write_estimates = write_estimates
         self._rolled_up: tuple[int, list[int]] | None = None
         self._settler = store.tallies.settler(catalogue.tally)
         self._today = 0
@@ -114,6 +119,7 @@ class Maintenance:
             "roll-up": lambda: self._roll_up_days_that_are_due(stopped),
             "delete": lambda: self._delete_expired(stopped),
             "shrink": lambda: self._shrink(stopped),
+            "estimates": lambda: self._write_estimates(self._today),
         }
         for task, work in tasks.items():
             if not stopped():
@@ -211,5 +217,6 @@ _FAILURE_MESSAGES: Final = {
     "compact": "merging tallies failed and will be tried again: %s",
     "roll-up": "rolling up days failed and will be tried again: %s",
     "shrink": "making the store smaller failed and will be tried again: %s",
+    "estimates": "writing the table of estimates failed and will be tried again: %s",
     "delete": "deleting old tallies failed and will be tried again: %s",
 }

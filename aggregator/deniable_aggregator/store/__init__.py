@@ -11,6 +11,7 @@ from deniable_aggregator.store.backends.opening import open_database
 from deniable_aggregator.store.backends.read_only import open_read_only
 from deniable_aggregator.store.backends.urls import is_url
 from deniable_aggregator.store.errors import (
+    InUseError,
     StoreError,
     StoreMovedError,
     StoreRefusedError,
@@ -167,6 +168,7 @@ __all__ = [
     "DayStamp",
     "Discoveries",
     "Estimates",
+    "InUseError",
     "Inbox",
     "InboxRow",
     "Keys",

@@ -3,6 +3,7 @@
 StoreError (DeniableError)
 ├── StoreRefusedError       this version cannot work with what the path or database holds
 └── StoreUnavailableError   the store cannot be read or written now: full disk, lock, outage
+    ├── InUseError          another process does what one at a time may do
     └── StoreMovedError     the store's file was deleted, moved or replaced while it was open
 """
 
@@ -21,6 +22,17 @@ class StoreRefusedError(StoreError):
 
 class StoreUnavailableError(StoreError):
     """The store cannot be read or written now; nothing of the failed step was stored."""
+
+
+class InUseError(StoreUnavailableError):
+    """Another process does what only one at a time may do.
+
+    Args:
+        purpose: what it does.
+    """
+
+    def __init__(self, purpose: str) -> None:
+        super().__init__(f"another process is at it: {purpose}")
 
 
 class StoreMovedError(StoreUnavailableError):

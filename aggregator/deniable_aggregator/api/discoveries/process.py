@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import logging
 import os
-import sys
-import threading
 import traceback
 from contextlib import closing
 from typing import TYPE_CHECKING, Final, NoReturn
@@ -21,7 +19,7 @@ from deniable_aggregator.api.discoveries.messages import Failed, Finished, Job, 
 from deniable_aggregator.api.discoveries.work import DiscoveryWork
 from deniable_aggregator.catalog import MetricCatalog
 from deniable_aggregator.http.problems import ProblemError
-from deniable_aggregator.operations.child_process import begin_beside_server, limit_memory
+from deniable_aggregator.operations.child_process import begin_job, limit_memory
 from deniable_aggregator.store import Store, StoreError
 
 if TYPE_CHECKING:
@@ -34,12 +32,8 @@ log: Final = logging.getLogger("deniable_aggregator")
 
 def main() -> NoReturn:
     """Does one job, unless the server ends meanwhile."""
-    begin_beside_server()
-    # Whatever else is printed goes to the error output.
-    output = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
-    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
-    job = msgspec.json.decode(sys.stdin.buffer.readline(), type=Job)
-    threading.Thread(target=_end_with_server, daemon=True).start()
+    line, output = begin_job()
+    job = msgspec.json.decode(line, type=Job)
     limit_memory(job.memory_bytes)
 
     def say(message: Message) -> None:
@@ -48,11 +42,6 @@ def main() -> NoReturn:
 
     say(_outcome(job, lambda stage, progress: say(Progress(stage, progress))))
     os._exit(0)
-
-
-def _end_with_server() -> NoReturn:
-    sys.stdin.buffer.read()  # until the server has ended
-    os._exit(1)
 
 
 def _outcome(job: Job, on_progress: Callable[[str, float], None]) -> Failed | Finished:

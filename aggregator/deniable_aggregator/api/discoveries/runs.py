@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import subprocess
 import threading
 import time
 from contextlib import suppress
@@ -13,13 +12,13 @@ import msgspec
 
 from deniable_aggregator.api.discoveries.asking import AskedDiscovery
 from deniable_aggregator.api.discoveries.messages import Failed, Finished, Job, Message, Progress
-from deniable_aggregator.operations.child_process import PYTHON, environment
+from deniable_aggregator.operations.child_process import PYTHON
+from deniable_aggregator.operations.child_run import ChildRun
 from deniable_aggregator.store import StoreUnavailableError
 from deniable_shared.periods import epoch_at
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from typing import IO
 
     from deniable_aggregator.config.settings import Settings
     from deniable_aggregator.store import Store, StoredDiscovery
@@ -179,7 +178,7 @@ class DiscoveryRuns:
             question.query,
             **msgspec.json.decode(lists),
         )
-        return msgspec.json.encode(job) + b"\n"
+        return msgspec.json.encode(job)
 
 
 class _Run:
@@ -196,57 +195,32 @@ class _Run:
     def __init__(self, command: Sequence[str], job: bytes) -> None:
         self.at = Progress("starting", 0.0)
         self._outcome: Failed | Finished | None = None
-        self._popen = subprocess.Popen(  # noqa: S603  this program
-            command,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            env={"OMP_NUM_THREADS": "1", **environment()},
-        )
-        assert self._popen.stdin is not None
-        assert self._popen.stdout is not None
-        self._reader = threading.Thread(target=self._read, args=(self._popen.stdout,), daemon=True)
-        self._reader.start()
-        # On a pipe, as others could read a password in arguments.
-        with suppress(OSError):  # it has ended already
-            self._popen.stdin.write(job)
-            self._popen.stdin.flush()
+        self._process = ChildRun(command, job, self._hear)
 
-    def _read(self, lines: IO[bytes]) -> None:
-        for line in lines:
-            try:
-                message = msgspec.json.decode(line, type=Message)
-            except msgspec.DecodeError:
-                return  # cut off: it was killed
-            if isinstance(message, Progress):
-                self.at = message
-            else:
-                self._outcome = message
+    def _hear(self, line: bytes) -> bool:
+        try:
+            message = msgspec.json.decode(line, type=Message)
+        except msgspec.DecodeError:
+            return False  # cut off: it was killed
+        if isinstance(message, Progress):
+            self.at = message
+        else:
+            self._outcome = message
+        return True
 
     def has_ended(self, seconds: float) -> bool:
         """Waits for the end of the process, at most for some time."""
-        try:
-            self._popen.wait(seconds)
-        except subprocess.TimeoutExpired:
-            return False
-        return True
+        return self._process.has_ended(seconds)
 
     def end(self) -> Failed | Finished | None:
         """Ends the process, and returns what it has said last; None if it was killed before."""
-        self._popen.kill()
-        self._popen.wait()
-        self._reader.join()
-        for pipe in (self._popen.stdin, self._popen.stdout):
-            assert pipe is not None
-            with suppress(OSError):
-                pipe.close()
+        self._process.end()
         return self._outcome
 
     @property
     def ended(self) -> str:
         """Why there is no outcome."""
-        status = self._popen.returncode
-        how = f"was killed by signal {-status}" if status < 0 else f"ended with {status}"
         return (
-            f"Its process {how}, perhaps because the machine has no memory left. Ask again; the "
-            "operator finds more in the server's log."
+            f"Its process {self._process.how_it_ended}, perhaps because the machine has no memory "
+            "left. Ask again; the operator finds more in the server's log."
         )

@@ -129,7 +129,7 @@ class Database(ABC):
             purpose: what is done; others may do other things.
 
         Raises:
-            StoreUnavailableError: if another process is doing this.
+            InUseError: if another process is doing this.
         """
 
     @abstractmethod

@@ -17,7 +17,7 @@ from deniable_aggregator.store.backends.postgresql_connections import (
 )
 from deniable_aggregator.store.backends.postgresql_ingest import PostgresqlIngest
 from deniable_aggregator.store.backends.urls import parse_url, without_password
-from deniable_aggregator.store.errors import StoreUnavailableError
+from deniable_aggregator.store.errors import InUseError, StoreUnavailableError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -147,7 +147,7 @@ class PostgresqlDatabase(Database):
             if not locking.execute(
                 text(f"SELECT pg_try_advisory_lock({_ARCHIVE_LOCK})"), name
             ).scalar_one():
-                raise StoreUnavailableError(f"another process is at it: {purpose}")
+                raise InUseError(purpose)
             try:
                 yield
             finally:

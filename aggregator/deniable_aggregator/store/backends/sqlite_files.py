@@ -8,6 +8,7 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from deniable_aggregator.store.errors import (
+    InUseError,
     StoreMovedError,
     StoreRefusedError,
     StoreUnavailableError,
@@ -76,7 +77,7 @@ class StoreFiles:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             yield
         except BlockingIOError:
-            raise StoreUnavailableError(f"another process is at it: {purpose}") from None
+            raise InUseError(purpose) from None
         finally:
             os.close(descriptor)
 

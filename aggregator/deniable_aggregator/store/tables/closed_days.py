@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from sqlalchemy import case, func, select
+from sqlalchemy import case, exists, func, select
 
 from deniable_aggregator.audit import AuditAction
 from deniable_aggregator.store.schema import audit, epochs, keys, metrics, rolled_periods, tallies
@@ -112,6 +112,17 @@ class ClosedDays:
                 for row in connection.execute(query)
             ]
         return before, figures
+
+    def any(self, before: int) -> bool:
+        """Whether there are reports of closed days, or have been of days that are closed now.
+
+        Args:
+            before: the first day that is not asked about.
+        """
+        closed = epochs.c.key.is_(None), epochs.c.epoch < before
+        query = select(exists().where(*closed))
+        with self._database.look_up() as connection:
+            return bool(connection.execute(query).scalar_one())
 
     def versions(self, before: int) -> dict[bytes, CountedVersion]:
         """What was counted of all versions, by digest: a few queries, whatever there is.

@@ -68,7 +68,7 @@ class Estimates:
         """Lets one process at a time write estimates, also if one is killed.
 
         Raises:
-            StoreUnavailableError: if another one does.
+            InUseError: if another one does.
         """
         return self._database.alone(ALONE)
 

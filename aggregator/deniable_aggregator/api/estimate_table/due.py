@@ -1,0 +1,168 @@
+"""Which periods of the SQL table are to be written, and which are to be deleted.
+
+The estimates of a period are right as long as nothing has changed that they depend on, and a tag is
+a hash of that. It is made of the same as the tag of an answer over HTTP, but of the period's days
+alone, and without what is in no row, such as descriptions and labels: a key that is made, or days
+elsewhere that become one, must not cause a year of estimates.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import defaultdict
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from deniable_aggregator.dates import DayRange, calendar_period, day_of, epoch_of
+from deniable_aggregator.store import CountedVersion, PeriodName
+from deniable_shared import __version__
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from deniable_aggregator.answers.words import PeriodLength
+    from deniable_aggregator.catalog import CatalogEntry, MetricCatalog
+
+METHOD: Final = 1
+"""Another number whenever the same reports give other rows in the same version of Deniable."""
+
+TAG_BYTES: Final = 16
+_NOTHING: Final = CountedVersion({}, [])
+
+
+class DuePeriod(NamedTuple):
+    """A period whose estimates are not in the table, or not as they are now.
+
+    Attributes:
+        name: of the period.
+        days: its days.
+        tag: what the estimates depend on.
+    """
+
+    name: PeriodName
+    days: DayRange
+    tag: bytes
+
+
+class Due(NamedTuple):
+    """What is to be done.
+
+    Attributes:
+        written: periods to write, those of a metric in a row, long ones first: they read the days
+            of the short ones.
+        deleted: periods of which nothing may be kept.
+    """
+
+    written: list[DuePeriod]
+    deleted: list[PeriodName]
+
+
+def what_is_due(
+    catalogue: MetricCatalog,
+    counted: Mapping[bytes, CountedVersion],
+    tags: Mapping[PeriodName, bytes],
+    lengths: Sequence[PeriodLength],
+    before: int,
+) -> Due:
+    """What is to be written and deleted: linear in the days of all metrics.
+
+    Args:
+        catalogue: the registered metrics.
+        counted: what was counted on closed days, by the digest of the version.
+        tags: of the periods in the table.
+        lengths: how long periods are.
+        before: the first day that is not closed, in days since 1970-01-01.
+    """
+    metrics: defaultdict[tuple[str, str], list[CatalogEntry]] = defaultdict(list)
+    for entry in catalogue.entries():
+        metrics[entry.registration.spec.application, entry.spec.name].append(entry)
+    # Nothing can be said of a metric with a version that only a later server reads.
+    unreadable = {(each.application, each.name) for each in catalogue.unreadable().values()}
+    kept: set[PeriodName] = set()
+    due: list[DuePeriod] = []
+    for (application, name), entries in sorted(metrics.items()):
+        if (application, name) in unreadable:
+            continue
+        metric = _Metric(application, name, entries, counted)
+        for length in sorted(lengths, key=_ORDER.index):
+            for days in metric.periods(length, before):
+                period = PeriodName(application, length, name, days.since)
+                kept.add(period)
+                tag = metric.tag(days)
+                if tag is not None and tags.get(period) != tag:
+                    due.append(DuePeriod(period, days, tag))
+    gone = [
+        period
+        for period in tags
+        if period not in kept and (period.application, period.metric) not in unreadable
+    ]
+    return Due(due, gone)
+
+
+_ORDER: Final = ("month", "week", "day")
+
+
+class _Metric:
+    """The closed days of a metric, all versions together."""
+
+    def __init__(
+        self,
+        application: str,
+        name: str,
+        entries: Sequence[CatalogEntry],
+        counted: Mapping[bytes, CountedVersion],
+    ) -> None:
+        self._versions = [
+            (digest, counted.get(digest, _NOTHING))
+            for digest in sorted(entry.spec.digest for entry in entries)
+        ]
+        self._about = (
+            __version__,
+            METHOD,
+            application,
+            name,
+            sorted((each.spec.digest, each.registration.registered) for each in entries),
+        )
+        firsts = [(version.first, digest) for digest, version in self._versions]
+        self._firsts = [(day, digest) for day, digest in firsts if day is not None]
+        self._first = min((day for day, _ in self._firsts), default=0)
+
+    def periods(self, length: PeriodLength, before: int) -> Iterator[DayRange]:
+        """The closed calendar periods with reports, in their order."""
+        days = {
+            day
+            for _, version in self._versions
+            for day, counted in version.days.items()
+            if counted.has_reports
+        }
+        for _, version in self._versions:
+            for rolled in version.rolled:
+                if rolled.first is not None:
+                    days.update(range(rolled.since, rolled.until + 1))
+        last = None
+        for day in sorted(days):
+            period = calendar_period(length, day_of(day))
+            if period != last and epoch_of(period.until) < before:
+                yield period
+            last = period
+
+    def tag(self, days: DayRange) -> bytes | None:
+        """What the estimates of a period depend on.
+
+        Returns:
+            None where days that became one are only partly in the period, so that it cannot be
+            estimated any more: what was written before stays.
+        """
+        since, until = epoch_of(days.since), epoch_of(days.until)
+        parts: list[object] = []
+        for digest, version in self._versions:
+            for day in range(since, until + 1):
+                if day in version.days:
+                    parts.append((digest, day, *version.days[day]))
+            for rolled in version.rolled:
+                if rolled.since <= until and since <= rolled.until:
+                    if not since <= rolled.since <= rolled.until <= until:
+                        return None
+                    parts.append((digest, *rolled))
+        releases = [(day, digest) for day, digest in self._firsts if since <= day <= until]
+        depends_on = self._about, max(self._first - since, 0), releases, parts
+        return hashlib.blake2b(repr(depends_on).encode(), digest_size=TAG_BYTES).digest()

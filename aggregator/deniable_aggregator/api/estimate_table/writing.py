@@ -1,0 +1,207 @@
+"""Writes what is due into the SQL table of estimates."""
+
+from __future__ import annotations
+
+import time
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from deniable_aggregator.answers.questions import EstimateQuery
+from deniable_aggregator.api.estimate_table.due import what_is_due
+from deniable_aggregator.api.query_service import QueryService
+from deniable_aggregator.config.settings import Settings
+from deniable_aggregator.estimation.inputs import NO_LISTS
+from deniable_aggregator.http.problems import ProblemError
+from deniable_aggregator.store import PeriodRows
+from deniable_aggregator.tables.rows import rows_of
+from deniable_shared.periods import SECONDS_PER_EPOCH
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from deniable_aggregator.answers.words import PeriodLength
+    from deniable_aggregator.api.estimate_table.due import DuePeriod
+    from deniable_aggregator.catalog import MetricCatalog
+    from deniable_aggregator.store import Store
+    from deniable_aggregator.tables.row import Row
+
+MOST_ROWS: Final = 1_000
+"""Of a metric and period with more numbers, those with the largest estimates are written."""
+
+MOST_SEGMENTS: Final = 12
+"""Shares within segments are written of metrics with at most so many segments."""
+
+WRITTEN_ROWS: Final = 500
+"""One transaction writes no more, or one period, so that nobody waits long."""
+
+COLUMNS: Final = (
+    "question",
+    "measure",
+    "value",
+    "whole",
+    "quantile",
+    "bin_from",
+    "bin_to",
+    "segment",
+    "estimate",
+    "standard_error",
+    "low",
+    "high",
+    "detected",
+    "shift_if_fake",
+    "reports",
+    "epsilon",
+    "version",
+    "suspicious",
+    "marks",
+)
+"""The columns of the long table that the SQL table has beside the period."""
+
+# These problems stay as long as the tag does.
+_LASTING: Final = {"no_reports", "candidates_needed", "estimate_refused", "days_rolled_up"}
+
+
+class Written(NamedTuple):
+    """What was done.
+
+    Attributes:
+        periods: how many periods were written.
+        rows: how many rows they have.
+        deleted: how many periods were deleted.
+        left: how many are still due, as the time was over.
+    """
+
+    periods: int
+    rows: int
+    deleted: int
+    left: int
+
+
+class TableWriter:
+    """Writes the SQL table of estimates of one store.
+
+    Args:
+        store: the store.
+        catalogue: the registered metrics.
+        lengths: how long periods are; none to delete all that was written.
+        accept_days: for how many days a day stays open for reports.
+        today: the current day, in days since 1970-01-01.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        catalogue: MetricCatalog,
+        *,
+        lengths: Sequence[PeriodLength],
+        accept_days: int,
+        today: int,
+    ) -> None:
+        self._store = store
+        self._catalogue = catalogue
+        self._lengths = lengths
+        self._before = today - accept_days
+        # Only the day of this clock matters: it is noon.
+        noon = (today + 0.5) * SECONDS_PER_EPOCH
+        self._service = QueryService(
+            store=store,
+            catalogue=catalogue,
+            settings=Settings(accept_days=accept_days),
+            clock=lambda: noon,
+        )
+        self._segments = {
+            (entry.spec.application, entry.spec.name, entry.spec.segments.by.values)
+            for entry in catalogue.entries()
+            if entry.spec.segments is not None
+        }
+
+    def write(
+        self,
+        *,
+        seconds: float = float("inf"),
+        on_progress: Callable[[int, int], None] = lambda _, __: None,
+    ) -> Written:
+        """Writes and deletes what is due, in small transactions.
+
+        Args:
+            seconds: after so many no further period is begun.
+            on_progress: called with how many periods are done, and how many there are.
+
+        Raises:
+            StoreUnavailableError: if another process is at it, or the store cannot be used.
+            ProblemError: if the store cannot be read steadily.
+        """
+        end = time.monotonic() + seconds
+        with self._store.estimates.alone():
+            # Read first: what is counted from now on is due the next time.
+            counted = self._store.closed_days.versions(self._before)
+            tags = self._store.estimates.tags()
+            due = what_is_due(self._catalogue, counted, tags, self._lengths, self._before)
+            self._store.estimates.delete(due.deleted)
+            done = rows = 0
+            for some in self._portions(due.written, end):
+                self._store.estimates.write(some)
+                done += len(some)
+                rows += sum(len(each.rows) for each in some)
+                on_progress(done, len(due.written))
+        return Written(done, rows, len(due.deleted), len(due.written) - done)
+
+    def _portions(self, due: Sequence[DuePeriod], end: float) -> Iterator[list[PeriodRows]]:
+        """The estimates of periods, as many as are written at once."""
+        some: list[PeriodRows] = []
+        rows = 0
+        for period in due:
+            if time.monotonic() >= end:
+                break
+            found = PeriodRows(period.name, period.tag, [*self._rows(period)])
+            if some and rows + len(found.rows) > WRITTEN_ROWS:
+                yield some
+                some, rows = [], 0
+            some.append(found)
+            rows += len(found.rows)
+        if some:
+            yield some
+
+    def _rows(self, period: DuePeriod) -> Iterator[dict[str, Any]]:
+        rows = _largest([*self._estimate(period)])
+        for row in rows:
+            yield {"until": period.days.until, **{name: getattr(row, name) for name in COLUMNS}}
+
+    def _estimate(self, period: DuePeriod) -> Iterator[Row]:
+        yield from self._answer(period, None)
+        application, metric = period.name.application, period.name.metric
+        segments = dict.fromkeys(
+            segment
+            for of, name, values in sorted(self._segments)
+            if (of, name) == (application, metric)
+            for segment in values
+        )
+        if len(segments) <= MOST_SEGMENTS:
+            for segment in segments:
+                for row in self._answer(period, segment):
+                    if row.measure != "segment size":  # the first answer has it
+                        yield row
+
+    def _answer(self, period: DuePeriod, segment: str | None) -> Iterator[Row]:
+        days, name = period.days, period.name
+        query = EstimateQuery(since=days.since, until=days.until, segment=segment)
+        try:
+            answer = self._service.estimate(name.application, name.metric, query, NO_LISTS)
+        except ProblemError as error:
+            if error.code not in _LASTING:
+                raise
+            return
+        yield from rows_of(answer)
+
+
+def _largest(rows: list[Row]) -> list[Row]:
+    """At most `MOST_ROWS` of the rows, in their order: shares and bins that are small go first."""
+    if len(rows) <= MOST_ROWS:
+        return rows
+    ranks = [
+        (row.measure not in ("share", "bin", "lift"), row.estimate or 0.0, -place)
+        for place, row in enumerate(rows)
+    ]
+    ranked = sorted(zip(ranks, rows, strict=True), key=itemgetter(0), reverse=True)
+    kept = {-rank[2] for rank, _ in ranked[:MOST_ROWS]}
+    return [row for place, row in enumerate(rows) if place in kept]
