@@ -133,8 +133,9 @@ class Service:
 
 @contextmanager
 def serving(target: str | Path, **settings: Any) -> Iterator[Service]:
-    """A service without metrics."""
-    service = Service(target, Settings(**{"fold_seconds": NEVER_SECONDS, **settings}))
+    """A service without metrics, which starts no process that writes the table of estimates."""
+    defaults = {"fold_seconds": NEVER_SECONDS, "estimate_periods": ""}
+    service = Service(target, Settings(**{**defaults, **settings}))
     try:
         yield service
     finally:

@@ -277,8 +277,9 @@ class Settings:
     )
     estimate_periods: str = _setting(
         "day,week,month",
-        "Of which closed periods estimates are written into the SQL table estimates, for dashboards "
-        "and other programs: some of day, week and month, with commas between them; empty for none.",
+        "Of which closed periods estimates are written into the SQL table estimates, which "
+        "dashboards and other programs can read: some of day, week and month, with commas between "
+        "them; empty for none.",
         _WORK,
         optional=True,
         pattern=r"(day|week|month)(,(day|week|month)){0,2}",

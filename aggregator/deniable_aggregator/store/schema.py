@@ -6,7 +6,7 @@ order of arrival, as inbox rows have random ids.
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from sqlalchemy import (
     DDL,
@@ -25,6 +25,9 @@ from sqlalchemy import (
     UniqueConstraint,
     event,
 )
+
+if TYPE_CHECKING:
+    from sqlalchemy.sql.ddl import ExecutableDDLElement
 
 REVISION: Final = "0001"
 """The newest revision in ``migrations/versions``; a store at another one is refused."""
@@ -268,7 +271,8 @@ CREATE VIEW {LATEST_ESTIMATES} AS SELECT {_columns} FROM (
     AND estimates.period = latest.period AND estimates.metric = latest.metric
     AND estimates.since = latest.since
 """  # noqa: S608  nothing of it comes from outside
-event.listen(metadata, "after_create", DDL(CREATE_LATEST_ESTIMATES))
+_create_view: ExecutableDDLElement = DDL(CREATE_LATEST_ESTIMATES)  # type: ignore[no-untyped-call]
+event.listen(metadata, "after_create", _create_view)
 
 audit: Final = Table(
     "audit",

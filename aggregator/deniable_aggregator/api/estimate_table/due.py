@@ -61,6 +61,7 @@ def what_is_due(
     counted: Mapping[bytes, CountedVersion],
     tags: Mapping[PeriodName, bytes],
     lengths: Sequence[PeriodLength],
+    kept_since: Mapping[tuple[str, str], int],
     before: int,
 ) -> Due:
     """What is to be written and deleted: linear in the days of all metrics.
@@ -70,6 +71,8 @@ def what_is_due(
         counted: what was counted on closed days, by the digest of the version.
         tags: of the periods in the table.
         lengths: how long periods are.
+        kept_since: the first day of which reports are kept, by application and metric; estimates of
+            a period go with the first of its days.
         before: the first day that is not closed, in days since 1970-01-01.
     """
     metrics: defaultdict[tuple[str, str], list[CatalogEntry]] = defaultdict(list)
@@ -85,6 +88,8 @@ def what_is_due(
         metric = _Metric(application, name, entries, counted)
         for length in sorted(lengths, key=_ORDER.index):
             for days in metric.periods(length, before):
+                if epoch_of(days.since) < kept_since.get((application, name), 0):
+                    continue
                 period = PeriodName(application, length, name, days.since)
                 kept.add(period)
                 tag = metric.tag(days)
@@ -163,6 +168,11 @@ class _Metric:
                     if not since <= rolled.since <= rolled.until <= until:
                         return None
                     parts.append((digest, *rolled))
-        releases = [(day, digest) for day, digest in self._firsts if since <= day <= until]
+        # The first days of versions, after the first version of all, are marked.
+        releases = [
+            (day, digest)
+            for day, digest in self._firsts
+            if day > self._first and since <= day <= until
+        ]
         depends_on = self._about, max(self._first - since, 0), releases, parts
         return hashlib.blake2b(repr(depends_on).encode(), digest_size=TAG_BYTES).digest()

@@ -16,6 +16,7 @@ class Job(msgspec.Struct, frozen=True):
         memory_bytes: how much memory it may take.
         seconds: after so many it begins no further period.
         accept_days: for how many days a day stays open for reports.
+        retain_days: after so many days reports are deleted at the latest; None for never.
         today: the server's day, in days since 1970-01-01.
         lengths: how long periods are.
     """
@@ -24,6 +25,7 @@ class Job(msgspec.Struct, frozen=True):
     memory_bytes: Count
     seconds: float
     accept_days: Count
+    retain_days: Count | None
     today: int
     lengths: tuple[PeriodLength, ...]
 

@@ -1,7 +1,7 @@
 """The process that writes the SQL table of estimates, beside the server that takes uploads.
 
-It writes what is due, and ends: once a day for moments, and for minutes after the exclusion of a key
-that brought reports for long. See `operations.child_process` for its priority and its end.
+It writes what is due, and ends: once a day for moments, and for minutes after the exclusion of a
+key that brought reports for long. See `operations.child_process` for its priority and its end.
 """
 
 from __future__ import annotations
@@ -42,6 +42,7 @@ def _outcome(job: Job) -> Message:
                 MetricCatalog(store),
                 lengths=job.lengths,
                 accept_days=job.accept_days,
+                retain_days=job.retain_days,
                 today=job.today,
             )
             written = writer.write(seconds=job.seconds)

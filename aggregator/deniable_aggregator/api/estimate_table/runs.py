@@ -123,6 +123,8 @@ class EstimateTableRuns:
             outcome = self._outcome(today)
         except OSError as error:
             outcome = Failed(f"no process can be started: {error.strerror}")
+        except Exception as error:  # noqa: BLE001  whoever looks next is told
+            outcome = Failed(type(error).__name__)
         match outcome:
             case Finished(left=0):
                 self._is_right_at = stamp
@@ -168,6 +170,7 @@ class EstimateTableRuns:
             self._settings.question_memory_bytes,
             RUN_SECONDS,
             self._settings.accept_days,
+            self._settings.retention_days or None,
             today,
             self._lengths,
         )

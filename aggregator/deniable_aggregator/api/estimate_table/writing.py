@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from deniable_aggregator.answers.words import PeriodLength
-    from deniable_aggregator.api.estimate_table.due import DuePeriod
+    from deniable_aggregator.api.estimate_table.due import Due, DuePeriod
     from deniable_aggregator.catalog import MetricCatalog
     from deniable_aggregator.store import Store
     from deniable_aggregator.tables.row import Row
@@ -85,6 +85,7 @@ class TableWriter:
         catalogue: the registered metrics.
         lengths: how long periods are; none to delete all that was written.
         accept_days: for how many days a day stays open for reports.
+        retain_days: after so many days reports are deleted at the latest; None for never.
         today: the current day, in days since 1970-01-01.
     """
 
@@ -95,12 +96,15 @@ class TableWriter:
         *,
         lengths: Sequence[PeriodLength],
         accept_days: int,
+        retain_days: int | None,
         today: int,
     ) -> None:
         self._store = store
         self._catalogue = catalogue
         self._lengths = lengths
-        self._before = today - accept_days
+        self._today = today
+        self._accept_days = accept_days
+        self._retain_days = retain_days
         # Only the day of this clock matters: it is noon.
         noon = (today + 0.5) * SECONDS_PER_EPOCH
         self._service = QueryService(
@@ -134,9 +138,7 @@ class TableWriter:
         end = time.monotonic() + seconds
         with self._store.estimates.alone():
             # Read first: what is counted from now on is due the next time.
-            counted = self._store.closed_days.versions(self._before)
-            tags = self._store.estimates.tags()
-            due = what_is_due(self._catalogue, counted, tags, self._lengths, self._before)
+            due = self._due()
             self._store.estimates.delete(due.deleted)
             done = rows = 0
             for some in self._portions(due.written, end):
@@ -145,6 +147,19 @@ class TableWriter:
                 rows += sum(len(each.rows) for each in some)
                 on_progress(done, len(due.written))
         return Written(done, rows, len(due.deleted), len(due.written) - done)
+
+    def _due(self) -> Due:
+        before = self._today - self._accept_days
+        return what_is_due(
+            self._catalogue,
+            self._store.closed_days.versions(before),
+            self._store.estimates.tags(),
+            self._lengths,
+            self._store.tallies.first_kept_days(
+                self._today, keep=self._retain_days, open_days=self._accept_days
+            ),
+            before,
+        )
 
     def _portions(self, due: Sequence[DuePeriod], end: float) -> Iterator[list[PeriodRows]]:
         """The estimates of periods, as many as are written at once."""

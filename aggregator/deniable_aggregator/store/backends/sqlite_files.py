@@ -11,7 +11,6 @@ from deniable_aggregator.store.errors import (
     InUseError,
     StoreMovedError,
     StoreRefusedError,
-    StoreUnavailableError,
 )
 
 if TYPE_CHECKING:

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from datetime import date, timedelta
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from sqlalchemy import delete, exists, insert, literal, select, tuple_
+from sqlalchemy import bindparam, delete, exists, func, insert, select
 
+from deniable_aggregator.answers.words import PERIOD_LENGTHS
+from deniable_aggregator.dates import day_of
 from deniable_aggregator.store.chunks import in_chunks
 from deniable_aggregator.store.schema import estimated_periods, estimates, metrics
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
     from contextlib import AbstractContextManager
+    from datetime import date
 
     from sqlalchemy import Connection
 
@@ -21,11 +23,6 @@ if TYPE_CHECKING:
 READ_ROWS: Final = 500
 ALONE: Final = "estimates"
 """One process at a time writes these tables."""
-
-_FIRST_DAY: Final = date(1970, 1, 1)
-_NAME: Final = tuple(
-    estimated_periods.c[name] for name in ("application", "period", "metric", "since")
-)
 
 
 class PeriodName(NamedTuple):
@@ -42,6 +39,9 @@ class PeriodName(NamedTuple):
     period: str
     metric: str
     since: date
+
+
+_name: Final = [estimated_periods.c[name] for name in PeriodName._fields]
 
 
 class PeriodRows(NamedTuple):
@@ -74,7 +74,7 @@ class Estimates:
 
     def tags(self) -> dict[PeriodName, bytes]:
         """The tags of all periods that were written, by their names."""
-        query = select(*_NAME, estimated_periods.c.tag)
+        query = select(*_name, estimated_periods.c.tag)
         with self._database.read() as connection:
             return {PeriodName(*name): bytes(tag) for *name, tag in connection.execute(query)}
 
@@ -159,11 +159,12 @@ class Estimates:
                 self._database.read() as connection,
                 connection.execute(query.execution_options(yield_per=READ_ROWS)) as rows,
             ):
-                yield from rows.mappings()
+                for row in rows:
+                    yield row._asdict()
 
 
 def delete_unkept_estimates(connection: Connection, first: Any, most: int) -> int:
-    """Deletes estimates of periods of which a day is not kept any longer, and of removed metrics.
+    """Deletes estimates of periods of which a day is not kept any longer.
 
     Args:
         connection: in a transaction.
@@ -174,22 +175,23 @@ def delete_unkept_estimates(connection: Connection, first: Any, most: int) -> in
     Returns:
         How many periods were deleted.
     """
-    kept = select(metrics.c.application, metrics.c.name, first).distinct()
-    first_days: dict[tuple[str, str], date] = {}
-    for application, name, day in connection.execute(kept):
-        # Of several versions the one that is kept longest decides, as for discoveries.
-        since = _FIRST_DAY + timedelta(max(0, int(day)))
-        first_days[application, name] = min(since, first_days.get((application, name), since))
-    oldest = select(*_NAME).where(
-        estimated_periods.c.since < max(first_days.values(), default=date.max)
-    )
+    of_metric = metrics.c.application, metrics.c.name
+    kept = connection.execute(select(*of_metric, func.min(first)).group_by(*of_metric))
     gone: list[PeriodName] = []
-    for row in connection.execute(oldest):
-        name = PeriodName(*row)
-        if name.since < first_days.get((name.application, name.metric), date.max):
-            gone.append(name)
-            if len(gone) == most:
-                break
+    for application, metric, day in kept.all():
+        expired = (
+            select(*_name)
+            .where(
+                estimated_periods.c.application == application,
+                estimated_periods.c.metric == metric,
+                estimated_periods.c.period.in_(PERIOD_LENGTHS),  # the index begins with these
+                estimated_periods.c.since < day_of(max(0, int(day))),
+            )
+            .limit(most - len(gone))
+        )
+        gone += [PeriodName(*row) for row in connection.execute(expired)]
+        if len(gone) == most:
+            break
     _delete(connection, gone)
     return len(gone)
 
@@ -215,8 +217,7 @@ def _lock_metrics(connection: Connection) -> set[tuple[str, str]]:
 
 
 def _delete(connection: Connection, names: Sequence[PeriodName]) -> None:
-    for some in in_chunks(names):
-        for table in (estimates, estimated_periods):
-            columns = [table.c[column.name] for column in _NAME]
-            here = tuple_(*columns).in_([tuple(map(literal, name)) for name in some])
-            connection.execute(delete(table).where(here))
+    rows = [{f"of_{column}": value for column, value in name._asdict().items()} for name in names]
+    for table in (estimates, estimated_periods) if rows else ():
+        here = [table.c[column] == bindparam(f"of_{column}") for column in PeriodName._fields]
+        connection.execute(delete(table).where(*here), rows)

@@ -52,12 +52,8 @@ def delete_expired(
     Returns:
         How many parts and estimated periods were deleted.
     """
-    longest = today if keep is None else max(keep, open_days)
-    own = metrics.c.retention_days
-    kept = case(
-        (own.is_(None), longest), (own < open_days, open_days), (own > longest, longest), else_=own
-    )
-    first = literal(today) - kept
+    longest = _longest(today, keep, open_days)
+    first = _first_kept(today, keep, open_days)
     parts = (
         select(*PART_COLUMNS)
         .join_from(metrics, tallies, tallies.c.metric == metrics.c.number)
@@ -77,6 +73,24 @@ def delete_expired(
         delete_unkept_discoveries(connection, first)
         estimated = delete_unkept_estimates(connection, first, most)
         return _delete(connection, parts, periods) + estimated
+
+
+def first_kept_days(
+    database: Database, today: int, *, keep: int | None, open_days: int
+) -> dict[tuple[str, str], int]:
+    """The first day of which reports are kept of each metric, by its application and name.
+
+    Args:
+        database: the database.
+        today: the current day.
+        keep: for how many days tallies are kept at most; None for ever.
+        open_days: for how many days a day may take reports.
+    """
+    first = _first_kept(today, keep, open_days)
+    query = select(metrics.c.application, metrics.c.name, func.min(first))
+    with database.look_up() as connection:
+        rows = connection.execute(query.group_by(metrics.c.application, metrics.c.name))
+        return {(application, name): int(day) for application, name, day in rows}
 
 
 def delete_removed(database: Database, most: int) -> int:
@@ -105,6 +119,21 @@ def delete_removed(database: Database, most: int) -> int:
         if deleted:
             return deleted
     return 0
+
+
+def _longest(today: int, keep: int | None, open_days: int) -> int:
+    """For how many days a metric is kept that does not say for how long."""
+    return today if keep is None else max(keep, open_days)
+
+
+def _first_kept(today: int, keep: int | None, open_days: int) -> ColumnElement[int]:
+    """The first day of which reports are kept, over `metrics`."""
+    longest = _longest(today, keep, open_days)
+    own = metrics.c.retention_days
+    kept = case(
+        (own.is_(None), longest), (own < open_days, open_days), (own > longest, longest), else_=own
+    )
+    return literal(today) - kept
 
 
 def _is_expired_row(first: ColumnElement[int], first_of_others: int) -> ColumnElement[bool]:

@@ -10,7 +10,7 @@ from sqlalchemy import ColumnElement, func, select
 
 from deniable_aggregator.store.encoding import CounterSum
 from deniable_aggregator.store.schema import inbox, keys, metrics, rolled_periods, tallies, totals
-from deniable_aggregator.store.tables.expiry import delete_expired, delete_removed
+from deniable_aggregator.store.tables.expiry import delete_expired, delete_removed, first_kept_days
 from deniable_aggregator.store.tables.loading import load_sums
 from deniable_aggregator.store.tables.parts import key_ids
 from deniable_aggregator.store.tables.reported_days import reported_days
@@ -304,6 +304,18 @@ class Tallies:
             How many parts were deleted; call again until it is none.
         """
         return delete_expired(self._database, today, keep=keep, open_days=open_days, most=most)
+
+    def first_kept_days(
+        self, today: int, *, keep: int | None, open_days: int
+    ) -> dict[tuple[str, str], int]:
+        """The first day of which reports are kept of each metric, by its application and name.
+
+        Args:
+            today: the current day.
+            keep: as of `delete_expired`.
+            open_days: as of `delete_expired`.
+        """
+        return first_kept_days(self._database, today, keep=keep, open_days=open_days)
 
     def delete_removed(self, *, most: int = FORGOTTEN_PARTS) -> int:
         """Deletes some of what was counted of metrics that were removed, in one transaction.

@@ -1,0 +1,233 @@
+"""The table of estimates has what a question is answered with, whatever has changed since."""
+
+from __future__ import annotations
+
+import contextlib
+from datetime import date
+
+import pytest
+
+from deniable_aggregator import Settings, Store
+from deniable_aggregator.answers.questions import EstimateQuery
+from deniable_aggregator.api.query_service import QueryService
+from deniable_aggregator.catalog import MetricCatalog
+from deniable_aggregator.dates import calendar_period, epoch_of
+from deniable_aggregator.estimation.inputs import NO_LISTS
+from deniable_aggregator.http.problems import ProblemError
+from deniable_aggregator.store import InUseError
+from deniable_aggregator.tables.rows import rows_of
+from deniable_shared import registry
+from deniable_shared.periods import SECONDS_PER_EPOCH
+from tests.aggregator.api.estimate_table.filled import (
+    ACCEPT_DAYS,
+    APPLICATION,
+    LENGTHS,
+    day,
+    in_table,
+    table,
+    write,
+)
+from tests.aggregator.service import REGISTRY, TODAY
+from tests.aggregator.stored import (
+    add_key,
+    append,
+    decoded,
+    fold,
+    key_administrator,
+    register,
+    rows,
+    settle,
+)
+
+FIRST = TODAY - 60
+LAST = TODAY - ACCEPT_DAYS - 1
+FORGER = "f0f0"
+
+
+@pytest.fixture
+def store(target):
+    """Two months of reports, the last ten closed days also of a second key."""
+    with contextlib.closing(Store(target)) as opened:
+        register(opened)
+        add_key(opened, FORGER)
+        for epoch in range(FIRST, TODAY):
+            append(opened, [decoded(bytes([0, 1, 2] * 10), epoch=epoch)])
+            if epoch > LAST - 10:
+                append(opened, [decoded(bytes([1] * 60), epoch=epoch)], key=FORGER)
+        fold(opened)
+        opened.inbox.close_epochs(TODAY - ACCEPT_DAYS)
+        yield opened
+
+
+def answered(store: Store, metric: str = "theme", today: int = TODAY) -> dict[str, list[object]]:
+    """All rows that the table should have of a metric, as questions are answered now."""
+    noon = (today + 0.5) * SECONDS_PER_EPOCH
+    service = QueryService(
+        store=store,
+        catalogue=MetricCatalog(store),
+        settings=Settings(accept_days=ACCEPT_DAYS),
+        clock=lambda: noon,
+    )
+    found = {}
+    for length in LENGTHS:
+        periods = {calendar_period(length, day(epoch)): None for epoch in range(FIRST, today)}
+        found[length] = []
+        for period in periods:
+            if epoch_of(period.until) >= today - ACCEPT_DAYS:
+                continue
+            query = EstimateQuery(since=period.since, until=period.until)
+            with contextlib.suppress(ProblemError):
+                answer = service.estimate(APPLICATION, metric, query, NO_LISTS)
+                found[length] += [
+                    {**row, "since": period.since}
+                    for row in in_table(rows_of(answer), period.until)
+                ]
+    return found
+
+
+def in_store(store: Store, metric: str = "theme") -> dict[str, list[object]]:
+    return {length: table(store, length, [metric]) for length in LENGTHS}
+
+
+def test_closed_days_weeks_and_months_have_the_numbers_of_the_answers(store):
+    written = write(store)
+    assert in_store(store) == answered(store)
+    days, weeks, months = (len({row["since"] for row in in_store(store)[each]}) for each in LENGTHS)
+    assert (days, weeks, months) == (LAST - FIRST + 1, 6, 1)
+    assert (written.periods, written.rows) == (days + weeks + months, 3 * (days + weeks + months))
+    assert max(row["until"] for row in table(store)) == day(LAST)
+
+
+def test_what_has_not_changed_is_not_written_again(store):
+    write(store)
+    assert write(store) == (0, 0, 0, 0)
+
+
+def test_an_exclusion_changes_the_periods_of_the_key_and_no_others(store):
+    write(store)
+    before = in_store(store)
+    key_administrator(store).exclude(FORGER)
+    # ten days, the weeks and months that they are in
+    assert 10 < write(store).periods < 16
+    assert in_store(store) == answered(store) != before
+    key_administrator(store).include(FORGER)
+    write(store)
+    assert in_store(store) == before
+
+
+def test_reports_that_come_late_change_their_periods(store):
+    write(store)
+    stamp = store.closed_days.stamp(TODAY - ACCEPT_DAYS)
+    assert store.closed_days.stamp(TODAY - ACCEPT_DAYS) == stamp
+    for epoch in range(FIRST, LAST + 1):
+        settle(store, epoch)
+    settled = store.closed_days.stamp(TODAY - ACCEPT_DAYS)
+    write(store)
+    assert store.closed_days.stamp(TODAY - ACCEPT_DAYS) == settled
+    with store._database.write() as connection:  # as if somebody had retried what was set aside
+        connection.exec_driver_sql(
+            "INSERT INTO inbox SELECT 1, digest, "
+            f"{LAST - 3}, '{FORGER}', {_bytes(connection, '010101')} FROM metrics "
+            "WHERE name = 'theme'"
+        )
+    fold(store)
+    assert store.closed_days.stamp(TODAY - ACCEPT_DAYS) != settled
+    settle(store, LAST - 3)
+    assert store.closed_days.stamp(TODAY - ACCEPT_DAYS) != settled
+    assert write(store).periods <= 3
+    assert in_store(store) == answered(store)
+
+
+def _bytes(connection, text):
+    return f"x'{text}'" if connection.dialect.name == "sqlite" else f"'\\x{text}'::bytea"
+
+
+def test_another_version_of_a_metric_changes_it_and_no_other(store):
+    append(store, [decoded(b"\x00\x01" * 20, metric="late", epoch=LAST)])
+    fold(store)
+    write(store)
+    newer = registry.parse(REGISTRY.replace('values = ["light"', 'values = ["sepia", "light"'))
+    store.metrics.register(newer.metrics.values(), TODAY)
+    write(store)
+    assert in_store(store) == answered(store)
+    assert in_store(store, "late") == answered(store, "late") != in_store(store)
+
+
+def test_a_string_metric_has_no_rows_and_is_not_tried_again(store):
+    append(store, [decoded(bytes(20), metric="emoji", epoch=LAST)])
+    fold(store)
+    write(store)
+    assert table(store, "day", ["emoji"]) == []
+    assert write(store) == (0, 0, 0, 0)
+
+
+def test_a_removed_metric_has_no_rows(store):
+    write(store)
+    store.metrics.remove(APPLICATION, "theme", TODAY)
+    assert rows(store, "SELECT * FROM estimates") == []
+    assert rows(store, "SELECT * FROM estimated_periods") == []
+    assert write(store) == (0, 0, 0, 0)
+
+
+def test_a_metric_that_is_removed_while_it_is_estimated_has_no_rows(store, monkeypatch):
+    writing = store.estimates.write
+
+    def removed_first(periods):
+        store.metrics.remove(APPLICATION, "theme", TODAY)
+        writing(periods)
+
+    monkeypatch.setattr(store.estimates, "write", removed_first)
+    write(store)
+    assert rows(store, "SELECT * FROM estimates") == []
+
+
+def test_a_period_goes_with_the_first_of_its_days_and_is_not_written_again(store):
+    write(store)
+    first = FIRST + 10
+    keep = TODAY - first
+    while store.tallies.delete_expired(TODAY, keep=keep, open_days=ACCEPT_DAYS):
+        pass
+    left = in_store(store)
+    assert min(row["since"] for row in left["day"]) == day(first)
+    assert day(first) < min(row["since"] for row in left["week"]) <= day(first + 7)
+    assert left["month"] == []
+    assert write(store, keep=keep) == (0, 0, 0, 0)
+    # Nor does anybody write it before it is deleted.
+    assert write(store, keep=keep - 1).deleted == 1
+
+
+def test_without_periods_all_rows_are_deleted(store):
+    write(store)
+    assert write(store, lengths=()).deleted > 50
+    assert rows(store, "SELECT * FROM estimates") == []
+    assert store.estimates.is_empty()
+
+
+def test_the_newest_day_week_and_month_are_in_a_view(store):
+    write(store)
+    newest = rows(store, "SELECT period, until, count(*) FROM latest_estimates GROUP BY 1, 2")
+    ends = {period: str(max(row["until"] for row in table(store, period))) for period in LENGTHS}
+    assert {period: str(until) for period, until, _ in newest} == ends
+    assert {count for *_, count in newest} == {3}
+
+
+def test_one_process_at_a_time_writes(store):
+    with (
+        store.estimates.alone(),
+        contextlib.closing(Store(store.target)) as other,
+        pytest.raises(InUseError),
+    ):
+        write(other)
+
+
+def test_a_run_whose_time_is_over_leaves_the_rest_to_the_next(store):
+    assert write(store, seconds=0).left == write(store).periods
+    assert write(store) == (0, 0, 0, 0)
+    assert in_store(store) == answered(store)
+
+
+def test_days_are_dates(store):
+    write(store)
+    (since,) = rows(store, "SELECT min(since) FROM estimates WHERE period = 'day'")[0]
+    assert since in (day(FIRST), str(day(FIRST)))
+    assert date.fromisoformat(str(since)) == day(FIRST)
