@@ -150,7 +150,7 @@ def _distance(answer: Change, common: Mapping[str, Any]) -> Iterator[Row]:
     if not shape:
         return
     distance = shape.distance
-    size = (
+    size: Columns = (
         {
             "value": distance.kind,
             "estimate": distance.size,
