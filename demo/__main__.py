@@ -22,6 +22,8 @@ from demo.population import REGISTRY, Population, draw
 from demo.server import Server
 from deniable_aggregator.charts.estimates import shares_chart
 from deniable_aggregator.charts.files import SUFFIXES, save
+from deniable_aggregator.cli.render.head import counted
+from deniable_aggregator.cli.render.output import print_lines, print_table
 from deniable_aggregator.cli.render.share_table import estimate_table
 from deniable_shared.registry import load
 
@@ -153,8 +155,9 @@ def _report_listed(
         covered += sum(row.low <= truth[row.value] <= row.high for row in rows)
         asked += len(rows)
         shown = replace(answer, estimates=rows[:TABLE_ROWS])
-        console.print()
-        console.print(estimate_table(shown, {row.value: truth[row.value] for row in rows}))
+        known = {row.value: truth[row.value] for row in rows}
+        print_lines(["", f"{answer.metric}: {counted(answer.reports, answer.versions)}"])
+        print_table(estimate_table(shown, known, console.width))
         if len(rows) > TABLE_ROWS:
             found = sum(row.detected for row in rows)
             false = sum(row.detected and not truth[row.value] for row in rows)

@@ -16,16 +16,16 @@ if TYPE_CHECKING:
     from field.recorded import Selection
 
 _NUMBER: Final = r"([+-]?\d+(?:\.\d+)?(?:e[+-]?\d+)?)"
-_SHARE: Final = re.compile(
-    rf"(?P<value>\S.*?)  +{_NUMBER}% (?:± {_NUMBER}%|-{_NUMBER}% \+{_NUMBER}%)(?P<more>.*)"
-)
 _ENDS: Final = rf"\[{_NUMBER}%?,\s+{_NUMBER}%?\]"
+_CELL: Final = rf"(?:{_NUMBER}% ± {_NUMBER}%|{_NUMBER}% {_ENDS}|below {_NUMBER}%)"
+"""An estimate with its interval, with both ends, or an upper limit."""
+
+_SHARE: Final = re.compile(rf"(?P<value>\S.*?)  +(?P<cell>{_CELL})(?P<more>.*)")
 _PERIOD: Final = re.compile(r"(\d{4}-\d\d-\d\d)(?: to (\d{4}-\d\d-\d\d))? +([\d,]+) +(.*)")
-_ROW: Final = re.compile(rf"(?P<value>\S.*?)  +{_NUMBER}%? +{_ENDS}")
 _CHANGE: Final = re.compile(rf"(?P<value>\S.*?)  +{_NUMBER}%? +{_NUMBER}%? +{_NUMBER}[^\[]*{_ENDS}")
 _MEAN: Final = re.compile(rf"mean {_NUMBER} ± {_NUMBER}")
-_QUANTILE: Final = re.compile(rf"{_NUMBER}% are below {_NUMBER}\s+{_ENDS}")
-_BIN: Final = re.compile(rf"{_NUMBER} +{_NUMBER} +{_NUMBER}%\s+{_ENDS}")
+_QUANTILE: Final = re.compile(rf"(median|{_NUMBER}(?:st|nd|rd|th) percentile) +{_NUMBER} +{_ENDS}")
+_BIN: Final = re.compile(rf"{_NUMBER} +{_NUMBER} +(?P<cell>{_CELL})")
 _COUNT: Final = re.compile(r"\d{1,3}(?:,\d{3})+")
 _FRAME: Final = str.maketrans(dict.fromkeys("│┃|", " "))
 PERCENT: Final = 100
@@ -43,8 +43,7 @@ def printed_shares(line: str) -> Reader:
         found = [match for text in rows(answer) if (match := _SHARE.fullmatch(text))]
         yield Check(line, bool(found), f"{answer.metric}: no shares in the printed table")
         for match in found:
-            value, estimate = match["value"], match[2]
-            below, above = match[3] or match[4], match[3] or match[5]
+            value = match["value"]
             selection = answer.selection
             if count := _COUNT.search(match["more"]):
                 knowing = answer.truth.knowing(answer.metric, value, selection, asked(answer))
@@ -53,8 +52,7 @@ def printed_shares(line: str) -> Reader:
                 yield Check(line, count[0] == f"{reports:,}", name)
                 selection = knowing
             truth = PERCENT * share(answer, [value], selection)
-            low, high = float(estimate) - float(below), float(estimate) + float(above)
-            yield _interval(answer, line, value, truth, estimate, low, high)
+            yield _interval(answer, line, value, truth, *_share(match["cell"]))
 
     return Reader(line, read)
 
@@ -73,7 +71,7 @@ def printed_series(line: str) -> Reader:
                 reports = answer.truth.recorded.reports(answer.metric, selection)
                 name = f"{answer.metric} of {match[1]}: {reports:,} reports, printed {match[3]}"
                 yield Check(line, match[3] == f"{reports:,}", name)
-            if match := _ROW.match(rest):
+            if match := _SHARE.match(rest):
                 found += 1
                 yield _row(answer, line, match, selection)
         yield Check(line, found > 0, f"{answer.metric}: no shares in the printed series")
@@ -83,9 +81,23 @@ def printed_series(line: str) -> Reader:
 
 def _row(answer: Answer, line: str, match: re.Match[str], selection: Selection) -> Interval:
     truth = PERCENT * share(answer, [match["value"]], selection)
-    low, high = float(match[3]), float(match[4])
     name = f"{match['value']} {selection.days}"
-    return _interval(answer, line, name, truth, match[2], low, high)
+    return _interval(answer, line, name, truth, *_share(match["cell"]))
+
+
+def _share(cell: str) -> tuple[str, float, float]:
+    """The estimate and the ends of a printed share; of an upper limit it and 0.
+
+    Args:
+        cell: as printed.
+    """
+    numbers = re.findall(_NUMBER, cell)
+    if "±" in cell:
+        estimate, half = map(float, numbers)
+        return numbers[0], estimate - half, estimate + half
+    if "[" in cell:
+        return numbers[0], float(numbers[1]), float(numbers[2])
+    return numbers[0], 0.0, float(numbers[0])
 
 
 def printed_changes(line: str) -> Reader:
@@ -116,13 +128,12 @@ def printed_numbers(line: str) -> Reader:
                 true, name = truth.mean(metric, selection), "mean"
                 yield _interval(answer, line, name, true, match[1], middle - half, middle + half)
             elif match := _QUANTILE.match(text):
-                true = truth.quantile(metric, float(match[1]) / PERCENT, selection)
-                low, high = float(match[3]), float(match[4])
-                yield _interval(answer, line, f"{match[1]}%", true, match[2], low, high)
+                true = truth.quantile(metric, float(match[2] or 50) / PERCENT, selection)
+                low, high = float(match[4]), float(match[5])
+                yield _interval(answer, line, match[1], true, match[3], low, high)
             elif match := _BIN.match(text):
                 true = PERCENT * truth.between(metric, float(match[1]), float(match[2]), selection)
-                low, high = float(match[4]), float(match[5])
-                yield _interval(answer, line, f"bin {match[1]}", true, match[3], low, high)
+                yield _interval(answer, line, f"bin {match[1]}", true, *_share(match["cell"]))
             else:
                 continue
             found += 1

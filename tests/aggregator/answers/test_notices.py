@@ -8,7 +8,7 @@ from msgspec.structs import replace as with_fields
 
 from deniable_aggregator.answers.common import Notice
 from deniable_aggregator.charts.estimates import shares_chart
-from deniable_aggregator.cli.render.output import print_head
+from deniable_aggregator.cli.render.head import notice_lines
 from deniable_aggregator.estimation.shares.estimate import estimate_shares
 from tests.aggregator.answered import HEAD, as_json
 from tests.aggregator.estimation.test_shares import counted, grr
@@ -34,11 +34,11 @@ def test_notices_come_before_the_numbers_of_a_json_answer():
     assert keys.index("notices") < keys.index("estimates")
 
 
-def test_notices_are_printed_with_their_severity(capsys):
-    print_head(answer().notices)
-    assert capsys.readouterr().out.splitlines() == [
+def test_notices_are_printed_with_their_severity():
+    assert list(notice_lines(answer().notices)) == [
         "Warning: A value that you did not list is frequent.",
         "Note: 3 days have no reports.",
+        "",
     ]
 
 

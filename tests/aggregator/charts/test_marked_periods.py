@@ -13,7 +13,7 @@ from deniable_aggregator.charts.marked_periods import NO_REPORTS, RELEASE, SUSPI
 from deniable_aggregator.charts.trends import COLORS, SHAPES, series_chart
 from deniable_aggregator.cli.render.series_table import series_table
 from tests.aggregator.charts.test_trends import FIRST, answers
-from tests.aggregator.cli.test_share_table import printed
+from tests.aggregator.printed import printed
 
 
 def day(number):

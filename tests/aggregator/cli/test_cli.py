@@ -345,7 +345,12 @@ def test_every_option_of_estimate_reaches_the_server(run, url):
     options = ("--combined", "light,dark", "--margin", "noise-and-sampling", "--interval", "all")
     done = run("estimate", "theme", *options, "--false-finds", "none", env=environment)
     assert done.exit_code == 0, done.output
-    for words in ("light + dark: ", "norm-sub", "at once (Bonferroni)", "random sample"):
+    for words in (
+        "light + dark: ",
+        "adjusted to add up to 100%",
+        "at once (Bonferroni)",
+        "random sample",
+    ):
         assert words in done.output
     options = ("--top", "2", "--postprocess", "power", "--detected", "--json")
     data = json.loads(run("estimate", "theme", *options, env=environment).stdout)

@@ -149,13 +149,13 @@ def test_a_table_shows_whole_strings_and_prefixes_apart(run):
     done, _ = run([discovery(result=RESULT)], "--top", "1")
     lines = done.stdout.splitlines()
     assert lines[0] == "Warning: Reports fail"
-    (row,) = (line for line in lines if "dark mode" in line)
-    for word in ("5.00% ± 1.00%", "●", "strong", "new"):
+    (row,) = (line for line in lines if line.startswith("dark mode"))
+    for word in ("5.0% ± 1.0%", "●", "strong", "new"):
         assert word in row
     begins = next(place for place, line in enumerate(lines) if "begins with" in line)
-    (prefix,) = (place for place, line in enumerate(lines) if "opentele…" in line)
+    (prefix,) = (place for place, line in enumerate(lines) if line.startswith("opentele…"))
     assert begins < prefix
-    assert "4.00%" in lines[prefix]
+    assert " 4.0%" in lines[prefix]
     assert "±" not in lines[prefix]
     for sentence in (
         "1 more strings were found; leave out --top to see them.",

@@ -10,12 +10,14 @@ import pytest
 
 from deniable_aggregator.answers.trends import Change, Series
 from deniable_aggregator.cli.render.change_table import change_table
+from deniable_aggregator.cli.render.rounding import difference_with_ends
 from deniable_aggregator.cli.render.series_table import series_table
+from deniable_aggregator.cli.render.share_table import share_cell
 from deniable_shared import __version__, registry, wire
 from tests.aggregator.api.test_trend_routes import day
 from tests.aggregator.cli.test_cli import run, url  # noqa: F401  fixtures
-from tests.aggregator.cli.test_share_table import printed
 from tests.aggregator.estimation.test_segments import REGISTRY
+from tests.aggregator.printed import printed
 from tests.aggregator.service import TODAY
 
 NUMBER = """\
@@ -62,7 +64,7 @@ def test_a_series_is_a_table_a_picture_or_json(asked, tmp_path):
     item = "theme=dark & channel=stable"
     arguments = ("series", "theme", "--by", "month", "--value", item)
     shown = asked(*arguments, "--picture", str(tmp_path / "theme.svg"))
-    assert shown.count(item) == 2
+    assert sum(line.count(f"{item}  ") for line in shown.splitlines()) == 2
     assert "1,200" in shown
     assert "ask for the change" in shown
     assert (tmp_path / "theme.svg").read_text().startswith("<svg")
@@ -85,10 +87,11 @@ def test_narrow_tables_break_no_day_no_number_and_no_short_item(asked, width):
         assert "…" not in shown
         assert "dark" in shown
         for row in rows:
-            low, high = f"{row.low:.2%}", f"{row.high:.2%}"
-            if kind is Change:  # in percentage points
-                low, high = f"{100 * row.low:+.2f}", f"{100 * row.high:+.2f}"
-            assert f"[{low}, {high}]" in shown
+            if kind is Change:  # in percentage points, the interval in a line of its own
+                both = difference_with_ends(row.change, row.low, row.high, shares=True)
+                assert all(part in shown for part in both.split(" [", 1))
+            else:
+                assert share_cell(row) in shown
     for period in answer.periods:
         assert str(period.since) in shown
         assert str(period.until) in shown
@@ -139,10 +142,10 @@ def test_any_quantile_can_be_asked_for(asked):
     shares = ("--quantile", "0.5", "--quantile", "0.875")
     estimated = json.loads(asked("estimate", "spread", *shares, "--json"))
     assert [row["quantile"] for row in estimated["quantiles"]] == [0.5, 0.875]
-    assert "87.5% are below" in asked("estimate", "spread", *shares)
-    assert "87.5% below" in asked("series", "spread", *shares)
+    assert "87.5th percentile" in asked("estimate", "spread", *shares)
+    assert "87.5th percentile" in asked("series", "spread", *shares)
     shown = asked("change", "spread", "--before", day(-1), "--after", day(0), *shares)
-    assert "87.5% below" in shown
+    assert "87.5th percentile" in shown
     assert "Shape: changed, p " in shown
     assert "of which noise alone explains" in shown
 
@@ -178,8 +181,8 @@ def test_a_change_is_told(asked, tmp_path):
     days = ("--before", day(-40), "--after", f"{day(-1)}..{day(0)}")
     shown = asked("change", "theme", *days, "--candidates", str(path))
     lines = {line.partition("  ")[0]: line for line in shown.splitlines()}
-    assert lines[STABLE].endswith("yes ")
-    assert lines[BETA].endswith("no clear change ")
+    assert "]  yes  " in lines[STABLE]
+    assert "]  no clear change  " in lines[BETA]
     assert "nobody can tell how many reported in both periods" in shown
     assert "not that nothing has changed" in " ".join(shown.split())
     means = asked("change", "seconds", "--before", day(-1), "--after", day(0), "--json")
@@ -196,7 +199,7 @@ def test_the_largest_and_sums_and_radii_are_told(asked, tmp_path):
     days = ("--before", day(-40), "--after", f"{day(-1)}..{day(0)}")
     path = tmp_path / "change.svg"
     shown = asked("change", "theme", *days, "--top", "1", "--picture", str(path))
-    assert shown.count("dark") + shown.count("light") == 1
+    assert sum(line.startswith(("theme=", "light  ", "dark  ")) for line in shown.splitlines()) == 1
     assert f"{STABLE} + {BETA}" in asked("change", "theme", *days, "--combined", f"{STABLE},{BETA}")
     assert "could have moved a change by up to" in shown
     assert path.read_text().startswith("<svg")

@@ -4,27 +4,33 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from deniable_aggregator.answers.days import days_in_words
 from deniable_aggregator.answers.estimates import Distribution, Mean, SegmentShares, Shares
 from deniable_aggregator.cli.render.change_table import change_notes, change_table
 from deniable_aggregator.cli.render.discovery_table import discovery_notes, discovery_tables
+from deniable_aggregator.cli.render.head import counted, days_line, notice_lines, title
 from deniable_aggregator.cli.render.health_tables import (
     contrast_table,
     health_notes,
+    health_summary,
     health_table,
 )
 from deniable_aggregator.cli.render.number_tables import (
     distribution_table,
     number_line,
     number_notes,
+    quantiles_table,
 )
-from deniable_aggregator.cli.render.output import literal_console, print_head, print_table
+from deniable_aggregator.cli.render.output import literal_console, print_lines, print_table
 from deniable_aggregator.cli.render.series_table import series_notes, series_table
-from deniable_aggregator.cli.render.share_table import estimate_table, notes
+from deniable_aggregator.cli.render.share_notes import notes, picked_line
+from deniable_aggregator.cli.render.share_table import share_tables
 from deniable_aggregator.cli.render.version_tables import version_tables
+from deniable_aggregator.sentences import finding
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
+
+    from rich.table import Table
 
     from deniable_aggregator.answers.discoveries import FoundStrings
     from deniable_aggregator.answers.estimates import Estimate
@@ -41,22 +47,33 @@ def print_estimate(answer: Estimate, *, largest_first: bool = False) -> None:
     """
     if largest_first and isinstance(answer, Shares | SegmentShares):
         answer.estimates.sort(key=lambda row: -row.share)
-    print_head(answer.notices, f"Days: {days_in_words(answer.days)}.")
+    width = literal_console().width
+    print_lines(_head_of_estimate(answer))
     if isinstance(answer, Mean):
-        literal_console().print(number_line(answer))
-        lines = list(number_notes(answer))
+        print_lines([number_line(answer)])
     elif isinstance(answer, Distribution):
-        print_table(distribution_table(answer))
-        lines = list(number_notes(answer))
+        print_table(distribution_table(answer, width))
+        print_lines(["", number_line(answer)])
+        print_table(quantiles_table(answer, width))
     else:
-        print_table(estimate_table(answer))
-        lines = notes(answer)
-    for each in version_tables(answer):
-        if isinstance(each, str):
-            literal_console().print(each)
-        else:
-            print_table(each)
-    _print_lines(lines)
+        _print_parts(share_tables(answer, width))
+    _print_parts(version_tables(answer, width))
+    shares = isinstance(answer, Shares | SegmentShares)
+    print_lines(["", *(notes(answer) if shares else number_notes(answer))])
+
+
+def _head_of_estimate(answer: Estimate) -> Iterator[str]:
+    yield from notice_lines(answer.notices)
+    also = ""
+    if isinstance(answer, SegmentShares):
+        also = f"where {answer.segment.name} is {answer.segment.value}"
+    yield title(answer.metric, answer.description, also)
+    yield finding(answer)
+    yield days_line(answer.days, answer.health)
+    yield counted(answer.reports, answer.versions)
+    if isinstance(answer, Shares | SegmentShares) and (line := picked_line(answer)):
+        yield line
+    yield ""
 
 
 def print_series(answer: Series) -> None:
@@ -65,9 +82,18 @@ def print_series(answer: Series) -> None:
     Args:
         answer: the series.
     """
-    print_head(answer.notices, f"Days: {days_in_words(answer.days)}.")
+    print_lines(
+        [
+            *notice_lines(answer.notices),
+            title(answer.metric, answer.description, f"by {answer.by}"),
+            finding(answer),
+            days_line(answer.days, answer.health),
+            counted(answer.reports, answer.versions),
+            "",
+        ]
+    )
     print_table(series_table(answer, literal_console().width))
-    _print_lines(series_notes(answer))
+    print_lines(["", *series_notes(answer)])
 
 
 def print_change(answer: Change) -> None:
@@ -76,11 +102,20 @@ def print_change(answer: Change) -> None:
     Args:
         answer: the change.
     """
-    periods = (("Before", answer.before), ("After", answer.after))
-    lines = (f"{when}: {days_in_words(period.days)}." for when, period in periods)
-    print_head(answer.notices, *lines)
+    before, after = answer.before, answer.after
+    print_lines(
+        [
+            *notice_lines(answer.notices),
+            title(answer.metric, answer.description, "before and after"),
+            finding(answer),
+            days_line(before.days, answer.health.before, "Before"),
+            days_line(after.days, answer.health.after, "After"),
+            f"{before.reports:,} reports before, {after.reports:,} after.",
+            "",
+        ]
+    )
     print_table(change_table(answer, literal_console().width))
-    _print_lines(change_notes(answer))
+    print_lines(["", *change_notes(answer)])
 
 
 def print_health(answer: Health) -> None:
@@ -89,11 +124,21 @@ def print_health(answer: Health) -> None:
     Args:
         answer: the health.
     """
-    print_head(answer.notices, f"Days: {days_in_words(answer.days)}.")
-    print_table(health_table(answer, literal_console().width))
+    width = literal_console().width
+    print_lines(
+        [
+            *notice_lines(answer.notices),
+            title(answer.metric, "", "do its reports look honest?"),
+            finding(answer),
+            days_line(answer.days, health_summary(answer)),
+            "",
+        ]
+    )
+    print_table(health_table(answer, width))
     if answer.key_contrasts:
-        print_table(contrast_table(answer))
-    _print_lines(health_notes(answer))
+        print_lines(["", "Each key against all others, on the same days"])
+        print_table(contrast_table(answer, width))
+    print_lines(["", *health_notes(answer)])
 
 
 def print_discovery(answer: FoundStrings, top: int | None = None) -> None:
@@ -103,13 +148,23 @@ def print_discovery(answer: FoundStrings, top: int | None = None) -> None:
         answer: what was found.
         top: only so many strings in each table.
     """
-    print_head(answer.notices, f"Days: {days_in_words(answer.days)}.")
-    for table in discovery_tables(answer, top):
-        print_table(table)
-    _print_lines(discovery_notes(answer, top))
+    print_lines(
+        [
+            *notice_lines(answer.notices),
+            title(answer.metric, answer.description, "found without a list"),
+            finding(answer),
+            days_line(answer.days, answer.health),
+            counted(answer.reports, [answer.version]),
+            "",
+        ]
+    )
+    _print_parts(discovery_tables(answer, top, literal_console().width))
+    print_lines(["", *discovery_notes(answer, top)])
 
 
-def _print_lines(lines: Iterable[str]) -> None:
-    console = literal_console()
-    for line in lines:
-        console.print(line)
+def _print_parts(parts: Iterable[Table | str]) -> None:
+    for each in parts:
+        if isinstance(each, str):
+            print_lines(["", each])
+        else:
+            print_table(each)

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from msgspec import UNSET
 
 from deniable_aggregator.answers.trends import CombinedDifference
-from deniable_aggregator.cli.render.output import (
-    UNBROKEN,
-    WIDE,
-    close_table,
-    columns_or_lines,
-    literal_text,
-    repeated,
-    shift_if_fake,
-)
+from deniable_aggregator.cli.render.bars import IntervalBar, Scale
+from deniable_aggregator.cli.render.head import repeated, shift_if_fake
+from deniable_aggregator.cli.render.layout import Bars, Texts, lay_out
+from deniable_aggregator.cli.render.output import UNBROKEN, WIDE, literal_text
+from deniable_aggregator.cli.render.rounding import decimals, difference_with_ends, fixed
+from deniable_aggregator.cli.render.share_table import COVERED
+from deniable_aggregator.sentences import quantile_in_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -50,7 +48,7 @@ def change_notes(answer: Change) -> Iterator[str]:
     )
     shares = answer.kind == "shares"
     shifts = [row.shift_if_fake * (100 if shares else 1) for row in with_combined(answer)]
-    form = "{:.2f} points" if shares else "{:.4g}"
+    form = "{:.2g} points" if shares else "{:.2g}"
     yield shift_if_fake(answer.fakes, shifts, "a change", form)
     for known, unknown in (("before", "after"), ("after", "before"), ("neither", "either period")):
         listed = [row.value for row in answer.not_compared if row.known == known]
@@ -75,16 +73,17 @@ def shape_lines(shape: ShapeChange) -> Iterator[str]:
     line += f", p {_written(shape.p_value)}"
     if shape.distance:
         distance = shape.distance
+        places = decimals(50 * (distance.high - distance.low))
+        size, low, high, noise = (
+            fixed(100 * part, places)
+            for part in (distance.size, distance.low, distance.high, distance.noise)
+        )
         moved = (
-            "moved by {:.3f} of the range"
+            f"moved by {size}% of the range"
             if distance.kind == "earth-mover"
-            else "{:.1%} of devices would have to change"
+            else f"{size}% of devices would have to change"
         )
-        ends = f"[{distance.low:.3f}, {distance.high:.3f}]"
-        line += (
-            f"; {moved.format(distance.size)} {ends}, of which noise alone explains "
-            f"{distance.noise:.3f}"
-        )
+        line += f"; {moved} [{low}, {high}], of which noise alone explains {noise}%"
     yield f"{line}."
     left_out = ""
     if shape.reports_left_out:
@@ -125,13 +124,21 @@ def _name(row: Difference | CombinedDifference) -> str:
     return "mean" if row.value is UNSET else row.value
 
 
-def _points(change: float, shares: bool) -> str:
-    """A change; of shares in percentage points, which are no percentages of a share."""
-    return f"{100 * change:+.2f}" if shares else f"{change:+.4g}"
-
-
 def _written(p_value: float) -> str:
     return f"{p_value:.3g}" if p_value >= LEAST_P else f"<{LEAST_P:g}"
+
+
+class _Row(NamedTuple):
+    """One difference."""
+
+    name: str
+    before: float | None
+    after: float | None
+    change: float | None
+    low: float
+    high: float
+    p_value: str
+    changed: bool
 
 
 def change_table(answer: Change, width: int = UNBROKEN) -> Table:
@@ -142,37 +149,46 @@ def change_table(answer: Change, width: int = UNBROKEN) -> Table:
         width: of the terminal, in characters.
     """
     shares = answer.kind == "shares"
-    plain = "{:.2%}" if shares else "{:.4g}"
-    level = answer.interval.level
-    before, after = answer.before.reports, answer.after.reports
-    table = close_table(title=f"{answer.metric}: {before:,} reports before, {after:,} after")
-    table.add_column("value" if shares else "", overflow="fold")
-    space = "  " if width >= WIDE else "\n"
-    points = "change in points" if shares else "change"
-    for name in ("before", "after", f"{points},{space[:1]}{level:.0%} interval"):
-        table.add_column(name, justify="right", no_wrap=True)
-    for name in columns_or_lines(width, "p, corrected", "changed?"):
-        table.add_column(name, justify="right", no_wrap=True)
+    rows = list(_rows(answer))
+    unit, sign = (100, "%") if shares else (1, "")
+
+    def level(row: _Row, value: float | None) -> str:
+        if value is None:
+            return "-"
+        return f"{fixed(unit * value, decimals(unit * (row.high - row.low) / 2))}{sign}"
+
+    interval = f"{answer.interval.level:.0%} interval{COVERED[answer.interval.kind or 'one']}"
+    changes = [difference_with_ends(row.change, row.low, row.high, shares=shares) for row in rows]
+    verdicts = ["yes" if row.changed else "no clear change" for row in rows]
+    if width < WIDE:
+        changes = [each.replace(" [", "\n[") for each in changes]
+        verdicts = ["yes" if row.changed else "no clear\nchange" for row in rows]
+    columns = [
+        Texts("value" if shares else "", [literal_text(row.name) for row in rows], folds=True),
+        Texts("before", [level(row, row.before) for row in rows], "right"),
+        Texts("after", [level(row, row.after) for row in rows], "right"),
+        Texts(f"change,\n{interval}", changes, "right"),
+        Texts("changed?", verdicts),
+    ]
+    if width >= WIDE:
+        columns.append(Texts("p, corrected", [row.p_value for row in rows], "right"))
+    placed = [row for row in rows if row.change is not None]
+    scale = Scale.over(end for row in placed for end in (row.low, row.high))
+    bars = [
+        None
+        if row.change is None
+        else IntervalBar(row.low, row.change, row.high, scale, hollow=not row.changed)
+        for row in rows
+    ]
+    return lay_out(columns, Bars(scale.heading(" points" if shares else ""), bars), width)
+
+
+def _rows(answer: Change) -> Iterator[_Row]:
     for row in with_combined(answer):
-        difference, low, high = (_points(x, shares) for x in (row.change, row.low, row.high))
         p_value = row.p_value if isinstance(row, CombinedDifference) else row.adjusted_p_value
-        changed = "yes" if row.changed else "no clear change"
-        table.add_row(
-            literal_text(_name(row)),
-            plain.format(row.before),
-            plain.format(row.after),
-            f"{difference}{space}[{low}, {high}]",
-            *columns_or_lines(width, _written(p_value), changed),
-        )
+        ends = (row.low, row.high)
+        shown = _written(p_value)
+        yield _Row(_name(row), row.before, row.after, row.change, *ends, shown, row.changed)
     for each in answer.quantiles or ():
-        one, other = ("-" if at is None else plain.format(at) for at in (each.before, each.after))
-        low, high = (_points(end, shares) for end in (each.low, each.high))
-        difference = "can't place" if each.change is None else _points(each.change, shares)
-        table.add_row(
-            f"{100 * each.quantile:g}% below",
-            one,
-            other,
-            f"{difference}{space}[{low}, {high}]",
-            *columns_or_lines(width, "", "yes" if each.changed else "no clear change"),
-        )
-    return table
+        name, ends = quantile_in_words(each.quantile), (each.low, each.high)
+        yield _Row(name, each.before, each.after, each.change, *ends, "", each.changed)

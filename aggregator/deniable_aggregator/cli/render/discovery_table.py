@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from rich.table import Table
-
-from deniable_aggregator.cli.render.output import literal_text, mechanisms_of
-from deniable_aggregator.cli.render.share_table import IntervalBar, with_error
+from deniable_aggregator.cli.render.bars import IntervalBar, Scale
+from deniable_aggregator.cli.render.layout import Bars, Texts, lay_out
+from deniable_aggregator.cli.render.output import UNBROKEN, literal_text
+from deniable_aggregator.cli.render.rounding import decimals, fixed, with_error
+from deniable_aggregator.cli.render.share_table import share_heading
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from rich.text import Text
+    from rich.table import Table
 
     from deniable_aggregator.answers.discoveries import FoundString, FoundStrings, PlantedNote
 
@@ -20,55 +21,52 @@ MOST_MISSING: Final = 10
 """So many strings that are missing are named; the JSON has all of them."""
 
 
-def discovery_tables(answer: FoundStrings, top: int | None = None) -> Iterator[Table]:
-    """A table of whole strings, and one of prefixes, where there are any.
+def discovery_tables(
+    answer: FoundStrings, top: int | None = None, width: int = UNBROKEN
+) -> Iterator[Table | str]:
+    """A table of whole strings, and one of prefixes below its heading, where there are any.
 
     Args:
         answer: what was found.
         top: only so many strings in each.
+        width: of the terminal, in characters.
     """
-    title = f"{answer.metric}: {answer.reports:,} reports, {mechanisms_of([answer.version])}"
-    ends = [row.high for row in (*answer.strings, *answer.prefixes)]
-    scale = max([1e-9, *ends])
+    scale = Scale.over(
+        end for row in (*answer.strings, *answer.prefixes) for end in (row.low, row.high)
+    )
     if answer.strings:
-        yield _table(answer, answer.strings[:top], title, "string", scale)
+        yield _table(answer, answer.strings[:top], "string", scale, width)
     if answer.prefixes:
-        title = "Longer strings, of which only the first letters can be found:"
-        yield _table(answer, answer.prefixes[:top], title, "begins with", scale, prefixes=True)
+        yield "Longer strings, of which only the first letters can be found:"
+        yield _table(answer, answer.prefixes[:top], "begins with", scale, width, prefixes=True)
 
 
 def _table(
     answer: FoundStrings,
     rows: Sequence[FoundString],
-    title: str,
     heading: str,
-    scale: float,
+    scale: Scale,
+    width: int,
     *,
     prefixes: bool = False,
 ) -> Table:
-    table = Table(title=title, title_justify="left", expand=True)
-    table.add_column(heading, ratio=3, overflow="fold", min_width=8)
-    share = "share,\nat least" if prefixes else f"share,\n{answer.interval.level:.0%} interval"
-    table.add_column(share, justify="right", no_wrap=True)
-    table.add_column(f"0 to {scale:.1%}", ratio=4)
-    table.add_column("evidence")
+    shares = [_at_least(row) if prefixes else with_error(row) for row in rows]
+    columns = [
+        Texts(heading, [literal_text(row.shown) for row in rows], folds=True),
+        Texts("share,\nat least" if prefixes else share_heading(answer.interval), shares, "right"),
+        Texts("evidence", [row.evidence for row in rows]),
+    ]
     if answer.earlier is not None:
-        table.add_column("new?")
+        columns.append(Texts("new?", ["new" if row.seen == "new" else "" for row in rows]))
     if any(row.hinted for row in rows):
-        table.add_column("hint?")
-    for row in rows:
-        cells: list[str | Text | IntervalBar] = [
-            literal_text(row.shown),
-            f"{row.low:.2%}" if prefixes else with_error(row),
-            IntervalBar(row.low, row.share, row.high, scale),
-            row.evidence,
-        ]
-        if answer.earlier is not None:
-            cells.append("new" if row.seen == "new" else "")
-        if len(cells) < len(table.columns):
-            cells.append("yes" if row.hinted else "")
-        table.add_row(*cells)
-    return table
+        columns.append(Texts("hint?", ["yes" if row.hinted else "" for row in rows]))
+    bars = [IntervalBar(row.low, row.share, row.high, scale) for row in rows]
+    return lay_out(columns, Bars(scale.heading(), bars), width)
+
+
+def _at_least(row: FoundString) -> str:
+    """The lower end of an interval, to the digits that its width supports."""
+    return f"{fixed(100 * row.low, decimals(50 * (row.high - row.low)))}%"
 
 
 def discovery_notes(answer: FoundStrings, top: int | None = None) -> Iterator[str]:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
+from deniable_aggregator.answers.common import IntegritySummary, NamedKey
 from deniable_aggregator.answers.days import key_in_words
-from deniable_aggregator.cli.render.output import UNBROKEN, WIDE, close_table
+from deniable_aggregator.cli.render.layout import Texts, lay_out
+from deniable_aggregator.cli.render.output import UNBROKEN, WIDE, literal_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,55 +23,104 @@ if TYPE_CHECKING:
     )
 
 
+CHECK_WORDS: Final = {
+    "bounds": "too frequent answers",
+    "groups": "uneven groups",
+    "levels": "uneven levels",
+    "pairs": "bits that come together",
+    "seeds": "uneven hash seeds",
+    "sizes": "too many or too few ones",
+    "sum": "shares that do not add up",
+}
+"""What the checks look for, in a few words."""
+
+VERDICT_WORDS: Final = {
+    "ok": "honest",
+    "uneven": "keys differ",
+    "suspicious": "suspicious",
+    "unknown": "not checked",
+}
+"""How reports look."""
+
+SHORT: Final = 4
+"""So many letters of a version's id are shown."""
+
+
+def health_summary(answer: Health) -> IntegritySummary:
+    """Whether the reports look honest, as other answers say it.
+
+    Args:
+        answer: the health.
+    """
+    failing = {
+        each.key: NamedKey(each.key, each.label)
+        for day in answer.by_day
+        for each in day.keys
+        if each.key in day.stand_out
+    }
+    uneven = {
+        each.key: NamedKey(each.key, each.label)
+        for each in answer.key_contrasts
+        if each.verdict == "uneven"
+    }
+    return IntegritySummary(answer.verdict, list(failing.values()), list(uneven.values()))
+
+
 def health_table(answer: Health, width: int = UNBROKEN) -> Table:
-    """One row per day and version: its verdict and its worst check.
+    """One row per day and version: how its reports look, and which check says the least good.
 
     Args:
         answer: the health.
         width: of the terminal, in characters.
     """
-    table = close_table(title=f"{answer.metric}: {answer.verdict}")
-    table.add_column("day", no_wrap=True)
-    table.add_column("reports", justify="right", no_wrap=True)
-    table.add_column("verdict", no_wrap=True)
-    table.add_column("worst check", overflow="fold")
-    table.add_column("p", justify="right", no_wrap=True)
-    table.add_column("keys that\nstand out", no_wrap=True)
-    for day in answer.by_day:
-        worst = _worst(day)
-        passed = worst is not None and worst.verdict == "ok"
-        table.add_row(
-            str(day.day),
-            f"{day.reports:,}",
-            day.verdict,
-            "" if worst is None else f"{worst.check}, {'passed' if passed else 'failed'}",
-            "" if worst is None else f"{worst.p:.2g}",
-            (", " if width >= WIDE else ",\n").join(_names(day)),
-        )
-    return table
+    days = answer.by_day
+    worst = [_worst(day) for day in days]
+    several = len({day.version for day in days}) > 1
+    comma = ", " if width >= WIDE else ",\n"
+    columns = [Texts("day", [str(day.day) for day in days])]
+    if several:
+        columns.append(Texts("version", [day.version[:SHORT] for day in days]))
+    columns += [
+        Texts("reports", [f"{day.reports:,}" for day in days], "right"),
+        Texts("look", [VERDICT_WORDS[day.verdict] for day in days]),
+        Texts("worst check", list(map(_in_words, worst)), folds=True),
+        Texts("p", ["" if each is None else f"{each.p:.2g}" for each in worst], "right"),
+        Texts("keys that\nfail it", [comma.join(_names(day)) for day in days]),
+    ]
+    return lay_out(columns, None, width)
 
 
-def contrast_table(answer: Health) -> Table:
-    """One row per key: where it differs most from the others.
+def _in_words(check: CheckResult | None) -> str:
+    """What a check looks at, and whether it passed."""
+    if check is None:
+        return ""
+    return f"{CHECK_WORDS[check.check]}, {'passed' if check.verdict == 'ok' else 'failed'}"
+
+
+def contrast_table(answer: Health, width: int = UNBROKEN) -> Table:
+    """One row per key and version: where it differs most from the other keys.
 
     Args:
         answer: the health.
+        width: of the terminal, in characters.
     """
-    table = close_table(title="each key against all others, on the same days")
-    table.add_column("key", overflow="fold")
-    table.add_column("reports", justify="right", no_wrap=True)
-    table.add_column("of all", justify="right", no_wrap=True)
-    table.add_column("differs most in", overflow="fold")
-    table.add_column("verdict", no_wrap=True)
-    for each in answer.key_contrasts:
-        table.add_row(
-            key_in_words(each.key, each.label),
-            f"{each.reports:,}",
-            f"{each.share:.1%}",
-            _contrast(each),
-            each.verdict,
+    keys = answer.key_contrasts
+    columns = [Texts("key", [key_in_words(each.key, each.label) for each in keys], folds=True)]
+    if len({each.version for each in keys}) > 1:
+        columns.append(Texts("version", [each.version[:SHORT] for each in keys]))
+    columns += [
+        Texts("reports", [f"{each.reports:,}" for each in keys], "right"),
+        Texts("of all", [f"{each.share:.1%}" for each in keys], "right"),
+        Texts("differs most from the other keys in", list(map(_contrast, keys))),
+        Texts("verdict", ["differs" if each.verdict == "uneven" else "alike" for each in keys]),
+    ]
+    if width < WIDE:
+        index = len(columns) - 2
+        heading, cells = columns[index].heading, columns[index].cells
+        columns[index] = Texts(
+            heading.replace(" from", "\nfrom"), [each.replace(": ", ":\n") for each in cells]
         )
-    return table
+    return lay_out(columns, None, width)
 
 
 def _contrast(each: KeyContrast) -> str:
@@ -77,7 +128,8 @@ def _contrast(each: KeyContrast) -> str:
         return f"all that its devices hold: {each.difference:.0%} apart"
     if each.kind == "mean":
         return f"the mean: {each.own:.4g} against {each.others:.4g}"
-    return f"{each.value}: {each.own:.1%} against {each.others:.1%}"
+    own, others = (min(max(share, 0.0), 1.0) for share in (each.own, each.others))
+    return f"{literal_text(each.value or '')}: {own:.1%} against {others:.1%}"
 
 
 def health_notes(answer: Health) -> Iterator[str]:
@@ -91,17 +143,18 @@ def health_notes(answer: Health) -> Iterator[str]:
             for check in checks:
                 if check.verdict == "suspicious":
                     expected = f"in honest reports, {check.asks}"
-                    yield f"{day.day}{whose}, {check.check}: {check.found}; {expected}."
+                    name = CHECK_WORDS[check.check]
+                    yield f"{day.day}{whose}, {name}: {check.found}; {expected}."
     yield (
-        "A key is uneven if a share differs from that of the other keys by more than 20 points, or "
-        "a mean by a fifth of its range, beyond what noise explains, and moves the answer by a "
-        "point or more. Devices may really differ: compare with and without the key."
+        "A key differs if one of its shares is more than 20 points from that of the other keys, or "
+        "its mean a fifth of the range, beyond what noise explains, and if it moves the answer by "
+        "a point or more. Devices may really differ: compare with and without the key."
     )
     if answer.days.not_checked:
         yield f"{answer.days.not_checked:,} earlier days were not checked: narrow --until."
     shown = [worst for day in answer.by_day if (worst := _worst(day)) is not None]
     for name, asks in {worst.check: worst.asks for worst in shown}.items():
-        yield f"The check {name}: in honest reports, {asks}."
+        yield f"The check for {CHECK_WORDS[name]}: in honest reports, {asks}."
     yield (
         f"{answer.checks_made:,} checks were made. p is how often honest reports look at least "
         f"so odd; a check fails below {answer.alarm.p_below:.2g}, which happens to honest reports "

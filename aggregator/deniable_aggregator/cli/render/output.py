@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import sys
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -13,16 +15,15 @@ import msgspec
 from rich import box
 from rich.console import Console
 from rich.table import Table
-from rich.text import Text
 
 from deniable_shared.characters import visible, visible_json, visible_lines
+from deniable_shared.commands.ascii import ascii_json, ascii_only, ascii_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable
 
     from rich.table import Column
-
-    from deniable_aggregator.answers.common import FakesNote, MetricVersion, Notice
+    from rich.text import Text
 
 UNBROKEN: Final = 10_000
 """The width of output that is not a terminal: one line per row, for grep and cut."""
@@ -39,6 +40,13 @@ picture_option = click.option(
 )
 
 
+_ASCII_BOX: Final = box.Box("    \n    \n -- \n" + "    \n" * 5, ascii=True)
+"""The lines of `close_table` where a terminal takes ASCII alone."""
+
+_TRAILING: Final = re.compile(r"(?m) +((?:\x1b\[[0-9;]*m)*)$")
+"""Blanks that fill a line up, before what ends its style."""
+
+
 def print_json(data: Any) -> None:
     """Prints data for programs.
 
@@ -49,20 +57,32 @@ def print_json(data: Any) -> None:
 
 
 class _LiteralConsole(Console):
-    """Prints texts as they are: brackets and colons have no meaning, and no character acts."""
+    """Prints texts as they are: brackets and colons have no meaning, and no character acts.
+
+    Where the output takes ASCII alone, other characters are replaced before lines are laid out.
+    """
 
     def render_str(self, text: str, **options: Any) -> Text:
-        return super().render_str(visible_lines(text), **options)
+        shown = visible_lines(text)
+        return super().render_str(
+            ascii_text(shown) if self.options.ascii_only else shown, **options
+        )
 
 
-def literal_text(text: str) -> Text:
-    """A cell with a text as it is, on one line: a value, a label, or whatever a store may hold."""
-    return Text(visible(text))
+def literal_text(text: str) -> str:
+    """A text on one line: a value, a label, or whatever a store may hold; for `literal_console`."""
+    return visible(text)
 
 
 def print_answer(content: bytes) -> None:
     """Prints the JSON of a server, whatever it holds; no character of it acts on a terminal."""
-    click.echo(visible_json(content.decode("utf-8", "replace")))
+    text = visible_json(content.decode("utf-8", "replace"))
+    click.echo(ascii_json(text) if ascii_only() else text)
+
+
+def is_unbroken() -> bool:
+    """Whether every row has one line, for grep and cut: no terminal, and no COLUMNS."""
+    return not sys.stdout.isatty() and "COLUMNS" not in os.environ
 
 
 def literal_console() -> Console:
@@ -71,7 +91,7 @@ def literal_console() -> Console:
     It breaks no lines, unless it is a terminal or COLUMNS gives its width.
     """
     console = _LiteralConsole(highlight=False, markup=False, emoji=False)
-    if not console.is_terminal and "COLUMNS" not in os.environ:
+    if is_unbroken():
         console.width = UNBROKEN
     return console
 
@@ -98,10 +118,24 @@ def columns_or_lines(width: int, *texts: str) -> list[str]:
 
 
 def print_table(table: Table) -> None:
-    """Prints a table as wide as the terminal, or as its content."""
+    """Prints a table as wide as its content, at most as the terminal; no blanks end a line."""
     console = literal_console()
-    table.expand = table.expand and console.width < UNBROKEN
-    console.print(table)
+    if console.options.ascii_only:
+        table.box = _ASCII_BOX
+    with console.capture() as printed:
+        console.print(table)
+    click.echo(_TRAILING.sub(r"\1", printed.get()), nl=False)
+
+
+def print_lines(lines: Iterable[str]) -> None:
+    """Prints texts, broken between words where the terminal ends.
+
+    Args:
+        lines: a text each.
+    """
+    console = literal_console()
+    for line in lines:
+        console.print(line)
 
 
 def import_charts(module: str = "estimates") -> Any:
@@ -119,56 +153,3 @@ def import_charts(module: str = "estimates") -> Any:
         raise click.ClickException(
             "pictures need an extra: pip install 'deniable[charts]'"
         ) from error
-
-
-def print_head(notices: Iterable[Notice], *lines: str) -> None:
-    """Prints what stands before the numbers: what to know first, and which days they cover.
-
-    Args:
-        notices: in the order in which they are read, a line each.
-        lines: about days.
-    """
-    console = literal_console()
-    for notice in notices:
-        console.print(f"{notice.severity.capitalize()}: {notice.message}")
-    for line in lines:
-        console.print(line)
-
-
-def repeated(versions: Iterable[MetricVersion]) -> Iterator[str]:
-    """Lines about versions whose devices answer with permanent noise.
-
-    Args:
-        versions: those of an answer.
-    """
-    for version in versions:
-        if version.repeated:
-            yield f"{version.title}: {version.repeated}."
-
-
-def mechanisms_of(versions: Iterable[MetricVersion]) -> str:
-    """Mechanisms and their epsilons, in a few words.
-
-    Args:
-        versions: those of an answer.
-    """
-    return ", ".join(f"{each.title} at epsilon {each.epsilon:.2f}" for each in versions)
-
-
-def shift_if_fake(fakes: FakesNote, shifts: Sequence[float | None], whose: str, form: str) -> str:
-    """What fake reports could have done, in one line: the largest shift shown.
-
-    Args:
-        fakes: what an answer says of them.
-        shifts: those that are shown; None where there is no bound.
-        whose: what they are about, such as "a share".
-        form: how a shift is written.
-    """
-    bounded = [shift for shift in shifts if shift is not None]
-    far = f"by up to {form.format(max(bounded, default=0.0))}"
-    if len(bounded) < len(shifts):
-        far = "anywhere"
-    return (
-        f"Possible shift if {fakes.share:.0%} of reports are fake: they could have moved {whose} "
-        f"{far}. No interval allows for that."
-    )

@@ -2,87 +2,102 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import UNSET
 
 from deniable_aggregator.answers.days import MARK_WORDS
-from deniable_aggregator.cli.render.output import (
-    UNBROKEN,
-    WIDE,
-    close_table,
-    columns_or_lines,
-    literal_text,
-    repeated,
-    shift_if_fake,
-)
-from deniable_aggregator.cli.render.share_table import IntervalBar
+from deniable_aggregator.cli.render.bars import IntervalBar, Scale
+from deniable_aggregator.cli.render.head import repeated, shift_if_fake
+from deniable_aggregator.cli.render.layout import Bars, Texts, lay_out
+from deniable_aggregator.cli.render.output import UNBROKEN, WIDE, literal_text
+from deniable_aggregator.cli.render.rounding import number_with_ends, with_error
+from deniable_aggregator.cli.render.share_table import share_cell, share_heading
+from deniable_aggregator.sentences import quantile_in_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from rich.table import Table
-    from rich.text import Text
 
     from deniable_aggregator.answers.trends import Period, Series
-
-_MEDIAN: Final = 0.5
 
 
 class _Row(NamedTuple):
     """One estimate of a period."""
 
     name: str
+    written: str
     estimate: float | None
     low: float
     high: float
+    detected: bool
     shift_if_fake: float | None
 
 
 def series_table(answer: Series, width: int = UNBROKEN) -> Table:
     """One row per period and value, with the interval as a picture where there is room for it.
 
+    Where rows are not broken, each has its period, so that it can be cut out and searched for.
+
     Args:
         answer: the series.
         width: of the terminal, in characters.
     """
-    shares = answer.kind == "shares"
-    scale = max([1e-9, *(row.high for period in answer.periods for row in _rows(period))])
-    title = f"{answer.metric} by {answer.by}: {answer.reports:,} reports"
-    bars = shares and width >= WIDE
-    table = close_table(title=title, expand=bars)
-    table.add_column("period", no_wrap=True)
-    table.add_column("reports", justify="right", no_wrap=True)
-    marked = any(period.marks for period in answer.periods)
-    if marked and width >= WIDE:
-        table.add_column("marks", no_wrap=True)
-    table.add_column("value" if shares else "", overflow="fold")
-    what = "share" if shares else "estimate"
-    table.add_column(f"{what}, {answer.interval.level:.0%} interval", no_wrap=True)
-    if bars:
-        table.add_column(f"0 to {scale:.1%}", ratio=1)
-    form = _form(answer)
+    names: list[str] = []
+    periods: list[tuple[str, str, str]] = []
+    rows: list[_Row | None] = []
+    ends: list[bool] = []
     for period in answer.periods:
-        first = [*columns_or_lines(width, _days(period, width), _marks(period))]
-        first.insert(1, f"{period.reports:,}")
-        if width >= WIDE and not marked:
-            del first[-1]
-        rows = list(_rows(period))
-        for index, row in enumerate(rows):
-            where = first if index == 0 else [""] * len(first)
-            estimate = "can't place" if row.estimate is None else form.format(row.estimate)
-            low, high = form.format(row.low), form.format(row.high)
-            cells: list[str | Text | IntervalBar] = [
-                *where,
-                literal_text(row.name),
-                f"{estimate}  [{low}, {high}]",
-            ]
-            if bars and row.estimate is not None:
-                cells.append(IntervalBar(row.low, row.estimate, row.high, scale))
-            table.add_row(*cells)
-        if not rows:
-            table.add_row(*first, "", "-")
-    return table
+        shown = list(_rows(period)) or [None]
+        first = (_days(period, width), f"{period.reports:,}", _marks(period, width))
+        for index, row in enumerate(shown):
+            periods.append(first if index == 0 or width >= UNBROKEN else ("", "", ""))
+            names.append(literal_text(row.name) if row else "")
+            rows.append(row)
+            ends.append(width < WIDE and len(shown) > 1 and index == len(shown) - 1)
+    columns = [
+        Texts("period", [each[0] for each in periods]),
+        Texts("reports", [each[1] for each in periods], "right"),
+    ]
+    if any(each[2] for each in periods):
+        marks = [each[2] for each in periods]
+        if width >= WIDE:
+            columns.append(Texts("marks", marks))
+        else:
+            below = [_below(each[0], each[2]) for each in periods]
+            columns[0] = Texts("period", below)
+    shares = answer.kind == "shares"
+    columns.append(Texts("value" if shares else "", names, folds=True))
+    heading = share_heading(answer.interval)
+    written = [row.written if row else "-" for row in rows]
+    columns.append(
+        Texts(heading if shares else heading.replace("share", "estimate"), written, "right")
+    )
+    return lay_out(columns, _bars(rows, shares=shares), width, ends)
+
+
+def _bars(rows: list[_Row | None], *, shares: bool) -> Bars:
+    """Bars of shares on a scale that begins at zero; of numbers on one of their own."""
+    ends = [end for row in rows if row for end in (row.low, row.high)]
+    if shares or not ends:
+        scale = Scale.over(ends)
+    else:
+        scale = Scale(min(ends), max(*ends, min(ends) + 1e-9))
+    bars = [
+        None
+        if row is None or row.estimate is None
+        else IntervalBar(
+            row.low,
+            row.estimate,
+            row.high,
+            scale,
+            hollow=not row.detected,
+            zero=0.0 if scale.low <= 0 <= scale.high else None,
+        )
+        for row in rows
+    ]
+    return Bars(scale.heading("%" if shares else ""), bars)
 
 
 def series_notes(answer: Series) -> Iterator[str]:
@@ -92,17 +107,16 @@ def series_notes(answer: Series) -> Iterator[str]:
         answer: the series.
     """
     yield f"Unit: {answer.unit}. Intervals: {answer.interval.meaning}."
+    shares = answer.kind == "shares"
     shifts = [row.shift_if_fake for period in answer.periods for row in _rows(period)]
-    whose = "a share of a period" if answer.kind == "shares" else "an estimate of a period"
-    yield shift_if_fake(answer.fakes, shifts, whose, _form(answer))
+    unit = 100 if shares else 1
+    scaled = [None if shift is None else unit * shift for shift in shifts]
+    whose = "a share of a period" if shares else "an estimate of a period"
+    yield shift_if_fake(answer.fakes, scaled, whose, "{:.2g} points" if shares else "{:.2g}")
     if answer.values_asked is not UNSET:
         picked = f"Picked out of {answer.values_asked:,} values"
         yield f"{picked}, by their shares over all of these days."
     yield from repeated(answer.versions)
-
-
-def _form(answer: Series) -> str:
-    return "{:.2%}" if answer.kind == "shares" else "{:.4g}"
 
 
 def _days(period: Period, width: int) -> str:
@@ -116,23 +130,32 @@ def _days(period: Period, width: int) -> str:
     )
 
 
-def _marks(period: Period) -> str:
-    """What is special about a period, a line each."""
+def _marks(period: Period, width: int) -> str:
+    """What is special about a period, a line each, or one line where rows are not broken."""
     words = {**MARK_WORDS, "missing": MARK_WORDS["missing"] if period.reports else "no reports"}
-    return "\n".join(words[mark] for mark in period.marks)
+    return (", " if width >= UNBROKEN else "\n").join(words[mark] for mark in period.marks)
+
+
+def _below(days: str, marks: str) -> str:
+    return "\n".join(filter(None, (days, marks)))
 
 
 def _rows(period: Period) -> Iterator[_Row]:
     """What is shown of a period: values, or its mean, and quantiles of a distribution."""
     for share in period.estimates or ():
-        yield _Row(share.value, share.share, share.low, share.high, share.shift_if_fake)
+        ends, detected = (share.low, share.high), share.detected
+        cell, shift = share_cell(share), share.shift_if_fake
+        yield _Row(share.value, cell, share.share, *ends, detected, shift)
     if period.combined:
         both = period.combined
-        name = " + ".join(both.values)
-        yield _Row(name, both.share, both.low, both.high, both.shift_if_fake)
+        name, ends = " + ".join(both.values), (both.low, both.high)
+        yield _Row(name, with_error(both), both.share, *ends, both.low > 0, both.shift_if_fake)
     if period.mean:
         mean = period.mean
-        yield _Row("mean", mean.estimate, mean.low, mean.high, mean.shift_if_fake)
+        written = number_with_ends(mean.estimate, mean.low, mean.high)
+        ends = (mean.low, mean.high)
+        yield _Row("mean", written, mean.estimate, *ends, True, mean.shift_if_fake)
     for each in period.quantiles or ():
-        name = "median" if each.quantile == _MEDIAN else f"{100 * each.quantile:g}% below"
-        yield _Row(name, each.estimate, each.low, each.high, each.shift_if_fake)
+        written = number_with_ends(each.estimate, each.low, each.high)
+        name, ends = quantile_in_words(each.quantile), (each.low, each.high)
+        yield _Row(name, written, each.estimate, *ends, True, each.shift_if_fake)

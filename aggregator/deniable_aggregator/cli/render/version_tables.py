@@ -8,7 +8,8 @@ from msgspec import UNSET
 from msgspec.structs import replace
 
 from deniable_aggregator.answers.estimates import Shares
-from deniable_aggregator.cli.render.number_tables import between
+from deniable_aggregator.cli.render.output import UNBROKEN
+from deniable_aggregator.cli.render.rounding import between, number_with_ends
 from deniable_aggregator.cli.render.share_table import estimate_table
 
 if TYPE_CHECKING:
@@ -24,11 +25,12 @@ SHORT: Final = 12
 _MEDIAN: Final = 0.5
 
 
-def version_tables(answer: Estimate) -> Iterator[Table | str]:
+def version_tables(answer: Estimate, width: int = UNBROKEN) -> Iterator[Table | str]:
     """For each version its id, days and reports, then a table of shares or a line of numbers.
 
     Args:
         answer: with or without versions by themselves.
+        width: of the terminal, in characters.
     """
     versions = {each.version: each for each in answer.versions}
     for own in answer.per_version or ():
@@ -46,7 +48,7 @@ def version_tables(answer: Estimate) -> Iterator[Table | str]:
                 postprocess=UNSET,
                 rest=UNSET,
             )
-            yield estimate_table(alone)
+            yield estimate_table(alone, width=width)
         else:
             yield f"{line}: {', '.join(_numbers(own))}"
 
@@ -56,4 +58,4 @@ def _numbers(own: VersionEstimate) -> Iterator[str]:
         yield f"mean {between(own.mean)}"
     for each in own.quantiles or ():
         if each.quantile == _MEDIAN and each.estimate is not None:
-            yield f"median {each.estimate:.4g}"
+            yield f"median {number_with_ends(each.estimate, each.low, each.high)}"

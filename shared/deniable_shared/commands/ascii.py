@@ -1,0 +1,72 @@
+"""Output for terminals and pipes that take ASCII alone, such as those of the C locale."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from typing import Final
+
+_INSTEAD: Final = {
+    "±": "+-",
+    "…": "...",
+    "·": ".",
+    "–": "-",
+    "—": "-",
+    "≤": "<=",
+    "≥": ">=",
+    "“": '"',
+    "”": '"',
+    "‘": "'",
+    "’": "'",
+    "●": "*",
+    "○": "o",
+    "├": "|",
+    "┤": "|",
+    "─": "-",
+    "━": "=",
+    "│": ":",
+    "┼": "+",
+    "┿": "+",
+    "┬": "+",
+    "┴": "+",
+    "└": "+",
+    "█": "#",
+}
+"""What stands for the characters that commands print themselves."""
+
+_TABLE: Final = str.maketrans(_INSTEAD)
+_OTHER: Final = re.compile(r"[^\x00-\x7f]")
+
+
+def ascii_only() -> bool:
+    """Whether standard output takes ASCII alone: its encoding is none of Unicode."""
+    encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
+    return not encoding.lower().startswith("utf")
+
+
+def ascii_text(text: str) -> str:
+    r"""A text in ASCII: ``±`` is ``+-``, and a letter of a value is escaped, as in ``\xe9``.
+
+    Args:
+        text: any text.
+    """
+    return text.translate(_TABLE).encode("ascii", "backslashreplace").decode("ascii")
+
+
+def ascii_json(text: str) -> str:
+    """The same JSON, with other characters escaped as JSON escapes them.
+
+    Args:
+        text: JSON.
+    """
+    return _OTHER.sub(lambda found: json.dumps(found[0])[1:-1], text)
+
+
+def printable(text: str) -> str:
+    """The same text, or its `ascii_text` if standard output takes ASCII alone.
+
+    Args:
+        text: any text.
+    """
+    return ascii_text(text) if ascii_only() else text
