@@ -9,9 +9,12 @@ from typing import TYPE_CHECKING, Final, Literal
 if TYPE_CHECKING:
     from datetime import date
 
-Unit = Literal["share", "points", "ratio", "number"]
+Unit = Literal["share", "points", "ratio", "number", "difference"]
 """What numbers are: parts of 1, shown in percent; differences of them, shown in percentage points;
-ratios, shown on a logarithmic scale; or numbers in the metric's own unit."""
+ratios, shown on a logarithmic scale; numbers in the metric's own unit; or differences of them."""
+
+CHANGES: Final[tuple[Unit, ...]] = ("points", "difference")
+"""Units of what has changed."""
 
 CORE_LEVEL: Final = 0.5
 """Of the darker middle of an interval."""
@@ -61,8 +64,8 @@ def interval_of(
         standard_error: of the estimate, where the answer has it.
         told: whether it is told from zero.
     """
-    if estimate is None:
-        return Interval(None, low, high, low, high, told)
+    if estimate is None:  # nothing says where in the interval its middle is
+        return Interval(None, low, high, low, low, told)
     of_core, of_whole = (NormalDist().inv_cdf((1 + each) / 2) for each in (CORE_LEVEL, level))
     below, above = (
         max(0.0, side) * min(1.0, of_core / of_whole) for side in (estimate - low, high - estimate)
@@ -99,7 +102,8 @@ class Dots:
         heading: what these rows are, where a figure has several panels.
         axis: what the numbers are.
         unit: how they are written.
-        reference: where the rule stands: at zero, or at 1 of ratios.
+        reference: where the rule stands: at zero, or at 1 of ratios; None for nowhere.
+        ends: between which numbers the axis lies at least, such as the range of a metric.
         dots: the rows, in the order in which they are drawn.
         left_out: what is said of rows that are not drawn.
     """
@@ -107,7 +111,8 @@ class Dots:
     heading: str = ""
     axis: str
     unit: Unit
-    reference: float = 0.0
+    reference: float | None = 0.0
+    ends: tuple[float, ...] = ()
     dots: tuple[Dot, ...]
     left_out: str = ""
 
@@ -119,33 +124,48 @@ class Moment:
     Attributes:
         since: its first day.
         until: its last day.
-        reports: how many reports were counted.
-        interval: the estimate; None of a period without reports.
-        marks: what is special about these days, as of `answers.days.Mark`.
+        interval: the estimate; None of a period in which there is none.
     """
 
     since: date
     until: date
-    reports: int
     interval: Interval | None
-    marks: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """One number over time.
+
+    Attributes:
+        label: whose number it is: a value, or the name of a quantile.
+        moments: one per period.
+    """
+
+    label: str
+    moments: tuple[Moment, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lines:
-    """One number over time.
+    """Numbers over time, a small picture for each, all over the same periods.
 
     Attributes:
-        heading: whose number it is: a value, or the name of a quantile.
+        heading: what these lines are, where a figure has several panels.
         axis: what the numbers are.
         unit: how they are written.
-        moments: the periods, in their order.
+        by: how long a period is: "day", "week" or "month".
+        marks: what is special about each period, as of `answers.days.Mark`.
+        lines: at least one.
+        left_out: what is said of lines that are not drawn.
     """
 
     heading: str = ""
     axis: str
     unit: Unit
-    moments: tuple[Moment, ...]
+    by: str
+    marks: tuple[tuple[str, ...], ...]
+    lines: tuple[Line, ...]
+    left_out: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

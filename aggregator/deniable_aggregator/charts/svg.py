@@ -10,11 +10,14 @@ from typing import TYPE_CHECKING, Final
 
 from deniable_aggregator.charts.alternative import described
 from deniable_aggregator.charts.drawing.canvas import Canvas, escaped, pixels
+from deniable_aggregator.charts.drawing.curves import draw_curves
 from deniable_aggregator.charts.drawing.dots import draw_dots
 from deniable_aggregator.charts.drawing.frame import draw_heading, draw_notes
+from deniable_aggregator.charts.drawing.histogram import draw_histogram
+from deniable_aggregator.charts.drawing.lines import draw_lines
 from deniable_aggregator.charts.drawing.palette import THEMES
 from deniable_aggregator.charts.drawing.texts import FONT
-from deniable_aggregator.charts.figure import Dots, Figure
+from deniable_aggregator.charts.figure import Dots, Figure, Histogram, Lines
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -80,5 +83,10 @@ def _draw(canvas: Canvas, figure: Figure, width: float) -> float:
 
 
 def _draw_panel(canvas: Canvas, panel: Panel, width: float) -> float:
-    assert isinstance(panel, Dots)
-    return draw_dots(canvas, panel, width)
+    if isinstance(panel, Dots):
+        return draw_dots(canvas, panel, width)
+    if isinstance(panel, Lines):
+        return draw_lines(canvas, panel, width)
+    if isinstance(panel, Histogram):
+        return draw_histogram(canvas, panel, width)
+    return draw_curves(canvas, panel, width)

@@ -1,9 +1,11 @@
-"""Numbers as pictures write them: rounded to their interval, shares in percent."""
+"""Numbers as pictures write them: ranges rounded outward, as sentences round them."""
 
 from __future__ import annotations
 
 import math
 from typing import TYPE_CHECKING, Final
+
+from deniable_aggregator.charts.figure import CHANGES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -11,23 +13,58 @@ if TYPE_CHECKING:
     from deniable_aggregator.charts.figure import Interval, Unit
 
 ENDINGS: Final[Mapping[Unit, str]] = {"share": "%", "points": " points", "ratio": " times"}
-MOST_DECIMALS: Final = 9
+
+MARKS: Final[Mapping[str, str]] = {
+    "suspicious": "suspicious reports",
+    "uneven": "a key answers differently from the others",
+    "missing": "no reports",
+    "incomplete": "not over",
+    "release": "a new version",
+}
+"""What is special about periods; where one has several marks, the first of them is drawn."""
+
+_AT_MOST: Final = 1e300
 
 
-def percent(share: float) -> str:
-    """A share alone, with two figures: "0.62%", "12%"."""
-    return f"{100 * share:.2g}%" if 0.001 <= abs(share) < 0.995 else f"{share:.2%}"
+def in_words(interval: Interval, unit: Unit) -> str:
+    """An interval as it stands beside its mark: "44 to 46%", "below 0.6%", "+8 to +12 points"."""
+    # Plans are drawn without these, where msgspec is not installed.
+    from deniable_aggregator.sentences.ranges import number_range_in_words, range_in_words
+
+    low, high = _finite(interval.low), _finite(interval.high)
+    if unit == "share":
+        return range_in_words(min(low, high) if interval.told else min(0.0, low, high), high)
+    text = number_range_in_words(factor(unit) * low, factor(unit) * high)
+    if unit in CHANGES:
+        text = " to ".join(_signed(end) for end in text.split(" to "))
+    return text + ENDINGS.get(unit, "")
 
 
-def decimals_of(interval: Interval, unit: Unit) -> int:
-    """How many decimals numbers have that are so uncertain; negative to round to tens.
+def estimate_in_words(value: float, interval: Interval, unit: Unit) -> str:
+    """A number, rounded as its interval is.
 
     Args:
-        interval: the range that the number may be off by.
+        value: the estimate, or another number beside it.
+        interval: how far it may be off.
         unit: how it is written.
     """
-    width = factor(unit) * (interval.high - interval.low)
-    return _decimals(width, unit)
+    from deniable_aggregator.sentences.ranges import number_in_words
+
+    scale = factor(unit)
+    low, high = scale * _finite(interval.low), scale * _finite(interval.high)
+    text = number_in_words(scale * value, low, high)
+    return (_signed(text) if unit in CHANGES else text) + ENDINGS.get(unit, "")
+
+
+def from_to(before: float, after: float, difference: Interval, unit: Unit) -> str:
+    """Two estimates, rounded as the interval of their difference is: "from 44% to 54%"."""
+    ends = (estimate_in_words(each, difference, unit) for each in (before, after))
+    return "from {} to {}".format(*ends)
+
+
+def plain(value: float, figures: int = 6) -> str:
+    """A number with at most so many figures."""
+    return f"{value:,.{figures}g}"
 
 
 def factor(unit: Unit) -> float:
@@ -35,25 +72,10 @@ def factor(unit: Unit) -> float:
     return 100.0 if unit in ("share", "points") else 1.0
 
 
-def number(value: float, decimals: int, *, sign: bool = False) -> str:
-    """A number with so many decimals, and thousands separated."""
-    rounded = round(value, decimals) + 0.0
-    return f"{rounded:{'+' if sign and rounded else ''},.{max(0, decimals)}f}"
+def _finite(number: float) -> float:
+    """A number that can be written: an interval without an end goes very far."""
+    return min(max(number, -_AT_MOST), _AT_MOST) if not math.isnan(number) else 0.0
 
 
-def in_words(interval: Interval, unit: Unit) -> str:
-    """An interval as it stands beside its mark: "44.4 to 45.2%", or "below 0.6%"."""
-    ending = ENDINGS.get(unit, "")
-    low, high = factor(unit) * interval.low, factor(unit) * interval.high
-    if unit == "share" and not interval.told:
-        high = max(high, 0.0)
-        return f"below {number(high, _decimals(high, unit))}{ending}"
-    decimals, sign = decimals_of(interval, unit), unit == "points"
-    return f"{number(low, decimals, sign=sign)} to {number(high, decimals, sign=sign)}{ending}"
-
-
-def _decimals(width: float, unit: Unit) -> int:
-    if not 0 < width < math.inf:
-        return 2
-    decimals = min(MOST_DECIMALS, math.ceil(-math.log10(width / 2)))
-    return max(0, decimals) if unit in ("share", "points") else decimals
+def _signed(text: str) -> str:
+    return text if text.startswith(("-", "0")) and not text.startswith("0.") else f"+{text}"

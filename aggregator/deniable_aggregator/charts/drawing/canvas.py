@@ -6,7 +6,7 @@ import re
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final, Literal
 
-from deniable_aggregator.charts.drawing.texts import ellipsed
+from deniable_aggregator.charts.drawing.texts import ellipsed, wrapped
 from deniable_shared.characters import visible
 
 if TYPE_CHECKING:
@@ -200,6 +200,13 @@ class Canvas:
             font_weight="bold" if bold else "",
             class_=kind,
         )
+
+    def paragraph(self, y: float, text: str, width: float) -> float:
+        """Draws a small text below y, in as many lines as it needs; returns how high they are."""
+        lines = wrapped(" ".join(visible(text).split()), SMALL, width)
+        for number, line in enumerate(lines):
+            self.text(0, y + 11 + 14 * number, line, size=SMALL, color=self.theme.muted)
+        return 14.0 * len(lines)
 
     def svg(self) -> str:
         """The elements so far."""

@@ -49,18 +49,18 @@ def draw_dots(canvas: Canvas, panel: Dots, width: float) -> float:
     beside = min(max(labels, asides) + 4, _LABELS * width)
     start, end = (4.0, width - 4) if phone else (beside + _GAP, width - numbers - _GAP)
     scale = scale_over(
-        [panel.reference, *(end for dot in panel.dots for end in ends_of(dot, panel))],
+        [panel.reference, *panel.ends, *(end for dot in panel.dots for end in ends_of(dot, panel))],
         start,
         end,
-        log=panel.unit == "ratio",
+        log=panel.unit == "ratio",  # of which an interval that reaches zero has no lower end
         pad=0.02,
     )
     y = 0.0
     if panel.heading:
         canvas.text(0, 14, panel.heading, size=TEXT + 1, bold=True, within=width)
         y += 24
-    canvas.text(0, y + 11, panel.axis, size=SMALL, color=canvas.theme.muted, within=width)
-    top, y = y + 33, y + 38
+    y += canvas.paragraph(y, panel.axis, width)
+    top, y = y + 19, y + 24
     rows = []
     for dot in panel.dots:
         rows.append(y)
@@ -74,9 +74,16 @@ def draw_dots(canvas: Canvas, panel: Dots, width: float) -> float:
             base = row + 13 if phone else middle + (-2 if dot.aside else 4)
             room = width - numbers - _GAP if phone else beside
             canvas.text(0, base, dot.label, within=room, kind="label")
-            if dot.aside and not phone:
+            if dot.aside:
+                after = text_width(dot.label, TEXT) + 8 if phone else 0.0
+                below = 0 if phone else 13
                 canvas.text(
-                    0, base + 13, dot.aside, size=SMALL, color=canvas.theme.muted, within=room
+                    after,
+                    base + below,
+                    dot.aside,
+                    size=SMALL,
+                    color=canvas.theme.muted,
+                    within=max(room - after, 0),
                 )
             muted = "" if dot.interval.told else canvas.theme.muted
             canvas.text(
@@ -84,8 +91,7 @@ def draw_dots(canvas: Canvas, panel: Dots, width: float) -> float:
             )
             _row(canvas, dot, panel, scale, middle)
     if panel.left_out:
-        canvas.text(0, y + 16, panel.left_out, size=SMALL, color=canvas.theme.muted, within=width)
-        y += 22
+        y += 4 + canvas.paragraph(y + 4, panel.left_out, width)
     return y + 4
 
 
@@ -94,7 +100,7 @@ def ends_of(dot: Dot, panel: Dots) -> list[float | None]:
     interval = dot.interval
     shown = [interval.estimate, interval.low, interval.high]
     if whisker_only(interval, panel):
-        shown = [max(interval.high, panel.reference)]
+        shown = [max(interval.high, 0.0)]
     return [*shown, dot.truth, dot.adjusted]
 
 
@@ -116,22 +122,22 @@ def _axis(
     step = ticks[1] - ticks[0] if len(ticks) > 1 else abs(ticks[0]) if ticks else 1.0
     for tick in ticks:
         x = scale(tick)
-        if not math.isclose(tick, panel.reference, abs_tol=1e-12):
+        if panel.reference is None or not math.isclose(tick, panel.reference, abs_tol=1e-12):
             for start, end in across:
                 canvas.line((x, start), (x, end), theme.ink, opacity=_FADED)
         words = tick_words(tick, step, panel.unit)
         # The first number may be near the left edge, which it must not cross.
         x = max(x, text_width(words, SMALL) / 2)
         canvas.text(x, top - 5, words, size=SMALL, anchor="middle", color=theme.muted)
-    x = scale(panel.reference)
-    for start, end in across:
+    for start, end in across if panel.reference is not None else ():
+        x = scale(panel.reference)
         canvas.line((x, start), (x, end), theme.ink, kind="zero")
 
 
 def _row(canvas: Canvas, dot: Dot, panel: Dots, scale: Scale, y: float) -> None:
     theme = canvas.theme
     if whisker_only(dot.interval, panel):
-        draw_whisker(canvas, dot.interval, scale, y, panel.reference)
+        draw_whisker(canvas, dot.interval, scale, y)
     else:
         draw_interval(canvas, dot.interval, scale, y)
     if dot.adjusted is not None:
@@ -157,7 +163,7 @@ def draw_interval(canvas: Canvas, interval: Interval, scale: Scale, y: float) ->
         canvas.line((core[0], y), (core[1], y), theme.unclear, 4, kind="core")
     for end, x, outward in ((interval.low, low, -1), (interval.high, high, 1)):
         if not scale.low <= end <= scale.high:
-            tip = [(x + 5 * outward, y), (x, y - 5), (x, y + 5)]
+            tip = [(x + 6 * outward, y), (x, y - 6), (x, y + 6)]
             canvas.shape(tip, theme.band if interval.told else theme.unclear, kind="beyond")
     if interval.estimate is None:
         return
@@ -170,13 +176,13 @@ def draw_interval(canvas: Canvas, interval: Interval, scale: Scale, y: float) ->
         canvas.dot(x, y, radius, theme.inside, theme.unclear, kind="estimate")
 
 
-def draw_whisker(canvas: Canvas, interval: Interval, scale: Scale, y: float, zero: float) -> None:
+def draw_whisker(canvas: Canvas, interval: Interval, scale: Scale, y: float) -> None:
     """A hollow mark at the estimate, or at zero, and the upper end of the interval."""
     theme = canvas.theme
-    high = scale(max(interval.high, zero))
-    canvas.line((scale(zero), y), (high, y), theme.unclear, 1.5, kind="interval")
+    high = scale(max(interval.high, 0.0))
+    canvas.line((scale(0), y), (high, y), theme.unclear, 1.5, kind="interval")
     canvas.line((high, y - 4), (high, y + 4), theme.unclear, 1.5)
     if interval.estimate is not None:
-        x = scale(max(interval.estimate, zero))
-        radius = max(SMALLEST_DOT, min(RADIUS, (high - scale(zero)) / 2))
+        x = scale(max(interval.estimate, 0.0))
+        radius = max(SMALLEST_DOT, min(RADIUS, (high - scale(0)) / 2))
         canvas.dot(x, y, radius, theme.inside, theme.unclear, kind="estimate")

@@ -78,6 +78,7 @@ def scale_over(
     ]
     low, high = (min(found), max(found)) if found else (0.0, 1.0)
     if log:
+        low = low or 0.1
         wider = max((high / low) ** pad, 1.05)
         return Scale(low / wider, high * wider, start, end, log)
     if not high - low > 1e-12 * max(abs(low), abs(high)):

@@ -1,0 +1,117 @@
+"""What the marks of a figure mean: samples of those that it has, with words."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from deniable_aggregator.charts.drawing.marks import draw_mark
+from deniable_aggregator.charts.figure import CHANGES, Curves, Dots, Histogram, Lines
+from deniable_aggregator.charts.words import MARKS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from deniable_aggregator.charts.drawing.canvas import Canvas
+    from deniable_aggregator.charts.figure import Dot, Figure, Interval, Panel, Unit
+
+    Sample = tuple[Callable[[Canvas], None], str]
+
+SAMPLE: Final = 26.0
+"""How wide a sample is, in pixels."""
+
+_UNTOLD: Final[dict[Unit, str]] = {
+    "points": "no clear change",
+    "difference": "no clear change",
+    "ratio": "can't be told from chance",
+    "share": "can't be told from zero: upper end only",
+}
+
+
+def key_of(figure: Figure) -> list[Sample]:
+    """What draws a sample of a mark, and what the mark means.
+
+    Args:
+        figure: what is drawn.
+    """
+    key: list[Sample] = []
+    units = {panel.unit for panel in figure.panels if isinstance(panel, Dots | Lines)}
+    told = {interval.told for panel in figure.panels for interval in _intervals(panel)}
+    if True in told:
+        what = "clear change: " if units & set(CHANGES) else ""
+        key.append(
+            (_band, f"{what}estimate and {figure.level:.0%} interval, darker: its inner half")
+        )
+    if False in told:
+        unit = next(each for each in _UNTOLD if each in units)
+        key.append((_whisker if unit == "share" else _unclear, _UNTOLD[unit]))
+    dots = [dot for panel in figure.panels for dot in _dots(panel)]
+    if any(dot.truth is not None for dot in dots):
+        key.append((_truth, "truth"))
+    if any(dot.adjusted is not None for dot in dots):
+        key.append((_adjusted, "adjusted"))
+    if any(isinstance(panel, Histogram) for panel in figure.panels):
+        key.append((_bar, "share of a bin, with its interval"))
+    marks = {
+        mark
+        for panel in figure.panels
+        if isinstance(panel, Lines)
+        for each in panel.marks
+        for mark in each
+    }
+    return [*key, *((_mark(mark), words) for mark, words in MARKS.items() if mark in marks)]
+
+
+def _dots(panel: Panel) -> tuple[Dot, ...]:
+    return panel.dots if isinstance(panel, Dots) else ()
+
+
+def _intervals(panel: Panel) -> Iterator[Interval]:
+    """The intervals that are drawn as bands."""
+    if isinstance(panel, Dots):
+        yield from (dot.interval for dot in panel.dots)
+    elif isinstance(panel, Lines):
+        moments = (moment for line in panel.lines for moment in line.moments)
+        yield from (moment.interval for moment in moments if moment.interval is not None)
+    elif not isinstance(panel, Curves):
+        yield from (each.interval for each in panel.placed)
+
+
+def _band(canvas: Canvas) -> None:
+    canvas.box(0, -3.5, SAMPLE, 7, canvas.theme.band)
+    canvas.box(8, -3.5, 10, 7, canvas.theme.core)
+    canvas.dot(13, 0, 2.5, canvas.theme.ink)
+
+
+def _whisker(canvas: Canvas) -> None:
+    canvas.line((4, 0), (SAMPLE, 0), canvas.theme.unclear, 1.5)
+    canvas.line((SAMPLE, -4), (SAMPLE, 4), canvas.theme.unclear, 1.5)
+    canvas.dot(8, 0, 3.5, canvas.theme.inside, canvas.theme.unclear)
+
+
+def _unclear(canvas: Canvas) -> None:
+    canvas.line((0, 0), (SAMPLE, 0), canvas.theme.unclear, 1.5)
+    canvas.line((7, 0), (19, 0), canvas.theme.unclear, 4)
+    canvas.dot(13, 0, 3.5, canvas.theme.inside, canvas.theme.unclear)
+
+
+def _truth(canvas: Canvas) -> None:
+    canvas.line((13, -8), (13, 8), canvas.theme.truth, 2)
+
+
+def _adjusted(canvas: Canvas) -> None:
+    corners: list[tuple[float, float]] = [(9, 0), (13, -4), (17, 0), (13, 4)]
+    canvas.shape(corners, canvas.theme.inside, canvas.theme.adjusted, 1.5)
+
+
+def _bar(canvas: Canvas) -> None:
+    canvas.box(7, -4, 12, 9, canvas.theme.band)
+    canvas.line((13, -7), (13, -1), canvas.theme.ink)
+
+
+def _mark(mark: str) -> Callable[[Canvas], None]:
+    def draw(canvas: Canvas) -> None:
+        if mark == "release":
+            canvas.line((13, -8), (13, 8), canvas.theme.ink, 1.2, dashes="4 3")
+        draw_mark(canvas, [mark], 13, 0)
+
+    return draw

@@ -1,0 +1,63 @@
+"""Figures of strings that nobody listed: whole ones, and apart from them beginnings of others."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from deniable_aggregator.charts.figure import Dot, Dots, Figure, interval_of
+from deniable_aggregator.charts.making.heading import (
+    head_lines,
+    intervals_in_words,
+    title_of,
+    warnings_of,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from deniable_aggregator.answers.discoveries import FoundString, FoundStrings
+
+
+def discovery_figure(answer: FoundStrings, most: int) -> Figure:
+    """The strings that were found.
+
+    Args:
+        answer: what was found.
+        most: how many are drawn of each kind.
+    """
+    level = answer.interval.level
+    groups = [
+        ("Whole strings", answer.strings),
+        ("First letters of longer strings", answer.prefixes),
+    ]
+    return Figure(
+        title=title_of(answer.metric, answer.description),
+        warnings=warnings_of(answer.notices),
+        subtitle=tuple(head_lines(answer, answer.metric, answer.reports, [answer.version])),
+        panels=tuple(_panel(heading, found, level, most) for heading, found in groups if found),
+        notes=(
+            intervals_in_words(answer.interval),
+            *(() if any(found for _, found in groups) else ("No string was found.",)),
+        ),
+        level=level,
+    )
+
+
+def _panel(heading: str, found: Sequence[FoundString], level: float, most: int) -> Dots:
+    more = len(found) - most
+    return Dots(
+        heading=heading,
+        axis="share of the devices that reported",
+        unit="share",
+        dots=tuple(
+            Dot(
+                label=row.shown,
+                interval=interval_of(row.share, row.low, row.high, level=level),
+                aside=", ".join(
+                    filter(None, [row.seen == "new" and "new", f"{row.evidence} evidence"])
+                ),
+            )
+            for row in found[:most]
+        ),
+        left_out=f"{more:,} more with smaller shares are not drawn" if more > 0 else "",
+    )
