@@ -7,7 +7,8 @@ import pytest
 from deniable_shared.letters import LetterCode, Model
 from tools.letters.__main__ import trained
 from tools.letters.language_words import words
-from tools.letters.sources import SOURCES, Source, fetch
+from tools.letters.sources import SOURCES
+from tools.sources import Source, fetch
 
 APPENDIX = Path(__file__).parents[1] / "docs/appendix/letters.md"
 

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, Final
 from deniable_shared.letters import shipped_model
 from deniable_shared.letters.model import Model
 from tools.letters import contexts, language_words, mixture, names, tables
-from tools.letters.sources import SOURCES, fetch
+from tools.letters.sources import SOURCES
+from tools.sources import fetch
 
 if TYPE_CHECKING:
     from collections.abc import Callable

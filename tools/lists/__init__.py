@@ -1,0 +1,1 @@
+"""Makes the lists of values that are shipped, from pinned packages."""
