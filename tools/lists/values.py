@@ -1,4 +1,4 @@
-"""What the lists hold: emoji, tags of locales and codes of countries, as applications record them."""
+"""Emoji, tags of locales and codes of countries, in the form in which applications record them."""
 
 from __future__ import annotations
 
@@ -15,12 +15,10 @@ _AS_PICTURE: Final = "\ufe0f"
 _HANDSHAKE: Final = "\U0001f91d"
 """By itself it has skin tones; between two people only these have."""
 
-NOT_COUNTRIES: Final = frozenset(
-    # Unions of countries, made-up codes for tests, and "unknown".
-    ["EU", "EZ", "QO", "UN", "XA", "XB", "ZZ"]
-    # Islands that ISO 3166 reserves codes for at the request of others.
-    + ["AC", "CP", "CQ", "DG", "EA", "IC", "TA"]
-)
+_UNIONS_AND_TESTS: Final = ("EU", "EZ", "QO", "UN", "XA", "XB", "ZZ")
+_ISLANDS_OF_COUNTRIES: Final = ("AC", "CP", "CQ", "DG", "EA", "IC", "TA")
+NOT_COUNTRIES: Final = frozenset(_UNIONS_AND_TESTS + _ISLANDS_OF_COUNTRIES)
+"""Codes that CLDR has beside those of ISO 3166-1."""
 
 
 def with_skin_tones(emoji: Mapping[str, Mapping[str, Any]]) -> list[str]:
@@ -68,7 +66,5 @@ def countries(territories: Iterable[str]) -> list[str]:
         territories: codes of countries and of larger regions, some with a variant.
     """
     return sorted(
-        code
-        for code in territories
-        if re.fullmatch("[A-Z]{2}", code) and code not in NOT_COUNTRIES
+        code for code in territories if re.fullmatch("[A-Z]{2}", code) and code not in NOT_COUNTRIES
     )

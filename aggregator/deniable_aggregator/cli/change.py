@@ -56,7 +56,7 @@ def change(
     false_finds: str,
     fail_if_changed: bool,
     values: tuple[str, ...],
-    candidates: Path | None,
+    candidates: tuple[str, ...],
     margin: str,
     interval: str | None,
     combined: tuple[str, ...],

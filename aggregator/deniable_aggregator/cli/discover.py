@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import click
@@ -12,10 +11,10 @@ from deniable_aggregator.answers.discoveries import Discovery, DiscoveryLists
 from deniable_aggregator.cli.render.answers import print_discovery
 from deniable_aggregator.cli.render.output import json_option, print_answer
 from deniable_aggregator.cli.support.http_client import call, server_options
+from deniable_aggregator.cli.support.listed_values import values_option
 from deniable_aggregator.cli.support.progress import progress_bar
 from deniable_aggregator.cli.support.question_options import (
     days_options,
-    lines_of,
     version_option,
     without_key_option,
 )
@@ -29,23 +28,20 @@ LONGEST_PAUSE_SECONDS: Final = 2.0
 PARTS: Final = 1_000
 """Of the progress bar."""
 
-_FILE: Final = click.Path(path_type=Path, exists=True, dir_okay=False)
-
 
 @click.command()
 @click.argument("metric")
 @days_options
-@click.option(
+@values_option(
     "--hints",
-    type=_FILE,
-    help="A text file with one string per line that may be among them: these are found at smaller "
-    "shares. What the last window has found is a hint without that.",
+    "Strings that may be among them: these are found at smaller shares. A file with one per line, "
+    "- for standard input, or list:NAME for a list that comes with Deniable (deniable lists). What "
+    "the last window has found is a hint without that.",
 )
-@click.option(
+@values_option(
     "--deny",
-    type=_FILE,
-    help="A text file with one string per line that is not shown, beside the server's deny list; * "
-    "stands for any characters, ? for one.",
+    "Strings that are not shown, given in the same way, beside the server's deny list; * stands "
+    "for any characters, ? for one.",
 )
 @click.option("--top", type=click.IntRange(1), help="Only the N largest.", metavar="N")
 @json_option
@@ -56,8 +52,8 @@ def discover(
     metric: str,
     since: str | None,
     until: str | None,
-    hints: Path | None,
-    deny: Path | None,
+    hints: tuple[str, ...],
+    deny: tuple[str, ...],
     top: int | None,
     version: str | None,
     without_key: tuple[str, ...],
@@ -87,10 +83,7 @@ def discover(
     named = {"since": since, "until": until, "version": version}
     params = [(name, value) for name, value in named.items() if value is not None]
     params += [("without_key", key) for key in without_key]
-    lists = DiscoveryLists(
-        () if hints is None else tuple(lines_of(hints)),
-        () if deny is None else tuple(lines_of(deny)),
-    )
+    lists = DiscoveryLists(hints, deny)
     path = f"/v1/metrics/{metric}/discoveries"
     body = None if lists == DiscoveryLists() else lists
     asked = call(server, token, "POST", path, params=params, json=body)

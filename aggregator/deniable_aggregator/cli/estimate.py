@@ -16,9 +16,9 @@ from deniable_aggregator.cli.render.output import (
     print_answer,
 )
 from deniable_aggregator.cli.support.http_client import server_options
+from deniable_aggregator.cli.support.listed_values import candidates_option
 from deniable_aggregator.cli.support.question_options import (
     SEGMENT_HELP,
-    candidates_option,
     combined_option,
     days_options,
     interval_option,
@@ -81,7 +81,7 @@ if TYPE_CHECKING:
 @server_options
 def estimate(
     metric: str,
-    candidates: Path | None,
+    candidates: tuple[str, ...],
     since: str | None,
     until: str | None,
     top: int | None,
@@ -137,7 +137,9 @@ def estimate(
 
     \b
         deniable estimate theme
-        deniable estimate emoji --candidates emoji.txt --top 20
+        deniable estimate emoji --candidates list:emoji --top 20
+        deniable estimate emoji --candidates list:emoji --candidates mine.txt --top 20
+        deniable lists countries | deniable estimate country --candidates -
         deniable estimate carrier --combined AA,DL --margin noise-and-sampling
         deniable estimate theme --segment beta
         deniable estimate theme --sort --without-key partner

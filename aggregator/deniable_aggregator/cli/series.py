@@ -47,7 +47,7 @@ def series(
     until: str | None,
     picture: Path | None,
     values: tuple[str, ...],
-    candidates: Path | None,
+    candidates: tuple[str, ...],
     margin: str,
     interval: str | None,
     combined: tuple[str, ...],

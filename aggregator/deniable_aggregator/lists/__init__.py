@@ -12,7 +12,6 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from deniable_shared.errors import ParameterError
-from deniable_shared.nearest import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -47,7 +46,6 @@ def load(name: str) -> tuple[str, ...]:
         ParameterError: if there is no such list.
     """
     if name not in DESCRIPTIONS:
-        hint = did_you_mean(name, DESCRIPTIONS)
         raise ParameterError("list", f"one of {', '.join(DESCRIPTIONS)}", name)
     text = files(__package__).joinpath(f"{name}.txt").read_text(encoding="utf-8")
     return tuple(text.splitlines())

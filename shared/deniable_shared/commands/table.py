@@ -76,6 +76,10 @@ COMMANDS: Final = {
         "deniable_aggregator.cli.keys:keys_group",
         "Creates, lists, rotates, revokes and excludes keys.",
     ),
+    "lists": Command(
+        "deniable_aggregator.cli.lists:lists",
+        "Shows lists of values to look for: emoji, locales, browsers.",
+    ),
     "metrics register": Command(
         "deniable_aggregator.cli.metrics:register",
         "Registers the metrics of a file with a server or in a store.",

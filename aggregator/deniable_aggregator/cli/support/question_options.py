@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import click
@@ -12,6 +11,7 @@ from deniable_aggregator.answers.questions import ValueLists
 from deniable_aggregator.answers.words import INTERVAL_KINDS, MARGINS
 from deniable_aggregator.cli.render.output import json_option
 from deniable_aggregator.cli.support.http_client import call
+from deniable_aggregator.cli.support.listed_values import candidates_option
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -53,12 +53,6 @@ version_option = click.option(
     metavar="ID",
     help="One version of the metric only: its id, or the first letters of it. deniable estimate "
     "--per-version says the ids.",
-)
-
-candidates_option = click.option(
-    "--candidates",
-    type=click.Path(path_type=Path, exists=True, dir_okay=False),
-    help="A text file with one value per line: values to look for.",
 )
 
 quantile_option = click.option(
@@ -124,22 +118,6 @@ def time_options(command: Callable[..., Any], *, chosen: str) -> Callable[..., A
     return command
 
 
-def lines_of(path: Path) -> list[str]:
-    """The different non-empty lines of a UTF-8 file, in their order.
-
-    Raises:
-        click.ClickException: if it is not UTF-8, or there are none.
-    """
-    try:
-        text = path.read_text(encoding="utf-8")
-    except UnicodeDecodeError as error:
-        raise click.ClickException(f"{path} must be UTF-8 text: {error}") from error
-    items = list(dict.fromkeys(line for line in text.splitlines() if line))
-    if not items:
-        raise click.ClickException(f"{path} must hold at least one value")
-    return items
-
-
 def query(
     server: str,
     token: str,
@@ -169,7 +147,7 @@ def query(
 
 def value_lists(
     values: Sequence[str],
-    candidates: Path | None,
+    candidates: Sequence[str],
     combined: Sequence[str],
     ends: tuple[str, str] | None = None,
 ) -> ValueLists:
@@ -177,10 +155,11 @@ def value_lists(
 
     Args:
         values: those of ``--value``.
-        candidates: a file with more of them.
+        candidates: those of ``--candidates``.
         combined: each of ``--combined``, such as "A,B".
         ends: the two of ``--range``.
     """
-    listed = [*values, *([] if candidates is None else lines_of(candidates))]
     together = tuple(value for text in combined for value in text.split(","))
-    return ValueLists(tuple(dict.fromkeys(listed)) or UNSET, together or UNSET, ends or UNSET)
+    return ValueLists(
+        tuple(dict.fromkeys([*values, *candidates])) or UNSET, together or UNSET, ends or UNSET
+    )

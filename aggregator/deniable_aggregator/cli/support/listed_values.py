@@ -1,0 +1,81 @@
+"""Values that a command reads: from a file, from standard input, or from a list that is shipped."""
+
+from __future__ import annotations
+
+import itertools
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from deniable_aggregator import lists
+from deniable_shared.characters import visible
+from deniable_shared.errors import ParameterError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+_LIST: Final = "list:"
+_UTF_8: Final = "utf-8-sig"
+"""Some programs begin a file with a mark of their own."""
+
+
+class _ListedValues(click.ParamType):
+    """The different values of a file, of standard input ("-"), or of a list ("list:emoji")."""
+
+    name = "values"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[str, ...]:
+        if isinstance(value, tuple):
+            return value
+        if value.startswith(_LIST):
+            try:
+                return lists.load(value.removeprefix(_LIST))
+            except ParameterError as error:
+                self.fail(f"{error}. deniable lists says what each holds.", param, ctx)
+        piped = value == "-"
+        shown = "standard input" if piped else visible(value)
+        try:
+            text = (sys.stdin.buffer.read() if piped else Path(value).read_bytes()).decode(_UTF_8)
+        except UnicodeDecodeError as error:
+            self.fail(f"{shown} must be UTF-8 text: {error}", param, ctx)
+        except OSError as error:
+            hint = f". The list of this name: list:{value}" if value in lists.names() else ""
+            self.fail(f"{shown} must be a readable file: {error.strerror}{hint}", param, ctx)
+        found = tuple(dict.fromkeys(line for line in text.splitlines() if line))
+        if not found:
+            self.fail(f"{shown} must hold at least one value, one per line", param, ctx)
+        return found
+
+
+def values_option(name: str, help_text: str) -> Callable[[Any], Any]:
+    """An option that reads values, and may be given several times.
+
+    Args:
+        name: such as ``--candidates``; the command gets the different values of all, as a tuple.
+        help_text: what the values are for, and how they may be given.
+    """
+
+    def joined(
+        _context: click.Context, _parameter: click.Parameter, given: Sequence[tuple[str, ...]]
+    ) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(itertools.chain.from_iterable(given)))
+
+    return click.option(
+        name,
+        type=_ListedValues(),
+        metavar="FILE|-|list:NAME",
+        multiple=True,
+        callback=joined,
+        help=help_text,
+    )
+
+
+candidates_option = values_option(
+    "--candidates",
+    "Values to look for: a file with one per line, - for standard input, or list:NAME for a list "
+    "that comes with Deniable, such as list:emoji (deniable lists); may be given several times.",
+)
