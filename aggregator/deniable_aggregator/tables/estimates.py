@@ -22,7 +22,7 @@ from deniable_aggregator.tables.row import Row
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from deniable_aggregator.answers.estimates import Bin, VersionEstimate
+    from deniable_aggregator.answers.estimates import Bin, Lift, VersionEstimate
 
 
 def estimate_rows(answer: Estimate) -> Iterator[Row]:
@@ -61,6 +61,25 @@ def _numbers(answer: Estimate, common: Mapping[str, Any]) -> Iterator[Row]:
         yield from combined_rows(answer.combined, common)
         yield from combined_rows(answer.rest, common, rest=True)
         yield from share_rows(answer.estimates, common)
+        yield from _lift_rows(answer.lifts or (), common)
+
+
+def _lift_rows(lifts: Iterable[Lift], common: Mapping[str, Any]) -> Iterator[Row]:
+    for each in lifts:
+        yield Row(
+            **{**common, "reports": each.reports},
+            measure="lift",
+            value=" & ".join(each.values),
+            estimate=each.lift,
+            standard_error=each.standard_error,
+            low=each.low,
+            high=each.high,
+            p_value=each.p_value,
+            adjusted_p_value=each.adjusted_p_value,
+            detected=each.association != "unclear",
+            shift_if_fake=each.shift_if_fake,
+            method="fieller",
+        )
 
 
 def _bin_rows(bins: Iterable[Bin], common: Mapping[str, Any]) -> Iterator[Row]:

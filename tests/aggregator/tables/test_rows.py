@@ -109,6 +109,8 @@ def expected(document: dict[str, Any]) -> list[tuple[Any, ...]]:
         sizes = document.get("segments", document.get("segment"))
         add("segment size", sizes, **SHARE, detected="detected")
         add_numbers(document)
+        tested = {name: name for name in ("p_value", "adjusted_p_value", "reports")}
+        add("lift", document.get("lifts"), **SHARE | {"estimate": "lift"}, **tested, **SHIFT)
         add("bin", document.get("bins"), estimate="share", bin_from="from", bin_to="to", **SHIFT)
         for version in document.get("per_version", ()):
             add_numbers(version)
