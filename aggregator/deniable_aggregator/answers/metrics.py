@@ -93,6 +93,22 @@ class VersionDetails(Struct, kw_only=True):
     letters: Letters | UnsetType = UNSET
 
 
+class KeyReports(Struct, kw_only=True):
+    """What one key brought of a metric.
+
+    Attributes:
+        key: its id; empty for reports that were stored before reports were kept by key.
+        label: the note that whoever made the key gave it.
+        reports: how many reports were counted, without those of days that became one.
+        excluded: whether they are left out of all answers.
+    """
+
+    key: str
+    label: str
+    reports: Count
+    excluded: bool
+
+
 class MetricDetails(Struct, kw_only=True):
     """A registered metric with all of its versions, and what may be asked about it.
 
@@ -108,6 +124,7 @@ class MetricDetails(Struct, kw_only=True):
         discovers: whether popular strings can be found that nobody listed.
         pending_reports: how many are left out of answers, as too many wait to be counted.
         excluded_reports: how many are left out because their keys are excluded.
+        keys: those that brought reports, the one with most first.
         versions: each of them, the newest first.
     """
 
@@ -121,4 +138,5 @@ class MetricDetails(Struct, kw_only=True):
     discovers: bool
     pending_reports: Count
     excluded_reports: Count
+    keys: list[KeyReports]
     versions: list[VersionDetails]

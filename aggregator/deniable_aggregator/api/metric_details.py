@@ -6,7 +6,13 @@ from typing import TYPE_CHECKING
 
 from msgspec import UNSET, UnsetType
 
-from deniable_aggregator.answers.metrics import Domain, Letters, MetricDetails, VersionDetails
+from deniable_aggregator.answers.metrics import (
+    Domain,
+    KeyReports,
+    Letters,
+    MetricDetails,
+    VersionDetails,
+)
 from deniable_aggregator.api.metric_list import list_metrics
 from deniable_aggregator.estimation.shares.domains import FLAG, value_type
 from deniable_shared.mechanisms import GroupedBins, SquareWave
@@ -43,8 +49,23 @@ def metric_details(store: Store, entries: Sequence[CatalogEntry]) -> MetricDetai
         discovers=any(each.discovers for each in listed),
         pending_reports=sum(each.pending_reports for each in listed),
         excluded_reports=sum(each.excluded_reports for each in listed),
+        keys=_keys(store, entries),
         versions=[_version(*each) for each in zip(newest_first, listed, strict=True)],
     )
+
+
+def _keys(store: Store, entries: Sequence[CatalogEntry]) -> list[KeyReports]:
+    stored = {key.id: key for key in store.keys.all()}
+    brought = store.tallies.reports_by_key([entry.tally for entry in entries])
+    return [
+        KeyReports(
+            key=key,
+            label=stored[key].label if key in stored else "",
+            reports=reports,
+            excluded=key in stored and stored[key].excluded is not None,
+        )
+        for key, reports in sorted(brought.items(), key=lambda each: (-each[1], each[0]))
+    ]
 
 
 def _version(entry: CatalogEntry, listed: Metric) -> VersionDetails:

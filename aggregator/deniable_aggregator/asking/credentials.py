@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 from urllib.parse import urlsplit
 
+from deniable_shared.addresses import with_scheme
 from deniable_shared.errors import ParameterError
 
 DEFAULT_SERVER: Final = "http://127.0.0.1:8787"
@@ -54,13 +55,13 @@ def check_server(text: str) -> str:
     """A server's address without a slash at its end.
 
     Args:
-        text: such as ``https://telemetry.example.org``.
+        text: such as ``https://telemetry.example.org``; http:// may be left out for this machine.
 
     Raises:
         ParameterError: if it is not an address, or has a user or password, which would be sent
             instead of the token. The error does not quote it, as it may contain a password.
     """
-    server = text.strip().rstrip("/")
+    server = with_scheme(text.strip().rstrip("/"))
     try:
         parts = urlsplit(server)
         well_formed = parts.scheme in _SCHEMES and bool(parts.hostname) and parts.port != 0
@@ -68,7 +69,12 @@ def check_server(text: str) -> str:
     except ValueError:
         well_formed = False
     if not well_formed:
-        raise ParameterError("server", f"an address such as {DEFAULT_SERVER}", Hidden())
+        raise ParameterError(
+            "server",
+            f"an address such as {DEFAULT_SERVER} or https://telemetry.example.org, beginning with "
+            "http:// or https://",
+            Hidden(),
+        )
     if parts.username is not None or "@" in parts.netloc or parts.query or parts.fragment:
         raise ParameterError(
             "server",

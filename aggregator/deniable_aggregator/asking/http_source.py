@@ -72,11 +72,11 @@ class HttpSource:
 
     def metrics(self) -> Metrics:
         """See `Source.metrics`."""
-        return self._connection.request("GET", "/v1/metrics").decode(Metrics)
+        return self.ask_about_all("metrics").decode(Metrics)
 
     def metric(self, metric: str) -> MetricDetails:
         """See `Source.metric`."""
-        return self._about(metric, "GET").decode(MetricDetails)
+        return self.ask(metric).decode(MetricDetails)
 
     def estimate(
         self, metric: str, query: EstimateQuery = WHOLE, lists: ValueLists = NO_LISTS
@@ -101,8 +101,7 @@ class HttpSource:
 
     def health_overview(self, query: DaysQuery = ALL_DAYS) -> HealthOverview:
         """See `Source.health_overview`."""
-        params = query_parameters(query)
-        return self._connection.request("GET", "/v1/health", params=params).decode(HealthOverview)
+        return self.ask_about_all("health", query).decode(HealthOverview)
 
     def discover(
         self,
@@ -117,14 +116,32 @@ class HttpSource:
             raise AskingError("the server's answer has no result", "unreadable_answer")
         return ended.result
 
+    def ask_about_all(self, question: str, query: msgspec.Struct | None = None) -> ServerAnswer:
+        """The answer to a question about all metrics, as it came.
+
+        Args:
+            question: the last part of the address: "metrics" or "health".
+            query: how to answer.
+
+        Raises:
+            AskingError: if the server cannot be reached, or answers with a problem.
+        """
+        params = [] if query is None else query_parameters(query)
+        return self._connection.request("GET", f"/v1/{question}", params=params)
+
     def ask(
-        self, metric: str, question: str, query: msgspec.Struct, lists: ValueLists = NO_LISTS
+        self,
+        metric: str,
+        question: str = "",
+        query: msgspec.Struct | None = None,
+        lists: ValueLists = NO_LISTS,
     ) -> ServerAnswer:
         """The answer to a question as it came, for programs that pass it on.
 
         Args:
             metric: the metric's name.
-            question: the last part of the address, such as "estimate" or "series.csv".
+            question: the last part of the address, such as "estimate" or "series.csv"; nothing
+                for what the metric is.
             query: how to answer.
             lists: the values that the question is about.
 
@@ -133,7 +150,7 @@ class HttpSource:
         """
         whole = lists == NO_LISTS
         method, body = ("GET", None) if whole else ("POST", lists)
-        return self._about(metric, method, f"/{question}", query, body)
+        return self._about(metric, method, question and f"/{question}", query, body)
 
     def ask_discovery(
         self,

@@ -92,7 +92,7 @@ def find_access(
     """
     variables = os.environ if environment is None else environment
     named = None if profile is None else load_profile(profile, variables)
-    found_server = server or (named and named.server) or variables.get(SERVER)
+    found_server = server or (named and named.server) or variables.get(SERVER) or None
     found_token = _checked(token) or _token_of(named, found_server) or _token_given(variables)
     if found_server is None or found_token is None:
         usual = _usual_profile(variables) if named is None else None
@@ -161,7 +161,7 @@ def load_profile(name: str, environment: Mapping[str, str]) -> Profile:
         raise _refused(path, f"[{name}] must have token or token_file, not both")
     token = _checked(fields.get("token"))
     if "token_file" in fields:
-        token = _token_in(path.parent / Path(fields["token_file"]).expanduser())
+        token = token_in(path.parent / Path(fields["token_file"]).expanduser())
     return Profile(name, check_server(fields["server"]), token)
 
 
@@ -183,7 +183,7 @@ def _token_given(environment: Mapping[str, str]) -> Token | None:
     if text := environment.get(TOKEN):
         return Token(text)
     if name := environment.get(TOKEN_FILE):
-        return _token_in(Path(name))
+        return token_in(Path(name))
     return None
 
 
@@ -191,7 +191,12 @@ def _checked(token: str | Token | None) -> Token | None:
     return Token(token) if isinstance(token, str) else token
 
 
-def _token_in(path: Path) -> Token:
+def token_in(path: Path) -> Token:
+    """The token in a file that nobody else may read.
+
+    Raises:
+        AskingError: if there is no such file, others may read it, or it has no token.
+    """
     try:
         return Token(_private_text(path))
     except ParameterError:

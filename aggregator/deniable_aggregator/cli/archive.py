@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from deniable_aggregator.cli.render.output import json_option, print_json
+from deniable_aggregator.cli.support.output import json_option, print_json
 from deniable_aggregator.cli.support.progress import progress_bar
 from deniable_aggregator.cli.support.store_option import open_store, store_option
 

@@ -14,11 +14,10 @@ from deniable_aggregator.cli.render.output import (
     UNBROKEN,
     close_table,
     columns_or_lines,
-    json_option,
     literal_console,
-    print_json,
     print_table,
 )
+from deniable_aggregator.cli.support.output import json_option, print_json
 from deniable_aggregator.cli.support.store_option import open_store, store_option
 from deniable_aggregator.dates import format_day
 

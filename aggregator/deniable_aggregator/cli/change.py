@@ -7,31 +7,48 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
+from deniable_aggregator.answers.questions import ChangeQuery
 from deniable_aggregator.answers.trends import Change
 from deniable_aggregator.answers.words import FALSE_FINDS
-from deniable_aggregator.cli.render.answers import print_change
-from deniable_aggregator.cli.render.change_table import with_combined
-from deniable_aggregator.cli.render.output import import_charts, picture_option, print_answer
-from deniable_aggregator.cli.support.http_client import server_options
+from deniable_aggregator.cli.support.completion import complete_metric
+from deniable_aggregator.cli.support.days import Period
+from deniable_aggregator.cli.support.output import picture_option, print_answer
+from deniable_aggregator.cli.support.pictures import draw
 from deniable_aggregator.cli.support.question_options import (
-    query,
+    question,
     time_options,
     value_lists,
     version_option,
     without_key_option,
 )
+from deniable_aggregator.cli.support.server_options import source_options
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from deniable_aggregator.asking import HttpSource
+    from deniable_aggregator.dates import DayRange
 
 CHANGED: Final = 3
 """How the command exits with --fail-if-changed if something has changed."""
 
 
 @click.command(short_help="Tests what has changed in METRIC between two periods.")
-@click.argument("metric")
-@click.option("--before", required=True, metavar="FIRST..LAST", help="The days of the one period.")
-@click.option("--after", required=True, metavar="FIRST..LAST", help="The days of the other.")
+@click.argument("metric", shell_complete=complete_metric)
+@click.option(
+    "--before",
+    type=Period(),
+    required=True,
+    metavar="FIRST..LAST",
+    help="The days of the one period, such as 2026-01-01..2026-01-31 or -14d..-8d, or one day.",
+)
+@click.option(
+    "--after",
+    type=Period(),
+    required=True,
+    metavar="FIRST..LAST",
+    help="The days of the other, such as -7d..yesterday; without LAST until today.",
+)
 @click.option(
     "--false-finds",
     type=click.Choice(FALSE_FINDS),
@@ -48,11 +65,11 @@ CHANGED: Final = 3
 @partial(time_options, chosen="Only the N largest changes.")
 @version_option
 @without_key_option
-@server_options
+@source_options
 def change(
     metric: str,
-    before: str,
-    after: str,
+    before: DayRange,
+    after: DayRange,
     false_finds: str,
     fail_if_changed: bool,
     values: tuple[str, ...],
@@ -67,8 +84,7 @@ def change(
     version: str | None,
     without_key: tuple[str, ...],
     as_json: bool,
-    server: str,
-    token: str,
+    source: HttpSource,
 ) -> None:
     """Tests what has changed in METRIC between two periods, and estimates by how much.
 
@@ -77,32 +93,33 @@ def change(
 
     \b
         deniable change theme --before 2026-01-01..2026-01-31 --after 2026-02-01..2026-02-28
+        deniable change theme --before -14d..-8d --after -7d..yesterday
         deniable change startup_seconds --before 2026-01-05..2026-01-11 \\
             --after 2026-01-12..2026-01-18 --quantile 0.95 --fail-if-changed
     """  # noqa: D301  click reads the backslash as a sign
-    parameters = {
-        "before": before,
-        "after": after,
-        "margin": margin,
-        "interval": interval,
-        "false_finds": false_finds,
-        "top": None if top is None else str(top),
-        "segment": segment,
-        "quantile": [str(each) for each in quantiles],
-        "version": version,
-        "without_key": without_key,
-    }
-    path = f"/v1/metrics/{metric}/change"
-    answered = query(server, token, path, parameters, value_lists(values, candidates, combined))
-    if picture is not None:
-        chart = import_charts("trends").change_chart(answered.decode(Change))
-        import_charts("files").save(chart, picture)
-    answer = answered.decode(Change)
+    asked = question(
+        ChangeQuery,
+        before=f"{before.since}..{before.until}",
+        after=f"{after.since}..{after.until}",
+        margin=margin,
+        interval=interval,
+        false_finds=false_finds,
+        top=top,
+        segment=segment,
+        quantile=quantiles,
+        version=version,
+        without_key=without_key,
+    )
+    answered = source.ask(metric, "change", asked, value_lists(values, candidates, combined))
     if as_json:
         print_answer(answered.content)
     else:
-        print_change(answer)
-    if fail_if_changed and is_changed(answer):
+        from deniable_aggregator.cli.render.answers import print_change
+
+        print_change(answered.decode(Change))
+    if picture is not None:
+        draw(answered.decode(Change), picture)
+    if fail_if_changed and is_changed(answered.decode(Change)):
         raise click.exceptions.Exit(CHANGED)
 
 
@@ -114,6 +131,8 @@ def is_changed(answer: Change) -> bool:
     Args:
         answer: the change.
     """
+    from deniable_aggregator.cli.render.change_table import with_combined
+
     return bool(answer.shape and answer.shape.changed) or any(
         row.changed for row in with_combined(answer)
     )

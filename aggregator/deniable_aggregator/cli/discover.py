@@ -2,35 +2,34 @@
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING, Final
 
 import click
 
-from deniable_aggregator.answers.discoveries import Discovery, DiscoveryLists
-from deniable_aggregator.cli.render.answers import print_discovery
-from deniable_aggregator.cli.render.output import json_option, print_answer
-from deniable_aggregator.cli.support.http_client import call, server_options
+from deniable_aggregator.answers.discoveries import Discovery, DiscoveryLists, DiscoveryQuery
+from deniable_aggregator.cli.support.completion import complete_metric
 from deniable_aggregator.cli.support.listed_values import values_option
+from deniable_aggregator.cli.support.output import json_option, print_answer
 from deniable_aggregator.cli.support.progress import progress_bar
 from deniable_aggregator.cli.support.question_options import (
     days_options,
+    question,
     version_option,
     without_key_option,
 )
-from deniable_shared.characters import visible
+from deniable_aggregator.cli.support.server_options import source_options
 
 if TYPE_CHECKING:
-    from deniable_aggregator.asking.connection import ServerAnswer
+    from datetime import date
 
-FIRST_PAUSE_SECONDS: Final = 0.2
-LONGEST_PAUSE_SECONDS: Final = 2.0
+    from deniable_aggregator.asking import HttpSource
+
 PARTS: Final = 1_000
 """Of the progress bar."""
 
 
 @click.command()
-@click.argument("metric")
+@click.argument("metric", shell_complete=complete_metric)
 @days_options
 @values_option(
     "--hints",
@@ -47,19 +46,18 @@ PARTS: Final = 1_000
 @json_option
 @version_option
 @without_key_option
-@server_options
+@source_options
 def discover(
     metric: str,
-    since: str | None,
-    until: str | None,
+    since: date | None,
+    until: date | None,
     hints: tuple[str, ...],
     deny: tuple[str, ...],
     top: int | None,
     version: str | None,
     without_key: tuple[str, ...],
     as_json: bool,
-    server: str,
-    token: str,
+    source: HttpSource,
 ) -> None:
     """Finds the popular strings of METRIC, though nobody listed them.
 
@@ -80,36 +78,22 @@ def discover(
         deniable discover search_term --hints products.txt --deny rude.txt
         deniable discover search_term --json > found.json
     """  # noqa: D301  click reads the backslash as a sign
-    named = {"since": since, "until": until, "version": version}
-    params = [(name, value) for name, value in named.items() if value is not None]
-    params += [("without_key", key) for key in without_key]
-    lists = DiscoveryLists(hints, deny)
-    path = f"/v1/metrics/{metric}/discoveries"
-    body = None if lists == DiscoveryLists() else lists
-    asked = call(server, token, "POST", path, params=params, json=body)
-    ended = _wait(server, token, path, asked)
-    answer: Discovery = ended.decode(Discovery)
-    if answer.state == "failed":
-        raise click.ClickException(visible(f"the run has failed. {answer.failure}"))
+    asked = question(
+        DiscoveryQuery, since=since, until=until, version=version, without_key=without_key
+    )
+    with progress_bar("look for strings") as show:
+        ended = source.ask_discovery(
+            metric,
+            asked,
+            DiscoveryLists(hints, deny),
+            lambda part, stage: show(round(PARTS * part), PARTS, stage),
+        )
     if as_json:
         print_answer(ended.content)
         return
-    found = answer.result
-    if not found:
+    answer: Discovery = ended.decode(Discovery)
+    if not answer.result:
         raise click.ClickException("the server's answer has no result")
-    print_discovery(found, top)
+    from deniable_aggregator.cli.render.answers import print_discovery
 
-
-def _wait(server: str, token: str, path: str, asked: ServerAnswer) -> ServerAnswer:
-    """Asks again until the run has ended."""
-    answer: Discovery = asked.decode(Discovery)
-    pause = FIRST_PAUSE_SECONDS
-    with progress_bar("look for strings") as show:
-        while answer.state in ("waiting", "running"):
-            stage = answer.stage if answer.state == "running" else "wait to begin"
-            show(round(PARTS * answer.progress), PARTS, visible(stage) or "look for strings")
-            time.sleep(pause)
-            pause = min(pause * 1.5, LONGEST_PAUSE_SECONDS)
-            asked = call(server, token, "GET", f"{path}/{answer.id}")
-            answer = asked.decode(Discovery)
-    return asked
+    print_discovery(answer.result, top)

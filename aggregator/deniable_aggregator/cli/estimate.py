@@ -6,17 +6,17 @@ from typing import TYPE_CHECKING
 
 import click
 
-from deniable_aggregator.answers.estimates import Distribution, Estimate, Mean
+from deniable_aggregator.answers.estimates import Estimate
+from deniable_aggregator.answers.questions import EstimateQuery
 from deniable_aggregator.answers.words import FALSE_FINDS, POSTPROCESS, RECONSTRUCTIONS
-from deniable_aggregator.cli.render.answers import print_estimate
-from deniable_aggregator.cli.render.output import (
-    import_charts,
-    json_option,
-    picture_option,
-    print_answer,
+from deniable_aggregator.cli.support.completion import (
+    complete_metric,
+    complete_segment,
+    complete_value,
 )
-from deniable_aggregator.cli.support.http_client import server_options
 from deniable_aggregator.cli.support.listed_values import candidates_option
+from deniable_aggregator.cli.support.output import json_option, picture_option, print_answer
+from deniable_aggregator.cli.support.pictures import draw
 from deniable_aggregator.cli.support.question_options import (
     SEGMENT_HELP,
     combined_option,
@@ -24,18 +24,22 @@ from deniable_aggregator.cli.support.question_options import (
     interval_option,
     margin_option,
     quantile_option,
-    query,
+    question,
     value_lists,
     version_option,
     without_key_option,
 )
+from deniable_aggregator.cli.support.server_options import source_options
 
 if TYPE_CHECKING:
+    from datetime import date
     from pathlib import Path
+
+    from deniable_aggregator.asking import HttpSource
 
 
 @click.command()
-@click.argument("metric")
+@click.argument("metric", shell_complete=complete_metric)
 @candidates_option
 @days_options
 @click.option("--top", type=click.IntRange(1), help="Only the N largest.", metavar="N")
@@ -51,6 +55,7 @@ if TYPE_CHECKING:
     "--range",
     "ends",
     nargs=2,
+    shell_complete=complete_value,
     metavar="FIRST LAST",
     help="The same for all values of a category from FIRST to LAST, in the registry's order.",
 )
@@ -72,18 +77,18 @@ if TYPE_CHECKING:
     help="How the histogram of a distribution is found; em unless said otherwise.",
 )
 @quantile_option
-@click.option("--segment", help=SEGMENT_HELP)
+@click.option("--segment", help=SEGMENT_HELP, shell_complete=complete_segment)
 @picture_option
 @json_option
 @click.option("--per-version", is_flag=True, help="Each version of the metric by itself, too.")
 @version_option
 @without_key_option
-@server_options
+@source_options
 def estimate(
     metric: str,
     candidates: tuple[str, ...],
-    since: str | None,
-    until: str | None,
+    since: date | None,
+    until: date | None,
     top: int | None,
     sorted_: bool,
     detected: bool,
@@ -101,8 +106,7 @@ def estimate(
     version: str | None,
     without_key: tuple[str, ...],
     as_json: bool,
-    server: str,
-    token: str,
+    source: HttpSource,
 ) -> None:
     """Estimates METRIC: which values, what share, how sure.
 
@@ -146,41 +150,30 @@ def estimate(
         deniable estimate theme --per-version
         deniable estimate startup_seconds --quantile 0.5 --quantile 0.999
     """  # noqa: D301  click reads the backslash as a sign
-    parameters = {
-        "since": since,
-        "until": until,
-        "top": None if top is None else str(top),
-        "detected": "true" if detected else None,
-        "margin": margin,
-        "interval": interval,
-        "false_finds": false_finds,
-        "postprocess": postprocess,
-        "reconstruction": reconstruction,
-        "quantile": [str(each) for each in quantiles],
-        "segment": segment,
-        "version": version,
-        "per_version": "true" if per_version else None,
-        "without_key": without_key,
-    }
-    answered = query(
-        server,
-        token,
-        f"/v1/metrics/{metric}/estimate",
-        parameters,
-        value_lists((), candidates, combined, ends),
+    asked = question(
+        EstimateQuery,
+        since=since,
+        until=until,
+        top=top,
+        detected=detected,
+        margin=margin,
+        interval=interval,
+        false_finds=false_finds,
+        postprocess=postprocess,
+        reconstruction=reconstruction or RECONSTRUCTIONS[0],
+        quantile=quantiles,
+        segment=segment,
+        version=version,
+        per_version=per_version,
+        without_key=without_key,
     )
-    if picture is not None:
-        _draw(answered.decode(Estimate), picture)
+    lists = value_lists((), candidates, combined, ends)
+    answered = source.ask(metric, "estimate", asked, lists)
     if as_json:
         print_answer(answered.content)
-        return
-    print_estimate(answered.decode(Estimate), largest_first=sorted_)
+    else:
+        from deniable_aggregator.cli.render.answers import print_estimate
 
-
-def _draw(answer: Estimate, path: Path) -> None:
-    charts = import_charts()
-    if isinstance(answer, Mean):
-        raise click.ClickException("a mean is a single number: there is nothing to draw")
-    distribution = isinstance(answer, Distribution)
-    chart = charts.distribution_chart if distribution else charts.shares_chart
-    import_charts("files").save(chart(answer), path)
+        print_estimate(answered.decode(Estimate), largest_first=sorted_)
+    if picture is not None:
+        draw(answered.decode(Estimate), picture)

@@ -6,7 +6,8 @@ import click
 from rich.table import Column
 
 from deniable_aggregator import lists as shipped
-from deniable_aggregator.cli.render.output import close_table, json_option, print_json, print_table
+from deniable_aggregator.cli.render.output import close_table, print_table
+from deniable_aggregator.cli.support.output import json_option, print_json
 
 
 @click.command()

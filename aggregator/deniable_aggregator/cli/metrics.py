@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 from rich.table import Column
 
 from deniable_aggregator.answers.administration import Registered
 from deniable_aggregator.audit import COMMAND_LINE
-from deniable_aggregator.cli.render.output import close_table, json_option, print_json, print_table
-from deniable_aggregator.cli.support.http_client import call, optional_server_options
+from deniable_aggregator.cli.render.output import close_table, print_table
+from deniable_aggregator.cli.support.output import json_option, print_json
+from deniable_aggregator.cli.support.server_options import optional_connection_options
 from deniable_aggregator.cli.support.store_option import (
     open_store,
     store_instead_of_server_option,
@@ -19,19 +21,23 @@ from deniable_aggregator.cli.support.store_option import (
 )
 from deniable_shared.characters import visible
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from deniable_aggregator.asking.connection import Connection
+
 
 @click.command()
 @click.argument("file", type=click.Path(path_type=Path, exists=True, dir_okay=False))
 @store_instead_of_server_option
-@optional_server_options
+@optional_connection_options
 @json_option
 @click.pass_context
 def register(
     context: click.Context,
     file: Path,
     store: str | None,
-    server: str,
-    token: str | None,
+    connect: Callable[[], Connection],
     as_json: bool,
 ) -> None:
     """Registers all metrics of FILE with a server, or in a store.
@@ -48,12 +54,11 @@ def register(
         assert store is not None
         registered = _register_in_store(store, file)
     else:
-        assert token is not None
         from deniable_shared.registry import with_models
 
+        connection = connect()
         content = with_models(file.read_bytes(), file.parent)
-        answer = call(server, token, "POST", "/v1/metrics", content=content)
-        registered = answer.decode(Registered)
+        registered = connection.request("POST", "/v1/metrics", content=content).decode(Registered)
     if as_json:
         print_json(registered)
         return

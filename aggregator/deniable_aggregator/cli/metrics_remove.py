@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 import click
 
 from deniable_aggregator.answers.administration import Metrics, RemovedMetric
-from deniable_aggregator.cli.render.output import json_option, print_json
-from deniable_aggregator.cli.support.http_client import call, server_options
+from deniable_aggregator.cli.support.completion import complete_metric
+from deniable_aggregator.cli.support.output import json_option, print_json
+from deniable_aggregator.cli.support.server_options import connection_options
+
+if TYPE_CHECKING:
+    from deniable_aggregator.asking.connection import Connection
 
 
 @click.command()
-@click.argument("name")
-@server_options
+@click.argument("name", shell_complete=complete_metric)
+@connection_options
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @json_option
-def remove(name: str, server: str, token: str, yes: bool, as_json: bool) -> None:
+def remove(name: str, connection: Connection, yes: bool, as_json: bool) -> None:
     """Removes the metric NAME, all of its versions and all that was reported of it, for good.
 
     Needs a key of scope admin. What devices still report of it is refused, and they drop it;
@@ -24,7 +29,7 @@ def remove(name: str, server: str, token: str, yes: bool, as_json: bool) -> None
     freed within minutes, step by step, while the server runs. The audit log says who removed it.
     """
     if not yes:
-        listed = call(server, token, "GET", "/v1/metrics").decode(Metrics)
+        listed = connection.request("GET", "/v1/metrics").decode(Metrics)
         versions = [metric for metric in listed.metrics if metric.name == name]
         if not versions:
             raise click.ClickException(f"{listed.application} has no metric {name}")
@@ -37,7 +42,7 @@ def remove(name: str, server: str, token: str, yes: bool, as_json: bool) -> None
             abort=True,
             err=True,
         )
-    answer = call(server, token, "DELETE", f"/v1/metrics/{quote(name, safe='')}")
+    answer = connection.request("DELETE", f"/v1/metrics/{quote(name, safe='')}")
     if as_json:
         print_json(answer.decode(RemovedMetric))
         return

@@ -18,13 +18,15 @@ from cryptography.hazmat.primitives.serialization import (
 )
 
 from deniable_aggregator.answers.administration import Published
-from deniable_aggregator.cli.support.http_client import call, server_options
+from deniable_aggregator.cli.support.server_options import connection_options
 from deniable_shared.characters import visible
 from deniable_shared.errors import ParameterError
 from deniable_shared.remote import ALL, CONTEXT, MAX_DOCUMENT_BYTES, PATH, parse, seal
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from deniable_aggregator.asking.connection import Connection
 
 _FILE = click.Path(path_type=Path, dir_okay=False)
 _READABLE = click.Path(path_type=Path, dir_okay=False, exists=True)
@@ -111,13 +113,13 @@ def sign(
 
 @remote.command()
 @click.argument("file", type=_READABLE)
-@server_options
-def publish(file: Path, server: str, token: str) -> None:
+@connection_options
+def publish(file: Path, connection: Connection) -> None:
     """Publishes the signed document FILE; needs a key of scope admin.
 
     A device asks for it after its next upload, at most once a day.
     """
-    answer = call(server, token, "PUT", PATH, content=file.read_bytes()).decode(Published)
+    answer = connection.request("PUT", PATH, content=file.read_bytes()).decode(Published)
     click.echo(f"published serial {answer.serial} of {visible(answer.application)}")
 
 

@@ -7,26 +7,31 @@ from typing import TYPE_CHECKING
 
 import click
 
+from deniable_aggregator.answers.questions import SeriesQuery
 from deniable_aggregator.answers.trends import Series
 from deniable_aggregator.answers.words import PERIOD_LENGTHS
-from deniable_aggregator.cli.render.answers import print_series
-from deniable_aggregator.cli.render.output import import_charts, picture_option, print_answer
-from deniable_aggregator.cli.support.http_client import server_options
+from deniable_aggregator.cli.support.completion import complete_metric
+from deniable_aggregator.cli.support.output import picture_option, print_answer
+from deniable_aggregator.cli.support.pictures import draw
 from deniable_aggregator.cli.support.question_options import (
     days_options,
-    query,
+    question,
     time_options,
     value_lists,
     version_option,
     without_key_option,
 )
+from deniable_aggregator.cli.support.server_options import source_options
 
 if TYPE_CHECKING:
+    from datetime import date
     from pathlib import Path
+
+    from deniable_aggregator.asking import HttpSource
 
 
 @click.command(short_help="Estimates METRIC period by period.")
-@click.argument("metric")
+@click.argument("metric", shell_complete=complete_metric)
 @click.option(
     "--by",
     type=click.Choice(PERIOD_LENGTHS),
@@ -39,12 +44,12 @@ if TYPE_CHECKING:
 @partial(time_options, chosen="Only the N largest over all of these days.")
 @version_option
 @without_key_option
-@server_options
+@source_options
 def series(
     metric: str,
     by: str,
-    since: str | None,
-    until: str | None,
+    since: date | None,
+    until: date | None,
     picture: Path | None,
     values: tuple[str, ...],
     candidates: tuple[str, ...],
@@ -57,8 +62,7 @@ def series(
     version: str | None,
     without_key: tuple[str, ...],
     as_json: bool,
-    server: str,
-    token: str,
+    source: HttpSource,
 ) -> None:
     """Estimates METRIC period by period, each from its own reports alone.
 
@@ -70,24 +74,25 @@ def series(
         deniable series emoji --value 🐝 --value 🌻 --since 2026-01-01 --picture emoji.svg
         deniable series startup_seconds --by month --quantile 0.5 --quantile 0.95
     """  # noqa: D301  click reads the backslash as a sign
-    parameters = {
-        "by": by,
-        "since": since,
-        "until": until,
-        "margin": margin,
-        "interval": interval,
-        "top": None if top is None else str(top),
-        "segment": segment,
-        "quantile": [str(each) for each in quantiles],
-        "version": version,
-        "without_key": without_key,
-    }
-    path = f"/v1/metrics/{metric}/series"
-    answered = query(server, token, path, parameters, value_lists(values, candidates, combined))
-    if picture is not None:
-        chart = import_charts("trends").series_chart(answered.decode(Series))
-        import_charts("files").save(chart, picture)
+    asked = question(
+        SeriesQuery,
+        by=by,
+        since=since,
+        until=until,
+        margin=margin,
+        interval=interval,
+        top=top,
+        segment=segment,
+        quantile=quantiles,
+        version=version,
+        without_key=without_key,
+    )
+    answered = source.ask(metric, "series", asked, value_lists(values, candidates, combined))
     if as_json:
         print_answer(answered.content)
-        return
-    print_series(answered.decode(Series))
+    else:
+        from deniable_aggregator.cli.render.answers import print_series
+
+        print_series(answered.decode(Series))
+    if picture is not None:
+        draw(answered.decode(Series), picture)

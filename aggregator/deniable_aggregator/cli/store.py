@@ -8,8 +8,9 @@ from typing import Any
 import click
 from rich.table import Table
 
-from deniable_aggregator.cli.render.output import json_option, print_json, print_table
+from deniable_aggregator.cli.render.output import print_table
 from deniable_aggregator.cli.set_aside import set_aside_group
+from deniable_aggregator.cli.support.output import json_option, print_json
 from deniable_aggregator.cli.support.progress import progress_bar
 from deniable_aggregator.cli.support.store_option import open_store, store_option, today
 from deniable_aggregator.dates import format_day

@@ -80,6 +80,14 @@ COMMANDS: Final = {
         "deniable_aggregator.cli.lists:lists",
         "Shows lists of values to look for: emoji, locales, browsers.",
     ),
+    "metrics list": Command(
+        "deniable_aggregator.cli.metrics_list:list_metrics",
+        "Lists the metrics of a server, with their reports.",
+    ),
+    "metrics show": Command(
+        "deniable_aggregator.cli.metrics_show:show",
+        "Shows the values, segments and versions of a metric.",
+    ),
     "metrics register": Command(
         "deniable_aggregator.cli.metrics:register",
         "Registers the metrics of a file with a server or in a store.",
@@ -111,7 +119,7 @@ COMMANDS: Final = {
 }
 
 GROUPS: Final = {
-    "metrics": "Works with registry files, metrics.toml.",
+    "metrics": "Works with metrics: of a server, and of registry files.",
     "model": "Makes models of letters, for metrics that discover strings.",
 }
 """What is common to the commands that begin with the same word."""

@@ -164,7 +164,7 @@ def test_nothing_that_is_printed_shows_a_token():
         f"http://127.0.0.1:1/#{SECRET}",
         f"ftp://{SECRET}",
         SECRET,
-        "127.0.0.1:8787",
+        "telemetry.example.org:8787",
         "http://",
         "http://a b",
         "http://[::1",
@@ -176,3 +176,8 @@ def test_what_is_no_plain_address_is_refused_unquoted(server):
     with pytest.raises(ParameterError, match="must be an address such as") as told:
         check_server(server)
     assert "hunter2" not in str(told.value)
+
+
+@pytest.mark.parametrize("server", ["127.0.0.1:8787", "localhost", "[::1]:80/base"])
+def test_the_scheme_may_be_left_out_for_this_machine(server):
+    assert check_server(server) == f"http://{server}"

@@ -27,7 +27,12 @@ class Quiet(WSGIRequestHandler):
 
 @pytest.fixture
 def run(tmp_path):
-    runner = CliRunner(env={"COLUMNS": "200", "DENIABLE_STORE": str(tmp_path / "store.db")})
+    environment = {
+        "COLUMNS": "200",
+        "DENIABLE_STORE": str(tmp_path / "store.db"),
+        "XDG_CONFIG_HOME": str(tmp_path / "config"),  # no profiles of whoever runs the tests
+    }
+    runner = CliRunner(env=environment)
     return lambda *arguments, **options: runner.invoke(deniable, arguments, **options)
 
 
@@ -233,8 +238,8 @@ def test_a_metric_is_removed_once_somebody_has_said_yes(run, url):
     [
         (["--store", "a.db", "--token", "t"], {}, "not both"),
         (["--store", "a.db", "--server", "http://127.0.0.1:1"], {}, "not both"),
-        ([], {"DENIABLE_STORE": ""}, "give --token"),
-        (["--server", "http://127.0.0.1:1"], {}, "give --token"),
+        ([], {"DENIABLE_STORE": ""}, "there is no token"),
+        (["--server", "http://127.0.0.1:1"], {}, "there is no token"),
         (["--server", "http://127.0.0.1:1"], {"DENIABLE_TOKEN": "t"}, "cannot be reached"),
         (["--token", "t"], {"DENIABLE_SERVER": "http://127.0.0.1:1"}, "cannot be reached"),
     ],

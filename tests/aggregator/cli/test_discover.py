@@ -7,8 +7,8 @@ import pytest
 from click.testing import CliRunner
 
 from deniable_aggregator.answers.discoveries import FoundStrings
-from deniable_aggregator.asking.connection import ServerAnswer
-from deniable_aggregator.cli import discover as discover_module
+from deniable_aggregator.asking import http_source
+from deniable_aggregator.asking.connection import Connection, ServerAnswer
 from deniable_aggregator.cli.render.discovery_table import discovery_notes, discovery_tables
 from deniable_aggregator.cli.render.output import literal_console
 from tests.command_line import deniable
@@ -109,17 +109,17 @@ def discovery(**more):
 @pytest.fixture
 def run(monkeypatch):
     """Runs the command against a server that answers one request after the other."""
-    monkeypatch.setattr(discover_module, "FIRST_PAUSE_SECONDS", 0.0)
+    monkeypatch.setattr(http_source, "FIRST_PAUSE_SECONDS", 0.0)
     requests = []
 
     def against(answers, *arguments):
         left = list(answers)
 
-        def call(_server, _token, method, path, **more):
+        def request(_connection, method, path, **more):
             requests.append((method, path, more))
             return left.pop(0)
 
-        monkeypatch.setattr(discover_module, "call", call)
+        monkeypatch.setattr(Connection, "request", request)
         environment = {"COLUMNS": "120", "DENIABLE_TOKEN": "token"}
         done = CliRunner(env=environment).invoke(deniable, ["discover", "search", *arguments])
         assert not left

@@ -25,7 +25,7 @@ def ask(*words):
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
-        (["metrics", ""], ["check", "register", "remove"]),
+        (["metrics", ""], ["check", "list", "show", "register", "remove"]),
         (["metrics", "c"], ["check"]),
         (["pl"], ["plan"]),
         (["--v"], ["--version"]),

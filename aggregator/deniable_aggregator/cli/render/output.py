@@ -1,23 +1,19 @@
-"""What commands print: JSON for programs, tables for people, pictures into files."""
+"""What tables and texts of all commands have in common."""
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import sys
-from importlib import import_module
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import click
-import msgspec
 from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from deniable_shared.characters import visible, visible_json, visible_lines
-from deniable_shared.commands.ascii import ascii_json, ascii_only, ascii_text
+from deniable_shared.characters import visible, visible_lines
+from deniable_shared.commands.ascii import ascii_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -31,29 +27,11 @@ UNBROKEN: Final = 10_000
 WIDE: Final = 96
 """Narrower tables put some columns below each other."""
 
-json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-
-picture_option = click.option(
-    "--picture",
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="Also draw it, as .svg, .png or .html; needs the extra deniable[charts].",
-)
-
-
 _ASCII_BOX: Final = box.Box("    \n    \n -- \n" + "    \n" * 5, ascii=True)
 """The lines of `close_table` where a terminal takes ASCII alone."""
 
 _TRAILING: Final = re.compile(r"(?m) +((?:\x1b\[[0-9;]*m)*)$")
 """Blanks that fill a line up, before what ends its style."""
-
-
-def print_json(data: Any) -> None:
-    """Prints data for programs.
-
-    Args:
-        data: anything that JSON can hold, or structs of `answers`.
-    """
-    click.echo(json.dumps(msgspec.to_builtins(data), indent=2))
 
 
 class _LiteralConsole(Console):
@@ -72,12 +50,6 @@ class _LiteralConsole(Console):
 def literal_text(text: str) -> str:
     """A text on one line: a value, a label, or whatever a store may hold; for `literal_console`."""
     return visible(text)
-
-
-def print_answer(content: bytes) -> None:
-    """Prints the JSON of a server, whatever it holds; no character of it acts on a terminal."""
-    text = visible_json(content.decode("utf-8", "replace"))
-    click.echo(ascii_json(text) if ascii_only() else text)
 
 
 def is_unbroken() -> bool:
@@ -136,20 +108,3 @@ def print_lines(lines: Iterable[str]) -> None:
     console = literal_console()
     for line in lines:
         console.print(line)
-
-
-def import_charts(module: str = "estimates") -> Any:
-    """Imports a module of `deniable_aggregator.charts`.
-
-    Args:
-        module: its name.
-
-    Raises:
-        click.ClickException: if what it needs is not installed.
-    """
-    try:
-        return import_module(f"deniable_aggregator.charts.{module}")
-    except ImportError as error:
-        raise click.ClickException(
-            "pictures need an extra: pip install 'deniable[charts]'"
-        ) from error

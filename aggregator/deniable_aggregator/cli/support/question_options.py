@@ -1,40 +1,55 @@
-"""Options that questions have in common, and asking them."""
+"""Options that questions have in common."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
-from msgspec import UNSET
+from msgspec import UNSET, Struct
 
 from deniable_aggregator.answers.questions import ValueLists
 from deniable_aggregator.answers.words import INTERVAL_KINDS, MARGINS
-from deniable_aggregator.cli.render.output import json_option
-from deniable_aggregator.cli.support.http_client import call
+from deniable_aggregator.cli.support.completion import (
+    complete_key,
+    complete_segment,
+    complete_value,
+    complete_version,
+)
+from deniable_aggregator.cli.support.days import Day
 from deniable_aggregator.cli.support.listed_values import candidates_option
+from deniable_aggregator.cli.support.output import json_option
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
-    from deniable_aggregator.asking.connection import ServerAnswer
+Query = TypeVar("Query", bound=Struct)
 
 
-class _Day(click.DateTime):
-    """A day, passed on as text."""
+def question(kind: type[Query], **fields: Any) -> Query:
+    """How something is asked.
 
-    def __init__(self) -> None:
-        super().__init__(formats=["%Y-%m-%d"])
+    Args:
+        kind: the struct.
+        fields: those of the struct.
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        return f"{super().convert(value, param, ctx):%Y-%m-%d}"
+    Raises:
+        click.UsageError: if they contradict each other.
+    """
+    try:
+        return kind(**fields)
+    except ValueError as error:
+        raise click.UsageError(str(error)) from None
 
 
 def days_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Adds ``--since`` and ``--until``, passed on as text, or None."""
+    """Adds ``--since`` and ``--until``, passed on as dates, or None."""
     since = click.option(
-        "--since", type=_Day(), metavar="DAY", help="The first day, such as 2026-01-31."
+        "--since",
+        type=Day(),
+        metavar="DAY",
+        help="The first day, such as 2026-01-31, yesterday, -7d (7 days ago), -4w or -3m.",
     )
-    until = click.option("--until", type=_Day(), metavar="DAY", help="The last day.")
+    until = click.option("--until", type=Day(), metavar="DAY", help="The last day, likewise.")
     return since(until(command))
 
 
@@ -43,6 +58,7 @@ without_key_option = click.option(
     "without_key",
     multiple=True,
     metavar="KEY",
+    shell_complete=complete_key,
     help="Leave out the reports of a key: its label, its id or the first letters of that; may be "
     "given several times. Nobody else's answers change.",
 )
@@ -51,8 +67,9 @@ version_option = click.option(
     "--version",
     "version",
     metavar="ID",
-    help="One version of the metric only: its id, or the first letters of it. deniable estimate "
-    "--per-version says the ids.",
+    shell_complete=complete_version,
+    help="One version of the metric only: its id, or the first letters of it. deniable metrics "
+    "show METRIC says the ids.",
 )
 
 quantile_option = click.option(
@@ -86,6 +103,7 @@ interval_option = click.option(
 combined_option = click.option(
     "--combined",
     metavar="A,B,...",
+    shell_complete=complete_value,
     multiple=True,
     help="Also the share of all of these values together; may be given several times.",
 )
@@ -99,10 +117,14 @@ def time_options(command: Callable[..., Any], *, chosen: str) -> Callable[..., A
         chosen: what --top means.
     """
     value = click.option(
-        "--value", "values", multiple=True, help="One of its values; may be given several times."
+        "--value",
+        "values",
+        multiple=True,
+        shell_complete=complete_value,
+        help="One of its values; may be given several times.",
     )
     top = click.option("--top", type=click.IntRange(1), help=chosen, metavar="N")
-    segment = click.option("--segment", help=SEGMENT_HELP)
+    segment = click.option("--segment", help=SEGMENT_HELP, shell_complete=complete_segment)
     for option in (
         json_option,
         interval_option,
@@ -116,33 +138,6 @@ def time_options(command: Callable[..., Any], *, chosen: str) -> Callable[..., A
     ):
         command = option(command)
     return command
-
-
-def query(
-    server: str,
-    token: str,
-    path: str,
-    parameters: Mapping[str, str | Sequence[str] | None],
-    lists: ValueLists | None = None,
-) -> ServerAnswer:
-    """The server's answer to a question about a metric.
-
-    Args:
-        server: the aggregator's address.
-        token: a key.
-        path: of the question.
-        parameters: of the query; those that are None are left out, and a sequence is given
-            several times.
-        lists: the values that the question is about; None or none for a whole domain.
-    """
-    whole = lists is None or lists == ValueLists()
-    given = [
-        (name, value)
-        for name, values in parameters.items()
-        for value in ((values,) if isinstance(values, str) else values or ())
-    ]
-    body = None if whole else lists
-    return call(server, token, "GET" if whole else "POST", path, params=given, json=body)
 
 
 def value_lists(

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 from click.core import ParameterSource
 
+from deniable_aggregator.asking.profiles import PROFILE, TOKEN, TOKEN_FILE
+from deniable_aggregator.cli.support.server_options import OPTIONS
 from deniable_aggregator.config.loading import FILE_VARIABLE, load
 from deniable_shared.periods import epoch_at
 
@@ -71,24 +73,18 @@ def store_is_meant(context: click.Context) -> bool:
     What stands on the command line comes before the environment, and there a token before a store.
 
     Raises:
-        click.UsageError: if both stand on the command line, or neither is known.
+        click.UsageError: if both stand on the command line.
     """
     named = {
         name
-        for name in ("store", "server", "token")
+        for name in ("store", *OPTIONS)
         if context.get_parameter_source(name) is ParameterSource.COMMANDLINE
     }
     if "store" in named and len(named) > 1:
         raise click.UsageError("give --store, or --server and --token, not both", context)
-    store, token = context.params["store"], context.params["token"]
-    if "store" in named or (store and not token and "server" not in named):
-        return True
-    if not token:
-        raise click.UsageError(
-            "give --token, or DENIABLE_TOKEN, to ask a server, or --store to work on a store",
-            context,
-        )
-    return False
+    if named or not context.params["store"]:
+        return "store" in named
+    return not any(os.environ.get(name) for name in (TOKEN, TOKEN_FILE, PROFILE))
 
 
 @contextmanager

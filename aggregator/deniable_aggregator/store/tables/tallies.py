@@ -190,6 +190,29 @@ class Tallies:
                 found[each.digest] += reports if (each.key in chosen) == excluded else 0
         return {digest: reports for digest, reports in found.items() if reports}
 
+    def reports_by_key(self, counters: Collection[ReportCounter]) -> dict[str, int]:
+        """How many counted reports of these specs each key has brought, excluded keys too.
+
+        Those of days that became one are left out, as they cannot be told apart by key.
+
+        Args:
+            counters: the tallies of the specs.
+
+        Returns:
+            By the id of the key.
+        """
+        digests = [counter.digest for counter in counters]
+        stored = (
+            select(totals.c.key, func.sum(totals.c.reports))
+            .join_from(metrics, totals, totals.c.metric == metrics.c.number)
+            .where(metrics.c.digest.in_(digests))
+            .group_by(totals.c.key)
+        )
+        with self._database.read() as connection:
+            names = key_ids(connection)
+            found = [(names.get(key), int(reports)) for key, reports in connection.execute(stored)]
+        return {key: reports for key, reports in found if key is not None and reports}
+
     def reports_by_slice(
         self, counters: Collection[ReportCounter], since: int, until: int
     ) -> ReportsBySlice:

@@ -1,0 +1,55 @@
+"""Output for programs, and the options for it. What tables need is imported with the first one."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, Final
+
+import click
+
+from deniable_shared.characters import visible_json
+from deniable_shared.commands.ascii import ascii_json, ascii_only
+
+PICTURES: Final = (".svg", ".png", ".html", ".json")
+"""How the names of files end that a picture can be written to."""
+
+
+def _check_picture(
+    _context: click.Context, _parameter: click.Parameter, path: Path | None
+) -> Path | None:
+    """Refuses a file that cannot be drawn, before anything is asked.
+
+    Raises:
+        click.BadParameter: if its suffix is none of a picture.
+    """
+    if path is not None and path.suffix.lower() not in PICTURES:
+        raise click.BadParameter(f"must end in {', '.join(PICTURES)}, got {str(path)!r}")
+    return path
+
+
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+
+picture_option = click.option(
+    "--picture",
+    type=click.Path(path_type=Path, dir_okay=False),
+    callback=_check_picture,
+    help="Also draw it, as .svg, .png, .html or .json (Vega-Lite).",
+)
+
+
+def print_json(data: Any) -> None:
+    """Prints data for programs.
+
+    Args:
+        data: anything that JSON can hold, or structs of `answers`.
+    """
+    import msgspec
+
+    click.echo(json.dumps(msgspec.to_builtins(data), indent=2))
+
+
+def print_answer(content: bytes) -> None:
+    """Prints the JSON of a server, whatever it holds; no character of it acts on a terminal."""
+    text = visible_json(content.decode("utf-8", "replace"))
+    click.echo(ascii_json(text) if ascii_only() else text)

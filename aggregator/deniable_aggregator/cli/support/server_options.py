@@ -1,0 +1,145 @@
+"""Options that say which server a command asks, and with which token."""
+
+from __future__ import annotations
+
+import functools
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from deniable_aggregator.asking.credentials import DEFAULT_SERVER
+from deniable_shared.errors import ParameterError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from deniable_aggregator.asking.connection import Connection
+    from deniable_aggregator.asking.http_source import HttpSource
+
+OPTIONS: Final = ("server", "token", "token_file", "profile")
+"""The names of these options."""
+
+_USAGE_ERRORS: Final = ("no_token", "unknown_profile")
+
+
+def source_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Adds ``--server``, ``--token``, ``--token-file`` and ``--profile`` to a command.
+
+    The command gets `source`, an `HttpSource`, which asks about metrics.
+    """
+
+    @functools.wraps(command)
+    def wrapped(**given: Any) -> Any:
+        options = {name: given.pop(name) for name in OPTIONS}
+        return command(source=source_of(**options), **given)
+
+    return _add_options(wrapped)
+
+
+def connection_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """As `source_options`; the command gets `connection`, for requests of any kind."""
+
+    @functools.wraps(command)
+    def wrapped(**given: Any) -> Any:
+        options = {name: given.pop(name) for name in OPTIONS}
+        return command(connection=connection_of(**options), **given)
+
+    return _add_options(wrapped)
+
+
+def optional_connection_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """As `connection_options`, for a command that also works without a server.
+
+    The command gets `connect`, a function that makes the connection.
+    """
+
+    @functools.wraps(command)
+    def wrapped(**given: Any) -> Any:
+        options = {name: given.pop(name) for name in OPTIONS}
+        return command(connect=functools.partial(connection_of, **options), **given)
+
+    return _add_options(wrapped)
+
+
+def source_of(**options: Any) -> HttpSource:
+    """What is asked about metrics.
+
+    Args:
+        options: by the names of `OPTIONS`.
+
+    Raises:
+        click.UsageError: if there is no token, or something is no address or no token.
+        AskingError: if a file cannot be read, or may be read by others.
+    """
+    from deniable_aggregator.asking.http_source import HttpSource
+
+    return HttpSource(*_access(**options))
+
+
+def connection_of(**options: Any) -> Connection:
+    """As `source_of`, for requests of any kind."""
+    from deniable_aggregator.asking.connection import Connection
+
+    return Connection(*_access(**options))
+
+
+def _access(
+    server: str | None, token: str | None, token_file: Path | None, profile: str | None
+) -> tuple[str, Any]:
+    """The address and the token."""
+    from deniable_aggregator.asking.errors import AskingError
+    from deniable_aggregator.asking.profiles import find_access, require_token, token_in
+
+    if token is not None and token_file is not None:
+        raise click.UsageError("give --token or --token-file, not both")
+    try:
+        given = token_in(token_file) if token_file is not None else token
+        access = find_access(profile, server, given, environment=os.environ)
+        return access.server, require_token(access)
+    except ParameterError as error:
+        raise click.UsageError(str(error)) from None
+    except AskingError as error:
+        if error.code in _USAGE_ERRORS:
+            raise click.UsageError(str(error)) from None
+        raise
+
+
+def _add_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    options = (
+        click.option(
+            "--server",
+            metavar="ADDRESS",
+            help=f"The aggregator's address; {DEFAULT_SERVER} if nothing says another. Also from "
+            "DENIABLE_SERVER.",
+        ),
+        click.option(
+            "--token",
+            help="A key of deniable keys create. Better from DENIABLE_TOKEN, a file or a profile: "
+            "other users of a machine can see options.",
+        ),
+        click.option(
+            "--token-file",
+            type=click.Path(path_type=Path, dir_okay=False),
+            help="A file with the token, which only you may read. Also from DENIABLE_TOKEN_FILE.",
+        ),
+        click.option(
+            "--profile",
+            metavar="NAME",
+            shell_complete=_complete_profiles,
+            help="A server and token of ~/.config/deniable/profiles.toml, see deniable profiles. "
+            "Also from DENIABLE_PROFILE.",
+        ),
+    )
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+def _complete_profiles(
+    _context: click.Context, _parameter: click.Parameter, current: str
+) -> list[str]:
+    from deniable_aggregator.asking.profiles import profile_names
+
+    return [name for name in profile_names() if name.startswith(current)]

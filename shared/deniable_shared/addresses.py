@@ -1,0 +1,20 @@
+"""Addresses of servers as people type them."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+_THIS_MACHINE: Final = re.compile(r"(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d{1,5})?(/[\w./-]*)?")
+
+
+def with_scheme(address: str) -> str:
+    """An address with http:// if it is one of this machine and nothing stands before it.
+
+    For other machines nobody can guess whether http:// is meant, which sends the token in the
+    clear.
+
+    Args:
+        address: such as ``127.0.0.1:8787``; anything else is returned as it is.
+    """
+    return f"http://{address}" if _THIS_MACHINE.fullmatch(address) else address
