@@ -21,6 +21,7 @@ from deniable_aggregator.api.discoveries.asking import DiscoveryAsker
 from deniable_aggregator.api.discoveries.routes import blueprint as discovery_routes
 from deniable_aggregator.api.discoveries.runs import DiscoveryRuns
 from deniable_aggregator.api.discoveries.service import DiscoveryService
+from deniable_aggregator.api.estimate_table.routes import blueprint as estimate_table_routes
 from deniable_aggregator.api.estimate_table.runs import EstimateTableRuns
 from deniable_aggregator.api.readiness import Readiness
 from deniable_aggregator.api.readiness import blueprint as health_routes
@@ -253,3 +254,4 @@ def _add_questions(
     )
     app.register_blueprint(estimate_routes.blueprint(queries, verifier, settings))
     app.register_blueprint(trend_routes.blueprint(queries, verifier, settings))
+    app.register_blueprint(estimate_table_routes(store, catalogue, verifier))

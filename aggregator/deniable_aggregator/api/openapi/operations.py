@@ -5,7 +5,7 @@ Whoever adds a route adds an entry here, with the problem codes that the route r
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from deniable_aggregator.answers.administration import (
     CreatedKey,
@@ -26,6 +26,7 @@ from deniable_aggregator.answers.discoveries import (
     DiscoveryLists,
     DiscoveryQuery,
 )
+from deniable_aggregator.answers.estimate_table import EstimateTable, EstimateTableQuery
 from deniable_aggregator.answers.estimates import Estimate
 from deniable_aggregator.answers.health_overview import HealthOverview
 from deniable_aggregator.answers.integrity import Health
@@ -133,6 +134,22 @@ OPERATIONS: Final[Mapping[tuple[str, str], Operation]] = {
         query=EstimateQuery,
         body=Body(ValueLists),
         problems=_ABOUT_METRICS,
+    ),
+    ("GET", "/v1/estimates"): Operation(
+        "estimateTable",
+        "Estimates of closed days, weeks or months of all metrics, from the SQL table.",
+        EstimateTable,
+        scopes=READ,
+        query=EstimateTableQuery,
+        problems=(*_QUESTIONS, "malformed_question"),
+    ),
+    ("GET", "/v1/estimates.{format_}"): Operation(
+        "estimateTableFormatted",
+        "The same as the long table, in one of its formats.",
+        scopes=READ,
+        path={"format_": Literal["csv", "jsonl", "arrow", "parquet"]},
+        query=EstimateTableQuery,
+        problems=(*_QUESTIONS, "malformed_question"),
     ),
     ("GET", "/v1/metrics/{name}/series"): Operation(
         "series",

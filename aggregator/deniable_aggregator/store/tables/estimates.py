@@ -25,6 +25,10 @@ ALONE: Final = "estimates"
 """One process at a time writes these tables."""
 
 
+_ASKED: Final = ("application", "period", "position")
+"""What whoever reads has asked for, and the place in an answer."""
+
+
 class PeriodName(NamedTuple):
     """What names a period of a metric.
 
@@ -132,7 +136,7 @@ class Estimates:
         metrics: Collection[str],
         measures: Collection[str] = (),
     ) -> Iterator[Mapping[str, Any]]:
-        """Yields rows by metric, then by day, each as in the table.
+        """Yields rows by metric, then by day, each without application, period and position.
 
         Args:
             application: whose metrics these are.
@@ -150,7 +154,7 @@ class Estimates:
         ]
         if measures:
             here.append(estimates.c.measure.in_(sorted(measures)))
-        columns = [column for column in estimates.c if column.name not in ("period", "position")]
+        columns = [column for column in estimates.c if column.name not in _ASKED]
         order = estimates.c.metric, estimates.c.since, estimates.c.position
         # With the names, an index finds the first day of each; a thousand of them need not end.
         for some in in_chunks(sorted(metrics)):

@@ -55,5 +55,5 @@ def table(store: Store, period: str = "day", metrics: Iterable[str] = ("theme",)
 
 def in_table(rows: Iterable[Row], until: date) -> list[dict[str, Any]]:
     """What the table holds of the rows of an answer."""
-    names = ("application", "metric", "since", *COLUMNS)
+    names = ("metric", "since", *COLUMNS)
     return [{**{name: getattr(row, name) for name in names}, "until": until} for row in rows]

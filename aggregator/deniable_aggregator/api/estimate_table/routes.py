@@ -1,0 +1,57 @@
+"""Routes: the SQL table of estimates, as JSON and in the formats of the long table."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from flask import Blueprint, Response
+
+from deniable_aggregator.answers.estimate_table import EstimateTable, EstimateTableQuery, TableRow
+from deniable_aggregator.api.parameters import read_query
+from deniable_aggregator.dates import FIRST_DAY, LAST_DAY
+from deniable_aggregator.http.authorization import require_reader
+from deniable_aggregator.http.json import json_response
+from deniable_aggregator.tables.formats import FORMATS, encode
+from deniable_aggregator.tables.row import Row
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from typing import Any
+
+    from deniable_aggregator.catalog import MetricCatalog
+    from deniable_aggregator.security.key_verifier import KeyVerifier
+    from deniable_aggregator.store import Store
+
+PATH = "/v1/estimates"
+
+
+def blueprint(store: Store, catalogue: MetricCatalog, verifier: KeyVerifier) -> Blueprint:
+    """The routes."""
+    routes = Blueprint("estimate table", __name__)
+
+    def rows(application: str, query: EstimateTableQuery) -> Iterator[Mapping[str, Any]]:
+        names = {entry.spec.name for entry in catalogue.for_application(application)}
+        return store.estimates.read(
+            application,
+            query.period,
+            since=query.since or FIRST_DAY,
+            until=query.until or LAST_DAY,
+            metrics=names & set(query.metric) if query.metric else names,
+            measures=query.measure,
+        )
+
+    def table() -> Response:
+        application, query = require_reader(verifier).application, read_query(EstimateTableQuery)
+        found = [TableRow(**row) for row in rows(application, query)]
+        return json_response(
+            EstimateTable(application=application, period=query.period, rows=found)
+        )
+
+    def formatted(format_: str) -> Response:
+        application, query = require_reader(verifier).application, read_query(EstimateTableQuery)
+        found = (Row(application=application, **row) for row in rows(application, query))
+        return Response(encode(found, format_), content_type=FORMATS[format_].content_type)
+
+    routes.add_url_rule(PATH, view_func=table)
+    routes.add_url_rule(f"{PATH}.<any({','.join(FORMATS)}):format_>", view_func=formatted)
+    return routes
