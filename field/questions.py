@@ -28,6 +28,7 @@ from field.reading import (
     together,
 )
 from field.reading_discovery import found_shares, found_strings
+from field.reading_lifts import associations, lifts
 from field.reading_numbers import (
     bins,
     means,
@@ -329,6 +330,17 @@ def attributes(deployment: Deployment) -> Iterator[Question]:
         yield Question(
             "over all days", metric, "estimate", [shares("attributes over all days"), reports()],
             days=whole_weeks(deployment),
+        )  # fmt: skip
+    for day in range(whole_weeks(deployment)[1]):
+        if day != deployment.outage:
+            yield Question(
+                "lifts", "features", "estimate", [lifts("lifts of flags")], days=(day, day),
+            )  # fmt: skip
+    for days in weeks(deployment):
+        yield Question(
+            "which flags go together", "features", "estimate",
+            [associations("flags that go together", truly=("search=true", "comments=true"))],
+            {"margin": "noise-and-sampling"}, days=days,
         )  # fmt: skip
 
 
