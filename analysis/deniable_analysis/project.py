@@ -1,0 +1,132 @@
+"""The metrics of one application."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Self
+
+from deniable_aggregator.answers.questions import DaysQuery
+from deniable_aggregator.asking.dates import utc_today
+from deniable_aggregator.asking.errors import AskingError
+from deniable_analysis.metric import Metric
+from deniable_analysis.questions import as_days, as_texts
+from deniable_analysis.results.health import HealthOverview
+from deniable_analysis.results.metric_list import MetricList
+from deniable_shared.characters import visible
+from deniable_shared.nearest import did_you_mean
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from datetime import date
+
+    from deniable_aggregator.asking.source import Source
+    from deniable_analysis.questions import Day, Period, Some
+
+MOST_NAMED = 20
+"""Metrics in an error."""
+
+
+class Project:
+    """The metrics of one application, by their names: ``p["theme"]``.
+
+    Args:
+        source: answers questions about them.
+    """
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        self._known: dict[str, str] | None = None
+
+    def __repr__(self) -> str:
+        return f"Project({self._source!r})"
+
+    @property
+    def source(self) -> Source:
+        """What answers, for programs that ask in their own way."""
+        return self._source
+
+    @property
+    def metrics(self) -> MetricList:
+        """The registered metrics, as they are now."""
+        found = MetricList(self._source.metrics())
+        self._known = {each.name: each.description for each in found}
+        return found
+
+    def __getitem__(self, name: str) -> Metric:
+        """A metric by its name.
+
+        Raises:
+            AskingError: if there is none, with the name that was probably meant.
+        """
+        if name not in self._names():
+            self.metrics  # noqa: B018  it may have been registered since
+        known = self._names()
+        if name not in known:
+            names = [*known]
+            meant = did_you_mean(name, names) if isinstance(name, str) else ""
+            shown = ", ".join(names[:MOST_NAMED]) + (", ..." if len(names) > MOST_NAMED else "")
+            there_are = f"There are {shown}." if names else "No metric is registered."
+            raise AskingError(
+                visible(f"there is no metric {name!r}.{meant} {there_are}"), "unknown_metric"
+            )
+        return Metric(self._source, name, known[name], self._today)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.metrics.names)
+
+    def __len__(self) -> int:
+        return len(self.metrics)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.metrics.names
+
+    def _ipython_key_completions_(self) -> list[str]:
+        """What Jupyter and IPython offer after ``p["``."""
+        return list(self._names())
+
+    def health(
+        self,
+        *,
+        since: Day | None = None,
+        until: Day | None = None,
+        days: Period | None = None,
+        without_key: Some = (),
+    ) -> HealthOverview:
+        """Whether the reports of all metrics look like those of devices.
+
+        Args:
+            since: the first day; left out for the first with reports.
+            until: the last day; left out for the last with reports.
+            days: instead of these, both, such as "-7d/".
+            without_key: keys whose reports are left out, by their labels or ids.
+
+        Raises:
+            AskingError: if there is no answer.
+            ParameterError: if something is no day.
+        """
+        query = DaysQuery(
+            **as_days(since, until, days, self._today()),
+            without_key=as_texts(without_key, "without_key"),
+        )
+        return HealthOverview(self._source.health_overview(query))
+
+    def _names(self) -> dict[str, str]:
+        if self._known is None:
+            self.metrics  # noqa: B018  reading it remembers the names
+        return self._known or {}
+
+    def _today(self) -> date:
+        today = getattr(self._source, "today", utc_today)
+        found: date = today()
+        return found
+
+    def close(self) -> None:
+        """Closes the connection, or the store."""
+        close = getattr(self._source, "close", None)
+        if close is not None:
+            close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()

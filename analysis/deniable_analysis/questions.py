@@ -1,0 +1,97 @@
+"""What is typed in a notebook, as the questions that a source answers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from msgspec import UNSET
+
+from deniable_aggregator.answers.questions import ValueLists
+from deniable_aggregator.asking.dates import parse_day, parse_period
+from deniable_aggregator.dates import DayRange
+from deniable_shared.errors import ParameterError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from datetime import date
+
+    Day = str | date
+    """A day: a date, or a text such as 2026-01-31, yesterday or -7d."""
+
+    Period = str | date | tuple[Day, Day]
+    """Some days in a row: "2026-01-01/2026-01-31", "-7d/", a pair of days, or one day."""
+
+    Some = str | Iterable[str]
+    """One text, or several."""
+
+
+def as_days(
+    since: Day | None, until: Day | None, days: Period | None, today: date
+) -> dict[str, date | None]:
+    """The first and the last day of a question, as the fields of its query.
+
+    Raises:
+        ParameterError: if something is no day, or days are given twice.
+    """
+    if days is not None:
+        if since is not None or until is not None:
+            raise ParameterError("days", "left out if since or until are given", days)
+        span = as_period(days, today, "days")
+        return {"since": span.since, "until": span.until}
+    return {
+        "since": None if since is None else parse_day(since, today, name="since"),
+        "until": None if until is None else parse_day(until, today, name="until"),
+    }
+
+
+def as_period(period: Period, today: date, name: str) -> DayRange:
+    """Some days in a row.
+
+    Raises:
+        ParameterError: if these are none.
+    """
+    if isinstance(period, tuple):
+        if len(period) != 2:
+            raise ParameterError(name, "two days", period)
+        first, last = (parse_day(each, today, name=name) for each in period)
+        if first > last:
+            raise ParameterError(name, "two days in their order", period)
+        return DayRange(first, last)
+    return parse_period(period, today, name=name)
+
+
+def as_texts(texts: Some, name: str) -> tuple[str, ...]:
+    """One text or several, each once.
+
+    Raises:
+        ParameterError: if one is no text.
+    """
+    several = (texts,) if isinstance(texts, str) else tuple(texts)
+    for each in several:
+        if not isinstance(each, str):
+            raise ParameterError(name, "text, or several texts", each)
+    return tuple(dict.fromkeys(several))
+
+
+def as_lists(
+    candidates: Some | None, combined: Some | None, between: tuple[str, str] | None = None
+) -> ValueLists:
+    """The values that a question is about.
+
+    Args:
+        candidates: values to look for.
+        combined: values whose share together is asked for.
+        between: the first and the last of them.
+
+    Raises:
+        ParameterError: if a list is empty or has no texts.
+    """
+    fields: dict[str, Any] = {"candidates": candidates, "combined": combined}
+    for name, values in fields.items():
+        if values is not None:
+            fields[name] = as_texts(values, name)
+            if not fields[name]:
+                raise ParameterError(name, "at least one value", values)
+    if between is not None:
+        fields["range"] = as_texts(between, "range")
+    return ValueLists(**{name: UNSET if each is None else each for name, each in fields.items()})

@@ -1,0 +1,1 @@
+"""What questions give: an answer with its sentence, its warnings, a frame and a chart."""

@@ -1,0 +1,130 @@
+"""What all results have in common."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, overload
+
+from deniable_aggregator.sentences import basis, cautions, finding, sentence
+from deniable_analysis.display import notebook
+from deniable_analysis.display.rows import cells_of
+from deniable_analysis.frames import frame
+
+if TYPE_CHECKING:
+    import altair
+    import pandas as pd
+    import polars as pl
+    import pyarrow as pa
+
+    from deniable_aggregator.answers.common import Notice
+    from deniable_aggregator.answers.discoveries import FoundStrings
+    from deniable_aggregator.answers.estimates import Distribution, Mean, SegmentShares, Shares
+    from deniable_aggregator.answers.integrity import Health
+    from deniable_aggregator.answers.trends import Change, Series
+    from deniable_aggregator.tables.row import Row
+    from deniable_analysis.frames import Backend
+
+    Answer = TypeVar(
+        "Answer",
+        bound=Shares
+        | SegmentShares
+        | Mean
+        | Distribution
+        | Series
+        | Change
+        | FoundStrings
+        | Health,
+        covariant=True,
+    )
+else:
+    Answer = TypeVar("Answer", covariant=True)
+
+MOST_SHOWN = 30
+"""Rows in a notebook; the frame has all."""
+
+
+@dataclass(frozen=True, repr=False)
+class Result(Generic[Answer]):
+    """An answer, and the ways to look at it.
+
+    Attributes:
+        answer: as the server gave it, with all of its numbers and notes.
+    """
+
+    answer: Answer
+
+    @property
+    def metric(self) -> str:
+        """The metric's name."""
+        return self.answer.metric
+
+    @property
+    def notices(self) -> list[Notice]:
+        """What to know before the numbers, warnings first."""
+        return self.answer.notices
+
+    @property
+    def warnings(self) -> list[str]:
+        """The warnings among them, and those about days that are missing or not over."""
+        return cautions(self.answer)
+
+    @property
+    def sentence(self) -> str:
+        """The answer in a few sentences, warnings first."""
+        return sentence(self.answer)
+
+    def rows(self) -> list[Row]:
+        """The numbers of the answer, as rows of the long table."""
+        from deniable_aggregator.tables.rows import rows_of
+
+        return list(rows_of(self.answer))
+
+    @overload
+    def frame(self, backend: None = None, *, whole: bool = False) -> Any: ...
+    @overload
+    def frame(self, backend: Literal["pandas"], *, whole: bool = False) -> pd.DataFrame: ...
+    @overload
+    def frame(self, backend: Literal["polars"], *, whole: bool = False) -> pl.DataFrame: ...
+    @overload
+    def frame(self, backend: Literal["pyarrow"], *, whole: bool = False) -> pa.Table: ...
+    def frame(self, backend: Backend | None = None, *, whole: bool = False) -> Any:
+        """The numbers as a data frame: one row for each, with its interval. Shares are fractions.
+
+        Args:
+            backend: "pandas", "polars" or "pyarrow"; left out for the first that is installed.
+            whole: all columns of the long table, those too in which nothing stands here: for
+                putting frames of several answers below each other.
+
+        Raises:
+            MissingExtraError: if the library is not installed.
+        """
+        from deniable_aggregator.tables.row import Row
+
+        return frame(Row, self.rows(), backend, whole=whole)
+
+    def chart(self) -> altair.TopLevelMixin:
+        """The answer as a chart of Altair, which can be changed further and saved.
+
+        Raises:
+            MissingExtraError: if Altair is not installed.
+        """
+        from deniable_analysis.charts import chart
+
+        return chart(self.answer)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__} of {self.metric}. {self.sentence}"
+
+    def _repr_html_(self) -> str:
+        rows = self.rows()
+        head, cells, texts = cells_of(rows[:MOST_SHOWN])
+        more = len(rows) - MOST_SHOWN
+        return "".join(
+            (
+                notebook.warnings_box(self.warnings),
+                notebook.paragraph(finding(self.answer)),
+                notebook.table(head, cells, self.metric, texts),
+                notebook.paragraph(f"{more:,} more rows: see .frame().") if more > 0 else "",
+                notebook.paragraph(basis(self.answer)),
+            )
+        )
