@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _WARNING = (
     "border-left:4px solid #d97706;background:rgba(217,119,6,.12);padding:.4em .8em;margin:.4em 0"
 )
-_CELL = "padding:.15em .7em;text-align:{}"
+_CELL = "text-align:{}"
 
 
 def plain(words: str) -> str:

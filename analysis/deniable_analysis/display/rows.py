@@ -51,9 +51,9 @@ def cells_of(rows: Sequence[Row]) -> Cells:
     if len({row.measure for row in rows}) > 1:
         texts = {**texts, "what": lambda row: row.measure}
     numbers: dict[str, Callable[[Row], str]] = {
-        "before": lambda row: _part(row, row.before),
-        "after": lambda row: _part(row, row.after),
-        "estimate": lambda row: _part(row, row.estimate),
+        "before": lambda row: _rounded(row, row.before),
+        "after": lambda row: _rounded(row, row.after),
+        "estimate": _estimate,
         f"{level} interval".strip(): _interval,
         "told from zero": lambda row: _told(row) if row.question != "change" else "",
         "clear change": lambda row: _told(row) if row.question == "change" else "",
@@ -88,10 +88,16 @@ def _days(row: Row) -> str:
     return str(row.since) if row.since == row.until else f"{row.since} to {row.until}"
 
 
-def _part(row: Row, number: float | None) -> str:
+def _estimate(row: Row) -> str:
+    if row.estimate is None and row.low is not None:
+        return "can't be placed"
+    return _rounded(row, row.estimate)
+
+
+def _rounded(row: Row, number: float | None) -> str:
     """A number to the digits that the interval of its row supports."""
     if number is None:
-        return "can't be placed" if number is row.estimate and row.low is not None else ""
+        return ""
     low = number if row.low is None else row.low
     high = number if row.high is None else row.high
     if row.measure in _SHARES or row.measure in _POINTS:

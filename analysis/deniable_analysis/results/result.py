@@ -11,7 +11,6 @@ from deniable_analysis.display.rows import cells_of
 from deniable_analysis.frames import frame
 
 if TYPE_CHECKING:
-    import altair
     import pandas as pd
     import polars as pl
     import pyarrow as pa
@@ -102,18 +101,8 @@ class Result(Generic[Answer]):
 
         return frame(Row, self.rows(), backend, whole=whole)
 
-    def chart(self) -> altair.TopLevelMixin:
-        """The answer as a chart of Altair, which can be changed further and saved.
-
-        Raises:
-            MissingExtraError: if Altair is not installed.
-        """
-        from deniable_analysis.charts import chart
-
-        return chart(self.answer)
-
     def __repr__(self) -> str:
-        return f"{type(self).__name__} of {self.metric}. {self.sentence}"
+        return notebook.plain(f"{type(self).__name__} of {self.metric}. {self.sentence}")
 
     def _repr_html_(self) -> str:
         rows = self.rows()

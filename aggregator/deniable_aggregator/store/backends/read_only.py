@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import tempfile
 from contextlib import ExitStack, contextmanager
@@ -120,9 +121,13 @@ class ReadOnlySqlite(_ReadOnly):
         self._closing = ExitStack()
         self._alone: tuple[int, ...] | None = None
         log, shared = (self._path.with_name(path.name + end) for end in ("-wal", "-shm"))
+        # Looked at without being opened: closing it would release the locks that SQLite holds on it
+        # for other stores of this process.
+        if not path.exists():
+            raise StoreRefusedError(f"{path}: there is no such file")
+        if not (path.is_file() and os.access(path, os.R_OK)):
+            raise StoreRefusedError(f"{path}: must be a file that may be read")
         try:
-            with path.open("rb"):
-                pass
             logged = log.stat().st_size if log.exists() else 0
             if log.exists() and shared.exists():
                 reading, how = self._path, _OTHERS_WRITE
