@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-import json
+import codecs
 import re
 import sys
-from typing import Final
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from io import TextIOWrapper
 
 _INSTEAD: Final = {
     "±": "+-",
@@ -36,6 +39,7 @@ _INSTEAD: Final = {
 """What stands for the characters that commands print themselves."""
 
 _TABLE: Final = str.maketrans(_INSTEAD)
+_HANDLER: Final = "deniable.ascii"
 _OTHER: Final = re.compile(r"[^\x00-\x7f]")
 
 
@@ -54,12 +58,30 @@ def ascii_text(text: str) -> str:
     return text.translate(_TABLE).encode("ascii", "backslashreplace").decode("ascii")
 
 
+def replace_unprintable(stream: TextIOWrapper) -> None:
+    """Lets a stream print `ascii_text` of what its encoding does not have, instead of failing.
+
+    Args:
+        stream: such as standard output.
+    """
+    codecs.register_error(_HANDLER, _replacement)
+    stream.reconfigure(errors=_HANDLER)
+
+
+def _replacement(error: UnicodeError) -> tuple[str, int]:
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    return ascii_text(error.object[error.start : error.end]), error.end
+
+
 def ascii_json(text: str) -> str:
     """The same JSON, with other characters escaped as JSON escapes them.
 
     Args:
         text: JSON.
     """
+    import json  # not for devices, which print none
+
     return _OTHER.sub(lambda found: json.dumps(found[0])[1:-1], text)
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final, NoReturn
 
 from deniable_shared import __version__
 from deniable_shared.characters import visible_lines
+from deniable_shared.commands.ascii import replace_unprintable
 from deniable_shared.commands.help import USAGE, full_help, group_help
 from deniable_shared.commands.table import COMMANDS, find_command, names_after
 from deniable_shared.errors import DeniableError
@@ -33,8 +34,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     words = sys.argv[1:] if arguments is None else list(arguments)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
-            # A terminal that cannot show a character gets a question mark instead of a traceback.
-            stream.reconfigure(errors="replace")
+            replace_unprintable(stream)
     try:
         if instruction := os.environ.get(COMPLETE):
             from deniable_shared.commands.completion import complete

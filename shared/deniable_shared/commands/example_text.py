@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from deniable_shared.characters import visible
+from deniable_shared.commands.ascii import printable
 from deniable_shared.commands.text import display_width, rounded, wrapped
-from deniable_shared.planning.discovery import FORECAST_SHARES, FOUND, MOST_DEVICES
+from deniable_shared.planning.disclosure_figures import MOST_DEVICES
+from deniable_shared.planning.discovery import FOUND
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,9 +25,10 @@ def example_lines(planned: Plan) -> list[str]:
     spec, devices = planned.metric.spec, planned.devices
     code = spec.letters
     assert code is not None
-    heads = ["example", "bits", "level", *(f"of {100 * share:g}%" for share in FORECAST_SHARES)]
+    shares = list(planned.examples[0].devices)
+    heads = ["example", "bits", "level", *(f"of {100 * share:g}%" for share in shares)]
     rows = [[*heads, f"{devices:,} find"]]
-    rows += [_cells(each, code.levels) for each in planned.examples]
+    rows += [list(map(printable, _cells(each, code.levels))) for each in planned.examples]
     widths = [max(map(display_width, column)) for column in zip(*rows, strict=True)]
     lines = ["  " + "  ".join(_padded(row, widths)) for row in rows]
     probability = f"{FOUND:.0%}"
@@ -46,7 +49,7 @@ def _cells(each: Example, levels: int) -> list[str]:
         _shortened(visible(each.found_as)) + ("" if each.whole else CUT_OFF),
         f"{each.bits}",
         f"{each.level + 1} of {levels}",
-        *(_count(each.devices[share]) for share in FORECAST_SHARES),
+        *map(_count, each.devices.values()),
         "nothing" if least is None else f"from {least:.2%}",
     ]
 
@@ -66,9 +69,9 @@ def _shortened(text: str) -> str:
 
 
 def _sentences(planned: Plan, probability: str) -> Iterator[str]:
-    first, last = (f"{100 * share:g}%" for share in FORECAST_SHARES)
+    named = " and ".join(f'"of {100 * share:g}%"' for share in planned.examples[0].devices)
     yield (
-        f'"of {first}" and "of {last}": how many devices find a string that so many of them '
+        f"{named}: how many devices find a string that so many of them "
         f"hold, with a probability of about {probability}. Last column: the smallest share that "
         f"{planned.devices:,} devices find. All of it is approximate."
     )
@@ -83,8 +86,8 @@ def _sentences(planned: Plan, probability: str) -> Iterator[str]:
 
 def _advice(remedy: Remedy, planned: Plan) -> str:
     """What to change, the cheapest for privacy first."""
-    share, every = FORECAST_SHARES[0], planned.metric.spec.every
-    text = f"{visible(remedy.example.found_as)!r} of {share:.0%} needs more than "
+    share, every = next(iter(remedy.example.devices)), planned.metric.spec.every
+    text = f"{visible(remedy.example.found_as)!r} of {100 * share:g}% needs more than "
     text += f"{planned.devices:,} devices. What helps:"
     ways = []
     if remedy.levels is not None:

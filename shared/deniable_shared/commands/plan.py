@@ -7,41 +7,44 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from deniable_shared.commands.ascii import printable
 from deniable_shared.commands.parser import Parser, integer_in, number, number_in
+from deniable_shared.commands.plan_registry import (
+    ASSUMED_IN_FILE,
+    missing_or_needless,
+    planned_from_options,
+    without_expected_devices,
+)
 from deniable_shared.commands.plan_text import plan_plot, plan_text
 from deniable_shared.errors import DeniableError
-from deniable_shared.fields import MAX_VALUES
 from deniable_shared.periods import EVERY
 from deniable_shared.planning.plan import DEFAULT_DAYS, plan
 from deniable_shared.registry import (
     DEFAULT_DEVICES,
     MAX_DEVICES,
-    MAX_EPSILON_LIFETIME,
-    MAX_EPSILON_PER_DAY,
     load,
-    parse,
 )
 from deniable_shared.registry.discovery import MAX_LONGEST
-from deniable_shared.spec import TYPES, TYPES_WITH_RANGE
+from deniable_shared.spec import TYPES
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
 
     from deniable_shared.planning.result import Plan
-    from deniable_shared.registry import Registry
-
-NAME: Final = "planned"
-"""The name of a metric that options describe."""
 
 MAX_CANDIDATES: Final = 10**12
 MAX_DAYS: Final = 36_525
 MAX_TEXTS: Final = 10_000
+LEAST_SHARE: Final = 1e-6
 WIDTHS: Final = (1e-100, 1e100)
 """The least and the largest --width: between them no figure overflows."""
 
 _ABOUT: Final = """\
 Says what the metrics of FILE will show, or one metric given by options.
+
+With --share it says how many devices tell a value that so many of them have from
+zero; without --devices the plan is then for as many.
 
 For each: the mechanism and why; the size of a report; how wide intervals will
 be; which shares will be detected; and what reporting again and again costs. A
@@ -50,6 +53,7 @@ with the nearest setting that can; the exit status is then 1.
 
     deniable plan metrics.toml
     deniable plan --type category --values 50 --epsilon 1 --devices 100000
+    deniable plan --type category --values 10 --epsilon 1 --share 0.01
     deniable plan --type string --epsilon 2 --devices 1000000 --width 0.001
     deniable plan --type number --range 0 30 --epsilon 1 --devices 20000
 
@@ -85,7 +89,8 @@ def parser() -> Parser:
         "--devices",
         type=integer_in(1, MAX_DEVICES),
         metavar="N",
-        help="How many report; otherwise what FILE expects.",
+        help="How many report; otherwise what FILE expects, or as many as --share needs, or "
+        f"{DEFAULT_DEVICES:,}, and this is said.",
     )
     made.add_argument(
         "--candidates",
@@ -126,6 +131,12 @@ def parser() -> Parser:
         help="For how many days devices report; 365 unless given.",
     )
     made.add_argument(
+        "--share",
+        type=number_in(LEAST_SHARE, 1),
+        metavar="S",
+        help="Also: how many devices tell a value of this share, such as 0.01, from zero.",
+    )
+    made.add_argument(
         "--width",
         type=number_in(*WIDTHS),
         metavar="W",
@@ -152,22 +163,28 @@ def run(options: argparse.Namespace) -> int:
         *(options.kind, options.values, options.ends, options.epsilon, options.every),
         *(options.discover, options.longest, options.alphabet),
     )
+    devices, origins = options.devices, dict[str, str]()
     if options.file is None:
-        registry = _registry_of_options(options)
+        if problem := missing_or_needless(options):
+            parser().error(problem)
+        registry, devices, origins = planned_from_options(options)
     elif any(option is not None for option in from_options):
         parser().error("FILE says type, values, range, epsilon and every itself")
     else:
         registry = load(options.file)
+        if devices is None:
+            origins = dict.fromkeys(without_expected_devices(options.file), ASSUMED_IN_FILE)
     texts = _texts(options)
     if texts and not any(metric.spec.letters for metric in registry.metrics.values()):
         parser().error("--example and --examples belong to a metric with discover = true")
     plans = [
         plan(
             metric,
-            devices=options.devices,
+            devices=devices,
             values_asked=options.candidates if metric.spec.type == "string" else None,
             days=options.days,
             width=options.width,
+            share=options.share,
             budget=None if options.file is None else registry.budget,
             texts=texts,
         )
@@ -179,9 +196,10 @@ def run(options: argparse.Namespace) -> int:
         print(json.dumps({"plans": [planned.as_dict() for planned in plans]}, indent=2))
     else:
         for planned in plans:
-            print(plan_text(planned, named=options.file is not None))
+            origin = origins.get(planned.metric.spec.name, "")
+            print(printable(plan_text(planned, named=options.file is not None, origin=origin)))
             if len(plans) == 1 and not planned.examples:
-                print(f"\n{plan_plot(planned)}")
+                print(printable(f"\n{plan_plot(planned)}"))
             print()
     return 1 if any(planned.refusal for planned in plans) else 0
 
@@ -207,55 +225,3 @@ def _draw(plans: Sequence[Plan], path: Path) -> None:
     except ImportError as error:
         raise DeniableError("pictures need an extra: pip install 'deniable[charts]'") from error
     charts.save(charts.plans_chart(plans), path)
-
-
-def _registry_of_options(options: argparse.Namespace) -> Registry:
-    """A registry with one metric, which the options describe."""
-    lines = [
-        'registry = 1\napplication = "plan"',
-        f"[budget]\nepsilon_per_day = {MAX_EPSILON_PER_DAY}",
-        f"epsilon_lifetime = {MAX_EPSILON_LIFETIME}",
-        f"[metrics.{NAME}]\nexpected_devices = {options.devices or DEFAULT_DEVICES}",
-        *_metric_lines(options),
-        f'every = "{options.every or "day"}"',
-    ]
-    return parse("\n".join(lines), name="options")
-
-
-def _metric_lines(options: argparse.Namespace) -> list[str]:
-    kind, values, ends = options.kind, options.values, options.ends
-    if problem := _missing_or_needless(options):
-        parser().error(problem)
-    lines = [f'type = "{kind}"', f"epsilon = {options.epsilon!r}"]
-    if values is not None:
-        lines.append(f"values = {json.dumps([f'value {index}' for index in range(values)])}")
-        lines.append("complete = true")
-    if ends is not None:
-        lines.append(f"range = [{ends[0]!r}, {ends[1]!r}]")
-    if options.discover:
-        lines.append("discover = true")
-    if options.longest is not None:
-        lines.append(f"longest = {options.longest}")
-    if options.alphabet is not None:
-        lines.append(f"alphabet = {json.dumps(options.alphabet)}")
-    return lines
-
-
-def _missing_or_needless(options: argparse.Namespace) -> str | None:
-    """What is wrong with the options that describe a metric; None if nothing is."""
-    kind = options.kind
-    if kind is None or options.epsilon is None:
-        return "give FILE, or --type and --epsilon"
-    if kind == "attributes":
-        return "attributes need a FILE: they have names and domains"
-    if (kind == "category") != (options.values is not None):
-        return "--values belongs to --type category"
-    if options.values is not None and options.values > MAX_VALUES:
-        return f"a category has at most {MAX_VALUES:,} values: plan --type string for more"
-    if (kind in TYPES_WITH_RANGE) != (options.ends is not None):
-        return "--range belongs to --type number and distribution"
-    if options.discover and kind != "string":
-        return "--discover belongs to --type string"
-    if not options.discover and (options.longest, options.alphabet) != (None, None):
-        return "--longest and --alphabet belong to --discover"
-    return None

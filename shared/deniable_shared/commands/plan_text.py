@@ -6,7 +6,13 @@ import textwrap
 from typing import TYPE_CHECKING, Final
 
 from deniable_shared.commands.example_text import example_lines
-from deniable_shared.commands.text import byte_count, labelled_lines, metric_kind, rounded
+from deniable_shared.commands.text import (
+    byte_count,
+    labelled_lines,
+    metric_kind,
+    rounded,
+    wrapped,
+)
 from deniable_shared.commands.text_plot import MARKS, WIDTH, log_plot
 from deniable_shared.planning.budget import DAYS_OF_A_YEAR, MOST_DELTA_A_YEAR, reports_of
 from deniable_shared.planning.candidates import short_name
@@ -21,17 +27,18 @@ HARDLY_ANYBODY: Final = "a value nobody or hardly anybody has"
 _CURVES: Final = 6
 
 
-def plan_text(planned: Plan, *, named: bool) -> str:
+def plan_text(planned: Plan, *, named: bool, origin: str = "") -> str:
     """A heading and labelled lines.
 
     Args:
         planned: what to say.
         named: whether the heading has the metric's name.
+        origin: where the number of devices comes from, if nobody gave it.
     """
     spec = planned.metric.spec
     heading = f"{spec.name}: {metric_kind(spec)}" if named else metric_kind(spec)
-    heading += f", epsilon {planned.mechanism.epsilon:.4g}, {planned.devices:,} devices"
-    lines = [heading, *labelled_lines(_rows(planned))]
+    heading += f", epsilon {planned.mechanism.epsilon:.4g}, {planned.devices:,} devices{origin}"
+    lines = [*wrapped([heading]), *labelled_lines(_rows(planned))]
     if planned.examples:
         lines += ["", *example_lines(planned)]
     return "\n".join(lines)
@@ -51,6 +58,8 @@ def _rows(planned: Plan) -> Iterator[tuple[str, str]]:
     yield "interval", _mean_intervals(planned) if planned.is_mean else _share_intervals(planned)
     if not planned.is_mean:
         yield "detects", _detected(planned)
+    if planned.share is not None:
+        yield f"{100 * planned.share:.4g}% value", _devices_for_share(planned)
     if planned.width is not None:
         assert planned.devices_for_width is not None
         width = f"{planned.width:.4g}" if planned.is_mean else f"{planned.width:.4%}"
@@ -68,6 +77,28 @@ def _rows(planned: Plan) -> Iterator[tuple[str, str]]:
         limit = f"more delta than {MOST_DELTA_A_YEAR:g} a year"
         yield "warning", f"{limit}: report less often, or take a mechanism without"
     yield ("a year" if planned.collection.days == 365 else "in time"), _cost(planned)
+
+
+def _devices_for_share(planned: Plan) -> str:
+    """How many devices tell a value of the share that was asked about from zero."""
+    if planned.is_mean:
+        return "a number has a mean and no values: --width says how exact it will be"
+
+    if planned.devices_for_share is None or planned.devices_for_share_of_all is None:
+        return (
+            "can't be told from zero, however many report: the sketch has too few rows. Expect "
+            "more devices, or give a larger epsilon"
+        )
+    alone, of_all = map(rounded, (planned.devices_for_share, planned.devices_for_share_of_all))
+    if planned.examples:
+        return (
+            f"needs about {alone} devices to be found, in nine of ten cases, if it is short; "
+            f"{of_all} if it is as long as can be"
+        )
+    text = f"needs about {alone} devices to be told from zero, in eight of ten cases"
+    if planned.values_asked == 1:
+        return text
+    return f"{text}, if asked for by itself; {of_all} if {planned.values_asked:,} are asked at once"
 
 
 def _comparison(planned: Plan) -> str:

@@ -7,6 +7,8 @@ import textwrap
 import unicodedata
 from typing import TYPE_CHECKING, Final
 
+from deniable_shared.commands.ascii import printable
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -30,7 +32,7 @@ def labelled_lines(rows: Iterable[tuple[str, str]]) -> list[str]:
     Args:
         rows: labels and texts.
     """
-    listed = list(rows)
+    listed = [(printable(label), printable(text)) for label, text in rows]
     width = max((len(label) for label, _ in listed), default=0)
     text_width = max(terminal_width() - len(_INDENT) * 2 - width, _LEAST_TEXT_WIDTH)
     lines, above = [], ""
@@ -46,13 +48,13 @@ def labelled_lines(rows: Iterable[tuple[str, str]]) -> list[str]:
 def wrapped(paragraphs: Iterable[str]) -> list[str]:
     """Paragraphs as lines that fit the terminal."""
     width = max(terminal_width(), _LEAST_TEXT_WIDTH)
-    return [line for text in paragraphs for line in textwrap.wrap(text, width)]
+    return [line for text in paragraphs for line in textwrap.wrap(printable(text), width)]
 
 
 def rounded(number: int) -> str:
-    """A count to three digits: 175,685 is "176,000"."""
-    scale = max(len(str(number)) - 3, 0)
-    return f"{round(number, -scale):,}"
+    """A count to three digits, rounded up so that it is enough: 175,235 is "176,000"."""
+    scale = 10 ** max(len(str(number)) - 3, 0)
+    return f"{-(-number // scale) * scale:,}"
 
 
 def metric_kind(spec: Spec) -> str:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Final
 
+from deniable_shared.commands.ascii import printable
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
@@ -54,7 +56,7 @@ def log_plot(
         _line(power, top, span, height): y_label(10.0**power) for power in _powers(bottom, top)
     }
     lines = [
-        f"{labels.get(number, ''):>{_LABEL - 1}} ┤{''.join(line).rstrip()}"
+        f"{printable(labels.get(number, '')):>{_LABEL - 1}} ┤{''.join(line).rstrip()}"
         for number, line in enumerate(cells)
     ]
     axis, below = ["─"] * columns, [" "] * (columns + _LABEL)

@@ -15,6 +15,9 @@ SIZE: Final = 0.05
 POWER: Final = 0.80
 """Probability of seeing an item that is there."""
 
+MOST_DEVICES: Final = 10**15
+"""No plan looks further."""
+
 LEVEL: Final = 0.95
 PRECISION: Final = 1e-6
 Z: Final = NormalDist().inv_cdf((1 + LEVEL) / 2)
@@ -53,6 +56,39 @@ def devices_to_detect(mechanism: Mechanism, share: float, questions: int = 1) ->
     absent = -normal.inv_cdf(SIZE / questions) * math.sqrt(mechanism.variance(0.0, 1))
     present = normal.inv_cdf(POWER) * math.sqrt(mechanism.variance(share, 1))
     return math.ceil(((absent + present) / share) ** 2)
+
+
+def devices_to_detect_of(
+    mechanism: Mechanism, share: float, questions: int = 1, extra: float = 0.0
+) -> int | None:
+    """How many devices detect an item, as `devices_to_detect`, with variance that stays.
+
+    Args:
+        mechanism: the mechanism.
+        share: the item's true share, in (0, 1].
+        questions: see `devices_to_detect`.
+        extra: variance that is there however many report, at least 0.
+
+    Returns:
+        At least 1; None if no number of devices is enough.
+    """
+    normal = NormalDist()
+    size, power = -normal.inv_cdf(SIZE / questions), normal.inv_cdf(POWER)
+    absent, present = mechanism.variance(0.0, 1), mechanism.variance(share, 1)
+
+    def enough(devices: int) -> bool:
+        errors = (math.sqrt(absent / devices + extra), math.sqrt(present / devices + extra))
+        return size * errors[0] + power * errors[1] <= share
+
+    low, high = 0, devices_to_detect(mechanism, share, questions)
+    while not enough(high):
+        low, high = high, 2 * high
+        if high > MOST_DEVICES:
+            return None
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if enough(middle) else (middle, high)
+    return high
 
 
 def detectable_share(mechanism: Mechanism, devices: int, questions: int = 1) -> float | None:

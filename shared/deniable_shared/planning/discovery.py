@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from deniable_shared import hashing, mechanism_choice
 from deniable_shared.mechanisms import MAX_EPSILON, Trie
+from deniable_shared.planning.disclosure_figures import MOST_DEVICES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -41,9 +42,6 @@ BEGINNINGS_IN_SIGHT: Final = 100
 
 BEGINNINGS_KEPT: Final = 1_024
 """How many beginnings of a level are followed into the next one."""
-
-MOST_DEVICES: Final = 10**15
-"""No plan looks further."""
 
 _EPSILON_STEPS: Final = 2
 """Suggested epsilons are multiples of a half."""
@@ -106,7 +104,7 @@ class Remedy:
     """What would let the planned devices find more.
 
     Attributes:
-        epsilon: the smallest that finds the example at `FORECAST_SHARES[0]`; None if none does.
+        epsilon: the smallest that finds the example at the first of its shares; None if none does.
         levels: as many as the example needs, if the metric has more; otherwise None.
         devices_at_levels: how many devices would then be needed; None without `levels`.
         windows: over how many windows (weeks, if ``every = "week"``) reports have to be added up.
@@ -132,13 +130,16 @@ def default_texts(metric: Metric) -> Sequence[str]:
     return tuple(dict.fromkeys([longest[: (code.longest + 1) // 2], longest, longest + "?"]))
 
 
-def example_of(metric: Metric, text: str, devices: int) -> Example:
+def example_of(
+    metric: Metric, text: str, devices: int, shares: tuple[float, ...] = FORECAST_SHARES
+) -> Example:
     """What becomes of a string, and how many devices find it; approximate.
 
     Args:
         metric: one that discovers.
         text: the string.
         devices: how many report; at least 1.
+        shares: of devices that hold it, for which it is said how many devices find it.
     """
     spec = metric.spec
     code, mechanism = spec.letters, spec.mechanism
@@ -149,7 +150,7 @@ def example_of(metric: Metric, text: str, devices: int) -> Example:
     found_as, whole = code.decode(bits, length)
     level = len(code.pieces(value)) - 1
     needed, least_share = _figures(
-        Forecast(mechanism, length, level, metric.minimum_devices), devices
+        Forecast(mechanism, length, level, metric.minimum_devices), devices, shares
     )
     return Example(
         text=text,
@@ -163,20 +164,22 @@ def example_of(metric: Metric, text: str, devices: int) -> Example:
 
 
 @lru_cache(1024)  # strings with codes of the same length are alike
-def _figures(forecast: Forecast, devices: int) -> tuple[Mapping[float, int], float | None]:
-    needed = {share: forecast.devices(share) for share in FORECAST_SHARES}
+def _figures(
+    forecast: Forecast, devices: int, shares: tuple[float, ...]
+) -> tuple[Mapping[float, int], float | None]:
+    needed = {share: forecast.devices(share) for share in shares}
     return needed, forecast.least_share(devices)
 
 
 def remedy(metric: Metric, examples: Sequence[Example], devices: int) -> Remedy | None:
-    """What to change so that the hardest example of 1% is found; None if all are.
+    """What to change so that the hardest example is found; None if all are.
 
     Args:
         metric: one that discovers.
-        examples: of `example_of`.
+        examples: of `example_of`, at least one, all for the same shares.
         devices: how many report in one window.
     """
-    share, mechanism = FORECAST_SHARES[0], metric.spec.mechanism
+    share, mechanism = next(iter(examples[0].devices)), metric.spec.mechanism
     assert isinstance(mechanism, Trie)
     hardest = max(examples, key=lambda each: each.devices[share])
     if hardest.devices[share] <= devices:

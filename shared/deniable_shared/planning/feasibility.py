@@ -38,38 +38,41 @@ class Refusal:
     epsilon: float | None
 
 
-def refuse_if_hopeless(mechanism: Mechanism, devices: int) -> Refusal | None:
+def refuse_if_hopeless(
+    mechanism: Mechanism, devices: int, share: float = HOPELESS_SHARE
+) -> Refusal | None:
     """Why so many devices cannot show anything, or None if they can.
 
     Args:
         mechanism: the metric's mechanism.
         devices: how many report, at least 1.
+        share: of a value that they have to detect, in (0, 1].
     """
-    enough = _enough_devices(mechanism)
+    enough = _enough_devices(mechanism, share)
     if enough <= devices:
         return None
     if isinstance(mechanism, NumericMechanism):
         what = f"the mean would not be known to ± {HOPELESS_PART:.0%} of its range"
     elif isinstance(mechanism, Trie):
-        what = f"not even a short string that {HOPELESS_SHARE:.0%} of them hold would be found"
+        what = f"not even a short string that {share:.0%} of them hold would be found"
     else:
-        what = f"not even a value that {HOPELESS_SHARE:.0%} of them have would be detected"
+        what = f"not even a value that {share:.0%} of them have would be detected"
     return Refusal(
         reason=f"with {devices:,} devices at epsilon {mechanism.epsilon:.4g} {what}",
         devices=enough,
-        epsilon=_enough_epsilon(mechanism, devices),
+        epsilon=_enough_epsilon(mechanism, devices, share),
     )
 
 
-def _enough_devices(mechanism: Mechanism) -> int:
+def _enough_devices(mechanism: Mechanism, share: float) -> int:
     if isinstance(mechanism, NumericMechanism):
         return math.ceil(worst_variance(mechanism) * (Z / HOPELESS_PART) ** 2)
     if isinstance(mechanism, Trie):
-        return Forecast(mechanism, mechanism.first_bits, 0, minimum=None).devices(HOPELESS_SHARE)
-    return devices_to_detect(mechanism, HOPELESS_SHARE)
+        return Forecast(mechanism, mechanism.first_bits, 0, minimum=None).devices(share)
+    return devices_to_detect(mechanism, share)
 
 
-def _enough_epsilon(mechanism: Mechanism, devices: int) -> float | None:
+def _enough_epsilon(mechanism: Mechanism, devices: int, share: float) -> float | None:
     """The smallest epsilon, a multiple of 0.01, at which so many devices are enough.
 
     None if no permitted epsilon is, or if the mechanism has more than one epsilon.
@@ -78,7 +81,7 @@ def _enough_epsilon(mechanism: Mechanism, devices: int) -> float | None:
 
     def enough(steps: int) -> bool:
         other = mechanism.at_epsilon(Fraction(steps, _EPSILON_STEPS), mechanism_choice)
-        return other is not None and _enough_devices(other) <= devices
+        return other is not None and _enough_devices(other, share) <= devices
 
     if not enough(high):
         return None

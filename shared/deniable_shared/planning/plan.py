@@ -5,12 +5,28 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Final
 
-from deniable_shared.mechanisms import NumericMechanism
+from deniable_shared.mechanisms import NumericMechanism, Trie
 from deniable_shared.planning.budget import PERIOD_DAYS, reports_of
-from deniable_shared.planning.candidates import EXTREME_PLACES, mean_unit, rank_candidates
-from deniable_shared.planning.disclosure_figures import Z, detectable_share
-from deniable_shared.planning.discovery import default_texts, example_of, remedy
-from deniable_shared.planning.feasibility import refuse_if_hopeless
+from deniable_shared.planning.candidates import (
+    EXTREME_PLACES,
+    collision_variance,
+    mean_unit,
+    rank_candidates,
+)
+from deniable_shared.planning.disclosure_figures import (
+    MOST_DEVICES,
+    Z,
+    detectable_share,
+    devices_to_detect_of,
+)
+from deniable_shared.planning.discovery import (
+    FORECAST_SHARES,
+    Forecast,
+    default_texts,
+    example_of,
+    remedy,
+)
+from deniable_shared.planning.feasibility import HOPELESS_SHARE, refuse_if_hopeless
 from deniable_shared.planning.result import Collection, Plan
 from deniable_shared.spec import TYPES_WITH_RANGE
 
@@ -36,6 +52,7 @@ def plan(
     values_asked: int | None = None,
     days: int = DEFAULT_DAYS,
     width: float | None = None,
+    share: float | None = None,
     budget: Budget | None = None,
     texts: Sequence[str] = (),
 ) -> Plan:
@@ -49,6 +66,8 @@ def plan(
         days: for how many days a device reports, at least 1.
         width: also work out how many devices bring the 95% interval down to ± this: a share,
             or in the unit of a number; greater than 0.
+        share: also work out how many devices tell a value of this share from zero, in (0, 1]; of
+            a mean, None.
         budget: what a device may spend; None for no limit.
         texts: strings that devices might hold, if the metric discovers; a few of any script if
             none are given.
@@ -64,8 +83,12 @@ def plan(
     examples = (
         ()
         if spec.letters is None
-        else tuple(example_of(metric, text, devices) for text in texts or default_texts(metric))
+        else tuple(
+            example_of(metric, text, devices, FORECAST_SHARES if share is None else (share,))
+            for text in texts or default_texts(metric)
+        )
     )
+    alone, of_all = devices_for_share(metric, share, values_asked)
     return Plan(
         metric=metric,
         devices=devices,
@@ -86,13 +109,52 @@ def plan(
         devices_for_width=None
         if width is None
         else max(1, math.ceil(chosen.variance * (Z / width) ** 2)),
+        share=share,
+        devices_for_share=alone,
+        devices_for_share_of_all=of_all,
         collision_error=chosen.collision_variance * devices / chosen.variance
         if chosen.collision_variance
         else None,
         collection=_collection(metric, days, budget),
-        refusal=refuse_if_hopeless(mechanism, devices),
+        refusal=refuse_if_hopeless(mechanism, devices, max(HOPELESS_SHARE, share or 0.0)),
         examples=examples,
         remedy=remedy(metric, examples, devices) if examples else None,
+    )
+
+
+def devices_for_share(
+    metric: Metric, share: float | None, values_asked: int | None = None
+) -> tuple[int | None, int | None]:
+    """How many devices tell a value of a share from zero.
+
+    Args:
+        metric: a metric of a registry.
+        share: of the devices, in (0, 1]; None for no answer.
+        values_asked: as of `plan`.
+
+    Returns:
+        If it is asked for by itself, and if all values are asked for at once; of strings to
+        discover, if it is short, and if it is as long as can be. None where no number is enough.
+    """
+    spec, mechanism = metric.spec, metric.spec.mechanism
+    if share is None or isinstance(mechanism, NumericMechanism):
+        return None, None
+    if isinstance(mechanism, Trie):
+        assert spec.letters is not None
+        lengths = ((mechanism.first_bits, 0), (spec.letters.bits, mechanism.levels - 1))
+        short, long = (
+            Forecast(mechanism, bits, level, metric.minimum_devices).devices(share)
+            for bits, level in lengths
+        )
+        return (
+            None if short >= MOST_DEVICES else short,
+            None if long >= MOST_DEVICES else long,
+        )
+    asked = _default_values_asked(spec) if values_asked is None else values_asked
+    extra = collision_variance(mechanism)
+    return (
+        devices_to_detect_of(mechanism, share, extra=extra),
+        devices_to_detect_of(mechanism, share, asked, extra=extra),
     )
 
 

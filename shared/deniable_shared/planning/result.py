@@ -65,6 +65,11 @@ class Plan:
         width: the half-width that was asked for, or None.
         devices_for_width: how many devices give a mean, or a value that hardly anybody has, an
             interval of that half-width.
+        share: the share of a value that is to be told from zero, or None.
+        devices_for_share: how many devices tell it from zero if it is asked for by itself; of
+            strings to discover, if it is short. None if no number does.
+        devices_for_share_of_all: the same if all values are asked for at once; of strings to
+            discover, if it is as long as can be.
         collision_error: the variance that a sketch's hash collisions add, over the variance of its
             noise; None without a sketch.
         collection: what repeated reports cost a device.
@@ -83,6 +88,9 @@ class Plan:
     detectable_share_of_all: float | None
     width: float | None
     devices_for_width: int | None
+    share: float | None
+    devices_for_share: int | None
+    devices_for_share_of_all: int | None
     collision_error: float | None
     collection: Collection
     refusal: Refusal | None
@@ -155,6 +163,9 @@ class Plan:
             "detectable_share_of_all": self.detectable_share_of_all,
             "width": self.width,
             "devices_for_width": self.devices_for_width,
+            "share": self.share,
+            "devices_for_share": self.devices_for_share,
+            "devices_for_share_of_all": self.devices_for_share_of_all,
             "collision_error": self.collision_error,
             "collection": {
                 "every": spec.every,

@@ -162,7 +162,7 @@ def test_without_the_extra_a_command_says_what_to_install(monkeypatch):
 
 
 @pytest.mark.service
-def test_a_terminal_that_knows_only_ascii_gets_question_marks(registry):
+def test_a_terminal_that_knows_only_ascii_gets_ascii_instead(registry):
     script = "from deniable_shared.commands.entry import main; main()"
     done = subprocess.run(
         [sys.executable, "-c", script, "plan", registry],
@@ -170,7 +170,7 @@ def test_a_terminal_that_knows_only_ascii_gets_question_marks(registry):
         capture_output=True,
         check=True,
     )
-    assert b"? 0.59% for a value of 1%" in done.stdout
+    assert b"+- 0.59% for a value of 1%" in done.stdout
 
 
 @pytest.mark.service

@@ -50,7 +50,7 @@ def test_a_reviewer_reads_what_each_metric_can_reveal(tmp_path):
         "makes even odds at most 73.1% sure; reveals at most 1.44 bits",
         "1.0743 for one report; 4.3944 for all reports of one unchanged",
         "category of 3, at most one report a device, ever",
-        "needs about 56,900 devices to detect",
+        "needs about 57,000 devices to detect",
     ):
         assert expected in result.output, result.output
 

@@ -93,6 +93,20 @@ def lay_out(
     return table
 
 
+def fits(columns: Sequence[Texts], width: int) -> bool:
+    """Whether there is room for a bar beside columns, none of them much folded.
+
+    Args:
+        columns: of the table.
+        width: of the terminal, in characters.
+    """
+    wanted = (
+        min(size, COMFORTABLE) if column.folds else size
+        for size, column in zip(map(text_width, columns), columns, strict=True)
+    )
+    return sum(wanted) + GAP * len(columns) + LEAST_CELLS < width
+
+
 def text_width(column: Texts) -> int:
     """How many characters wide the longest line of a column is.
 

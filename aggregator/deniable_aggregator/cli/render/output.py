@@ -94,9 +94,7 @@ def print_table(table: Table) -> None:
     console = literal_console()
     if console.options.ascii_only:
         table.box = _ASCII_BOX
-    with console.capture() as printed:
-        console.print(table)
-    click.echo(_TRAILING.sub(r"\1", printed.get()), nl=False)
+    _print_without_blanks(console, table)
 
 
 def print_lines(lines: Iterable[str]) -> None:
@@ -106,5 +104,11 @@ def print_lines(lines: Iterable[str]) -> None:
         lines: a text each.
     """
     console = literal_console()
-    for line in lines:
-        console.print(line)
+    _print_without_blanks(console, "\n".join(lines))
+
+
+def _print_without_blanks(console: Console, content: Table | str) -> None:
+    """Prints something with no blanks at the ends of lines."""
+    with console.capture() as printed:
+        console.print(content)
+    click.echo(_TRAILING.sub(r"\1", printed.get()), nl=False)

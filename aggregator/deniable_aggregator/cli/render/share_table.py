@@ -12,9 +12,9 @@ from msgspec.structs import replace
 from deniable_aggregator.answers.estimates import SegmentShares
 from deniable_aggregator.answers.words import POSTPROCESS_LABELS
 from deniable_aggregator.cli.render.bars import IntervalBar, Scale
-from deniable_aggregator.cli.render.layout import Bars, Texts, lay_out
+from deniable_aggregator.cli.render.layout import Bars, Texts, fits, lay_out
 from deniable_aggregator.cli.render.lift_table import lift_table
-from deniable_aggregator.cli.render.output import UNBROKEN, WIDE, literal_text
+from deniable_aggregator.cli.render.output import UNBROKEN, literal_text
 from deniable_aggregator.cli.render.rounding import decimals, fixed, upper_limit, with_error
 
 if TYPE_CHECKING:
@@ -74,8 +74,9 @@ def estimate_table(
     scale = Scale.over(end for row in rows for end in (row.low, row.high))
     columns = [Texts("value", [literal_text(row.value) for row in rows], folds=True)]
     if truth is None:
-        columns += _shares(answer, width)
-        columns.append(Texts("above\nzero?", [TOLD[row.detected] for row in rows]))
+        told = Texts("above\nzero?", [TOLD[row.detected] for row in rows])
+        beside = [*columns, *_shares(answer), told]
+        columns = beside if fits(beside, width) else [*columns, _stacked_shares(answer), told]
         known: list[float | None] = [None] * len(rows)
     else:
         known = [truth[row.value] for row in rows]
@@ -111,33 +112,41 @@ def share_heading(interval: IntervalNote) -> str:
     return f"share,\n{interval.level:.0%} interval{COVERED[interval.kind or 'one']}"
 
 
-def _shares(answer: Shares | SegmentShares, width: int) -> list[Texts]:
-    """Shares, adjusted ones and of how many reports they are, in columns or below each other."""
+def _shares(answer: Shares | SegmentShares) -> list[Texts]:
+    """Shares, adjusted ones, and of how many reports they are."""
     rows = answer.estimates
-    shares = [share_cell(row) for row in rows]
-    heading = share_heading(answer.interval)
-    method = None
-    if not isinstance(answer, SegmentShares) and answer.postprocess:
-        method = answer.postprocess.method
-    adjusted = [_adjusted(row) for row in rows] if method else []
-    partly = any(row.reports < answer.reports for row in rows)
-    known = [_known_over(row, answer.reports) for row in rows] if partly else []
-    if width >= WIDE:
-        columns = [Texts(heading, shares, "right")]
-        if method:
-            label = POSTPROCESS_LABELS.get(method, method)
-            wrapped = "\n".join(textwrap.wrap(label, HEADING_WIDTH))
-            columns.append(Texts(wrapped, adjusted, "right"))
-        if partly:
-            within = isinstance(answer, SegmentShares)
-            columns.append(Texts("of reports" if within else _OF_REPORTS, known, "right"))
-        return columns
-    for index, row in enumerate(rows):
-        if adjusted and adjusted[index] and row.detected:
-            shares[index] += f"\nadjusted {adjusted[index]}"
-        if known and known[index] != "all":
-            shares[index] += "\nof " + known[index].replace("\n", "\npossible ")
-    return [Texts(heading, shares, "right")]
+    columns = [Texts(share_heading(answer.interval), list(map(share_cell, rows)), "right")]
+    method = _method(answer)
+    if method:
+        label = "\n".join(textwrap.wrap(POSTPROCESS_LABELS.get(method, method), HEADING_WIDTH))
+        columns.append(Texts(label, list(map(_adjusted, rows)), "right"))
+    if any(row.reports < answer.reports for row in rows):
+        heading = "of reports" if isinstance(answer, SegmentShares) else _OF_REPORTS
+        known = [_known_over(row, answer.reports) for row in rows]
+        columns.append(Texts(heading, known, "right"))
+    return columns
+
+
+def _stacked_shares(answer: Shares | SegmentShares) -> Texts:
+    """The same in one column, a line each, where there is little room."""
+    adjusted = _method(answer) is not None
+    cells = []
+    for row in answer.estimates:
+        lines = [share_cell(row)]
+        if adjusted and _adjusted(row):
+            lines.append(f"adjusted {_adjusted(row)}")
+        if row.reports < answer.reports:
+            count, *possible = _known_over(row, answer.reports).split("\n")
+            lines += [f"of {count}", *(f"perhaps {each}" for each in possible)]
+        cells.append("\n".join(lines))
+    return Texts(share_heading(answer.interval), cells, "right")
+
+
+def _method(answer: Shares | SegmentShares) -> str | None:
+    """How adjusted shares were made; None if there are none."""
+    if isinstance(answer, SegmentShares) or answer.postprocess is UNSET:
+        return None
+    return answer.postprocess.method
 
 
 def _adjusted(row: Share) -> str:
