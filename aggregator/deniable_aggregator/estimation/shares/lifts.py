@@ -169,6 +169,7 @@ def _meaning(options: EstimateOptions, interval: IntervalKind, level: float) -> 
         "lift is the share of both values over what it would be if they were independent (the "
         "product of their shares): above 1 they go together, below 1 they exclude each other. "
         f"Among {DEVICES[options.margin]}, {covers[interval]} with probability {level:g} "
-        "(Fieller). `association` is a two-sided test that they are independent, at "
-        f"{ALPHA:g} and corrected for all pairs asked about ({corrected})"
+        "(Fieller). Whether it is clear that they go together, or exclude each other, is a "
+        f"two-sided test that they are independent, at {ALPHA:g} and corrected for all pairs asked "
+        f"about ({corrected})"
     )
