@@ -15,7 +15,7 @@ from deniable_aggregator.charts.words import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from deniable_aggregator.charts.figure import (
         Bar,
@@ -33,12 +33,13 @@ if TYPE_CHECKING:
 MOST_SAID: Final = 40
 """Periods of a line; of more, the description has the first, the last, and the extremes."""
 
-_UNTOLD: Final = {
-    "share": "can't be told from zero, ",
-    "points": "no clear change, ",
-    "difference": "no clear change, ",
-    "ratio": "can't be told from chance, ",
+UNTOLD: Final[Mapping[Unit, str]] = {
+    "share": "can't be told from zero",
+    "points": "no clear change",
+    "difference": "no clear change",
+    "ratio": "can't be told from chance",
 }
+"""What hollow marks mean."""
 
 
 def described(figure: Figure) -> str:
@@ -78,16 +79,66 @@ def panel_in_words(panel: Panel, most: int = MOST_SAID) -> Iterator[str]:
         yield panel.left_out
 
 
-def dot_in_words(dot: Dot, unit: Unit) -> str:
-    """A row: "chrome: 44.4 to 45.2%, estimate 44.8%"."""
-    said = [f"{dot.label}: {interval_in_words(dot.interval, unit)}"]
-    if dot.aside:
-        said.append(dot.aside)
+def table_of(panel: Panel) -> tuple[list[str], list[list[str]]]:
+    """The names of columns, and all numbers of a panel as texts.
+
+    Args:
+        panel: of a figure.
+    """
+    if isinstance(panel, Dots):
+        return ["", "estimate", "interval", ""], [
+            [dot.label, *_cells(dot.interval, panel.unit), ", ".join(_beside(dot, panel.unit))]
+            for dot in panel.dots
+        ]
+    if isinstance(panel, Lines):
+        return ["", "since", "until", "estimate", "interval", ""], [
+            [
+                line.label,
+                str(moment.since),
+                str(moment.until),
+                *(_cells(moment.interval, panel.unit) if moment.interval else ("", "")),
+                ", ".join(MARKS[mark] for mark in marks if mark in MARKS),
+            ]
+            for line in panel.lines
+            for moment, marks in zip(line.moments, panel.marks, strict=True)
+        ]
+    if isinstance(panel, Histogram):
+        placed = [[each.name, *_cells(each.interval, "number")] for each in panel.placed]
+        bars = [
+            [f"{plain(bar.start)} to {plain(bar.end)}", *_cells(bar.interval, "share")]
+            for bar in panel.bars
+        ]
+        return ["", "estimate", "interval"], placed + bars
+    ending = ENDINGS.get(panel.unit, "")
+    return ["", "devices", panel.axis], [
+        [curve.name, f"{devices:,.0f}", f"{plain(factor(panel.unit) * width, 3)}{ending}"]
+        for curve in panel.curves
+        for devices, width in curve.points[:: max(1, len(curve.points) // 8)]
+    ]
+
+
+def _cells(interval: Interval, unit: Unit) -> tuple[str, str]:
+    """An estimate and its interval, in two cells."""
+    if interval.estimate is None:
+        return "", in_words(interval, unit)
+    return estimate_in_words(interval.estimate, interval, unit), in_words(interval, unit)
+
+
+def _beside(dot: Dot, unit: Unit) -> list[str]:
+    """What is said of a row beside its interval."""
+    said = [dot.aside] if dot.aside else []
+    if not dot.interval.told and unit in UNTOLD:
+        said.append(UNTOLD[unit])
     if dot.truth is not None:
         said.append(f"truth {estimate_in_words(dot.truth, dot.interval, unit)}")
     if dot.adjusted is not None:
         said.append(f"adjusted {estimate_in_words(dot.adjusted, dot.interval, unit)}")
-    return ", ".join(said)
+    return said
+
+
+def dot_in_words(dot: Dot, unit: Unit) -> str:
+    """A row: "chrome: 44 to 46%, estimate 45%"."""
+    return ", ".join([f"{dot.label}: {interval_in_words(dot.interval, unit)}", *_beside(dot, unit)])
 
 
 def moment_in_words(moment: Moment, panel: Lines, marks: tuple[str, ...] = ()) -> str:
@@ -95,7 +146,9 @@ def moment_in_words(moment: Moment, panel: Lines, marks: tuple[str, ...] = ()) -
     said = (
         "no reports" if moment.interval is None else interval_in_words(moment.interval, panel.unit)
     )
-    special = [MARKS[mark] for mark in marks if mark in MARKS and mark != "missing"]
+    untold = moment.interval is not None and not moment.interval.told and panel.unit in UNTOLD
+    special = [UNTOLD[panel.unit]] if untold else []
+    special += [MARKS[mark] for mark in marks if mark in MARKS and mark != "missing"]
     return ", ".join([f"{moment.since}: {said}", *special])
 
 
@@ -111,11 +164,9 @@ def placed_in_words(placed: Placed) -> str:
 
 
 def interval_in_words(interval: Interval, unit: Unit) -> str:
-    """A range and its estimate; of what cannot be told from zero, that it cannot."""
+    """A range and its estimate; of a change, whether it is clear."""
     said = in_words(interval, unit)
-    if not interval.told:
-        said = _UNTOLD.get(unit, "") + said
-    elif unit in CHANGES:
+    if interval.told and unit in CHANGES:
         said = f"a clear change, {said}"
     if interval.estimate is None:
         return f"{said}, cannot be placed better"

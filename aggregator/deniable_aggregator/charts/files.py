@@ -1,64 +1,74 @@
-"""Writing a chart into a file, in which no text of a metric or a value can act.
-
-A page holds the chart as JSON within a script, so a value could end that script and begin another.
-Its menu offers the drawing only: the library's view of the source writes the texts into a page as
-they are, and its editor sends them to another site.
-"""
+"""Writing figures into files; what a file is depends on how its name ends."""
 
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, Final, Literal, cast
+from typing import TYPE_CHECKING, Final
 
-from deniable_shared.characters import visible
+from deniable_aggregator.charts.figure import Figure
+from deniable_aggregator.charts.page import html
+from deniable_aggregator.charts.svg import PAGE_WIDTH, svg
+from deniable_aggregator.charts.vega import vega_lite
+from deniable_aggregator.extras import require
 from deniable_shared.errors import ParameterError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
-    import altair as alt
-
 SUFFIXES: Final = (".html", ".json", ".png", ".svg")
-PNG_SCALE: Final = 2.0
-
-_MENU: Final = {"export": True, "source": False, "compiled": False, "editor": False}
 
 
-def save(chart: alt.LayerChart | alt.ConcatChart | alt.VConcatChart, path: Path) -> None:
-    """Writes a chart to a file; the suffix says as what.
+def check_picture(path: Path) -> None:
+    """Refuses a file that no picture can be written to, before anything is asked.
 
     Args:
-        chart: any Altair chart.
-        path: ends in .html (a page that needs no network), .json (Vega-Lite), .png or .svg.
+        path: of the file.
 
     Raises:
-        ParameterError: if it ends in anything else.
+        ParameterError: if its name ends in anything that is not known.
+        MissingExtraError: if it ends in .png and what draws that is not installed.
     """
-    suffix = path.suffix.lower()
-    if suffix not in SUFFIXES:
+    if path.suffix.lower() not in SUFFIXES:
         raise ParameterError("picture", f"a file ending in {', '.join(SUFFIXES)}", str(path))
-    shown = type(chart).from_dict(_visible(chart.to_dict()), validate=False)
-    if suffix == ".html":
-        page = shown.to_html(
-            inline=True, embed_options={"actions": _MENU}, json_kwds={"cls": _WithinScript}
-        )
-        path.write_text(page, encoding="utf-8")
+    if path.suffix.lower() == ".png":
+        require("charts", "vl_convert")
+
+
+def save(figure: Figure | Sequence[Figure], path: Path, *, columns: int = 1) -> str | None:
+    """Writes a figure, or several on one sheet, into a file.
+
+    Args:
+        figure: what is drawn.
+        path: ends in .svg, .png, .html (a page without scripts that needs no network) or .json
+            (Vega-Lite, for Altair and Vega).
+        columns: how many of several figures stand side by side.
+
+    Returns:
+        What whoever asked for the picture should know of it: which characters of a .png are shown
+        by their names because no font here has them. None if there is nothing.
+
+    Raises:
+        ParameterError: if the name ends in anything else.
+        MissingExtraError: if it ends in .png and what draws that is not installed.
+        OSError: if the file cannot be written.
+    """
+    check_picture(path)
+    suffix = path.suffix.lower()
+    figures = [figure] if isinstance(figure, Figure) else list(figure)
+    width = PAGE_WIDTH * columns
+    if suffix == ".png":
+        from deniable_aggregator.charts.png import png  # an extra, and slow to import
+
+        image, note = png(figures, width, columns=columns)
+        path.write_bytes(image)
+        return note
+    if suffix == ".svg":
+        text = svg(figures, width, columns=columns)
+    elif suffix == ".html":
+        text = html(figures)
     else:
-        kind = cast("Literal['json', 'png', 'svg']", suffix[1:])
-        shown.save(path, format=kind, scale_factor=PNG_SCALE if suffix == ".png" else 1)
-
-
-def _visible(data: Any) -> Any:
-    """The same chart, whose texts show the characters that would act on a reader unseen."""
-    if isinstance(data, str):
-        return visible(data)
-    if isinstance(data, dict):
-        return {name: _visible(value) for name, value in data.items()}
-    return [_visible(value) for value in data] if isinstance(data, list) else data
-
-
-class _WithinScript(json.JSONEncoder):
-    """JSON that can stand within a script of a page: none of its texts ends the script."""
-
-    def encode(self, data: Any) -> str:
-        return super().encode(data).replace("<", r"\u003c")
+        charts = [vega_lite(each) for each in figures]
+        text = json.dumps(charts[0] if len(charts) == 1 else charts, indent=1) + "\n"
+    path.write_text(text, encoding="utf-8")
+    return None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from deniable_aggregator.charts.alternative import UNTOLD
 from deniable_aggregator.charts.drawing.marks import draw_mark
 from deniable_aggregator.charts.figure import CHANGES, Curves, Dots, Histogram, Lines
 from deniable_aggregator.charts.words import MARKS
@@ -19,13 +20,6 @@ if TYPE_CHECKING:
 SAMPLE: Final = 26.0
 """How wide a sample is, in pixels."""
 
-_UNTOLD: Final[dict[Unit, str]] = {
-    "points": "no clear change",
-    "difference": "no clear change",
-    "ratio": "can't be told from chance",
-    "share": "can't be told from zero: upper end only",
-}
-
 
 def key_of(figure: Figure) -> list[Sample]:
     """What draws a sample of a mark, and what the mark means.
@@ -34,16 +28,17 @@ def key_of(figure: Figure) -> list[Sample]:
         figure: what is drawn.
     """
     key: list[Sample] = []
-    units = {panel.unit for panel in figure.panels if isinstance(panel, Dots | Lines)}
-    told = {interval.told for panel in figure.panels for interval in _intervals(panel)}
-    if True in told:
-        what = "clear change: " if units & set(CHANGES) else ""
+    marked = [each for panel in figure.panels for each in _intervals(panel)]
+    if any(interval.told for interval, _ in marked):
+        what = "clear change: " if any(unit in CHANGES for _, unit in marked) else ""
         key.append(
             (_band, f"{what}estimate and {figure.level:.0%} interval, darker: its inner half")
         )
-    if False in told:
-        unit = next(each for each in _UNTOLD if each in units)
-        key.append((_whisker if unit == "share" else _unclear, _UNTOLD[unit]))
+    for unit in dict.fromkeys(unit for interval, unit in marked if not interval.told):
+        if unit == "share":
+            key.append((_whisker, f"{UNTOLD[unit]}: upper end only"))
+        elif unit in UNTOLD:
+            key.append((_unclear, UNTOLD[unit]))
     dots = [dot for panel in figure.panels for dot in _dots(panel)]
     if any(dot.truth is not None for dot in dots):
         key.append((_truth, "truth"))
@@ -65,15 +60,16 @@ def _dots(panel: Panel) -> tuple[Dot, ...]:
     return panel.dots if isinstance(panel, Dots) else ()
 
 
-def _intervals(panel: Panel) -> Iterator[Interval]:
-    """The intervals that are drawn as bands."""
+def _intervals(panel: Panel) -> Iterator[tuple[Interval, Unit]]:
+    """The intervals that are drawn as bands or whiskers, and their units."""
     if isinstance(panel, Dots):
-        yield from (dot.interval for dot in panel.dots)
+        yield from ((dot.interval, panel.unit) for dot in panel.dots)
     elif isinstance(panel, Lines):
-        moments = (moment for line in panel.lines for moment in line.moments)
-        yield from (moment.interval for moment in moments if moment.interval is not None)
+        for line in panel.lines:
+            found = (moment.interval for moment in line.moments)
+            yield from ((each, panel.unit) for each in found if each is not None)
     elif not isinstance(panel, Curves):
-        yield from (each.interval for each in panel.placed)
+        yield from ((each.interval, "number") for each in panel.placed)
 
 
 def _band(canvas: Canvas) -> None:
