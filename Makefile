@@ -83,7 +83,7 @@ clean: ## remove environments, caches and build products
 # Each environment's extras contain those of the one before, so a stamp also stands for them.
 $(VENV)/.demo: pyproject.toml | $(BIN)/python
 	@echo "Installing Deniable into $(VENV)"
-	@$(BIN)/python $(PIP_INSTALL) -e '.[aggregator,charts]'
+	@$(BIN)/python $(PIP_INSTALL) -e '.[aggregator]'
 	@touch $@
 
 $(VENV)/.benchmarks: pyproject.toml | $(BIN)/python

@@ -12,7 +12,6 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-import altair as alt
 from msgspec.structs import replace
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
@@ -20,7 +19,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from demo import clients, discovery, fleet
 from demo.population import REGISTRY, Population, draw
 from demo.server import Server
-from deniable_aggregator.charts.estimates import shares_chart
+from deniable_aggregator.charts.figure_of import figure_of
 from deniable_aggregator.charts.files import SUFFIXES, save
 from deniable_aggregator.cli.render.head import counted
 from deniable_aggregator.cli.render.output import print_lines, print_table
@@ -146,7 +145,7 @@ def _report_listed(
     Returns:
         How many intervals cover the truth, and how many there are.
     """
-    covered, asked, charts = 0, 0, []
+    covered, asked, figures = 0, 0, []
     for name in metrics:
         answer = server.estimate(name, population.candidates.get(name))
         counts = _grouped(population, name, answer)
@@ -165,8 +164,8 @@ def _report_listed(
                 f"... and {len(rows) - TABLE_ROWS} more; {found} of {len(rows)} candidates are "
                 f"above zero, {false} of them wrongly"
             )
-        charts.append(shares_chart(answer, truth, most=CHART_ROWS))
-    save(alt.ConcatChart(concat=charts, columns=2), picture)
+        figures.append(figure_of(answer, truth, most=CHART_ROWS))
+    save(figures, picture, columns=2)
     return covered, asked
 
 

@@ -45,7 +45,8 @@ def sparkline(
         up = scale_over([*zero, *numbers], height - 2, 2)
         if zero:
             canvas.line((0, up(0)), (width, up(0)), canvas.theme.ink, 0.75, kind="zero")
-        draw_moments(canvas, line, panel, up, Scale(0, max(len(line.moments), 1), 0, width))
+        across = Scale(0, max(len(line.moments), 1), 0, width)
+        draw_moments(canvas, line, panel, up, across, least_step=width)
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" role="img" viewBox="0 0 {width} {height}" '
         f'width="{width}" height="{height}"><title>{escaped(figure.title)}</title>'

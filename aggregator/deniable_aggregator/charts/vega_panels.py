@@ -240,6 +240,7 @@ def histogram_panels(panel: Histogram) -> Iterator[dict[str, Any]]:
                     "x": {**x, "field": "start"},
                     "x2": {"field": "end"},
                     "y": {**y, "field": "estimate"},
+                    "y2": {"datum": 0},
                     "tooltip": _tooltip(),
                 },
             },

@@ -9,7 +9,8 @@ import click
 from deniable_aggregator.answers.discoveries import Discovery, DiscoveryLists, DiscoveryQuery
 from deniable_aggregator.cli.support.completion import complete_metric
 from deniable_aggregator.cli.support.listed_values import values_option
-from deniable_aggregator.cli.support.output import json_option, print_answer
+from deniable_aggregator.cli.support.output import json_option, picture_option, print_answer
+from deniable_aggregator.cli.support.pictures import draw
 from deniable_aggregator.cli.support.progress import progress_bar
 from deniable_aggregator.cli.support.question_options import (
     days_options,
@@ -21,6 +22,7 @@ from deniable_aggregator.cli.support.server_options import source_options
 
 if TYPE_CHECKING:
     from datetime import date
+    from pathlib import Path
 
     from deniable_aggregator.asking import HttpSource
 
@@ -44,6 +46,7 @@ PARTS: Final = 1_000
 )
 @click.option("--top", type=click.IntRange(1), help="Only the N largest.", metavar="N")
 @json_option
+@picture_option
 @version_option
 @without_key_option
 @source_options
@@ -57,6 +60,7 @@ def discover(
     version: str | None,
     without_key: tuple[str, ...],
     as_json: bool,
+    picture: Path | None,
     source: HttpSource,
 ) -> None:
     """Finds the popular strings of METRIC, though nobody listed them.
@@ -76,6 +80,7 @@ def discover(
         deniable discover search_term
         deniable discover search_term --since 2026-11-16 --until 2026-11-22
         deniable discover search_term --hints products.txt --deny rude.txt
+        deniable discover search_term --picture found.svg
         deniable discover search_term --json > found.json
     """  # noqa: D301  click reads the backslash as a sign
     asked = question(
@@ -88,12 +93,14 @@ def discover(
             DiscoveryLists(hints, deny),
             lambda part, stage: show(round(PARTS * part), PARTS, stage),
         )
-    if as_json:
-        print_answer(ended.content)
-        return
     answer: Discovery = ended.decode(Discovery)
     if not answer.result:
         raise click.ClickException("the server's answer has no result")
+    if picture is not None:
+        draw(answer.result, picture)
+    if as_json:
+        print_answer(ended.content)
+        return
     from deniable_aggregator.cli.render.answers import print_discovery
 
     print_discovery(answer.result, top)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+import sys
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from deniable_shared.commands.ascii import printable
 from deniable_shared.commands.parser import Parser, integer_in, number, number_in
@@ -147,7 +148,7 @@ def parser() -> Parser:
         "--picture",
         type=Path,
         metavar="FILE",
-        help="Also draw it, as .svg, .png or .html; needs the extra deniable[charts].",
+        help="Also draw it, as .svg, .html, .json (Vega-Lite) or .png (needs deniable[charts]).",
     )
     made.add_argument("--json", action="store_true", help="Print JSON.")
     return made
@@ -159,6 +160,8 @@ def run(options: argparse.Namespace) -> int:
     Raises:
         RegistryError: if the file cannot be read, or has problems.
     """
+    if options.picture is not None:
+        _charts("files").check_picture(options.picture)
     from_options = (
         *(options.kind, options.values, options.ends, options.epsilon, options.every),
         *(options.discover, options.longest, options.alphabet),
@@ -219,9 +222,13 @@ def _texts(options: argparse.Namespace) -> list[str]:
 
 
 def _draw(plans: Sequence[Plan], path: Path) -> None:
-    """Draws a chart into a file, by the aggregator's module, which light installs cannot load."""
-    try:
-        charts = import_module("deniable_aggregator.charts.plans")
-    except ImportError as error:
-        raise DeniableError("pictures need an extra: pip install 'deniable[charts]'") from error
-    charts.save(charts.plans_chart(plans), path)
+    """Draws the plans into a file."""
+    figures = [_charts("plan_figures").plan_figure(planned) for planned in plans]
+    note = _charts("files").save(figures, path)
+    if note is not None:
+        print(f"{path}: {note}", file=sys.stderr)
+
+
+def _charts(module: str) -> Any:
+    """A module of the aggregator, whose pictures need no other package; devices have none of it."""
+    return import_module(f"deniable_aggregator.charts.{module}")

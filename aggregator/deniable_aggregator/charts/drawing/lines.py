@@ -134,7 +134,15 @@ def _marked(panel: Lines, *, apart: bool) -> Iterator[tuple[int, int, tuple[str,
         first = number + 1
 
 
-def draw_moments(canvas: Canvas, line: Line, panel: Lines, scale: Scale, across: Scale) -> None:
+def draw_moments(
+    canvas: Canvas,
+    line: Line,
+    panel: Lines,
+    scale: Scale,
+    across: Scale,
+    *,
+    least_step: float = LEAST_STEP,
+) -> None:
     """Marks, or a band where periods are close together; nothing where there are no reports.
 
     Args:
@@ -143,10 +151,11 @@ def draw_moments(canvas: Canvas, line: Line, panel: Lines, scale: Scale, across:
         panel: that it belongs to.
         scale: of the numbers.
         across: of the periods, by number.
+        least_step: how many pixels are between periods, at least, for each to have a mark.
     """
     step = across(1) - across(0)
     for first, run in _runs(line.moments):
-        if step < LEAST_STEP and len(run) > 1:
+        if step < least_step and len(run) > 1:
             _draw_band(
                 canvas, run, panel, scale, [across(first + n + 0.5) for n in range(len(run))]
             )

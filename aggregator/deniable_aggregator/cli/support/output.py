@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import click
 
 from deniable_shared.characters import visible_json
 from deniable_shared.commands.ascii import ascii_json, ascii_only
-
-PICTURES: Final = (".svg", ".png", ".html", ".json")
-"""How the names of files end that a picture can be written to."""
 
 
 def _check_picture(
@@ -22,9 +19,15 @@ def _check_picture(
 
     Raises:
         click.BadParameter: if its suffix is none of a picture.
+        MissingExtraError: if what draws it is not installed.
     """
-    if path is not None and path.suffix.lower() not in PICTURES:
-        raise click.BadParameter(f"must end in {', '.join(PICTURES)}, got {str(path)!r}")
+    if path is None:
+        return None
+    from deniable_aggregator.charts.files import SUFFIXES, check_picture
+
+    if path.suffix.lower() not in SUFFIXES:
+        raise click.BadParameter(f"must end in {', '.join(SUFFIXES)}, got {str(path)!r}")
+    check_picture(path)
     return path
 
 
@@ -34,7 +37,7 @@ picture_option = click.option(
     "--picture",
     type=click.Path(path_type=Path, dir_okay=False),
     callback=_check_picture,
-    help="Also draw it, as .svg, .png, .html or .json (Vega-Lite).",
+    help="Also draw it, as .svg, .html, .json (Vega-Lite) or .png (needs deniable[charts]).",
 )
 
 

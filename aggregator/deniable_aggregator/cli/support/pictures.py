@@ -2,50 +2,26 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
-
-from deniable_aggregator.answers.estimates import Distribution, Mean
-from deniable_aggregator.answers.trends import Change, Series
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from deniable_aggregator.answers.estimates import Estimate
+    from deniable_aggregator.charts.figure_of import Drawn
 
 
-def draw(answer: Estimate | Series | Change, path: Path) -> None:
-    """Draws an answer into a file.
+def draw(answer: Drawn, path: Path) -> None:
+    """Draws an answer into a file, and says on the standard error what it could not draw.
 
     Args:
         answer: what a server answered.
-        path: ends as `output.PICTURES` says.
-
-    Raises:
-        click.ClickException: if there is nothing to draw, or what it needs is not installed.
+        path: checked by `output.picture_option`.
     """
-    if isinstance(answer, Mean):
-        raise click.ClickException(
-            "there is nothing to draw: a mean is a single number. deniable series "
-            f"{answer.metric} --picture {path} draws it over time"
-        )
-    if isinstance(answer, Series):
-        chart = _charts("trends").series_chart(answer)
-    elif isinstance(answer, Change):
-        chart = _charts("trends").change_chart(answer)
-    elif isinstance(answer, Distribution):
-        chart = _charts("estimates").distribution_chart(answer)
-    else:
-        chart = _charts("estimates").shares_chart(answer)
-    _charts("files").save(chart, path)
+    from deniable_aggregator.charts.figure_of import figure_of
+    from deniable_aggregator.charts.files import save
 
-
-def _charts(module: str) -> Any:
-    try:
-        return import_module(f"deniable_aggregator.charts.{module}")
-    except ImportError as error:
-        raise click.ClickException(
-            "pictures need an extra: pip install 'deniable[charts]'"
-        ) from error
+    note = save(figure_of(answer), path)
+    if note is not None:
+        click.echo(f"{path}: {note}", err=True)
