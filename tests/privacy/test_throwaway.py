@@ -15,7 +15,7 @@ from deniable.randomizers import randomizer_for
 from deniable.randomizers.base import RANDOMIZERS
 from deniable.testing import InMemoryTransport
 from deniable_aggregator.answers.estimates import Shares
-from deniable_aggregator.charts.estimates import shares_chart
+from deniable_aggregator.charts.figure_of import figure_of
 from deniable_aggregator.charts.files import save
 from deniable_aggregator.dates import format_day
 from deniable_aggregator.tallies import tally_for
@@ -145,7 +145,7 @@ def test_shares_sums_and_changes_are_estimated(service):
 
 def test_it_is_drawn(service, tmp_path):
     answer = service.ask("/v1/metrics/theme/estimate").get_json()
-    save(shares_chart(msgspec.convert(answer, Shares)), tmp_path / "shares.json")
+    save(figure_of(msgspec.convert(answer, Shares)), tmp_path / "shares.json")
     assert "copied Hadamard response" in (tmp_path / "shares.json").read_text(encoding="utf-8")
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from msgspec.structs import replace as with_fields
 
 from deniable_aggregator.answers.common import Notice
-from deniable_aggregator.charts.estimates import shares_chart
+from deniable_aggregator.charts.figure_of import figure_of
 from deniable_aggregator.cli.render.head import notice_lines
 from deniable_aggregator.estimation.shares.estimate import estimate_shares
 from tests.aggregator.answered import HEAD, as_json
@@ -43,6 +43,4 @@ def test_notices_are_printed_with_their_severity():
 
 
 def test_a_picture_has_the_warnings_below_its_title():
-    subtitle = shares_chart(answer()).to_dict()["title"]["subtitle"]
-    assert subtitle[0] == "Warning: A value that you did not list is frequent."
-    assert not any("no reports" in line for line in subtitle)
+    assert figure_of(answer()).warnings == ("A value that you did not list is frequent.",)

@@ -15,7 +15,7 @@ from click.testing import CliRunner
 import deniable
 from deniable.randomizers import randomizer_for
 from deniable_aggregator.answers.estimates import Distribution
-from deniable_aggregator.charts.estimates import distribution_chart
+from deniable_aggregator.charts.figure_of import figure_of
 from deniable_aggregator.charts.files import save
 from deniable_shared import registry
 from tests.aggregator.cli.test_cli import Quiet
@@ -145,7 +145,7 @@ def test_questions_about_items_are_refused_for_numbers(service):
     problem(service.ask(f"{path}?reconstruction=inverse"), 400, "malformed_question")
 
 
-def test_the_command_line_prints_a_mean_with_its_error(service, command_line):
+def test_the_command_line_prints_a_mean_with_its_error(service, command_line, tmp_path):
     send(service, "startup_seconds")
     done = command_line("startup_seconds")
     assert done.exit_code == 0, done.output
@@ -153,9 +153,9 @@ def test_the_command_line_prints_a_mean_with_its_error(service, command_line):
     assert " ± " in done.output
     assert "2,000 reports, one-bit mean at epsilon 1.00" in done.output
     assert json.loads(command_line("startup_seconds", "--json").output)["kind"] == "mean"
-    picture = command_line("startup_seconds", "--picture", "mean.svg")
-    assert picture.exit_code == 1
-    assert "nothing to draw" in picture.output
+    picture = command_line("startup_seconds", "--picture", str(tmp_path / "mean.svg"))
+    assert picture.exit_code == 0
+    assert (tmp_path / "mean.svg").read_text().startswith("<svg")
 
 
 def test_the_command_line_discloses_delta(service, command_line):
@@ -182,11 +182,13 @@ def test_the_chart_of_a_distribution_holds_its_bins_and_median(service, tmp_path
     send(service, "taxi_time")
     content = service.ask("/v1/metrics/taxi_time/estimate").get_data()
     answer = msgspec.json.decode(content, type=Distribution)
-    chart = json.loads(distribution_chart(answer).to_json())
-    drawn = sorted(chart["datasets"].values(), key=len)
-    assert drawn[-1] == msgspec.to_builtins(answer.bins)
-    assert drawn[0][0]["label"].startswith("median ")
-    save(distribution_chart(answer), tmp_path / "taxi.png")
+    figure = figure_of(answer)
+    (histogram,) = figure.panels
+    drawn = [(bar.start, bar.end, bar.interval.low, bar.interval.high) for bar in histogram.bars]
+    assert drawn == [(each.start, each.end, each.low, each.high) for each in answer.bins]
+    placed = {each.name: each.interval.estimate for each in histogram.placed}
+    assert placed["median"] == next(q.estimate for q in answer.quantiles if q.quantile == 0.5)
+    assert save(figure, tmp_path / "taxi.png") is None
     assert (tmp_path / "taxi.png").read_bytes().startswith(b"\x89PNG")
 
 
