@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any, Final
 from deniable_aggregator.asking.credentials import DEFAULT_SERVER, Token, check_server
 from deniable_aggregator.asking.errors import AskingError
 from deniable_shared.errors import ParameterError
+from deniable_shared.nearest import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -111,8 +112,8 @@ def require_token(access: Access, environment: Mapping[str, str] | None = None) 
         return access.token
     path = profiles_path(os.environ if environment is None else environment)
     raise AskingError(
-        f"there is no token for {access.server}: set {TOKEN} or {TOKEN_FILE}, or write a profile "
-        f"to {path}. deniable keys create --scope read makes a token",
+        f"there is no token for {access.server}: set {TOKEN} or {TOKEN_FILE}, or run deniable "
+        f"profiles add, which writes {path}. deniable keys create --scope read makes a token",
         "no_token",
     )
 
@@ -147,11 +148,13 @@ def load_profile(name: str, environment: Mapping[str, str]) -> Profile:
         ParameterError: if its server is no address, or its token no token.
     """
     path = profiles_path(environment)
-    profiles = _read(path)
+    profiles = _read(path) if path.exists() else {}
     if name not in profiles:
-        known = ", ".join(profiles) or "none"
+        known = f"There are {', '.join(profiles)}." if profiles else "There is none."
         raise AskingError(
-            f"there is no profile {name!r} in {path}; there are: {known}", "unknown_profile"
+            f"there is no profile {name!r} in {path}.{did_you_mean(name, profiles)} {known} "
+            f"deniable profiles add {name} --server ADDRESS makes it",
+            "unknown_profile",
         )
     fields = profiles[name]
     whole = isinstance(fields, dict) and all(isinstance(each, str) for each in fields.values())

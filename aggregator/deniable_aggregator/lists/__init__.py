@@ -7,7 +7,6 @@ were made of, and `tools/lists` makes them.
 from __future__ import annotations
 
 from functools import cache
-from importlib.resources import files
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
@@ -47,6 +46,8 @@ def load(name: str) -> tuple[str, ...]:
     """
     if name not in DESCRIPTIONS:
         raise ParameterError("list", f"one of {', '.join(DESCRIPTIONS)}", name)
+    from importlib.resources import files
+
     text = files(__package__).joinpath(f"{name}.txt").read_text(encoding="utf-8")
     return tuple(text.splitlines())
 

@@ -25,7 +25,7 @@ _deniable() {
     COMPREPLY=()
     if lines=$(_DENIABLE_COMPLETE=words deniable "${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null); then
         while IFS=$'\t' read -r word meaning; do
-            [ -n "$word" ] && COMPREPLY+=("$word")
+            [ -n "$word" ] && printf -v word %q "$word" && COMPREPLY+=("$word")
         done <<<"$lines"
     else
         compopt -o default  # file names

@@ -100,6 +100,10 @@ COMMANDS: Final = {
         "deniable_aggregator.cli.metrics_remove:remove",
         "Removes a metric with all of its reports.",
     ),
+    "profiles": Command(
+        "deniable_aggregator.cli.profiles:profiles",
+        "Keeps servers and tokens under names, for --profile.",
+    ),
     "remote": Command(
         "deniable_aggregator.cli.remote:remote",
         "Signs and publishes remote configurations.",

@@ -99,7 +99,7 @@ def test_where_there_is_no_file_nothing_is_known(tmp_path):
     nothing = {"HOME": str(tmp_path)}
     assert profile_names(nothing) == []
     assert found(nothing) == ("http://127.0.0.1:8787", None)
-    with pytest.raises(AskingError, match=r"\.config/deniable/profiles\.toml: cannot be read"):
+    with pytest.raises(AskingError, match=r"no profile .* There is none. deniable profiles add"):
         find_access("staging", environment=nothing)
     with pytest.raises(AskingError) as told:
         require_token(find_access(environment=nothing), nothing)

@@ -84,7 +84,7 @@ def test_an_unknown_instruction_is_refused():
 @pytest.mark.parametrize(
     ("typed", "expected"),
     [
-        (["metrics", ""], "check register remove"),
+        (["metrics", ""], "check list show register remove"),
         (["plan", "--every", "mo"], "month"),
         (["plan", ""], "FILES"),
     ],

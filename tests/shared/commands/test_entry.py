@@ -79,7 +79,9 @@ def test_checking_and_planning_need_the_light_install_alone(registry):
     [
         ("estimate", "late"),
         ("series", "late"),
-        ("change", "late"),
+        ("change", "late", "--before", "-14d..-8d", "--after", "-7d.."),
+        ("metrics", "list"),
+        ("metrics", "show", "late"),
         ("health", "late"),
         ("metrics", "register", "FILE"),
         ("remote", "publish", "FILE"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from deniable_aggregator.answers.days import days_shortly, key_in_words
 from deniable_aggregator.cli.render.head import notice_lines
@@ -18,11 +18,15 @@ from deniable_aggregator.cli.render.output import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from rich.table import Table
 
+    from deniable_aggregator.answers.common import NamedKey
     from deniable_aggregator.answers.health_overview import HealthOverview, MetricHealth
+
+_NARROW: Final = 76
+"""Narrower tables have no numbers of reports."""
 
 
 def print_overview(answer: HealthOverview) -> None:
@@ -49,19 +53,15 @@ def overview_table(answer: HealthOverview, width: int = UNBROKEN) -> Table:
     """
     metrics = answer.metrics
     comma = ", " if width >= WIDE else ",\n"
-    columns = [
-        Texts("metric", [literal_text(each.metric) for each in metrics]),
-        Texts("look", [VERDICT_WORDS[each.verdict] for each in metrics]),
-        Texts("worst check", list(map(_worst, metrics)), folds=True),
-        Texts("keys that\nstand out", [_keys(each, comma) for each in metrics]),
-    ]
-    days = [days_shortly(each.suspicious_days) for each in metrics]
-    if any(days):
-        broken = days if width >= WIDE else [text.replace(", ", ",\n") for text in days]
-        columns.append(Texts("suspicious days", broken))
-    if width >= WIDE:
-        columns.append(Texts("reports", [f"{each.reports:,}" for each in metrics], "right"))
-    columns.append(Texts("last reports", list(map(_last, metrics))))
+    names = [literal_text(each.metric) for each in metrics]
+    looks = [VERDICT_WORDS[each.verdict] for each in metrics]
+    found = Texts("found", list(map(_found, metrics)), folds=True)
+    last = Texts("last reports", [_last(each, comma) for each in metrics])
+    if width < _NARROW:
+        both = [f"{name}\n{look}" for name, look in zip(names, looks, strict=True)]
+        return lay_out([Texts("metric,\nlook", both), last, found], None, width)
+    reports = Texts("reports", [f"{each.reports:,}" for each in metrics], "right")
+    columns = [Texts("metric", names), Texts("look", looks), reports, last, found]
     return lay_out(columns, None, width)
 
 
@@ -73,8 +73,8 @@ def overview_notes(answer: HealthOverview) -> Iterator[str]:
     """
     for each in answer.metrics:
         name = literal_text(each.metric)
-        # That there are no reports at all is to be seen in the table.
-        if each.unanswered is not None and each.last_day is not None:
+        # That there are no reports is to be seen in the table.
+        if each.unanswered is not None and each.reports:
             yield f"{name}: {each.unanswered}"
         if each.not_checked:
             yield (
@@ -92,19 +92,28 @@ def _asked(answer: HealthOverview) -> str:
     return f"{answer.since} to {answer.until or answer.today}"
 
 
-def _worst(each: MetricHealth) -> str:
-    if each.worst is None:
-        return ""
-    found = each.worst.result
-    return f"{CHECK_WORDS[found.check]}, {'passed' if found.verdict == 'ok' else 'failed'}"
-
-
-def _keys(each: MetricHealth, comma: str) -> str:
-    keys = (*each.suspicious_keys, *each.uneven_keys)
-    return comma.join(literal_text(key_in_words(key.key, key.label)) for key in keys)
-
-
-def _last(each: MetricHealth) -> str:
+def _last(each: MetricHealth, comma: str) -> str:
     if each.last_day is None:
         return "none yet"
-    return f"{each.last_day}{', stopped' if each.stopped_since else ''}"
+    return f"{each.last_day}{f'{comma}stopped' if each.stopped_since else ''}"
+
+
+def _found(each: MetricHealth) -> str:
+    """What is odd, whose reports these are and on which days, such as "too many ones: partner"."""
+    if each.worst is None:
+        return "no reports in these days" if each.unanswered and each.last_day else ""
+    parts = []
+    if each.verdict == "suspicious":
+        parts.append(
+            f"{CHECK_WORDS[each.worst.result.check]}, {days_shortly(each.suspicious_days)}"
+        )
+        if each.suspicious_keys:
+            parts.append(f"key {_names(each.suspicious_keys)}")
+    uneven = [key for key in each.uneven_keys if key not in each.suspicious_keys]
+    if uneven:
+        parts.append(f"{_names(uneven)} answers unlike the other keys")
+    return "; ".join(parts)
+
+
+def _names(keys: Sequence[NamedKey]) -> str:
+    return ", ".join(literal_text(key_in_words(key.key, key.label)) for key in keys)

@@ -46,7 +46,9 @@ def complete_value(
 ) -> list[CompletionItem]:
     """The values of the metric; after a comma the next of several."""
     given, comma, last = current.rpartition(",")
-    values = {value: "" for each in _versions(context) for value in _values(each)}
+    values = dict.fromkeys(value for each in _versions(context) for value in _values(each))
+    for value in given.split(","):
+        values.pop(value, None)
     return _items(((f"{given}{comma}{value}", "") for value in values), f"{given}{comma}{last}")
 
 
@@ -95,13 +97,10 @@ def _items(words: Any, current: str) -> list[CompletionItem]:
 
 
 def _values(version: Any) -> Iterator[str]:
-    if version.segments:
-        yield from version.values
-    elif version.attributes:
-        for each in version.attributes:
-            yield from (f"{each.name}={value}" for value in each.values)
-    else:
-        yield from version.values
+    yield from version.values
+    for each in version.attributes or ():
+        values = ["true"] if each.type == "boolean" else each.values
+        yield from (f"{each.name}={value}" for value in values)
 
 
 def _versions(context: click.Context) -> list[Any]:
@@ -114,7 +113,8 @@ def _details(context: click.Context) -> MetricDetails | None:
 
     from deniable_aggregator.answers.metrics import MetricDetails
 
-    metric = context.params.get("metric")
+    # click reads no arguments where the value of an option is missing, and leaves them unread.
+    metric = context.params.get("metric") or next(iter(context.args), None)
     if not metric:
         return None
     return _ask(context, f"/v1/metrics/{quote(metric, safe='')}", MetricDetails)
