@@ -20,8 +20,10 @@ except ModuleNotFoundError as missing:
         f"deniable_analysis needs {missing.name}: pip install 'deniable[analysis]'"
     ) from missing
 from deniable_aggregator.asking import AskingError
+from deniable_analysis import lists
 from deniable_analysis.metric import Metric
 from deniable_analysis.project import Project
+from deniable_analysis.results.estimate_table import EstimateTable
 from deniable_analysis.results.estimates import Distribution, Mean, Shares
 from deniable_analysis.results.health import Health, HealthOverview
 from deniable_analysis.results.metric_list import MetricList
@@ -33,6 +35,7 @@ __all__ = [
     "AskingError",
     "Change",
     "Distribution",
+    "EstimateTable",
     "FoundStrings",
     "Health",
     "HealthOverview",
@@ -44,5 +47,6 @@ __all__ = [
     "Series",
     "Shares",
     "connect",
+    "lists",
     "open",
 ]

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Self
 
+from deniable_aggregator.answers.estimate_table import EstimateTableQuery
 from deniable_aggregator.answers.questions import DaysQuery
 from deniable_aggregator.asking.dates import utc_today
 from deniable_aggregator.asking.errors import AskingError
 from deniable_analysis.metric import Metric
 from deniable_analysis.questions import as_days, as_texts
+from deniable_analysis.results.estimate_table import EstimateTable
 from deniable_analysis.results.health import HealthOverview
 from deniable_analysis.results.metric_list import MetricList
 from deniable_shared.characters import visible
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from datetime import date
 
+    from deniable_aggregator.answers.words import PeriodLength
     from deniable_aggregator.asking.source import Source
     from deniable_analysis.questions import Day, Period, Some
 
@@ -108,6 +111,40 @@ class Project:
             without_key=as_texts(without_key, "without_key"),
         )
         return HealthOverview(self._source.health_overview(query))
+
+    def estimates(
+        self,
+        *,
+        period: PeriodLength = "day",
+        since: Day | None = None,
+        until: Day | None = None,
+        days: Period | None = None,
+        metrics: Some = (),
+        measures: Some = (),
+    ) -> EstimateTable:
+        """The estimates of closed days, weeks or months of all metrics, made beforehand.
+
+        These are the rows of the SQL table `estimates`, which the server writes when a day closes.
+
+        Args:
+            period: how long periods are; weeks begin on Monday.
+            since: periods that begin before this day are left out.
+            until: periods that end after this day are left out.
+            days: instead of these, both, such as "-1m/".
+            metrics: only these.
+            measures: only these, such as "share" or "mean".
+
+        Raises:
+            AskingError: if there is no answer.
+            ParameterError: if something is no day.
+        """
+        query = EstimateTableQuery(
+            **as_days(since, until, days, self._today()),
+            period=period,
+            metric=as_texts(metrics, "metrics"),
+            measure=as_texts(measures, "measures"),
+        )
+        return EstimateTable(self._source.estimates(query))
 
     def _names(self) -> dict[str, str]:
         if self._known is None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from msgspec.structs import replace
 
+from deniable_aggregator.answers.estimate_table import EstimateTable, TableRow
 from deniable_aggregator.answers.parsing import MalformedQueryError, parse_query
 from deniable_aggregator.api.discoveries.asking import DiscoveryAsker
 from deniable_aggregator.api.discoveries.messages import Job
@@ -18,6 +19,7 @@ from deniable_aggregator.asking.http_source import query_parameters
 from deniable_aggregator.asking.source import (
     ALL_DAYS,
     ANY_STRINGS,
+    CLOSED_DAYS,
     DAILY,
     NO_HINTS,
     NO_LISTS,
@@ -25,7 +27,7 @@ from deniable_aggregator.asking.source import (
 )
 from deniable_aggregator.catalog import MetricCatalog
 from deniable_aggregator.config.settings import Settings
-from deniable_aggregator.dates import epoch_of
+from deniable_aggregator.dates import FIRST_DAY, LAST_DAY, epoch_of
 from deniable_aggregator.http.problems import ProblemError
 from deniable_aggregator.store import Store
 from deniable_shared.characters import visible
@@ -45,6 +47,7 @@ if TYPE_CHECKING:
         DiscoveryQuery,
         FoundStrings,
     )
+    from deniable_aggregator.answers.estimate_table import EstimateTableQuery
     from deniable_aggregator.answers.estimates import Estimate
     from deniable_aggregator.answers.health_overview import HealthOverview
     from deniable_aggregator.answers.integrity import Health
@@ -164,6 +167,24 @@ class StoreSource:
         """See `Source.health_overview`."""
         asked = _checked(query)
         return _answered(lambda: self._service.health_overview(self.application, asked))
+
+    def estimates(self, query: EstimateTableQuery = CLOSED_DAYS) -> EstimateTable:
+        """See `Source.estimates`."""
+        asked = _checked(query)
+        names = {each.spec.name for each in self._catalogue.for_application(self.application)}
+        rows = self._store.estimates.read(
+            self.application,
+            asked.period,
+            since=asked.since or FIRST_DAY,
+            until=asked.until or LAST_DAY,
+            metrics=names & set(asked.metric) if asked.metric else names,
+            measures=asked.measure,
+        )
+        return EstimateTable(
+            application=self.application,
+            period=asked.period,
+            rows=[TableRow(**row) for row in rows],
+        )
 
     def discover(
         self,

@@ -10,6 +10,7 @@ import msgspec
 
 from deniable_aggregator.answers.administration import Metrics
 from deniable_aggregator.answers.discoveries import Discovery, DiscoveryLists
+from deniable_aggregator.answers.estimate_table import EstimateTable
 from deniable_aggregator.answers.estimates import Estimate
 from deniable_aggregator.answers.health_overview import HealthOverview
 from deniable_aggregator.answers.integrity import Health
@@ -20,6 +21,7 @@ from deniable_aggregator.asking.errors import AskingError
 from deniable_aggregator.asking.source import (
     ALL_DAYS,
     ANY_STRINGS,
+    CLOSED_DAYS,
     DAILY,
     NO_HINTS,
     NO_LISTS,
@@ -29,6 +31,7 @@ from deniable_shared.characters import visible
 
 if TYPE_CHECKING:
     from deniable_aggregator.answers.discoveries import DiscoveryQuery, FoundStrings
+    from deniable_aggregator.answers.estimate_table import EstimateTableQuery
     from deniable_aggregator.answers.questions import (
         ChangeQuery,
         DaysQuery,
@@ -102,6 +105,11 @@ class HttpSource:
     def health_overview(self, query: DaysQuery = ALL_DAYS) -> HealthOverview:
         """See `Source.health_overview`."""
         return self.ask_about_all("health", query).decode(HealthOverview)
+
+    def estimates(self, query: EstimateTableQuery = CLOSED_DAYS) -> EstimateTable:
+        """See `Source.estimates`."""
+        params = query_parameters(query)
+        return self._connection.request("GET", "/v1/estimates", params=params).decode(EstimateTable)
 
     def discover(
         self,

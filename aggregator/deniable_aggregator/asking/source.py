@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, Protocol
 
 from deniable_aggregator.answers.discoveries import DiscoveryLists, DiscoveryQuery
+from deniable_aggregator.answers.estimate_table import EstimateTableQuery
 from deniable_aggregator.answers.questions import DaysQuery, EstimateQuery, SeriesQuery, ValueLists
 
 if TYPE_CHECKING:
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
 
     from deniable_aggregator.answers.administration import Metrics
     from deniable_aggregator.answers.discoveries import FoundStrings
+    from deniable_aggregator.answers.estimate_table import EstimateTable
     from deniable_aggregator.answers.estimates import Estimate
     from deniable_aggregator.answers.health_overview import HealthOverview
     from deniable_aggregator.answers.integrity import Health
@@ -28,6 +30,7 @@ NO_LISTS: Final = ValueLists()
 ALL_DAYS: Final = DaysQuery()
 """All days with reports."""
 
+CLOSED_DAYS: Final = EstimateTableQuery()
 WHOLE: Final = EstimateQuery()
 DAILY: Final = SeriesQuery()
 ANY_STRINGS: Final = DiscoveryQuery()
@@ -64,6 +67,9 @@ class Source(Protocol):
 
     def health_overview(self, query: DaysQuery = ALL_DAYS) -> HealthOverview:
         """The same of all metrics, at a glance."""
+
+    def estimates(self, query: EstimateTableQuery = CLOSED_DAYS) -> EstimateTable:
+        """The SQL table of estimates: closed days, weeks or months of all metrics at once."""
 
     def discover(
         self,
