@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from msgspec import Struct
 
 Backend = Literal["pandas", "polars", "pyarrow"]
-BACKENDS: Final[tuple[str, ...]] = get_args(Backend)
+BACKENDS: Final[tuple[Backend, ...]] = get_args(Backend)
 
 
 def frame(
@@ -63,13 +63,14 @@ def _kinds(hint: Any) -> list[type]:
     return [each if isinstance(each, type) else str for each in kinds]
 
 
-def _installed(backend: str | None) -> str:
+def _installed(backend: Backend | None) -> Backend:
     if backend is not None and backend not in BACKENDS:
         raise ParameterError("backend", f"one of {', '.join(BACKENDS)}", backend)
-    for name in (backend,) if backend is not None else BACKENDS:
+    wanted: tuple[Backend, ...] = BACKENDS if backend is None else (backend,)
+    for name in wanted:
         if find_spec(name) is not None:
             if find_spec("narwhals") is None:
                 raise MissingExtraError("this needs narwhals: pip install 'deniable[analysis]'")
             return name
-    wanted = backend or "pandas or polars"
-    raise MissingExtraError(f"a frame needs {wanted}: pip install {backend or 'pandas'}")
+    missing = backend or "pandas or polars"
+    raise MissingExtraError(f"a frame needs {missing}: pip install {backend or 'pandas'}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from msgspec import UNSET
 
@@ -25,9 +25,14 @@ if TYPE_CHECKING:
     """One text, or several."""
 
 
-def as_days(
-    since: Day | None, until: Day | None, days: Period | None, today: date
-) -> dict[str, date | None]:
+class Ends(TypedDict):
+    """The first and the last day of a question, as the fields of its query."""
+
+    since: date | None
+    until: date | None
+
+
+def as_days(since: Day | None, until: Day | None, days: Period | None, today: date) -> Ends:
     """The first and the last day of a question, as the fields of its query.
 
     Raises:

@@ -48,18 +48,20 @@ def _notebook_display() -> Any:
 
 
 def _in_notebook(display: Any, label: str) -> Iterator[Tell]:
-    from IPython.display import HTML
+    from IPython import display as showing
+
+    html: Any = showing.HTML
 
     def bar(part: float, stage: str) -> Any:
         words = f"{label}: {stage}" if stage else label
         said = escape(visible(words))
-        return HTML(f'<progress max="1" value="{part:.3f}"></progress> {said}')
+        return html(f'<progress max="1" value="{part:.3f}"></progress> {said}')
 
     handle = display(bar(0.0, ""), display_id=True)
     try:
         yield lambda part, stage: handle.update(bar(part, stage))
     finally:
-        handle.update(HTML(""))
+        handle.update(html(""))
 
 
 def _on_terminal(label: str) -> Iterator[Tell]:
