@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, overload
 
+from deniable_aggregator.answers import integrity
 from deniable_aggregator.sentences import basis, cautions, finding, sentence
 from deniable_analysis.display import notebook
 from deniable_analysis.display.rows import cells_of
@@ -104,6 +105,14 @@ class Result(Generic[Answer]):
     def __repr__(self) -> str:
         return notebook.plain(f"{type(self).__name__} of {self.metric}. {self.sentence}")
 
+    def _picture(self) -> str:
+        """The figure of the answer, in the colours of the page."""
+        from deniable_aggregator.charts.figure_of import figure_of
+        from deniable_aggregator.charts.svg import svg
+
+        assert not isinstance(self.answer, integrity.Health)  # it shows itself in its own way
+        return svg(figure_of(self.answer), theme="page")
+
     def _repr_html_(self) -> str:
         rows = self.rows()
         head, cells, texts = cells_of(rows[:MOST_SHOWN])
@@ -112,6 +121,7 @@ class Result(Generic[Answer]):
             (
                 notebook.warnings_box(self.warnings),
                 notebook.paragraph(finding(self.answer)),
+                self._picture(),
                 notebook.table(head, cells, self.metric, texts),
                 notebook.paragraph(f"{more:,} more rows: see .frame().") if more > 0 else "",
                 notebook.paragraph(basis(self.answer)),
