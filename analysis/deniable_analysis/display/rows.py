@@ -58,7 +58,7 @@ def cells_of(rows: Sequence[Row]) -> Cells:
         "told from zero": lambda row: _told(row) if row.question != "change" else "",
         "clear change": lambda row: _told(row) if row.question == "change" else "",
         "reports": lambda row: "" if row.reports is None else f"{row.reports:,}",
-        "marks": _marks,
+        "marks": lambda row: _marks(row) if row.question == "series" else "",
         "seen": lambda row: row.seen or "",
     }
     if all(row.question == "change" for row in rows):

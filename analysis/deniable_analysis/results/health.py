@@ -178,7 +178,7 @@ class HealthOverview:
 
 
 def _ids(keys: list[NamedKey]) -> str | None:
-    return " ".join(each.key for each in keys) or None
+    return " ".join(dict.fromkeys(each.key for each in keys)) or None
 
 
 def _in_words(each: health_overview.MetricHealth) -> str:
@@ -189,9 +189,9 @@ def _in_words(each: health_overview.MetricHealth) -> str:
     words: str = each.verdict
     if each.suspicious_days or each.uneven_days:
         words += f" on {days_shortly(sorted({*each.suspicious_days, *each.uneven_days}))}"
-    keys = [*each.suspicious_keys, *each.uneven_keys]
+    keys = [key_in_words(key.key, key.label) for key in (*each.suspicious_keys, *each.uneven_keys)]
     if keys:
-        words += f" (keys: {', '.join(key_in_words(key.key, key.label) for key in keys)})"
+        words += f" (keys: {', '.join(dict.fromkeys(keys))})"
     if each.stopped_since is not None:
         words += f"; no reports since {each.stopped_since}"
     return words

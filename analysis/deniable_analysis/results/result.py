@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, overload
 
-from deniable_aggregator.answers import integrity
 from deniable_aggregator.sentences import basis, cautions, finding, sentence
 from deniable_analysis.display import notebook
 from deniable_analysis.display.rows import cells_of
 from deniable_analysis.frames import frame
 
 if TYPE_CHECKING:
+    import altair
     import pandas as pd
     import polars as pl
     import pyarrow as pa
@@ -24,20 +24,12 @@ if TYPE_CHECKING:
     from deniable_aggregator.tables.row import Row
     from deniable_analysis.frames import Backend
 
-    Answer = TypeVar(
-        "Answer",
-        bound=Shares
-        | SegmentShares
-        | Mean
-        | Distribution
-        | Series
-        | Change
-        | FoundStrings
-        | Health,
-        covariant=True,
-    )
+    AnyDrawn = Shares | SegmentShares | Mean | Distribution | Series | Change | FoundStrings
+    Answer = TypeVar("Answer", bound=AnyDrawn | Health, covariant=True)
+    Drawn = TypeVar("Drawn", bound=AnyDrawn, covariant=True)
 else:
     Answer = TypeVar("Answer", covariant=True)
+    Drawn = TypeVar("Drawn", covariant=True)
 
 MOST_SHOWN = 30
 """Rows in a notebook; the frame has all."""
@@ -105,13 +97,27 @@ class Result(Generic[Answer]):
     def __repr__(self) -> str:
         return notebook.plain(f"{type(self).__name__} of {self.metric}. {self.sentence}")
 
+
+class DrawnResult(Result[Drawn]):
+    """A result that has a picture."""
+
+    def chart(self) -> altair.TopLevelMixin:
+        """The answer as a chart of Altair, which can be changed further and saved.
+
+        Raises:
+            MissingExtraError: if Altair is not installed.
+        """
+        from deniable_analysis.charts import chart
+
+        return chart(self.answer)
+
     def _picture(self) -> str:
         """The figure of the answer, in the colours of the page."""
         from deniable_aggregator.charts.figure_of import figure_of
         from deniable_aggregator.charts.svg import svg
 
-        assert not isinstance(self.answer, integrity.Health)  # it shows itself in its own way
-        return svg(figure_of(self.answer), theme="page")
+        # The warnings stand above it.
+        return svg(replace(figure_of(self.answer), warnings=()), theme="page")
 
     def _repr_html_(self) -> str:
         rows = self.rows()
