@@ -54,7 +54,7 @@ def _panel(heading: str, found: Sequence[FoundString], level: float, most: int) 
                 label=row.shown,
                 interval=interval_of(row.share, row.low, row.high, level=level),
                 aside=", ".join(
-                    filter(None, [row.seen == "new" and "new", f"{row.evidence} evidence"])
+                    filter(None, ["new" if row.seen == "new" else "", f"{row.evidence} evidence"])
                 ),
             )
             for row in found[:most]

@@ -58,8 +58,8 @@ def print_estimate(answer: Estimate, *, largest_first: bool = False) -> None:
     else:
         _print_parts(share_tables(answer, width))
     _print_parts(version_tables(answer, width))
-    shares = isinstance(answer, Shares | SegmentShares)
-    print_lines(["", *(notes(answer) if shares else number_notes(answer))])
+    numbers = isinstance(answer, Mean | Distribution)
+    print_lines(["", *(number_notes(answer) if numbers else notes(answer))])
 
 
 def _head_of_estimate(answer: Estimate) -> Iterator[str]:

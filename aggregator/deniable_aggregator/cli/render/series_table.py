@@ -49,7 +49,7 @@ def series_table(answer: Series, width: int = UNBROKEN) -> Table:
     rows: list[_Row | None] = []
     ends: list[bool] = []
     for period in answer.periods:
-        shown = list(_rows(period)) or [None]
+        shown: list[_Row | None] = [*_rows(period)] or [None]
         first = (_days(period, width), f"{period.reports:,}", _marks(period, width))
         for index, row in enumerate(shown):
             periods.append(first if index == 0 or width >= UNBROKEN else ("", "", ""))

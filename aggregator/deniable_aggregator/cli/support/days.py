@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _EXAMPLES: Final = ("today", "yesterday", "-7d", "-4w", "-3m")
 
 
-class Day(click.ParamType):
+class Day(click.ParamType):  # type: ignore[type-arg]  # it takes one since click 8.5
     """A day, also one such as yesterday or -7d; passed on as a date."""
 
     name = "day"
@@ -40,7 +40,7 @@ class Day(click.ParamType):
         return [CompletionItem(word) for word in _EXAMPLES if word.startswith(current)]
 
 
-class Period(click.ParamType):
+class Period(click.ParamType):  # type: ignore[type-arg]  # as above
     """Some days in a row, such as 2026-01-01..2026-01-31 or -14d..-8d; passed on as a range."""
 
     name = "days"

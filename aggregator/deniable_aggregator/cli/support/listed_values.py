@@ -21,7 +21,7 @@ _UTF_8: Final = "utf-8-sig"
 """Some programs begin a file with a mark of their own."""
 
 
-class _ListedValues(click.ParamType):
+class _ListedValues(click.ParamType):  # type: ignore[type-arg]  # it takes one since click 8.5
     """The different values of a file, of standard input ("-"), or of a list ("list:emoji")."""
 
     name = "values"
