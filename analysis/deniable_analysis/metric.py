@@ -14,7 +14,7 @@ from deniable_aggregator.answers.questions import (
 )
 from deniable_analysis.display.notebook import paragraph
 from deniable_analysis.display.progress import shown_progress
-from deniable_analysis.questions import as_days, as_lists, as_period, as_texts
+from deniable_analysis.questions import as_days, as_lists, as_period, as_texts, as_values
 from deniable_analysis.results.estimates import Distribution, Mean, Shares
 from deniable_analysis.results.health import Health
 from deniable_analysis.results.strings import FoundStrings
@@ -103,7 +103,8 @@ class Metric:
             since: the first day; left out for the first with reports.
             until: the last day; left out for the last with reports.
             days: instead of these, both.
-            candidates: values to look for, which a metric of strings needs.
+            candidates: values to look for, which a metric of strings needs: texts, or a shipped
+                list such as "list:emoji".
             combined: values whose share together is asked for, too.
             between: instead of these the first and the last of them, in the registry's order.
             top: only so many values, those with the largest shares.
@@ -167,7 +168,7 @@ class Metric:
             since: the first day; left out for the first with reports.
             until: the last day; left out for the last with reports.
             days: instead of these, both.
-            candidates: the values to estimate; left out for all.
+            candidates: the values to estimate, or a shipped list; left out for all.
             combined: values whose share together is asked for, too.
             top: only so many values, those with the largest shares over all of the days.
             segment: shares among the devices of this segment only.
@@ -212,7 +213,7 @@ class Metric:
             before: the days of the first, such as "2026-01-01/2026-01-31".
             after: the days of the second, such as "2026-02-01/" for until today; the two must not
                 overlap.
-            candidates: the values to compare; left out for all.
+            candidates: the values to compare, or a shipped list; left out for all.
             combined: values whose share together is compared, too.
             top: only so many values, those that changed most.
             segment: shares among the devices of this segment only.
@@ -281,7 +282,8 @@ class Metric:
             since: the first day; left out for the first with reports.
             until: the last day; left out for the last with reports.
             days: instead of these, both.
-            hints: strings that may be among them, which are found at smaller shares.
+            hints: strings that may be among them, or a shipped list: these are found at smaller
+                shares.
             deny: strings that are not shown, or patterns of them with * and ?.
             version: one version of the metric, by the first letters of its id.
             without_key: keys whose reports are left out, by their labels or ids.
@@ -292,6 +294,6 @@ class Metric:
             version=version,
             without_key=as_texts(without_key, "without_key"),
         )
-        lists = DiscoveryLists(as_texts(hints, "hints"), as_texts(deny, "deny"))
+        lists = DiscoveryLists(as_values(hints, "hints"), as_texts(deny, "deny"))
         with shown_progress(f"look for strings of {self.name}", wanted=progress) as tell:
             return FoundStrings(self._source.discover(self.name, query, lists, tell))

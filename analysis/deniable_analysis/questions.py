@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING, Any, Final, TypedDict
 
 from msgspec import UNSET
 
+from deniable_aggregator import lists
 from deniable_aggregator.answers.questions import ValueLists
 from deniable_aggregator.asking.dates import parse_day, parse_period
 from deniable_aggregator.dates import DayRange
 from deniable_shared.errors import ParameterError
+
+_LIST: Final = "list:"
+"""Begins the name of a shipped list, as on the command line."""
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -78,13 +82,24 @@ def as_texts(texts: Some, name: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(several))
 
 
+def as_values(texts: Some, name: str) -> tuple[str, ...]:
+    """Values to look for: one text or several, or a shipped list such as "list:emoji".
+
+    Raises:
+        ParameterError: if one is no text, or there is no such list.
+    """
+    if isinstance(texts, str) and texts.startswith(_LIST):
+        return lists.load(texts.removeprefix(_LIST))
+    return as_texts(texts, name)
+
+
 def as_lists(
     candidates: Some | None, combined: Some | None, between: tuple[str, str] | None = None
 ) -> ValueLists:
     """The values that a question is about.
 
     Args:
-        candidates: values to look for.
+        candidates: values to look for, or a shipped list such as "list:emoji".
         combined: values whose share together is asked for.
         between: the first and the last of them.
 
@@ -94,7 +109,7 @@ def as_lists(
     fields: dict[str, Any] = {"candidates": candidates, "combined": combined}
     for name, values in fields.items():
         if values is not None:
-            fields[name] = as_texts(values, name)
+            fields[name] = as_values(values, name)
             if not fields[name]:
                 raise ParameterError(name, "at least one value", values)
     if between is not None:

@@ -116,6 +116,24 @@ def test_what_is_mistyped_is_refused_by_its_name(connected, asked, told):
         connected["browser"].estimate(**asked)
 
 
+def test_a_shipped_list_is_an_attribute_and_has_a_name(connected):
+    assert {"emoji", "locales"} < set(dir(da.lists))
+    assert "🐝" in da.lists.emoji
+    assert da.lists.emoji_skin_tones == da.lists.load("emoji-skin-tones")
+    with pytest.raises(AttributeError, match="no list 'emojis'; there are browsers, "):
+        da.lists.emojis  # noqa: B018
+    by_value = connected["emoji"].estimate(candidates=da.lists.emoji, top=3)
+    assert by_value.values[:2] == ["😂", "🐝"]
+    assert by_value.answer.estimates[0].share > 0.3
+    assert connected["emoji"].estimate(candidates="list:emoji", top=3) == by_value
+    with pytest.raises(ParameterError, match="list must be one of browsers"):
+        connected["emoji"].estimate(candidates="list:emojis")
+
+
+def test_every_shipped_list_is_known_to_type_checkers():
+    assert {name.replace("-", "_") for name in da.lists.names()} == set(da.lists.__annotations__)
+
+
 @pytest.mark.parametrize("project", ["connected", "opened"])
 @pytest.mark.parametrize(
     ("asked", "code"),

@@ -164,17 +164,30 @@ class HealthOverview:
         return frame(HealthRow, rows, backend, whole=True)
 
     def __repr__(self) -> str:
-        lines = [f"{each.metric}: {_in_words(each)}" for each in self.answer.metrics]
-        return "\n".join(notebook.plain(line) for line in (*self.warnings, *lines))
+        lines = [f"{each.metric}: {_in_words(each)}" for each in self._reported()]
+        silent = self._silent_in_words()
+        told = [*self.warnings, *lines, *([silent] if silent else [])]
+        return "\n".join(map(notebook.plain, told))
 
     def _repr_html_(self) -> str:
         rows = [
             [each.metric, _in_words(each), str(each.last_day or ""), f"{each.reports:,}"]
-            for each in self.answer.metrics
+            for each in self._reported()
         ]
         head = ["metric", "reports look", "last day", "reports"]
         caption = f"{self.answer.application}: {self.verdict}"
-        return notebook.warnings_box(self.warnings) + notebook.table(head, rows, caption, 3)
+        table = notebook.table(head, rows, caption, 3) if rows else ""
+        silent = self._silent_in_words()
+        below = notebook.paragraph(silent) if silent else ""
+        return notebook.warnings_box(self.warnings) + table + below
+
+    def _reported(self) -> list[health_overview.MetricHealth]:
+        """The metrics that ever had a report."""
+        return [each for each in self.answer.metrics if each.last_day is not None]
+
+    def _silent_in_words(self) -> str:
+        silent = [each.metric for each in self.answer.metrics if each.last_day is None]
+        return f"No reports yet: {', '.join(silent)}." if silent else ""
 
 
 def _ids(keys: list[NamedKey]) -> str | None:

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     import altair
     import pandas as pd
     import polars as pl
-    import pyarrow as pa
 
     from deniable_aggregator.answers.common import Notice
     from deniable_aggregator.answers.discoveries import FoundStrings
@@ -78,7 +77,7 @@ class Result(Generic[Answer]):
     @overload
     def frame(self, backend: Literal["polars"], *, whole: bool = False) -> pl.DataFrame: ...
     @overload
-    def frame(self, backend: Literal["pyarrow"], *, whole: bool = False) -> pa.Table: ...
+    def frame(self, backend: Literal["pyarrow"], *, whole: bool = False) -> Any: ...
     def frame(self, backend: Backend | None = None, *, whole: bool = False) -> Any:
         """The numbers as a data frame: one row for each, with its interval. Shares are fractions.
 
