@@ -79,7 +79,7 @@ def named(text: str, unknown: AbstractSet[str]) -> str:
         text: any text.
         unknown: these characters.
     """
-    if not unknown.intersection(text):
+    if unknown.isdisjoint(text):
         return text
     # Without the emoji that they join, these have nothing to join.
     return "".join(_name(each) if each in unknown else each for each in text if each not in _JOINS)

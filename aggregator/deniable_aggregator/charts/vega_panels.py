@@ -11,7 +11,7 @@ from deniable_aggregator.charts.drawing.palette import LIGHT
 from deniable_aggregator.charts.words import MARKS, in_words
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping, Sequence
 
     from deniable_aggregator.charts.figure import (
         Curves,
@@ -30,6 +30,10 @@ HEIGHT: Final = 200
 LABEL_PIXELS: Final = 240
 
 _FORMATS: Final[dict[Unit, str]] = {"share": "~%", "points": "+~g", "difference": "+~g"}
+_BESIDE: Final[Mapping[str, Mapping[str, Any]]] = {
+    "truth": {"type": "tick", "color": LIGHT.truth, "thickness": 2, "height": 18},
+    "adjusted": {"type": "point", "shape": "diamond", "color": LIGHT.adjusted, "yOffset": 8},
+}
 _TOLD: Final = {"field": "told", "equal": True}
 _UNTOLD: Final = {"field": "told", "equal": False}
 
@@ -67,36 +71,31 @@ def dots_panel(panel: Dots) -> dict[str, Any]:
         "sort": None,
         "axis": {"labelLimit": LABEL_PIXELS, "domain": False, "ticks": False},
     }
+    heading = {"title": {"text": panel.heading, "anchor": "start"}} if panel.heading else {}
     return {
-        **({"title": {"text": panel.heading, "anchor": "start"}} if panel.heading else {}),
+        **heading,
         "data": {"values": rows},
         "width": WIDTH,
         "height": ROW * max(len(rows), 2),
         "layer": [
             *_rule(panel.reference),
             *interval_layers("x", x, {"y": y, "tooltip": _tooltip()}),
-            *(
-                {
-                    "transform": [{"filter": {"field": name, "valid": True}}],
-                    "mark": mark,
-                    "encoding": {"y": y, "x": {**x, "field": name}, "tooltip": _tooltip()},
-                }
-                for name, mark in (
-                    ("truth", {"type": "tick", "color": LIGHT.truth, "thickness": 2, "height": 18}),
-                    (
-                        "adjusted",
-                        {
-                            "type": "point",
-                            "shape": "diamond",
-                            "color": LIGHT.adjusted,
-                            "yOffset": 8,
-                        },
-                    ),
-                )
-                if any(row[name] is not None for row in rows)
-            ),
+            *(_beside(name, {**x, "field": name}, y) for name in _BESIDE if _any(rows, name)),
         ],
     }
+
+
+def _beside(name: str, x: dict[str, Any], y: dict[str, Any]) -> dict[str, Any]:
+    """The layer of true or of adjusted numbers."""
+    return {
+        "transform": [{"filter": {"field": name, "valid": True}}],
+        "mark": _BESIDE[name],
+        "encoding": {"y": y, "x": x, "tooltip": _tooltip()},
+    }
+
+
+def _any(rows: Sequence[Mapping[str, Any]], name: str) -> bool:
+    return any(row[name] is not None for row in rows)
 
 
 def interval_layers(

@@ -20,6 +20,9 @@ TEXT: Final = 12.0
 SMALL: Final = 11.0
 TITLE: Final = 17.0
 _MUTED: Final = 0.75
+_MANY_POINTS: Final = 60
+"""Of a path; longer ones are written to a tenth of a pixel, as their points are many."""
+
 
 _TRAILING: Final = re.compile(r"\.?0+$")
 _NOT_XML: Final = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -33,9 +36,9 @@ def escaped(text: str) -> str:
     return shown
 
 
-def pixels(value: float) -> str:
-    """A coordinate, to a hundredth of a pixel."""
-    text = f"{value:.2f}"
+def pixels(value: float, digits: int = 2) -> str:
+    """A coordinate, to a hundredth of a pixel unless asked for less."""
+    text = f"{value:.{digits}f}"
     return _TRAILING.sub("", text) if "." in text else text
 
 
@@ -223,9 +226,10 @@ class Canvas:
         opacity: float,
         dashes: str = "",
     ) -> None:
+        digits = 2 if len(points) <= _MANY_POINTS else 1
         self._element(
             "path",
-            d="M" + "L".join(f"{pixels(x)},{pixels(y)}" for x, y in points) + end,
+            d="M" + "L".join(f"{pixels(x, digits)},{pixels(y, digits)}" for x, y in points) + end,
             fill=fill,
             stroke=stroke,
             stroke_width=width if stroke else "",

@@ -129,10 +129,11 @@ def _axis(
         # The first number may be near the left edge, which it must not cross.
         x = max(x, text_width(words, SMALL) / 2)
         canvas.text(x, top - 5, words, size=SMALL, anchor="middle", color=theme.muted)
-    if panel.reference is not None:
-        x = scale(panel.reference)
-        for start, end in across:
-            canvas.line((x, start), (x, end), theme.ink, kind="zero")
+    if panel.reference is None:
+        return
+    x = scale(panel.reference)
+    for start, end in across:
+        canvas.line((x, start), (x, end), theme.ink, kind="zero")
 
 
 def _row(canvas: Canvas, dot: Dot, panel: Dots, scale: Scale, y: float) -> None:

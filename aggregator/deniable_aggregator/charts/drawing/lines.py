@@ -94,10 +94,10 @@ def _draw_line(
 ) -> None:
     theme = canvas.theme
     newest = next((each.interval for each in reversed(line.moments) if each.interval), None)
-    last = "" if newest is None else f"last {in_words(newest, panel.unit)}"
-    room = width - text_width(last, SMALL) - 10
+    newest_words = "" if newest is None else f"last {in_words(newest, panel.unit)}"
+    room = width - text_width(newest_words, SMALL) - 10
     canvas.text(0, 12, line.label, bold=True, within=room, kind="label")
-    canvas.text(width, 12, last, size=SMALL, anchor="end", color=theme.muted, kind="range")
+    canvas.text(width, 12, newest_words, size=SMALL, anchor="end", color=theme.muted, kind="range")
     ticks = scale.ticks(max(2, int(height / _TICK_PIXELS)))
     step = ticks[1] - ticks[0] if len(ticks) > 1 else 1.0
     words = [tick_words(tick, step, panel.unit) for tick in ticks]
@@ -108,11 +108,10 @@ def _draw_line(
             draw_marked_day(canvas, marks, across(number), across(number + 1), height)
         for tick, said in zip(ticks, words, strict=True):
             y = scale(tick)
-            zero = tick == 0
-            if not zero:
-                canvas.line((left, y), (width, y), theme.ink, opacity=_FADED)
-            else:
+            if tick == 0:
                 canvas.line((left, y), (width, y), theme.ink, kind="zero")
+            else:
+                canvas.line((left, y), (width, y), theme.ink, opacity=_FADED)
             canvas.text(left - 6, y + 4, said, size=SMALL, anchor="end", color=theme.muted)
         draw_moments(canvas, line, panel, scale, across)
         base = height + 4

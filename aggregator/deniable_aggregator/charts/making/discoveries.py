@@ -53,9 +53,7 @@ def _panel(heading: str, found: Sequence[FoundString], level: float, most: int) 
             Dot(
                 label=row.shown,
                 interval=interval_of(row.share, row.low, row.high, level=level),
-                aside=", ".join(
-                    filter(None, ["new" if row.seen == "new" else "", f"{row.evidence} evidence"])
-                ),
+                aside=("new, " if row.seen == "new" else "") + f"{row.evidence} evidence",
             )
             for row in found[:most]
         ),
