@@ -52,7 +52,7 @@ def estimate_in_words(value: float, interval: Interval, unit: Unit) -> str:
 
     scale = factor(unit)
     low, high = scale * _finite(interval.low), scale * _finite(interval.high)
-    text = number_in_words(scale * value, low, high)
+    text = number_in_words(scale * _finite(value), low, high)
     return (_signed(text) if unit in CHANGES else text) + ENDINGS.get(unit, "")
 
 

@@ -22,8 +22,8 @@ PHONE: Final = 480
 
 BAND: Final = 7.0
 CORE: Final = 7.0
-RADIUS: Final = 3.5
-SMALLEST_DOT: Final = 2.0
+RADIUS: Final = 3.0
+SMALLEST_DOT: Final = 1.8
 """An interval that is narrower than such a dot has a stroke across it."""
 
 _ROW, _TALL_ROW, _PHONE_ROW = 25.0, 36.0, 42.0

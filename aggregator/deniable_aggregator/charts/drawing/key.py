@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from deniable_aggregator.charts.alternative import UNTOLD
-from deniable_aggregator.charts.drawing.marks import draw_mark
+from deniable_aggregator.charts.drawing.marks import draw_mark, drawn_marks
 from deniable_aggregator.charts.figure import CHANGES, Curves, Dots, Histogram, Lines
 from deniable_aggregator.charts.words import MARKS
 
@@ -51,7 +51,7 @@ def key_of(figure: Figure) -> list[Sample]:
         for panel in figure.panels
         if isinstance(panel, Lines)
         for each in panel.marks
-        for mark in each
+        for mark in drawn_marks(each)
     }
     return [*key, *((_mark(mark), words) for mark, words in MARKS.items() if mark in marks)]
 

@@ -23,6 +23,9 @@ ALONE_HEIGHT: Final = 220.0
 LEAST_STEP: Final = 9.0
 """Where periods are closer to each other, in pixels, intervals are a band instead of marks."""
 
+LEAST_RADIUS: Final = 1.0
+"""Of hollow marks on a band; where there is less room, only the text says what they would."""
+
 OWN_SCALES: Final = 5.0
 """Where the largest numbers vary by more times the smallest, each picture has its own scale."""
 
@@ -190,6 +193,10 @@ def _draw_band(
     canvas.shape(core, theme.core, kind="core")
     points = [(x, scale(_shown(each, panel))) for x, each in zip(middles, intervals, strict=True)]
     canvas.curve(points, theme.ink, 1.2, kind="estimate")
+    radius = min(2.0, (middles[1] - middles[0]) / 2.5)
+    for (x, y), each in zip(points, intervals, strict=True):
+        if not each.told and radius >= LEAST_RADIUS:
+            canvas.dot(x, y, radius, theme.background or "#ffffff", theme.unclear, kind="untold")
 
 
 def _draw_moment(
@@ -215,7 +222,7 @@ def _draw_moment(
         reach = wide / 2 + 2.5
         canvas.line((x - reach, y), (x + reach, y), theme.ink, 1.5, kind="estimate")
     else:
-        canvas.dot(x, y, min(RADIUS, wide / 2, (low - high) / 4), theme.ink, kind="estimate")
+        canvas.dot(x, y, min(2.5, wide / 2, (low - high) / 4), theme.ink, kind="estimate")
 
 
 def _shown(interval: Interval, panel: Lines) -> float:

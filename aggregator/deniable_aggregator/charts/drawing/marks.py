@@ -17,6 +17,16 @@ MARK_ROW: Final = 12.0
 _TINT: Final = 0.18
 
 
+def drawn_marks(marks: Sequence[str]) -> list[str]:
+    """Those of a period's marks that are drawn: the first, and a new version.
+
+    Args:
+        marks: of the period.
+    """
+    known = [mark for mark in MARKS if mark in marks]
+    return known[:1] + [mark for mark in known[1:] if mark == "release"]
+
+
 def draw_marked_day(
     canvas: Canvas, marks: Sequence[str], left: float, right: float, height: float
 ) -> None:
@@ -31,10 +41,10 @@ def draw_marked_day(
     """
     theme = canvas.theme
     colors = {"suspicious": theme.warning, "uneven": theme.uneven, "missing": theme.unclear}
-    for mark, color in colors.items():
-        if mark in marks:
-            canvas.box(left, 0, right - left, height, color, kind=f"behind {mark}", opacity=_TINT)
-            break
+    for mark in drawn_marks(marks)[:1]:
+        if mark in colors:
+            wide, kind = right - left, f"behind {mark}"
+            canvas.box(left, 0, wide, height, colors[mark], kind=kind, opacity=_TINT)
     if "release" in marks:
         canvas.line((left, 0), (left, height), theme.ink, 1.2, kind="release-day", dashes="4 3")
 
@@ -49,9 +59,7 @@ def draw_mark(canvas: Canvas, marks: Sequence[str], x: float, y: float) -> None:
         y: the middle of the row of marks.
     """
     theme = canvas.theme
-    for mark in MARKS:
-        if mark not in marks:
-            continue
+    for mark in drawn_marks(marks)[:1]:
         if mark == "suspicious":
             canvas.shape([(x, y - 4), (x + 4.5, y + 4), (x - 4.5, y + 4)], theme.warning, kind=mark)
         elif mark == "uneven":
@@ -65,4 +73,3 @@ def draw_mark(canvas: Canvas, marks: Sequence[str], x: float, y: float) -> None:
         else:
             corners = [(x - 3.5, y - 4), (x + 4, y), (x - 3.5, y + 4)]
             canvas.shape(corners, theme.ink, kind=mark)
-        return

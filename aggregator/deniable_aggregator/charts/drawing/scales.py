@@ -11,6 +11,16 @@ if TYPE_CHECKING:
 
     from deniable_aggregator.charts.figure import Unit
 
+LEAST_TICKS: Final = 3
+FURTHEST: Final = 1e15
+"""A number beyond this has no place on an axis: what is drawn of it goes on past its end."""
+
+FURTHEST_RATIO: Final = 1e12
+"""The same for logarithmic axes."""
+
+LEAST_LOG: Final = 0.05
+"""How much longer than its numbers a logarithmic axis is at both ends, at least."""
+
 _ROUND: Final = (1.0, 2.0, 5.0, 10.0)
 
 
@@ -47,11 +57,12 @@ class Scale:
         Args:
             about: how many there should be, at least 1.
         """
-        if self.log:
-            return _log_ticks(self.low, self.high, about)
-        step = _round_step((self.high - self.low) / about)
-        first, last = math.ceil(self.low / step - 1e-9), math.floor(self.high / step + 1e-9)
-        return [step * number for number in range(first, last + 1)]
+        found = _log_ticks(self.low, self.high, about) if self.log else []
+        # Two numbers at least are needed to read a scale, and three to see that it is even.
+        for number in (about, about + 1, about + 2, 2 * about + 2):
+            if len(found) < LEAST_TICKS:
+                found = _even_ticks(self.low, self.high, number)
+        return found
 
 
 def scale_over(
@@ -65,7 +76,7 @@ def scale_over(
     """An axis on which all numbers are.
 
     Args:
-        numbers: None and what is not finite is left out.
+        numbers: None, and what is further than any axis, is left out.
         start: the pixel at its start.
         end: the pixel at its end.
         log: whether it is logarithmic; numbers that are not above 0 are left out.
@@ -74,13 +85,14 @@ def scale_over(
     found = [
         value
         for value in numbers
-        if value is not None and math.isfinite(value) and (value > 0 or not log)
+        if value is not None and abs(value) <= FURTHEST and (value > 0 or not log)
     ]
-    low, high = (min(found), max(found)) if found else (0.0, 1.0)
     if log:
-        low = low or 0.1
-        wider = max((high / low) ** pad, 1.05)
-        return Scale(low / wider, high * wider, start, end, log)
+        logs = [math.log(min(max(value, 1 / FURTHEST_RATIO), FURTHEST_RATIO)) for value in found]
+        low, high = min(logs, default=0.0), max(logs, default=0.0)
+        wider = max(pad * (high - low), LEAST_LOG)
+        return Scale(math.exp(low - wider), math.exp(high + wider), start, end, log)
+    low, high = (min(found), max(found)) if found else (0.0, 1.0)
     if not high - low > 1e-12 * max(abs(low), abs(high)):
         around = abs(high) / 10 or 0.01
         low, high = low - around, high + around
@@ -99,7 +111,7 @@ def tick_words(value: float, step: float, unit: Unit) -> str:
     if unit in ("share", "points"):
         value, step = 100 * value, 100 * step
     if unit == "ratio":
-        return f"{value:g} ×"
+        return f"{value:.10g} ×"
     decimals = max(0, -math.floor(math.log10(step) + 1e-9)) if step > 0 else 0
     if max(abs(value), step) >= 1e9 or decimals > 6:
         text = f"{value:g}"
@@ -114,6 +126,12 @@ def _round_step(least: float) -> float:
     return next(power * each for each in _ROUND if power * each >= least * (1 - 1e-9))
 
 
+def _even_ticks(low: float, high: float, about: int) -> list[float]:
+    step = _round_step((high - low) / about)
+    first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
+    return [step * number for number in range(first, last + 1)]
+
+
 def _log_ticks(low: float, high: float, about: int) -> list[float]:
     powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
     decades = [10.0**power for power in powers]
@@ -122,4 +140,4 @@ def _log_ticks(low: float, high: float, about: int) -> list[float]:
         every = -(-len(inside) // max(about, 1))
         return inside[::every]
     fine = [power * each for power in decades for each in (1.0, 2.0, 5.0)]
-    return [each for each in fine if low <= each <= high] or [math.sqrt(low * high)]
+    return [each for each in fine if low <= each <= high]

@@ -53,9 +53,17 @@ def _panel(heading: str, found: Sequence[FoundString], level: float, most: int) 
             Dot(
                 label=row.shown,
                 interval=interval_of(row.share, row.low, row.high, level=level),
-                aside=("new, " if row.seen == "new" else "") + f"{row.evidence} evidence",
+                aside=_aside(row),
             )
             for row in found[:most]
         ),
         left_out=f"{more:,} more with smaller shares are not drawn" if more > 0 else "",
     )
+
+
+def _aside(row: FoundString) -> str:
+    """What is not so of most rows: that the last window had not found it, or little evidence."""
+    said = ["new"] if row.seen == "new" else []
+    if row.evidence != "overwhelming":
+        said.append(f"{row.evidence} evidence")
+    return ", ".join(said)

@@ -42,7 +42,7 @@ def shares_figure(
         adjusted = [dot for panel in panels for dot in panel.dots if dot.adjusted is not None]
         if answer.postprocess is not UNSET and adjusted:
             method = answer.postprocess.method
-            notes.append(f"Adjusted: {POSTPROCESS_LABELS.get(method, method)}, without intervals")
+            notes.append(f"Diamonds: {POSTPROCESS_LABELS.get(method, method)}, without intervals")
         if answer.lifts is not UNSET and answer.lifts:
             panels.append(lifts_panel(answer.lifts, answer.interval.level, most))
     return Figure(
