@@ -58,8 +58,8 @@ def print_estimate(answer: Estimate, *, largest_first: bool = False) -> None:
     else:
         _print_parts(share_tables(answer, width))
     _print_parts(version_tables(answer, width))
-    numbers = isinstance(answer, Mean | Distribution)
-    print_lines(["", *(number_notes(answer) if numbers else notes(answer))])
+    below = number_notes(answer) if isinstance(answer, Mean | Distribution) else notes(answer)
+    print_lines(["", *below])
 
 
 def _head_of_estimate(answer: Estimate) -> Iterator[str]:
