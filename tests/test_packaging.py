@@ -23,7 +23,7 @@ epsilon_lifetime = 40.0
 type = "boolean"
 epsilon = 1.0
 """
-PACKAGES = {"deniable", "deniable_aggregator", "deniable_shared"}
+PACKAGES = {"deniable", "deniable_aggregator", "deniable_analysis", "deniable_shared"}
 
 
 @pytest.fixture(scope="module")
@@ -33,7 +33,7 @@ def light(wheel: Path, tmp_path_factory) -> Environment:
     return environment
 
 
-def test_the_wheel_holds_three_typed_packages_and_nothing_else(wheel):
+def test_the_wheel_holds_four_typed_packages_and_nothing_else(wheel):
     names = zipfile.ZipFile(wheel).namelist()
     roots = {name.partition("/")[0] for name in names}
     assert {root for root in roots if not root.endswith(".dist-info")} == PACKAGES

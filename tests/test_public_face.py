@@ -41,7 +41,7 @@ def in_a_new_interpreter(code: str) -> str:
     return run.stdout.strip()
 
 
-@pytest.mark.parametrize("name", ["deniable", "deniable_aggregator"])
+@pytest.mark.parametrize("name", ["deniable", "deniable_aggregator", "deniable_analysis"])
 def test_the_public_names_are_sorted_and_there(name):
     package = import_module(name)
     assert list(package.__all__) == sorted(package.__all__)
