@@ -132,8 +132,10 @@ def test_what_is_no_store_is_refused_and_not_touched(tmp_path):
         connection.execute("CREATE TABLE notes (text)")
     (tmp_path / "empty.db").touch()
     (tmp_path / "text.db").write_text("no database, but quite some text of one line" * 100)
+    (tmp_path / "archive").write_bytes(b"PGDMP\x01\x0e" * 100)
     before = everything(tmp_path)
     for name, why in (
+        ("archive", "deniable store restore"),
         ("other.db", "not a Deniable store"),
         ("empty.db", "is empty"),
         ("text.db", "not a Deniable store, or is damaged"),

@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 
 _NOBODY_WRITES: Final = "mode=ro&immutable=1"
 _OTHERS_WRITE: Final = "mode=ro&readonly_shm=1"
+_ARCHIVE: Final = b"PGDMP"
+"""The first bytes of an archive of pg_dump."""
+
 _OWN_COPY: Final = "mode=ro"
 
 
@@ -53,13 +56,21 @@ def open_read_only(target: str | Path) -> Database:
         opened.close()
         if is_url(target) or is_temporary(error):
             raise StoreUnavailableError(f"{opened.name}: {error}") from error
-        raise StoreRefusedError(
-            f"{opened.name}: is not a Deniable store, or is damaged ({error})"
-        ) from error
+        raise StoreRefusedError(f"{opened.name}: {_why_not(Path(target), error)}") from error
     except BaseException:
         opened.close()
         raise
     return opened
+
+
+def _why_not(path: Path, error: StoreUnavailableError) -> str:
+    with path.open("rb") as content:
+        if content.read(len(_ARCHIVE)) == _ARCHIVE:
+            return (
+                "is a backup of a store in PostgreSQL, an archive of pg_dump. Restore it to an "
+                "empty database (deniable store restore), and open that"
+            )
+    return f"is not a Deniable store, or is damaged ({error})"
 
 
 class _ReadOnly(Database):
