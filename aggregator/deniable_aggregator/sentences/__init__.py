@@ -5,29 +5,47 @@ rounded outward, so that no sentence is surer than the interval behind it.
 """
 
 from deniable_aggregator.sentences.cautions import basis, cautions
+from deniable_aggregator.sentences.change import clear_changes
 from deniable_aggregator.sentences.finding import finding, sentence
 from deniable_aggregator.sentences.ranges import (
+    difference_ends,
     difference_in_words,
+    number_ends,
     number_in_words,
     number_range_in_words,
+    point_ends,
     points_in_words,
     range_in_words,
+    share_ends,
     share_in_words,
 )
-from deniable_aggregator.sentences.wording import counted, quantile_in_words, shown_value
+from deniable_aggregator.sentences.wording import (
+    as_sentence,
+    counted,
+    days_between,
+    quantile_in_words,
+    shown_value,
+)
 
 __all__ = [
+    "as_sentence",
     "basis",
     "cautions",
+    "clear_changes",
     "counted",
+    "days_between",
+    "difference_ends",
     "difference_in_words",
     "finding",
+    "number_ends",
     "number_in_words",
     "number_range_in_words",
+    "point_ends",
     "points_in_words",
     "quantile_in_words",
     "range_in_words",
     "sentence",
+    "share_ends",
     "share_in_words",
     "shown_value",
 ]

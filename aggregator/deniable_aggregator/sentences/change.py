@@ -29,38 +29,52 @@ def change_finding(answer: Change) -> str:
     Args:
         answer: the change.
     """
-    return "; ".join(_clauses(answer)) or "nothing can be compared"
+    clear = clear_changes(answer)
+    said = [f"clear change{'s' if clear[1:] else ''}: {'; '.join(clear)}"] if clear else []
+    return "; ".join([*said, *_unclear(answer)]) or "nothing can be compared"
 
 
-def _clauses(answer: Change) -> Iterator[str]:
+def clear_changes(answer: Change) -> list[str]:
+    """Each clear change in words, the largest first; of many values only some.
+
+    Args:
+        answer: the change.
+    """
+    return list(_clear(answer))
+
+
+def _clear(answer: Change) -> Iterator[str]:
     shares = answer.kind == "shares"
     clear = sorted((row for row in answer.changes if row.changed), key=lambda row: -abs(row.change))
     for row in clear[:MOST_CHANGES]:
         yield _moved(_name(row), row, shares=shares)
     if len(clear) > MOST_CHANGES:
         more = len(clear) - MOST_CHANGES
-        yield f"{counted(more, 'more value')} changed clearly"
-    others = [row for row in answer.changes if not row.changed]
-    if others:
-        yield _excluded(others, shares=shares)
-    if answer.combined:
-        name = f"{together(answer.combined.values)} together"
-        if answer.combined.changed:
-            yield _moved(name, answer.combined, shares=True)
-        else:
-            yield f"no clear change of {name} ({_at_most(answer.combined, shares=True)})"
+        yield f"{counted(more, 'more value')} changed"
+    if answer.combined and answer.combined.changed:
+        yield _moved(f"{together(answer.combined.values)} together", answer.combined, shares=True)
+    if answer.shape and answer.shape.changed and not (shares and clear):
+        yield "the distribution as a whole changed"
     for each in answer.quantiles or ():
         if each.changed and each.change is not None:
             way = difference_in_words(each.low, each.high)
             yield f"the {quantile_in_words(each.quantile)} went {way}"
-    alone = shares and is_flag([row.value or "" for row in answer.changes])
-    if answer.shape and not alone:
-        what = "has clearly changed" if answer.shape.changed else "shows no clear change"
-        yield f"the distribution as a whole {what}"
+
+
+def _unclear(answer: Change) -> Iterator[str]:
+    shares = answer.kind == "shares"
+    others = [row for row in answer.changes if not row.changed]
+    if others:
+        yield _excluded(others, shares=shares)
+    if answer.combined and not answer.combined.changed:
+        most = _at_most(answer.combined, shares=True)
+        yield f"no clear change of {together(answer.combined.values)} together ({most})"
+    if answer.shape and not shares and not answer.shape.changed:
+        yield "no clear change of the distribution as a whole"
 
 
 def _moved(name: str, row: Difference | CombinedDifference, *, shares: bool) -> str:
-    """A clear change, such as "dark rose from 44% to 54%, up 8 to 12 points: a clear change"."""
+    """A clear change, such as "dark rose from 44% to 54%, by 8 to 12 points"."""
     number = share_in_words if shares else number_in_words
     in_words = points_in_words if shares else difference_in_words
     half = (row.high - row.low) / 2
@@ -68,9 +82,9 @@ def _moved(name: str, row: Difference | CombinedDifference, *, shares: bool) -> 
     verb = "rose" if row.change > 0 else "fell"
     far = in_words(row.low, row.high)
     if row.low <= 0 <= row.high:
-        return f"a test finds a change of {name}, but its interval has none inside ({far})"
+        return f"{name} {verb} by a test, but its interval has no change inside ({far})"
     far = far.removeprefix("up ").removeprefix("down ")
-    return f"{name} {verb} from {before} to {after}, by {far}: a clear change"
+    return f"{name} {verb} from {before} to {after}, by {far}"
 
 
 def _excluded(rows: Sequence[Difference], *, shares: bool) -> str:

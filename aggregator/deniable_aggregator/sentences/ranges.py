@@ -85,10 +85,71 @@ def number_range_in_words(low: float, high: float) -> str:
     Raises:
         ValueError: if they are not finite or in the wrong order.
     """
-    first, last = _ends(low, high)
-    step = _step(first, last)
-    bottom, top = _round(first, step, ROUND_FLOOR), _round(last, step, ROUND_CEILING)
-    return _written(bottom) if bottom == top else f"{_written(bottom)} to {_written(top)}"
+    bottom, top = number_ends(low, high)
+    return bottom if bottom == top else f"{bottom} to {top}"
+
+
+def share_ends(low: float, high: float) -> tuple[str, str]:
+    """The ends of a share's interval for a table, such as "44%" and "46%": rounded outward.
+
+    Args:
+        low: the lower end, as a fraction; outside 0 to 1 it is shown as the nearer end.
+        high: the upper end, at least `low`.
+
+    Raises:
+        ValueError: if they are not finite or in the wrong order.
+    """
+    first, last = _ends(low, high, percent=True)
+    step, half, zero = _step(first, last), (last - first) / 2, Decimal(0)
+    first = min(first, _HUNDRED - half) if first >= _HUNDRED else first
+    last = half if last <= 0 else last
+    bottom = min(max(_round(first, step, ROUND_FLOOR), zero), _HUNDRED)
+    top = min(max(_round(last, step, ROUND_CEILING), zero), _HUNDRED)
+    if first > 0 >= bottom:
+        bottom = _above_zero(first, step)
+    return f"{_written(bottom)}%", f"{_written(top)}%"
+
+
+def point_ends(low: float, high: float) -> tuple[str, str]:
+    """The ends of a difference of shares in points, such as "+8" and "+12": rounded outward.
+
+    Args:
+        low: the lower end, as a fraction.
+        high: the upper end, at least `low`.
+
+    Raises:
+        ValueError: if they are not finite or in the wrong order.
+    """
+    first, last = _outward(*_ends(low, high, percent=True))
+    return _signed(first), _signed(last)
+
+
+def difference_ends(low: float, high: float) -> tuple[str, str]:
+    """The ends of a difference of numbers, such as "-0.2" and "+0.3": rounded outward.
+
+    Args:
+        low: the lower end.
+        high: the upper end, at least `low`.
+
+    Raises:
+        ValueError: if they are not finite or in the wrong order.
+    """
+    first, last = _outward(*_ends(low, high))
+    return _signed(first), _signed(last)
+
+
+def number_ends(low: float, high: float) -> tuple[str, str]:
+    """The ends of a number's interval for a table: rounded outward.
+
+    Args:
+        low: the lower end.
+        high: the upper end, at least `low`.
+
+    Raises:
+        ValueError: if they are not finite or in the wrong order.
+    """
+    first, last = _outward(*_ends(low, high))
+    return _written(first), _written(last)
 
 
 def share_in_words(share: float, low: float, high: float) -> str:
@@ -125,6 +186,11 @@ def _difference(first: Decimal, last: Decimal, unit: str) -> str:
     bottom, top = _above_zero(first, step), _round(last, step, ROUND_CEILING)
     far = _counted(top, unit)
     return f"{way} {far}" if bottom == top else f"{way} {_written(bottom)} to {far}"
+
+
+def _outward(first: Decimal, last: Decimal) -> tuple[Decimal, Decimal]:
+    step = _step(first, last)
+    return _round(first, step, ROUND_FLOOR), _round(last, step, ROUND_CEILING)
 
 
 def _above_zero(number: Decimal, step: Decimal) -> Decimal:
@@ -176,3 +242,7 @@ def _written(number: Decimal) -> str:
     if number.adjusted() not in _PLAIN:
         return f"{number.normalize(_EXACT):e}"
     return f"{number:,f}"
+
+
+def _signed(number: Decimal) -> str:
+    return f"+{_written(number)}" if number > 0 else _written(number)

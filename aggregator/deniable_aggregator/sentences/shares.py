@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from deniable_aggregator.answers.estimates import SegmentShares
-from deniable_aggregator.sentences.ranges import range_in_words
+from deniable_aggregator.sentences.ranges import number_range_in_words, range_in_words
 from deniable_aggregator.sentences.wording import counted, listed, shown_value, together
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from deniable_aggregator.answers.discoveries import FoundString
-    from deniable_aggregator.answers.estimates import CombinedShare, Share, Shares
+    from deniable_aggregator.answers.estimates import CombinedShare, Lift, Share, Shares
 
 PAIR: Final = " & "
 """Between the two attributes of a pair."""
@@ -49,6 +49,8 @@ def _clauses(answer: Shares | SegmentShares) -> Iterator[str]:
         yield from _of_values(rows)
     if isinstance(answer, SegmentShares):
         return
+    if answer.lifts:
+        yield from _lifts(answer.lifts)
     if answer.combined:
         yield f"{together(answer.combined.values)} together: {_whole(answer.combined)}"
     if answer.rest:
@@ -128,6 +130,34 @@ def _of_attributes(rows: Sequence[Share]) -> Iterator[str]:
             yield from _of_values(group)
     if len(groups) > MOST_ATTRIBUTES:
         yield counted(len(groups) - MOST_ATTRIBUTES, "more attribute")
+
+
+def _lifts(lifts: Sequence[Lift]) -> Iterator[str]:
+    """Which pairs clearly go together or exclude each other, those with the smallest p first."""
+    clear = sorted(
+        (each for each in lifts if each.association != "unclear"), key=lambda each: each.p_value
+    )
+    for each in clear[:MOST_NAMED]:
+        yield lift_in_words(each)
+    if len(clear) > MOST_NAMED:
+        yield f"{counted(len(clear) - MOST_NAMED, 'more pair')} with a clear association"
+    if not clear:
+        yield f"no clear association in {counted(len(lifts), 'pair')}"
+
+
+def lift_in_words(each: Lift) -> str:
+    """How often two values occur together, beside what independence would make of it.
+
+    Args:
+        each: the lift.
+    """
+    first, second = map(shown_value, each.values)
+    verb = "go together" if each.association == "together" else "exclude each other"
+    text = f"{first} and {second} {verb}"
+    if each.low is None or each.high is None:
+        return text
+    often = number_range_in_words(max(each.low, 0.0), max(each.high, 0.0))
+    return f"{text} ({often} times as often as if independent)"
 
 
 def _range(row: Share | FoundString) -> str:

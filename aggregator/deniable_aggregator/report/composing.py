@@ -1,0 +1,212 @@
+"""Puts the answers of a report in the order in which they are read."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+from deniable_aggregator.answers.days import days_shortly, key_in_words
+from deniable_aggregator.answers.estimates import Mean
+from deniable_aggregator.charts.figure_of import figure_of
+from deniable_aggregator.report.document import Document, Item, Section, Table
+from deniable_aggregator.report.method import method
+from deniable_aggregator.report.numbers import change_table, estimate_tables, found_tables
+from deniable_aggregator.sentences import (
+    as_sentence,
+    basis,
+    cautions,
+    clear_changes,
+    counted,
+    days_between,
+    finding,
+)
+from deniable_shared.characters import visible
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from deniable_aggregator.answers.health_overview import MetricHealth
+    from deniable_aggregator.answers.trends import Change
+    from deniable_aggregator.charts.figure import Figure
+    from deniable_aggregator.charts.figure_of import Drawn
+    from deniable_aggregator.report.gathering import MetricAnswers, Report
+
+MOST_DRAWN: Final = 12
+"""Values of a picture."""
+
+VERDICTS: Final = {
+    "ok": "no check fails",
+    "uneven": "keys differ",
+    "suspicious": "SUSPICIOUS",
+    "unknown": "not checked",
+}
+"""What verdicts are called in a report."""
+
+
+def compose(report: Report) -> Document:
+    """The report as a document.
+
+    Args:
+        report: its answers.
+    """
+    anchors = {each.metric.name: f"metric-{number}" for number, each in enumerate(report.metrics)}
+    answered = [each for each in report.metrics if each.estimate or each.found]
+    days = days_between(report.days.since, report.days.until)
+    return Document(
+        title=f"{visible(report.application)}, {days}",
+        lead=list(_lead(report, len(answered))),
+        warnings=list(_warnings(report, anchors)),
+        changes=None if report.before is None else _changes(report, anchors),
+        unchanged=_unchanged(report),
+        sections=[_section(each, anchors[each.metric.name]) for each in answered],
+        health=_health(report),
+        not_answered=list(_not_answered(report)),
+        method=list(method(report)),
+    )
+
+
+def _lead(report: Report, answered: int) -> Iterator[str]:
+    text = f"{counted(answered, 'metric')} of {visible(report.application)}"
+    text += f" from {days_between(report.days.since, report.days.until)}"
+    if report.before is not None:
+        text += f", compared with {days_between(report.before.since, report.before.until)}"
+    yield f"{text}. Made on {report.made}."
+    if report.without_key:
+        keys = ", ".join(map(visible, report.without_key))
+        yield f"Without the reports of {'keys' if report.without_key[1:] else 'key'} {keys}."
+    yield (
+        "Devices add noise to every report, so each number has a range, and the ranges are the "
+        "finding. Numbers are shares of reports; reports are not people."
+    )
+
+
+def _warnings(report: Report, anchors: dict[str, str]) -> Iterator[Item]:
+    """Suspicious reports, uneven keys, reports that have stopped, and days that are not over."""
+    healths = [each.health for each in report.metrics if each.health is not None]
+    for verdict in ("suspicious", "uneven"):
+        for each in healths:
+            if each.verdict == verdict:
+                yield Item(each.metric, _unwell(each), anchors[each.metric])
+    for each in healths:
+        if each.stopped_since is not None:
+            text = f"there are no reports from {each.stopped_since} on"
+            yield Item(each.metric, text, anchors[each.metric])
+    if report.days.until >= report.made:
+        yield Item("", f"{report.made} is not over: more reports will come.")
+    for failure in report.failures:
+        yield Item(
+            failure.metric, f"{failure.question} was not answered: {visible(failure.message)}"
+        )
+
+
+def _unwell(health: MetricHealth) -> str:
+    keys = health.suspicious_keys if health.verdict == "suspicious" else health.uneven_keys
+    named = ", ".join(visible(key_in_words(each.key, each.label)) for each in keys)
+    if health.verdict == "suspicious":
+        text = (
+            f"reports of {days_shortly(health.suspicious_days)} are not all those of honest devices"
+        )
+        return f"{text}; key {named} stands out" if named else text
+    return f"key {named} answers differently from the others"
+
+
+def _changes(report: Report, anchors: dict[str, str]) -> list[Item]:
+    """Clear changes, the largest first."""
+    clear = [
+        (_size(each.change), each.change)
+        for each in report.metrics
+        if each.change is not None and _is_clear(each.change)
+    ]
+    clear.sort(key=lambda each: -each[0])
+    return [Item(change.metric, _change(change), anchors[change.metric]) for _, change in clear]
+
+
+def _change(change: Change) -> str:
+    """The clear changes of a metric, and whether they may be made by fake reports."""
+    summaries = (change.health.before, change.health.after)
+    told = as_sentence("; ".join(clear_changes(change)))
+    if any(each.verdict == "suspicious" for each in summaries):
+        return f"{told} Its reports are suspicious: do not rely on this."
+    if any(each.verdict == "uneven" for each in summaries):
+        return f"{told} One key answers differently from the others: compare without it."
+    return told
+
+
+def _is_clear(change: Change) -> bool:
+    return bool(change.shape and change.shape.changed) or any(row.changed for row in change.changes)
+
+
+def _size(change: Change) -> float:
+    """How large a clear change is: in points of shares, or as a part of the number before."""
+    sizes = [0.0]
+    for row in change.changes:
+        if row.changed:
+            whole = 1.0 if change.kind == "shares" else abs(row.before)
+            sizes.append(abs(row.change) / whole if whole else 1.0)
+    return max(sizes)
+
+
+def _unchanged(report: Report) -> str:
+    others = [
+        each for each in report.metrics if each.change is not None and not _is_clear(each.change)
+    ]
+    if not others:
+        return ""
+    names = ", ".join(visible(each.metric.name) for each in others)
+    return f"No clear change in {counted(len(others), 'metric')}: {names}."
+
+
+def _section(answers: MetricAnswers, anchor: str) -> Section:
+    metric = answers.metric
+    title = visible(metric.description) or visible(metric.name)
+    section = Section(anchor, visible(metric.name), title)
+    for answer in (answers.estimate, answers.found, answers.change):
+        if answer is not None:
+            for text in cautions(answer):
+                if text.removeprefix("Before: ").removeprefix("After: ") not in section.cautions:
+                    section.cautions.append(text)
+            section.sentences.append(finding(answer))
+            section.basis.append(basis(answer))
+    if answers.estimate is not None:
+        if not isinstance(answers.estimate, Mean):
+            section.figures.append(_figure(answers.estimate, "These days"))
+        section.tables.extend(estimate_tables(answers.estimate))
+    if answers.found is not None:
+        section.figures.append(_figure(answers.found, "These days"))
+        section.tables.extend(found_tables(answers.found))
+    if answers.change is not None:
+        section.tables.append(change_table(answers.change))
+    if answers.series is not None and len(answers.series.periods) > 1:
+        section.sentences.append(finding(answers.series))
+        section.figures.append(_figure(answers.series, "Over time"))
+    return section
+
+
+def _figure(answer: Drawn, title: str) -> Figure:
+    """A picture without what the section says already."""
+    figure = figure_of(answer, most=MOST_DRAWN)
+    return replace(figure, title=title, warnings=(), subtitle=figure.subtitle[1:2])
+
+
+def _health(report: Report) -> Table | None:
+    if report.overview is None:
+        return None
+    rows = []
+    for each in report.metrics:
+        health = each.health
+        if health is not None:
+            last = "never" if health.last_day is None else str(health.last_day)
+            verdict = VERDICTS[health.verdict] if health.reports else "no reports"
+            name = visible(health.metric)
+            rows.append([name, verdict, f"{health.reports:,}", f"{health.reported_days:,}", last])
+    columns = ("metric", "reports look", "reports", "days with reports", "last report")
+    return Table("Reports of these days", columns, rows)
+
+
+def _not_answered(report: Report) -> Iterator[Item]:
+    for each in report.metrics:
+        if each.not_asked:
+            yield Item(each.metric.name, each.not_asked)
+        for failure in each.failures:
+            if failure.question != "series":
+                yield Item(each.metric.name, f"{failure.question}: {visible(failure.message)}")

@@ -1,0 +1,58 @@
+"""A document as one HTML file: no script, nothing from elsewhere, everything escaped."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from functools import cache
+from hashlib import sha256
+from importlib.resources import files
+from typing import TYPE_CHECKING, Final
+
+from deniable_aggregator.charts.svg import PAGE_WIDTH, PHONE_WIDTH, svg
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+    from deniable_aggregator.charts.figure import Figure
+    from deniable_aggregator.report.document import Document
+
+TEMPLATES: Final = "templates"
+
+
+def html(document: Document) -> str:
+    """The document as an HTML page.
+
+    Its policy allows its own style, by hash, and nothing else: no script would run even if a text
+    brought one.
+
+    Args:
+        document: the report.
+    """
+    style = files(__package__).joinpath(TEMPLATES, "report.css").read_text("utf-8")
+    digest = b64encode(sha256(style.encode()).digest()).decode()
+    policy = f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
+    template = _environment().get_template("report.html.jinja")
+    return template.render(document=document, style=style, policy=policy)
+
+
+@cache
+def _environment() -> Environment:
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    environment = Environment(
+        loader=PackageLoader(__package__ or "", TEMPLATES),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=StrictUndefined,
+    )
+    environment.globals["drawn"] = _drawn
+    return environment
+
+
+def _drawn(figure: Figure) -> list[tuple[str, str]]:
+    """A figure as SVG for wide pages and for phones, with the class of each."""
+    return [
+        ("wide", svg(figure, PAGE_WIDTH, "page")),
+        ("narrow", svg(figure, PHONE_WIDTH, "page")),
+    ]

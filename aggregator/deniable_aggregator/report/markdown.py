@@ -1,0 +1,105 @@
+"""A document as Markdown, for mail and slides: tables and sentences, no HTML, no pictures."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from deniable_aggregator.report.document import Document, Item, Section, Table
+
+_MARKUP: Final = re.compile(
+    r"[\\`*_\[\]{}<>|#~&$!]|(?<=:)//|(?<=www)\.|^[-+=](?=\s|$)|^\d+[.)](?=\s|$)"
+)
+"""What could be read as markup, or would become a link."""
+
+
+def markdown(document: Document) -> str:
+    """The document as Markdown.
+
+    Args:
+        document: the report.
+    """
+    return "\n".join(_lines(document)).rstrip("\n") + "\n"
+
+
+def escaped(text: str) -> str:
+    """A text that stands in Markdown for itself, in one line.
+
+    Args:
+        text: without control characters.
+    """
+    return _MARKUP.sub(_escape, " ".join(text.split()))
+
+
+def _escape(found: re.Match[str]) -> str:
+    text = found[0]
+    if text == "//":
+        return "\\/\\/"
+    return f"{text[:-1]}\\{text[-1]}"
+
+
+def _lines(document: Document) -> Iterator[str]:
+    yield f"# {escaped(document.title)}"
+    yield ""
+    for text in document.lead:
+        yield from (escaped(text), "")
+    if document.warnings:
+        yield from ("## Read this first", "", *map(_item, document.warnings), "")
+    if document.changes is not None:
+        yield from ("## What has changed", "")
+        yield from (
+            (*map(_item, document.changes), "")
+            if document.changes
+            else (
+                "Nothing has clearly changed.",
+                "",
+            )
+        )
+        if document.unchanged:
+            yield from (escaped(document.unchanged), "")
+    for section in document.sections:
+        yield from _section(section)
+    if document.health is not None:
+        yield from ("## Health of the reports", "", *_table(document.health))
+    if document.not_answered:
+        yield from ("## Not answered", "", *map(_item, document.not_answered), "")
+    yield from ("## How to read this", "")
+    for chapter in document.method:
+        yield from (f"### {escaped(chapter.title)}", "")
+        for text in chapter.paragraphs:
+            yield from (escaped(text), "")
+        if chapter.table is not None:
+            yield from _table(chapter.table)
+
+
+def _item(item: Item) -> str:
+    name = f"**{escaped(item.metric)}**: " if item.metric else ""
+    return f"- {name}{escaped(item.text)}"
+
+
+def _section(section: Section) -> Iterator[str]:
+    yield from (f"## {escaped(section.title)}", "")
+    if section.metric != section.title:
+        yield from (f"Metric {escaped(section.metric)}.", "")
+    for text in section.cautions:
+        yield from (f"**Careful:** {escaped(text)}", "")
+    for text in section.sentences:
+        yield from (escaped(text), "")
+    if section.basis:
+        yield from (f"*{escaped(' '.join(section.basis))}*", "")
+    for table in section.tables:
+        yield from _table(table)
+
+
+def _table(table: Table) -> Iterator[str]:
+    yield from (f"{escaped(table.caption)}:", "")
+    yield f"| {' | '.join(map(escaped, table.columns))} |"
+    yield f"|{'|'.join([' --- ', *[' ---: '] * (len(table.columns) - 1)])}|"
+    for row in table.rows:
+        yield f"| {' | '.join(map(escaped, row))} |"
+    yield ""
+    if table.left_out:
+        yield from (f"{escaped(table.left_out)}.", "")
