@@ -18,7 +18,7 @@ from msgspec.structs import replace
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from deniable_aggregator.answers.trends import Change
+    from deniable_aggregator.answers.trends import Change, Difference
 
 
 def at_report_level(changes: Sequence[Change]) -> dict[str, Change]:
@@ -66,3 +66,8 @@ def _at_level(change: Change, level: float) -> Change:
     if quantiles is not UNSET:
         quantiles = [replace(row, changed=row.changed and moved) for row in quantiles or ()]
     return replace(change, changes=rows, shape=shape, quantiles=quantiles)
+
+
+def _is_clear(row: Difference, level: float) -> bool:
+    """Whether the test finds a change at this level, and the interval does not deny it."""
+    return row.changed and row.adjusted_p_value <= level and not row.low <= 0 <= row.high

@@ -82,7 +82,7 @@ def _moved(name: str, row: Difference | CombinedDifference, *, shares: bool) -> 
     verb = "rose" if row.change > 0 else "fell"
     far = in_words(row.low, row.high)
     if row.low <= 0 <= row.high:
-        return f"{name} {verb} by a test, but its interval has no change inside ({far})"
+        return f"a test finds that {name} {verb}, though its interval has no change inside ({far})"
     far = far.removeprefix("up ").removeprefix("down ")
     return f"{name} {verb} from {before} to {after}, by {far}"
 

@@ -108,6 +108,10 @@ COMMANDS: Final = {
         "deniable_aggregator.cli.remote:remote",
         "Signs and publishes remote configurations.",
     ),
+    "report": Command(
+        "deniable_aggregator.cli.report:report",
+        "Writes a report of all metrics into one file.",
+    ),
     "series": Command(
         "deniable_aggregator.cli.series:series",
         "Shows how a metric develops, period by period.",
