@@ -87,9 +87,9 @@ class Spec:
         if self.type == "category" and isinstance(self.mechanism, Oracle):
             size = self.mechanism.size
         if isinstance(self.mechanism, Oracle) and not size and self.mechanism.size != 2:
-            raise ParameterError("mechanism", "over 2 items for boolean", self.mechanism.size)
+            raise ParameterError("mechanism", "over 2 values for boolean", self.mechanism.size)
         if len(self.values) != size or len(set(self.values)) != size:
-            raise ParameterError("values", f"{size} different items", self.values)
+            raise ParameterError("values", f"{size} different values", self.values)
         if self.other is not None and self.other not in self.values:
             raise ParameterError("other", "one of the values", self.other)
         own = self.values if self.segments is None else self.segments.of.values
@@ -135,7 +135,7 @@ class Spec:
             if attribute.type not in oracle.types or oracle.size != attribute.size:
                 raise ParameterError(
                     f"attributes.{attribute.name}",
-                    f"what {oracle.name} over {oracle.size} items carries",
+                    f"what {oracle.name} over {oracle.size} values carries",
                     f"{attribute.type} of {attribute.size}",
                 )
 

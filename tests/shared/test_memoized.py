@@ -349,5 +349,5 @@ def test_a_record_cannot_hold_an_oracle_that_memoises():
 
 def test_a_flag_has_two_items():
     three = MemoizedRandomizedResponse.for_epsilons(3, Fraction(1), Fraction(2))
-    with pytest.raises(ParameterError, match="mechanism must be over 2 items for boolean, got 3"):
+    with pytest.raises(ParameterError, match="mechanism must be over 2 values for boolean, got 3"):
         Spec("tests", "flag", "boolean", (), None, three, "day")

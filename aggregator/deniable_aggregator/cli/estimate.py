@@ -117,7 +117,7 @@ def estimate(
 
     \b
         one     covers one value that you had in mind before looking. The default for
-                whole metrics and lists of candidates.
+                whole metrics and lists of values.
         all     covers all values asked for together (Bonferroni): for "none of these
                 is above 1%". Wider.
         picked  covers 95% of the values shown, although they are shown because their
@@ -127,6 +127,9 @@ def estimate(
     Where few reports are expected, intervals are exact binomial ones. They allow for the noise of
     the very devices that reported; --margin noise-and-sampling adds the error of having drawn these
     devices from a population.
+
+    Values stand in the order of the registry or of your list; --sort puts the largest first. What
+    can't be told from zero is shown by its upper end, such as "below 0.6%".
 
     A value is above zero ("yes") if a test finds it, corrected for all values asked for: few keeps
     the share of false ones below 5% on average, none the probability of any.

@@ -230,7 +230,7 @@ class Settings:
     )
     max_candidates: int = _setting(
         5_000_000,
-        "How many candidates one question may have.",
+        "How many values one question may look for.",
         _LIMITS,
         minimum=1,
         maximum=MAX_BYTES,

@@ -46,7 +46,7 @@ CODES: Final[Mapping[str, tuple[int, str]]] = {
     "unsupported_media_type": (415, "The body is of an unsupported type"),
     "malformed_report": (422, "A report is not one of its metric"),
     "days_rolled_up": (422, "These days cannot be told apart any more"),
-    "candidates_needed": (422, "The question needs candidates"),
+    "candidates_needed": (422, "The question needs values to look for"),
     "estimate_refused": (422, "This cannot be estimated"),
     "registry_refused": (422, "The registry has problems"),
     "remote_refused": (422, "The remote configuration was refused"),

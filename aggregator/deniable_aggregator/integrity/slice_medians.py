@@ -53,7 +53,7 @@ MOST_REMEMBERED_ITEMS: Final = 4_096
 
 MEANING: Final = (
     "the median over slices, each what one key brought on one day, of their own estimates; fewer "
-    "than half of the slices, if poisoned, cannot pull it far, while its variance is about pi/2 "
+    "than half of the slices, if forged, cannot pull it far, while its variance is about pi/2 "
     "times that of the plain estimate; where slices differ because their devices do, it is the "
     "share in the middle one. Several versions have a median each, weighted by their reports"
 )

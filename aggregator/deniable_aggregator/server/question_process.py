@@ -103,7 +103,7 @@ class QuestionThreads:
         return ProblemError(
             "estimate_refused",
             f"It needs more memory than question_memory_bytes, which is {self._memory_bytes:,}. "
-            "Ask about fewer days, keys or candidates; the operator can raise the limit.",
+            "Ask about fewer days, keys or values; the operator can raise the limit.",
         ).response()
 
 

@@ -153,7 +153,7 @@ class QuestionProcesses:
             connection.process.popen.kill()
             raise _unanswered(
                 f"It took longer than question_seconds, which is {self._seconds:g}. Ask about "
-                "fewer days, keys or candidates; the operator can raise the limit."
+                "fewer days, keys or values; the operator can raise the limit."
             ) from None
         except (OSError, asyncio.IncompleteReadError):
             connection.process.ended = True

@@ -90,7 +90,7 @@ class Trie(Mechanism):
             if not isinstance(oracle, ProjectiveGeometryResponse):
                 raise ParameterError(f"trie {name}", "projective geometry response", oracle)
         if self.first.size != 1 << self.first_bits:
-            raise ParameterError("trie first", "over a power of two of items", self.first.size)
+            raise ParameterError("trie first", "over a power of two of values", self.first.size)
         if self.deeper.size != self.deeper.outcomes:
             wanted = f"over all {self.deeper.outcomes} points of its space"
             raise ParameterError("trie deeper", wanted, self.deeper.size)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from deniable_aggregator.answers.common import IntegritySummary, NamedKey
 from deniable_aggregator.answers.days import key_in_words
-from deniable_aggregator.cli.render.layout import Texts, lay_out
+from deniable_aggregator.cli.render.layout import Texts, fits, lay_out
 from deniable_aggregator.cli.render.output import UNBROKEN, WIDE, literal_text
 
 if TYPE_CHECKING:
@@ -75,19 +75,39 @@ def health_table(answer: Health, width: int = UNBROKEN) -> Table:
     """
     days = answer.by_day
     worst = [_worst(day) for day in days]
-    several = len({day.version for day in days}) > 1
-    comma = ", " if width >= WIDE else ",\n"
-    columns = [Texts("day", [str(day.day) for day in days])]
-    if several:
-        columns.append(Texts("version", [day.version[:SHORT] for day in days]))
-    columns += [
-        Texts("reports", [f"{day.reports:,}" for day in days], "right"),
-        Texts("look", [VERDICT_WORDS[day.verdict] for day in days]),
-        Texts("worst check", list(map(_in_words, worst)), folds=True),
-        Texts("p", ["" if each is None else f"{each.p:.2g}" for each in worst], "right"),
-        Texts("keys that\nfail it", [comma.join(_names(day)) for day in days]),
+    checks, rare = list(map(_in_words, worst)), list(map(_p_value, worst))
+    keys = [", ".join(_names(day)) for day in days]
+    dates, versions = [str(day.day) for day in days], [day.version[:SHORT] for day in days]
+    several = len(set(versions)) > 1
+    reports = Texts("reports", [f"{day.reports:,}" for day in days], "right")
+    look = Texts("look", [VERDICT_WORDS[day.verdict] for day in days])
+    columns = [
+        Texts("day", dates),
+        *([Texts("version", versions)] if several else []),
+        reports,
+        look,
+        Texts("worst check", checks, folds=True),
+        Texts("p", rare, "right"),
+        Texts("keys that\nfail it", keys),
     ]
-    return lay_out(columns, None, width)
+    if fits(columns, width, bars=False):
+        return lay_out(columns, None, width)
+    below = ["\n".join(each) for each in zip(dates, versions, strict=True)]
+    failed = [
+        "\n".join(filter(None, (check, p and f"p {p}", key)))
+        for check, p, key in zip(checks, rare, keys, strict=True)
+    ]
+    stacked = [
+        Texts("day,\nversion" if several else "day", below if several else dates),
+        reports,
+        look,
+        Texts("worst check, its p,\nkeys that fail it", failed, folds=True),
+    ]
+    return lay_out(stacked, None, width)
+
+
+def _p_value(check: CheckResult | None) -> str:
+    return "" if check is None else f"{check.p:.2g}"
 
 
 def _in_words(check: CheckResult | None) -> str:
@@ -111,15 +131,13 @@ def contrast_table(answer: Health, width: int = UNBROKEN) -> Table:
     columns += [
         Texts("reports", [f"{each.reports:,}" for each in keys], "right"),
         Texts("of all", [f"{each.share:.1%}" for each in keys], "right"),
-        Texts("differs most from the other keys in", list(map(_contrast, keys))),
+        Texts("differs most in", list(map(_contrast, keys))),
         Texts("verdict", ["differs" if each.verdict == "uneven" else "alike" for each in keys]),
     ]
     if width < WIDE:
         index = len(columns) - 2
         heading, cells = columns[index].heading, columns[index].cells
-        columns[index] = Texts(
-            heading.replace(" from", "\nfrom"), [each.replace(": ", ":\n") for each in cells]
-        )
+        columns[index] = Texts(heading, [each.replace(": ", ":\n") for each in cells])
     return lay_out(columns, None, width)
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 GAP: Final = 2
 """Blanks between two columns of `close_table`."""
 
-LEAST_FOLDED: Final = 8
+LEAST_FOLDED: Final = 12
 COMFORTABLE: Final = 20
 """A value is not folded into less than this to make room for a bar."""
 
@@ -63,25 +63,27 @@ def lay_out(
 ) -> Table:
     """A table, as wide as its texts or the terminal; bars have what is left, or are left out.
 
+    Where there is no room, first the columns that fold give way, then other texts are broken
+    between words; numbers never are.
+
     Args:
-        columns: one of them folds.
+        columns: of texts.
         bars: at the end of each row.
         width: of the terminal, in characters.
         groups_end: after which rows there is a blank line; for no row if left out.
     """
-    natural = [text_width(column) for column in columns]
-    folding = sum(size for size, column in zip(natural, columns, strict=True) if column.folds)
-    room = width - 1 - GAP * (len(columns) - 1) - (sum(natural) - folding)
-    drawn = 0 if bars is None else _width_of_bars(room - GAP, folding)
-    folded = max(min(folding, room - (drawn + GAP if drawn else 0)), LEAST_FOLDED)
+    natural = list(map(text_width, columns))
+    room = width - 1 - GAP * (len(columns) - 1)
+    drawn = 0 if bars is None else _width_of_bars(room - GAP, natural, columns)
+    widths = _shrunk(natural, columns, room - (drawn + GAP if drawn else 0))
     table = close_table()
-    for column in columns:
+    for column, size, wanted in zip(columns, widths, natural, strict=True):
         table.add_column(
             column.heading,
             justify=column.justify,
-            no_wrap=not column.folds,
+            no_wrap=size == wanted and not column.folds,
             overflow="fold",
-            width=folded if column.folds and folded < folding else None,
+            width=size if size < wanted else None,
         )
     if bars is not None and drawn:
         table.add_column(bars.heading, width=drawn)
@@ -93,18 +95,44 @@ def lay_out(
     return table
 
 
-def fits(columns: Sequence[Texts], width: int) -> bool:
-    """Whether there is room for a bar beside columns, none of them much folded.
+def _shrunk(natural: Sequence[int], columns: Sequence[Texts], room: int) -> list[int]:
+    """How wide each column is, so that together they have room; wider ones give way first.
+
+    Args:
+        natural: how wide they would be.
+        columns: the columns.
+        room: for all of them, in characters.
+    """
+    widths = list(natural)
+    folding = [index for index, column in enumerate(columns) if column.folds]
+    texts = [index for index, column in enumerate(columns) if column.justify != "right"]
+    words = [_longest_word(column) for column in columns]
+    for indices, least in (
+        (folding, [COMFORTABLE] * len(columns)),
+        ([index for index in texts if not columns[index].folds], words),
+        (folding, [LEAST_FOLDED] * len(columns)),
+    ):
+        while sum(widths) > room:
+            wide = [index for index in indices if widths[index] > least[index]]
+            if not wide:
+                break
+            widths[max(wide, key=lambda index: widths[index])] -= 1
+    return widths
+
+
+def fits(columns: Sequence[Texts], width: int, *, bars: bool = True) -> bool:
+    """Whether there is room for columns, none of them much folded.
 
     Args:
         columns: of the table.
         width: of the terminal, in characters.
+        bars: whether bars need room beside them.
     """
     wanted = (
         min(size, COMFORTABLE) if column.folds else size
         for size, column in zip(map(text_width, columns), columns, strict=True)
     )
-    return sum(wanted) + GAP * len(columns) + LEAST_CELLS < width
+    return sum(wanted) + GAP * len(columns) + (LEAST_CELLS if bars else -1) < width
 
 
 def text_width(column: Texts) -> int:
@@ -118,11 +146,23 @@ def text_width(column: Texts) -> int:
         for text in (column.heading, *column.cells)
         for line in printable(visible_lines(text)).split("\n")
     ]
-    return max(map(cell_len, lines))
+    return max(map(cell_len, lines), default=0)
 
 
-def _width_of_bars(room: int, folding: int) -> int:
-    """How wide bars are beside texts that want `folding` characters; 0 if there is no room."""
-    if room - folding >= LEAST_CELLS:
-        return min(room - folding, MOST_CELLS)
-    return LEAST_CELLS if room - LEAST_CELLS >= min(folding, COMFORTABLE) else 0
+def _longest_word(column: Texts) -> int:
+    """How wide a column of texts must be so that no word is broken."""
+    words = " ".join((column.heading, *column.cells)).split()
+    return text_width(Texts("", words))
+
+
+def _width_of_bars(room: int, natural: Sequence[int], columns: Sequence[Texts]) -> int:
+    """How wide bars are beside columns; 0 if there is no room even where texts fold a little."""
+    left = room - sum(natural)
+    if left >= LEAST_CELLS:
+        return min(left, MOST_CELLS)
+    saved = sum(
+        max(size - COMFORTABLE, 0)
+        for size, column in zip(natural, columns, strict=True)
+        if column.folds
+    )
+    return LEAST_CELLS if left + saved >= LEAST_CELLS else 0

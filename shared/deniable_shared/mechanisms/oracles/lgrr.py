@@ -63,7 +63,7 @@ class MemoizedRandomizedResponse(MemoizedOracle, ItemOracle):
         require_integer("lgrr other", self.other, 1, limit)
         if not self.odds(2) <= self.odds(1) ** 2:
             constraint = (
-                f"nearer to epsilon_permanent for lgrr over {self.size} items, where two reports "
+                f"nearer to epsilon_permanent for lgrr over {self.size} values, where two reports "
                 "would cost more than twice one; losue has no such limit"
             )
             raise ParameterError("epsilon", constraint, self.epsilon)
