@@ -21,34 +21,31 @@ _UTF_8: Final = "utf-8-sig"
 """Some programs begin a file with a mark of their own."""
 
 
-class _ListedValues(click.ParamType):  # type: ignore[type-arg]  # it takes one since click 8.5
-    """The different values of a file, of standard input ("-"), or of a list ("list:emoji")."""
+def read_values(given: str) -> tuple[str, ...]:
+    """The different values of a file, of standard input ("-"), or of a list ("list:emoji").
 
-    name = "values"
-
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> tuple[str, ...]:
-        if isinstance(value, tuple):
-            return value
-        if value.startswith(_LIST):
-            try:
-                return lists.load(value.removeprefix(_LIST))
-            except ParameterError as error:
-                self.fail(f"{error}. deniable lists says what each holds.", param, ctx)
-        piped = value == "-"
-        shown = "standard input" if piped else visible(value)
+    Raises:
+        click.BadParameter: if they cannot be read, or there are none.
+    """
+    if given.startswith(_LIST):
         try:
-            text = (sys.stdin.buffer.read() if piped else Path(value).read_bytes()).decode(_UTF_8)
-        except UnicodeDecodeError as error:
-            self.fail(f"{shown} must be UTF-8 text: {error}", param, ctx)
-        except OSError as error:
-            hint = f". The list of this name: list:{value}" if value in lists.names() else ""
-            self.fail(f"{shown} must be a readable file: {error.strerror}{hint}", param, ctx)
-        found = tuple(dict.fromkeys(line for line in text.splitlines() if line))
-        if not found:
-            self.fail(f"{shown} must hold at least one value, one per line", param, ctx)
-        return found
+            return lists.load(given.removeprefix(_LIST))
+        except ParameterError as error:
+            raise click.BadParameter(f"{error}. deniable lists says what each holds.") from error
+    piped = given == "-"
+    shown = "standard input" if piped else visible(given)
+    try:
+        text = (sys.stdin.buffer.read() if piped else Path(given).read_bytes()).decode(_UTF_8)
+    except UnicodeDecodeError as error:
+        raise click.BadParameter(f"{shown} must be UTF-8 text: {error}") from error
+    except OSError as error:
+        hint = f". The list of this name: {_LIST}{given}" if given in lists.names() else ""
+        message = f"{shown} must be a readable file: {error.strerror}{hint}"
+        raise click.BadParameter(message) from error
+    found = tuple(dict.fromkeys(line for line in text.splitlines() if line))
+    if not found:
+        raise click.BadParameter(f"{shown} must hold at least one value, one per line")
+    return found
 
 
 def values_option(name: str, help_text: str) -> Callable[[Any], Any]:
@@ -59,18 +56,13 @@ def values_option(name: str, help_text: str) -> Callable[[Any], Any]:
         help_text: what the values are for, and how they may be given.
     """
 
-    def joined(
-        _context: click.Context, _parameter: click.Parameter, given: Sequence[tuple[str, ...]]
+    def read(
+        _context: click.Context, _parameter: click.Parameter, given: Sequence[str]
     ) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(itertools.chain.from_iterable(given)))
+        return tuple(dict.fromkeys(itertools.chain.from_iterable(map(read_values, given))))
 
     return click.option(
-        name,
-        type=_ListedValues(),
-        metavar="FILE|-|list:NAME",
-        multiple=True,
-        callback=joined,
-        help=help_text,
+        name, metavar="FILE|-|list:NAME", multiple=True, callback=read, help=help_text
     )
 
 
