@@ -9,6 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from deniable_aggregator import lists
+from deniable_aggregator.cli.completion import possible_words
 from deniable_aggregator.cli.support.listed_values import values_option
 from tests.command_line import deniable
 
@@ -61,3 +62,10 @@ def test_what_cannot_be_read_is_refused_with_what_to_do(given, stdin, message):
     result = read("--candidates", given, stdin=stdin)
     assert result.exit_code == 2
     assert message in result.output
+
+
+def test_lists_are_completed_and_otherwise_files():
+    target = "deniable_aggregator.cli.estimate:estimate"
+    words = possible_words(target, ["emoji", "--candidates"], "list:e")
+    assert [word for word, _ in words] == ["list:emoji", "list:emoji-skin-tones"]
+    assert possible_words(target, ["emoji", "--candidates"], "mine") is None

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import click
+from click.shell_completion import CompletionItem
 
 from deniable_aggregator import lists
 from deniable_shared.characters import visible
@@ -62,8 +63,23 @@ def values_option(name: str, help_text: str) -> Callable[[Any], Any]:
         return tuple(dict.fromkeys(itertools.chain.from_iterable(map(read_values, given))))
 
     return click.option(
-        name, metavar="FILE|-|list:NAME", multiple=True, callback=read, help=help_text
+        name,
+        metavar="FILE|-|list:NAME",
+        multiple=True,
+        callback=read,
+        shell_complete=_completed,
+        help=help_text,
     )
+
+
+def _completed(
+    _context: click.Context, _parameter: click.Parameter, typed: str
+) -> list[CompletionItem]:
+    """The names of lists, or a file."""
+    if typed and _LIST.startswith(typed[: len(_LIST)]):
+        named = [(f"{_LIST}{name}", holds) for name, holds in lists.DESCRIPTIONS.items()]
+        return [CompletionItem(each, help=holds) for each, holds in named if each.startswith(typed)]
+    return [CompletionItem(typed, type="file")]
 
 
 candidates_option = values_option(
