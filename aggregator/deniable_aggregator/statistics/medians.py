@@ -57,7 +57,8 @@ def medians_of_slices(
         )
         middle = _medians(here)
         share[enough] = middle
-        precise = 1 / np.maximum(of_here, _medians(of_here)[:, None] / 2)
+        with np.errstate(divide="ignore"):  # versions without a value have none, without an error
+            precise = 1 / np.maximum(of_here, _medians(of_here)[:, None] / 2)
         precision = np.where(known_here, precise, 0.0).sum(axis=1)
         apart = _NORMAL * _medians(np.abs(here - middle[:, None]))
         stated = np.sqrt(MEDIAN_VARIANCE_FACTOR * count) / precision

@@ -287,3 +287,11 @@ def test_one_large_slice_among_small_ones_does_not_make_their_median_sure():
     plain = np.full(20_000, 1 / np.sqrt((1 / errors[:, 0] ** 2).sum()))
     found = medians_of_slices(drawn, errors, plain)
     assert np.mean(np.abs(found.share) < 1.96 * found.standard_error) > 0.95
+
+
+def test_the_median_of_slices_most_of_which_know_that_nobody_has_a_value_is_zero():
+    """As where most days are of a version that was complete without the value."""
+    shares, errors = (np.array([[0.0], [0.0], [0.0], [0.0], [each]]) for each in (0.1, 0.02))
+    found = medians_of_slices(shares, errors, np.array([0.004]))
+    assert found.share == [0.0]
+    assert found.standard_error == pytest.approx(0.004 * np.sqrt(MEDIAN_VARIANCE_FACTOR))
