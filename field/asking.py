@@ -28,7 +28,8 @@ class Question:
     Attributes:
         text: the question in words.
         metric: what it is about.
-        form: ``estimate``, ``series``, ``change``, ``health`` or ``discover``.
+        form: ``estimate``, ``series``, ``change``, ``health`` or ``discover``; or ``tables``, a
+            closed week's estimate as an answer and in the table of estimates.
         reads: what to read from the answer; each gives findings.
         parameters: of the query, beside the days; a list for one that comes several times.
         days: the first and the last day, or None for all.
@@ -125,6 +126,8 @@ def _ask(question: Question, server: Server, truth: Truth) -> Answer:
     try:
         if question.form == "discover":
             return Answer(question, truth, server.discover(question.metric, parameters))
+        if question.form == "tables":
+            return Answer(question, truth, server.tables(question.metric, dates))
         answer = server.ask(path, parameters, question.body)
     except RuntimeError as error:
         raise RefusedError(str(error)) from None

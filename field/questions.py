@@ -37,6 +37,7 @@ from field.reading_numbers import (
     shape_changes,
     shape_distances,
 )
+from field.reading_tables import same_numbers
 from field.registries import registry
 
 if TYPE_CHECKING:
@@ -46,6 +47,9 @@ if TYPE_CHECKING:
 
 ABSENT: Final = 200
 """Candidates that nobody holds, beside those that somebody does."""
+
+ACCEPT_DAYS: Final = 14
+"""So long a day stays open, unless the server is told otherwise."""
 
 BY_DAY: Final = {"by": "day"}
 HEAVY_LISTS: Final = {
@@ -76,6 +80,7 @@ def questions(deployment: Deployment) -> Iterator[Question]:
     yield from changes(deployment)
     yield from health(deployment)
     yield from command_line(deployment)
+    yield from tables(deployment)
 
 
 def after_exclusion(deployment: Deployment) -> Iterator[Question]:
@@ -442,6 +447,17 @@ def health(deployment: Deployment) -> Iterator[Question]:
         [shares("shares without a key"), reports(), days_said()],
         {**BY_DAY, "without_key": FORGER}, days=forged, without=(FORGER,),
     )  # fmt: skip
+
+
+def tables(deployment: Deployment) -> Iterator[Question]:
+    """Weeks that are closed, in the table of estimates."""
+    closed = [week for week in weeks(deployment) if week[1] < deployment.today - ACCEPT_DAYS]
+    for metric in ("theme", "crash", "features", "startup_seconds", "latency"):
+        for week in closed:
+            yield Question(
+                "in the table", metric, "tables",
+                [same_numbers("the table of estimates")], days=week,
+            )  # fmt: skip
 
 
 def command_line(deployment: Deployment) -> Iterator[Question]:

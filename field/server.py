@@ -28,6 +28,7 @@ STOP_SECONDS: Final = 30.0
 TIMEOUT_SECONDS: Final = 300.0
 ASK_AGAIN_SECONDS: Final = 0.1
 RETRIES: Final = 100
+TABLE_SECONDS: Final = 60.0
 SECONDS_PER_DAY: Final = 86_400
 _COMMAND: Final = [sys.executable, "-m", "deniable_aggregator"]
 
@@ -64,6 +65,8 @@ class Server:
         options += ["--end-with", str(os.getpid())]
         # A process of its own would read the system's clock; and the trial asks a great deal.
         options += ["--question-processes", "0", "--read-rate-limit", ""]
+        # Days are seven times as much work, and their numbers come from the same code.
+        options += ["--estimate-periods", "week"]
         with self._output.open("wb") as output:
             self._process = subprocess.Popen(
                 [*command, *options], stdout=output, stderr=subprocess.STDOUT,
@@ -150,6 +153,26 @@ class Server:
             raise RuntimeError(f"{path} was answered {answer.status_code}: {answer.text}")
         found: dict[str, Any] = answer.json()["result"]
         return found
+
+    def tables(self, metric: str, dates: Mapping[str, str]) -> dict[str, Any]:
+        """A closed week's estimate: the answer, and its rows of the table.
+
+        Raises:
+            RuntimeError: if one is refused, or the table does not get the week in time.
+        """
+        path = f"/v1/metrics/{metric}/estimate"
+        query = {"metric": metric, "period": "week", **dates}
+        deadline = time.monotonic() + TABLE_SECONDS
+        while True:
+            asked = [self.ask(path, dates, None), self.ask("/v1/estimates", query, None)]
+            for answer in asked:
+                if not answer.is_success:
+                    raise RuntimeError(f"{answer.url} was answered {answer.status_code}")
+            if rows := asked[1].json()["rows"]:
+                return {"answer": asked[0].json(), "table": rows}
+            if time.monotonic() > deadline:
+                raise RuntimeError(f"the table of estimates has no week of {dates['since']}")
+            time.sleep(ASK_AGAIN_SECONDS)
 
     def send(self, upload: Upload) -> None:
         """Sends an upload until it is accepted; a retry has the same bytes and counts once.
