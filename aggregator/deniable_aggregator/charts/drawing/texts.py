@@ -9,11 +9,15 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 FONT: Final = "Helvetica, Arial, Liberation Sans, sans-serif"
-"""Fonts with the same widths, those of the table below."""
+"""Fonts with the same widths, those of the table below, and whatever there is."""
 
-_BOLD: Final = 1.08
+_BOLD: Final = 1.12
+_STAND_IN: Final = 1.15
+"""How much wider DejaVu Sans is, which stands in where none of these fonts is installed: texts are
+laid out for it."""
+
 _OTHER: Final = 0.6
-_WIDE: Final = 1.05
+_WIDE: Final = 0.95
 ELLIPSIS: Final = "…"
 
 _GROUPS: Final = {
@@ -51,7 +55,7 @@ def text_width(text: str, size: float, *, bold: bool = False) -> float:
         size: of the font.
         bold: whether it is drawn bold.
     """
-    return size * (_BOLD if bold else 1.0) * sum(map(_width, text))
+    return size * _STAND_IN * (_BOLD if bold else 1.0) * sum(map(_width, text))
 
 
 def ellipsed(text: str, size: float, width: float, *, bold: bool = False) -> str:
