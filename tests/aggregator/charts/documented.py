@@ -93,8 +93,8 @@ def series():
     return Figure(
         title="Which theme is used",
         warnings=(
-            "The reports of 2026-10-26 to 2026-11-01 are not all those of honest devices. Key partner "
-            "(0307..) stands out: ask again with --without-key partner.",
+            "The reports of 2026-10-26 to 2026-11-01 are not all those of honest devices. Key "
+            "partner (0307..) stands out: ask again with --without-key partner.",
         ),
         subtitle=(
             "Metric theme",
