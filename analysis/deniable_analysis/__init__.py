@@ -30,6 +30,7 @@ from deniable_analysis.results.metric_list import MetricList
 from deniable_analysis.results.result import Result
 from deniable_analysis.results.strings import FoundStrings
 from deniable_analysis.results.trends import Change, Series
+from deniable_analysis.results.written_report import WrittenReport
 
 __all__ = [
     "AskingError",
@@ -46,6 +47,7 @@ __all__ = [
     "Result",
     "Series",
     "Shares",
+    "WrittenReport",
     "connect",
     "lists",
     "open",

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Self
+from datetime import timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, Self
 
 from deniable_aggregator.answers.estimate_table import EstimateTableQuery
 from deniable_aggregator.answers.questions import DaysQuery
 from deniable_aggregator.asking.dates import utc_today
 from deniable_aggregator.asking.errors import AskingError
+from deniable_analysis.display.progress import shown_progress
 from deniable_analysis.metric import Metric
 from deniable_analysis.questions import as_days, as_texts
 from deniable_analysis.results.estimate_table import EstimateTable
 from deniable_analysis.results.health import HealthOverview
 from deniable_analysis.results.metric_list import MetricList
+from deniable_analysis.results.written_report import WrittenReport
 from deniable_shared.characters import visible
 from deniable_shared.nearest import did_you_mean
 
@@ -24,8 +28,11 @@ if TYPE_CHECKING:
     from deniable_aggregator.asking.source import Source
     from deniable_analysis.questions import Day, Period, Some
 
-MOST_NAMED = 20
+MOST_NAMED: Final = 20
 """Metrics in an error."""
+
+WEEK_DAYS: Final = 7
+"""Of a report, if nothing says another first day."""
 
 
 class Project:
@@ -145,6 +152,52 @@ class Project:
             measure=as_texts(measures, "measures"),
         )
         return EstimateTable(self._source.estimates(query))
+
+    def report(
+        self,
+        path: str | Path,
+        *,
+        since: Day | None = None,
+        until: Day | None = None,
+        days: Period | None = None,
+        metrics: Some = (),
+        compare: bool = True,
+        without_key: Some = (),
+        progress: bool = True,
+    ) -> WrittenReport:
+        """Writes a report of all metrics into one file, to open, print or send.
+
+        Args:
+            path: the file: .html, with pictures and without scripts, or .md for mail and slides.
+            since: the first day; left out for the last of seven days.
+            until: the last day; left out for yesterday.
+            days: instead of these, both, such as "-7d/yesterday".
+            metrics: only these.
+            compare: whether the days are compared with as many days before.
+            without_key: keys whose reports are left out, by their labels or ids.
+            progress: whether to show how far it is, in a notebook or on a terminal.
+
+        Raises:
+            AskingError: if not even the metrics are answered; nothing is written then.
+            ParameterError: if an argument is not what it must be.
+            OSError: if the file cannot be written.
+        """
+        from deniable_aggregator.report import write_report
+
+        ends = as_days(since, until, days, self._today())
+        last = ends["until"] or self._today() - timedelta(1)
+        with shown_progress("report", wanted=progress) as tell:
+            report = write_report(
+                self._source,
+                path,
+                since=ends["since"] or last - timedelta(WEEK_DAYS - 1),
+                until=last,
+                metrics=as_texts(metrics, "metrics"),
+                compare=compare,
+                without_key=as_texts(without_key, "without_key"),
+                on_progress=tell and (lambda done, all_, what: tell(done / max(all_, 1), what)),
+            )
+        return WrittenReport(Path(path), tuple(report.suspicious), tuple(report.failures))
 
     def _names(self) -> dict[str, str]:
         if self._known is None:

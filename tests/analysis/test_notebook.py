@@ -25,13 +25,16 @@ def place(monkeypatch, tmp_path, url, deployment):
     return tmp_path
 
 
-def test_the_code_of_the_page_runs(place):
+@pytest.mark.statistics
+def test_the_code_of_the_page_runs(place, opened, monkeypatch):
+    monkeypatch.setattr(da, "connect", lambda: opened)  # a server would start processes
     names = {}
     for code in re.findall(r"(?ms)^```python\n(.*?)^```$", PAGE.read_text("utf-8")):
         exec(compile(code, str(PAGE), "exec"), names)
     assert isinstance(names["s"], da.Series)
     assert names["change"]["dark"].changed
     assert (place / "startup.parquet").stat().st_size
+    assert "<script" not in (place / "week.html").read_text("utf-8")
 
 
 @pytest.mark.service
@@ -50,6 +53,7 @@ def test_the_example_notebook_runs_from_top_to_bottom(place):
     assert "Chrome leads with" in shown[3]
     assert "dark rose from" in shown[4]
     assert (place / "october.parquet").stat().st_size
+    assert "wrote week.html" in shown[-1]
     errors = [
         output
         for cell in notebook.cells

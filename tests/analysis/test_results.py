@@ -160,6 +160,21 @@ def test_a_key_that_answers_unlike_the_others_is_the_first_thing_said(connected)
     assert list(overview.frame("polars")["metric"]) == [each.metric for each in overview]
 
 
+def test_a_report_is_written_and_says_what_to_look_at(opened, tmp_path):
+    week = opened.report(tmp_path / "week.md", metrics="theme")
+    assert (week.suspicious, week.failures) == ((), ())
+    assert repr(week) == f"wrote {tmp_path}/week.md"
+    text = week.path.read_text("utf-8")
+    assert "2026-10-19" in text
+    assert "2026-10-25" in text
+    forged = opened.report(tmp_path / "forged.html", since="2026-10-12", metrics="browser")
+    assert forged.suspicious == ("browser",)
+    assert "browser are not all those of honest devices" in repr(forged)
+    assert 'role="alert"' in forged._repr_html_()
+    with pytest.raises(ParameterError, match=r"\.html or \.md"):
+        opened.report(tmp_path / "week.pdf")
+
+
 def test_the_metrics_are_a_table(connected):
     metrics = connected.metrics
     assert metrics.names == sorted(metrics.names)
