@@ -12,7 +12,7 @@ from deniable_aggregator.answers.trends import Change
 from deniable_aggregator.answers.words import FALSE_FINDS
 from deniable_aggregator.cli.support.completion import complete_metric
 from deniable_aggregator.cli.support.days import Period
-from deniable_aggregator.cli.support.output import picture_option, print_answer
+from deniable_aggregator.cli.support.output import explain_option, picture_option, print_answer
 from deniable_aggregator.cli.support.pictures import draw
 from deniable_aggregator.cli.support.question_options import (
     question,
@@ -62,6 +62,7 @@ CHANGED: Final = 3
     help="Exit with 3 if there is a clear change: of a value, the mean or the whole distribution.",
 )
 @picture_option
+@explain_option
 @partial(time_options, chosen="Only the N largest changes.")
 @version_option
 @without_key_option
@@ -83,6 +84,7 @@ def change(
     picture: Path | None,
     version: str | None,
     without_key: tuple[str, ...],
+    explain: bool,
     as_json: bool,
     source: HttpSource,
 ) -> None:
@@ -116,7 +118,7 @@ def change(
     else:
         from deniable_aggregator.cli.render.answers import print_change
 
-        print_change(answered.decode(Change))
+        print_change(answered.decode(Change), explain=explain)
     if picture is not None:
         draw(answered.decode(Change), picture)
     if fail_if_changed and is_changed(answered.decode(Change)):

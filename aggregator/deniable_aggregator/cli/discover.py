@@ -9,7 +9,12 @@ import click
 from deniable_aggregator.answers.discoveries import Discovery, DiscoveryLists, DiscoveryQuery
 from deniable_aggregator.cli.support.completion import complete_metric
 from deniable_aggregator.cli.support.listed_values import values_option
-from deniable_aggregator.cli.support.output import json_option, picture_option, print_answer
+from deniable_aggregator.cli.support.output import (
+    explain_option,
+    json_option,
+    picture_option,
+    print_answer,
+)
 from deniable_aggregator.cli.support.pictures import draw
 from deniable_aggregator.cli.support.progress import progress_bar
 from deniable_aggregator.cli.support.question_options import (
@@ -45,6 +50,7 @@ PARTS: Final = 1_000
     "for any characters, ? for one.",
 )
 @click.option("--top", type=click.IntRange(1), help="Only the N largest.", metavar="N")
+@explain_option
 @json_option
 @picture_option
 @version_option
@@ -59,6 +65,7 @@ def discover(
     top: int | None,
     version: str | None,
     without_key: tuple[str, ...],
+    explain: bool,
     as_json: bool,
     picture: Path | None,
     source: HttpSource,
@@ -103,4 +110,4 @@ def discover(
         return
     from deniable_aggregator.cli.render.answers import print_discovery
 
-    print_discovery(answer.result, top)
+    print_discovery(answer.result, top, explain=explain)

@@ -15,7 +15,12 @@ from deniable_aggregator.cli.support.completion import (
     complete_value,
 )
 from deniable_aggregator.cli.support.listed_values import candidates_option
-from deniable_aggregator.cli.support.output import json_option, picture_option, print_answer
+from deniable_aggregator.cli.support.output import (
+    explain_option,
+    json_option,
+    picture_option,
+    print_answer,
+)
 from deniable_aggregator.cli.support.pictures import draw
 from deniable_aggregator.cli.support.question_options import (
     SEGMENT_HELP,
@@ -79,6 +84,7 @@ if TYPE_CHECKING:
 @quantile_option
 @click.option("--segment", help=SEGMENT_HELP, shell_complete=complete_segment)
 @picture_option
+@explain_option
 @json_option
 @click.option("--per-version", is_flag=True, help="Each version of the metric by itself, too.")
 @version_option
@@ -105,6 +111,7 @@ def estimate(
     per_version: bool,
     version: str | None,
     without_key: tuple[str, ...],
+    explain: bool,
     as_json: bool,
     source: HttpSource,
 ) -> None:
@@ -177,6 +184,6 @@ def estimate(
     else:
         from deniable_aggregator.cli.render.answers import print_estimate
 
-        print_estimate(answered.decode(Estimate), largest_first=sorted_)
+        print_estimate(answered.decode(Estimate), largest_first=sorted_, explain=explain)
     if picture is not None:
         draw(answered.decode(Estimate), picture)

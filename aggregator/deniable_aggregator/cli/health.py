@@ -10,7 +10,7 @@ from deniable_aggregator.answers.health_overview import HealthOverview
 from deniable_aggregator.answers.integrity import Health
 from deniable_aggregator.answers.questions import DaysQuery
 from deniable_aggregator.cli.support.completion import complete_metric
-from deniable_aggregator.cli.support.output import json_option, print_answer
+from deniable_aggregator.cli.support.output import explain_option, json_option, print_answer
 from deniable_aggregator.cli.support.question_options import (
     days_options,
     question,
@@ -21,7 +21,7 @@ from deniable_aggregator.cli.support.server_options import source_options
 if TYPE_CHECKING:
     from datetime import date
 
-    from deniable_aggregator.asking import HttpSource
+    from deniable_aggregator.asking import HttpSource, ServerAnswer
 
 SUSPICIOUS: Final = 3
 """How the command exits with --fail-if-suspicious or --fail-if-stopped if that is so."""
@@ -39,6 +39,7 @@ SUSPICIOUS: Final = 3
     is_flag=True,
     help="Exit with 3 if the reports of a metric have stopped; without METRIC.",
 )
+@explain_option
 @json_option
 @source_options
 def health(
@@ -48,6 +49,7 @@ def health(
     without_key: tuple[str, ...],
     fail_if_suspicious: bool,
     fail_if_stopped: bool,
+    explain: bool,
     as_json: bool,
     source: HttpSource,
 ) -> None:
@@ -78,21 +80,21 @@ def health(
     elif fail_if_stopped:
         raise click.UsageError("--fail-if-stopped is for all metrics: leave METRIC out")
     else:
-        status = _one_metric(source, metric, asked, as_json, fail_if_suspicious)
+        answered = source.ask(metric, "health", asked)
+        status = _one_metric(answered, explain, as_json, fail_if_suspicious)
     raise click.exceptions.Exit(status)
 
 
 def _one_metric(
-    source: HttpSource, metric: str, asked: DaysQuery, as_json: bool, fail_if_suspicious: bool
+    answered: ServerAnswer, explain: bool, as_json: bool, fail_if_suspicious: bool
 ) -> int:
     """Prints the health of a metric, and returns the exit status."""
     from deniable_aggregator.cli.render.answers import print_health
 
-    answered = source.ask(metric, "health", asked)
     if as_json:
         print_answer(answered.content)
     else:
-        print_health(answered.decode(Health))
+        print_health(answered.decode(Health), explain=explain)
     if not fail_if_suspicious:
         return 0
     return SUSPICIOUS if answered.decode(Health).verdict == "suspicious" else 0

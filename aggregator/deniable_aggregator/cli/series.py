@@ -11,7 +11,7 @@ from deniable_aggregator.answers.questions import SeriesQuery
 from deniable_aggregator.answers.trends import Series
 from deniable_aggregator.answers.words import PERIOD_LENGTHS
 from deniable_aggregator.cli.support.completion import complete_metric
-from deniable_aggregator.cli.support.output import picture_option, print_answer
+from deniable_aggregator.cli.support.output import explain_option, picture_option, print_answer
 from deniable_aggregator.cli.support.pictures import draw
 from deniable_aggregator.cli.support.question_options import (
     days_options,
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 )
 @days_options
 @picture_option
+@explain_option
 @partial(time_options, chosen="Only the N largest over all of these days.")
 @version_option
 @without_key_option
@@ -61,6 +62,7 @@ def series(
     quantiles: tuple[float, ...],
     version: str | None,
     without_key: tuple[str, ...],
+    explain: bool,
     as_json: bool,
     source: HttpSource,
 ) -> None:
@@ -93,6 +95,6 @@ def series(
     else:
         from deniable_aggregator.cli.render.answers import print_series
 
-        print_series(answered.decode(Series))
+        print_series(answered.decode(Series), explain=explain)
     if picture is not None:
         draw(answered.decode(Series), picture)

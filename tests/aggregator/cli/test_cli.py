@@ -347,7 +347,15 @@ def test_every_option_of_estimate_reaches_the_server(run, url):
     service.register()
     service.send(upload(b"\x02" * 150 + b"\x00" * 90 + b"\x01" * 60))
     environment = {"DENIABLE_SERVER": server, "DENIABLE_TOKEN": service.read}
-    options = ("--combined", "light,dark", "--margin", "noise-and-sampling", "--interval", "all")
+    options = (
+        "--combined",
+        "light,dark",
+        "--margin",
+        "noise-and-sampling",
+        "--interval",
+        "all",
+        "--explain",
+    )
     done = run("estimate", "theme", *options, "--false-finds", "none", env=environment)
     assert done.exit_code == 0, done.output
     for words in (

@@ -9,7 +9,11 @@ from click.testing import CliRunner
 from deniable_aggregator.answers.discoveries import FoundStrings
 from deniable_aggregator.asking import http_source
 from deniable_aggregator.asking.connection import Connection, ServerAnswer
-from deniable_aggregator.cli.render.discovery_table import discovery_notes, discovery_tables
+from deniable_aggregator.cli.render.discovery_table import (
+    discovery_explanation,
+    discovery_notes,
+    discovery_tables,
+)
 from deniable_aggregator.cli.render.output import literal_console
 from tests.command_line import deniable
 
@@ -163,7 +167,7 @@ def test_a_table_shows_whole_strings_and_prefixes_apart(run):
         "Found in 2026-01-01 to 2026-01-07 and not this time, perhaps by chance: tea.",
         "3 more not shown: they may be of fewer than minimum_devices (100).",
         "1 more not shown: a deny list names them.",
-        "short ones (up to 20 bits) from 1.00%, about 100 devices, long ones (up to 68 bits) never",
+        "short ones from 1.00% (about 100 devices), long ones never",
         "they could have planted 2 chosen strings with a share of 4.00%",
     ):
         assert sentence in done.stdout.replace("\n", " ")
@@ -175,7 +179,11 @@ def printed(result):
     console.width = 160  # whatever the terminal has
     with console.capture() as captured:
         answer = msgspec.convert(result, FoundStrings)
-        for part in (*discovery_tables(answer), *discovery_notes(answer)):
+        for part in (
+            *discovery_tables(answer),
+            *discovery_notes(answer),
+            *discovery_explanation(answer),
+        ):
             console.print(part)
     return captured.get()
 

@@ -116,7 +116,7 @@ def answers(tmp_path_factory):
 def shown(answers, monkeypatch):
     """A function that gives what is printed of an answer."""
 
-    def show(name, width, encoding="utf-8"):
+    def show(name, width, encoding="utf-8", **options):
         stream = io.TextIOWrapper(io.BytesIO(), encoding=encoding)
         monkeypatch.setattr(sys, "stdout", stream)
         if width:
@@ -124,7 +124,7 @@ def shown(answers, monkeypatch):
         else:
             monkeypatch.delenv("COLUMNS", raising=False)
         answer, print_it = answers[name]
-        print_it(answer)
+        print_it(answer, **options)
         stream.flush()
         return stream.buffer.getvalue().decode(encoding)
 
@@ -197,6 +197,17 @@ def test_terminals_of_the_c_locale_get_ascii_alone(answers, shown, name, width):
     assert set(questions) <= {"zero?", "changed?", "new?", "hint?", "together?", "honest?"}
     for number in numbers_of(answers[name][0]):
         assert all(part in text for part in ascii_text(number).split(" [", 1)), number
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_numbers_mean_is_printed_where_it_is_asked_for(shown, name):
+    hint = "What these numbers mean: add --explain."
+    short = shown(name, 80)
+    assert short.splitlines()[-1] == hint
+    long = shown(name, 80, explain=True)
+    assert hint not in long
+    assert long.startswith(short.removesuffix(f"{hint}\n"))
+    assert len(long) > len(short) + 200
 
 
 def test_where_there_is_no_terminal_every_row_has_one_line_with_its_period(shown):

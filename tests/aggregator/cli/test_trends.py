@@ -63,7 +63,7 @@ def asked(run, url):  # noqa: F811  the fixture
 def test_a_series_is_a_table_a_picture_or_json(asked, tmp_path):
     item = "theme=dark & channel=stable"
     arguments = ("series", "theme", "--by", "month", "--value", item)
-    shown = asked(*arguments, "--picture", str(tmp_path / "theme.svg"))
+    shown = asked(*arguments, "--explain", "--picture", str(tmp_path / "theme.svg"))
     assert sum(line.count(f"{item}  ") for line in shown.splitlines()) == 2
     assert "1,200" in shown
     assert "ask for the change" in shown
@@ -179,7 +179,7 @@ def test_a_change_is_told(asked, tmp_path):
     path = tmp_path / "items.txt"
     path.write_text("theme=dark & channel=stable\ntheme=light & channel=beta\n")
     days = ("--before", day(-40), "--after", f"{day(-1)}..{day(0)}")
-    shown = asked("change", "theme", *days, "--candidates", str(path))
+    shown = asked("change", "theme", *days, "--candidates", str(path), "--explain")
     lines = {line.partition("  ")[0]: line for line in shown.splitlines()}
     assert "]  yes  " in lines[STABLE]
     assert "]  no clear change  " in lines[BETA]
@@ -201,11 +201,11 @@ def test_the_largest_and_sums_and_radii_are_told(asked, tmp_path):
     shown = asked("change", "theme", *days, "--top", "1", "--picture", str(path))
     assert sum(line.startswith(("theme=", "light  ", "dark  ")) for line in shown.splitlines()) == 1
     assert f"{STABLE} + {BETA}" in asked("change", "theme", *days, "--combined", f"{STABLE},{BETA}")
-    assert "could have moved a change by up to" in shown
+    assert "are fake: a change by up to" in shown
     assert path.read_text().startswith("<svg")
     means = asked("change", "seconds", "--before", day(-1), "--after", day(0))
-    assert "could have moved a change by up to" in means
-    assert "could have moved an estimate of a period" in asked("series", "seconds")
+    assert "are fake: a change by up to" in means
+    assert "are fake: an estimate of a period by up to" in asked("series", "seconds")
 
 
 def test_a_key_that_an_older_server_does_not_answer_is_explained(run, monkeypatch):  # noqa: F811

@@ -14,7 +14,12 @@ from click.testing import CliRunner
 from deniable_aggregator import dates
 from deniable_aggregator.answers.estimates import Shares
 from deniable_aggregator.answers.integrity import Health
-from deniable_aggregator.cli.render.health_tables import health_notes, health_summary, health_table
+from deniable_aggregator.cli.render.health_tables import (
+    health_explanation,
+    health_notes,
+    health_summary,
+    health_table,
+)
 from deniable_aggregator.cli.render.share_notes import notes
 from deniable_aggregator.dates import FIRST_DAY, LAST_DAY, DayRange
 from deniable_aggregator.estimation.metric_reports import read_reports
@@ -159,7 +164,7 @@ def test_the_command_line_says_what_failed_and_for_whom(fleet):
     table = health_table(answer)
     assert table.row_count == 1
     assert health_summary(answer).verdict == "suspicious"
-    lines = list(health_notes(answer))
+    lines = [*health_notes(answer), *health_explanation(answer)]
     (poisoned,) = answer.by_day[0].stand_out
     assert any(f"key {poisoned}, too many or too few ones: the oddest" in line for line in lines)
     assert lines[-1] == answer.invisible
@@ -194,7 +199,7 @@ def test_beside_shares_stands_what_fakes_could_do(fleet):
     answer = msgspec.json.decode(service.ask(f"{PATH}/estimate").data, type=Shares)
     (line,) = (line for line in notes(answer) if "fake" in line)
     assert line.startswith("Possible shift if 1% of reports are fake")
-    assert "moved a share by up to 3.1" in line
+    assert "a share by up to 3.1" in line
 
 
 def test_days_are_examined_once_until_their_reports_change(fleet, monkeypatch):

@@ -5,24 +5,38 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from deniable_aggregator.answers.estimates import Distribution, Mean, SegmentShares, Shares
-from deniable_aggregator.cli.render.change_table import change_notes, change_table
-from deniable_aggregator.cli.render.discovery_table import discovery_notes, discovery_tables
+from deniable_aggregator.cli.render.change_table import (
+    change_explanation,
+    change_notes,
+    change_table,
+)
+from deniable_aggregator.cli.render.discovery_table import (
+    discovery_explanation,
+    discovery_notes,
+    discovery_tables,
+)
 from deniable_aggregator.cli.render.head import counted, days_line, notice_lines, title
 from deniable_aggregator.cli.render.health_tables import (
     contrast_table,
+    health_explanation,
     health_notes,
     health_summary,
     health_table,
 )
 from deniable_aggregator.cli.render.number_tables import (
     distribution_table,
+    number_explanation,
     number_line,
     number_notes,
     quantiles_table,
 )
 from deniable_aggregator.cli.render.output import literal_console, print_lines, print_table
-from deniable_aggregator.cli.render.series_table import series_notes, series_table
-from deniable_aggregator.cli.render.share_notes import notes, picked_line
+from deniable_aggregator.cli.render.series_table import (
+    series_explanation,
+    series_notes,
+    series_table,
+)
+from deniable_aggregator.cli.render.share_notes import explanation, notes, picked_line
 from deniable_aggregator.cli.render.share_table import share_tables
 from deniable_aggregator.cli.render.version_tables import version_tables
 from deniable_aggregator.sentences import finding
@@ -38,12 +52,13 @@ if TYPE_CHECKING:
     from deniable_aggregator.answers.trends import Change, Series
 
 
-def print_estimate(answer: Estimate, *, largest_first: bool = False) -> None:
+def print_estimate(answer: Estimate, *, largest_first: bool = False, explain: bool = False) -> None:
     """Prints the shares of a metric, its mean or its distribution.
 
     Args:
         answer: the estimate.
         largest_first: sort shares; their intervals stay.
+        explain: also print what the numbers mean.
     """
     if largest_first and isinstance(answer, Shares | SegmentShares):
         answer.estimates.sort(key=lambda row: -row.share)
@@ -58,8 +73,10 @@ def print_estimate(answer: Estimate, *, largest_first: bool = False) -> None:
     else:
         _print_parts(share_tables(answer, width))
     _print_parts(version_tables(answer, width))
-    below = number_notes(answer) if isinstance(answer, Mean | Distribution) else notes(answer)
-    print_lines(["", *below])
+    if isinstance(answer, Mean | Distribution):
+        _print_below(number_notes(answer), number_explanation(answer), explain=explain)
+    else:
+        _print_below(notes(answer), explanation(answer), explain=explain)
 
 
 def _head_of_estimate(answer: Estimate) -> Iterator[str]:
@@ -76,11 +93,12 @@ def _head_of_estimate(answer: Estimate) -> Iterator[str]:
     yield ""
 
 
-def print_series(answer: Series) -> None:
+def print_series(answer: Series, *, explain: bool = False) -> None:
     """Prints a metric period by period.
 
     Args:
         answer: the series.
+        explain: also print what the numbers mean.
     """
     print_lines(
         [
@@ -93,14 +111,15 @@ def print_series(answer: Series) -> None:
         ]
     )
     print_table(series_table(answer, literal_console().width))
-    print_lines(["", *series_notes(answer)])
+    _print_below(series_notes(answer), series_explanation(answer), explain=explain)
 
 
-def print_change(answer: Change) -> None:
+def print_change(answer: Change, *, explain: bool = False) -> None:
     """Prints what has changed between two periods.
 
     Args:
         answer: the change.
+        explain: also print what the numbers mean.
     """
     before, after = answer.before, answer.after
     print_lines(
@@ -115,14 +134,15 @@ def print_change(answer: Change) -> None:
         ]
     )
     print_table(change_table(answer, literal_console().width))
-    print_lines(["", *change_notes(answer)])
+    _print_below(change_notes(answer), change_explanation(answer), explain=explain)
 
 
-def print_health(answer: Health) -> None:
+def print_health(answer: Health, *, explain: bool = False) -> None:
     """Prints whether reports look honest, day by day and key by key.
 
     Args:
         answer: the health.
+        explain: also print what the numbers mean.
     """
     width = literal_console().width
     print_lines(
@@ -138,15 +158,16 @@ def print_health(answer: Health) -> None:
     if answer.key_contrasts:
         print_lines(["", "Each key against all others, on the same days"])
         print_table(contrast_table(answer, width))
-    print_lines(["", *health_notes(answer)])
+    _print_below(health_notes(answer), health_explanation(answer), explain=explain)
 
 
-def print_discovery(answer: FoundStrings, top: int | None = None) -> None:
+def print_discovery(answer: FoundStrings, top: int | None = None, *, explain: bool = False) -> None:
     """Prints strings that nobody listed.
 
     Args:
         answer: what was found.
         top: only so many strings in each table.
+        explain: also print what the numbers mean.
     """
     print_lines(
         [
@@ -159,7 +180,14 @@ def print_discovery(answer: FoundStrings, top: int | None = None) -> None:
         ]
     )
     _print_parts(discovery_tables(answer, top, literal_console().width))
-    print_lines(["", *discovery_notes(answer, top)])
+    below = discovery_notes(answer, top)
+    _print_below(below, discovery_explanation(answer), explain=explain)
+
+
+def _print_below(short: Iterable[str], long: Iterable[str], *, explain: bool) -> None:
+    """Prints the lines below the tables, and what the numbers mean, or how to see that."""
+    print_lines(["", *short])
+    print_lines(["", *long] if explain else ["What these numbers mean: add --explain."])
 
 
 def _print_parts(parts: Iterable[Table | str]) -> None:

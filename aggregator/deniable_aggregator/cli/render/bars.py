@@ -20,6 +20,9 @@ MOST_CELLS: Final = 48
 CORE: Final = 0.344
 """How much of a 95% interval the middle 50% are, if errors are normal: 0.674 of 1.96."""
 
+LEAST_DRAWN: Final = 3
+"""Of fewer cells than that only the mark is drawn: with one end it would look one-sided."""
+
 SMALLEST_SPAN: Final = 1e-9
 _CROSSED: Final = {" ": "│", "─": "┼", "━": "┿"}
 """How the line at zero looks where something else is drawn."""
@@ -117,7 +120,11 @@ class IntervalBar:
         if self._zero is not None:
             zero = self._cell(self._zero, width)
             cells[zero] = _CROSSED[cells[zero]]
-        if start < end:
+        if end - start < LEAST_DRAWN - 1:
+            cells[start : end + 1] = " " * (end - start + 1)
+            if self._zero is not None and start <= self._cell(self._zero, width) <= end:
+                cells[self._cell(self._zero, width)] = "│"
+        else:
             cells[start], cells[end] = "├", "┤"
         cells[self._cell(self._estimate, width)] = "○" if self._hollow else "●"
         if self._truth is not None:

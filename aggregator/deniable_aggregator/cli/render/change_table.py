@@ -33,19 +33,13 @@ ALIKE: Final = 0.995
 
 
 def change_notes(answer: Change) -> Iterator[str]:
-    """What the numbers mean, a line each.
+    """What stands below the table, a line each.
 
     Args:
         answer: the change.
     """
     if answer.shape:
-        yield from shape_lines(answer.shape)
-    points = ", in percentage points" if answer.kind == "shares" else ""
-    yield f"Changes: {answer.unit}{points}. Intervals: {answer.interval.meaning}."
-    yield (
-        f"Test at {answer.test.alpha:.0%}: {answer.test.meaning}. No clear change means that the "
-        "reports do not tell, and not that nothing has changed."
-    )
+        yield shape_line(answer.shape)
     shares = answer.kind == "shares"
     shifts = [row.shift_if_fake * (100 if shares else 1) for row in with_combined(answer)]
     form = "{:.2g} points" if shares else "{:.2g}"
@@ -55,16 +49,40 @@ def change_notes(answer: Change) -> Iterator[str]:
         if listed:
             names = ", ".join(listed[:MOST_NAMED]) + (", ..." if listed[MOST_NAMED:] else "")
             yield (
-                f"Not compared: {names} ({len(listed):,}). Some reports of {unknown} are of a "
-                "version that does not tell them from other values: their share of all reports is "
-                "unknown, which is not 0."
+                f"Not compared: {names} ({len(listed):,}): some reports of {unknown} do not tell "
+                "them from other values."
             )
+
+
+def change_explanation(answer: Change) -> Iterator[str]:
+    """What the numbers mean, a line each.
+
+    Args:
+        answer: the change.
+    """
+    points = ", in percentage points" if answer.kind == "shares" else ""
+    yield f"Changes: {answer.unit}{points}. Intervals: {answer.interval.meaning}."
+    yield (
+        f"Test at {answer.test.alpha:.0%}: {answer.test.meaning}. No clear change means that the "
+        "reports do not tell, and not that nothing has changed."
+    )
+    if answer.shape:
+        left_out = ""
+        if answer.shape.reports_left_out:
+            left_out = (
+                f" {answer.shape.reports_left_out:,} reports are left out: only one of the periods "
+                "has their version, or no test is known for it."
+            )
+        yield f"Test of the shape: {answer.shape.meaning}.{left_out}"
+    if answer.not_compared:
+        yield "Not compared: a share of all reports that is unknown, which is not 0."
+    yield f"Fake reports: {answer.fakes.meaning}."
     yield _same_devices(answer)
     yield from dict.fromkeys(repeated([*answer.before.versions, *answer.after.versions]))
 
 
-def shape_lines(shape: ShapeChange) -> Iterator[str]:
-    """Whether the distribution has changed as a whole: the finding, and how it was tested.
+def shape_line(shape: ShapeChange) -> str:
+    """Whether the distribution has changed as a whole, and how far.
 
     Args:
         shape: of the answer.
@@ -84,14 +102,7 @@ def shape_lines(shape: ShapeChange) -> Iterator[str]:
             else f"{size}% of devices would have to change"
         )
         line += f"; {moved} [{low}, {high}], of which noise alone explains {noise}%"
-    yield f"{line}."
-    left_out = ""
-    if shape.reports_left_out:
-        left_out = (
-            f" {shape.reports_left_out:,} reports are left out: only one of the periods has their "
-            "version, or no test is known for it."
-        )
-    yield f"Test of the shape: {shape.meaning}.{left_out}"
+    return f"{line}."
 
 
 def _same_devices(answer: Change) -> str:

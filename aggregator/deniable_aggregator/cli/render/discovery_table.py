@@ -84,19 +84,29 @@ def discovery_notes(answer: FoundStrings, top: int | None = None) -> Iterator[st
     yield from _missing(answer)
     yield from _hidden(answer)
     shares = ", ".join(
-        f"{each.length} ones (up to {each.bits} bits) "
-        + (f"from {each.share:.2%}, about {each.devices:,} devices" if each.share else "never")
+        f"{each.length} ones from {each.share:.2%} (about {each.devices:,} devices)"
+        if each.share
+        else f"{each.length} ones never"
         for each in answer.smallest
     )
-    yield (
-        "Could not be seen: strings that few devices hold. With these reports nine of ten strings "
-        f"are found: {shares}. More devices or days or a larger epsilon make these shares smaller, "
-        "and so do --hints for strings that somebody can name."
-    )
-    if answer.strings or answer.prefixes:
-        yield f"Intervals: {answer.interval.meaning}."
-        yield f"False finds: {answer.detection.meaning}."
+    yield f"Found in nine of ten cases: {shares}."
     yield _planted(answer.fakes)
+
+
+def discovery_explanation(answer: FoundStrings) -> Iterator[str]:
+    """What the numbers mean, a line each.
+
+    Args:
+        answer: what was found.
+    """
+    lengths = ", ".join(f"{each.length} up to {each.bits}" for each in answer.smallest)
+    yield (
+        f"Lengths: in bits of a string's code, {lengths}. More devices or days or a larger epsilon "
+        "find smaller shares, and so do --hints for strings that somebody can name."
+    )
+    yield f"Intervals: {answer.interval.meaning}."
+    yield f"False finds: {answer.detection.meaning}."
+    yield f"Fake reports: {answer.fakes.meaning}."
 
 
 def _planted(fakes: PlantedNote) -> str:

@@ -112,13 +112,10 @@ def shift_if_fake(fakes: FakesNote, shifts: Sequence[float | None], whose: str, 
         form: how a shift is written.
     """
     bounded = [shift for shift in shifts if shift is not None]
-    far = f"by up to {form.format(max(bounded, default=0.0))}"
+    far = f"{whose} by up to {form.format(max(bounded, default=0.0))}"
     if len(bounded) < len(shifts):
-        far = "anywhere"
-    return (
-        f"Possible shift if {fakes.share:.0%} of reports are fake: they could have moved {whose} "
-        f"{far}. No interval allows for that."
-    )
+        far = f"{whose} anywhere"
+    return f"Possible shift if {fakes.share:.0%} of reports are fake: {far}."
 
 
 def _keys(keys: Sequence[NamedKey]) -> str:

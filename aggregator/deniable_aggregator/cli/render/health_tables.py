@@ -151,7 +151,7 @@ def _contrast(each: KeyContrast) -> str:
 
 
 def health_notes(answer: Health) -> Iterator[str]:
-    """What failed, in words, and what no check can see; a line each.
+    """What failed, in words; a line each.
 
     Args:
         answer: as above.
@@ -160,23 +160,33 @@ def health_notes(answer: Health) -> Iterator[str]:
         for whose, checks in _checks(day):
             for check in checks:
                 if check.verdict == "suspicious":
-                    expected = f"in honest reports, {check.asks}"
-                    name = CHECK_WORDS[check.check]
-                    yield f"{day.day}{whose}, {name}: {check.found}; {expected}."
+                    yield f"{day.day}{whose}, {CHECK_WORDS[check.check]}: {check.found}."
+    if answer.days.not_checked:
+        yield f"{answer.days.not_checked:,} earlier days were not checked: narrow --until."
+    yield (
+        f"{answer.checks_made:,} checks were made. No check can see devices that lie about their "
+        "value."
+    )
+
+
+def health_explanation(answer: Health) -> Iterator[str]:
+    """What the checks are, and what none can see; a line each.
+
+    Args:
+        answer: as above.
+    """
+    made = [check for day in answer.by_day for _, checks in _checks(day) for check in checks]
+    for name, asks in {check.check: check.asks for check in made}.items():
+        yield f"The check for {CHECK_WORDS[name]}: in honest reports, {asks}."
+    yield (
+        f"p is how often honest reports look at least so odd; a check fails below "
+        f"{answer.alarm.p_below:.2g}, which happens to honest reports in less than one of a "
+        "thousand answers."
+    )
     yield (
         "A key differs if one of its shares is more than 20 points from that of the other keys, or "
         "its mean a fifth of the range, beyond what noise explains, and if it moves the answer by "
         "a point or more. Devices may really differ: compare with and without the key."
-    )
-    if answer.days.not_checked:
-        yield f"{answer.days.not_checked:,} earlier days were not checked: narrow --until."
-    shown = [worst for day in answer.by_day if (worst := _worst(day)) is not None]
-    for name, asks in {worst.check: worst.asks for worst in shown}.items():
-        yield f"The check for {CHECK_WORDS[name]}: in honest reports, {asks}."
-    yield (
-        f"{answer.checks_made:,} checks were made. p is how often honest reports look at least "
-        f"so odd; a check fails below {answer.alarm.p_below:.2g}, which happens to honest reports "
-        "in less than one of a thousand answers."
     )
     yield answer.invisible
 

@@ -81,6 +81,21 @@ def quantiles_table(answer: Distribution, width: int = UNBROKEN) -> Table:
 
 
 def number_notes(answer: Mean | Distribution) -> Iterator[str]:
+    """What stands below the tables, a line each.
+
+    Args:
+        answer: as above.
+    """
+    if isinstance(answer, Distribution):
+        for reason, names in _not_placed(answer.quantiles).items():
+            yield f"Not placed: {', '.join(names)}: {reason}."
+        if answer.reports_left_out:
+            left_out = f"{answer.reports_left_out:,} reports"
+            yield f"{left_out} of versions with other bins or another mechanism are left out."
+    yield shift_if_fake(answer.fakes, [answer.mean.shift_if_fake], "the mean", "{:.2g}")
+
+
+def number_explanation(answer: Mean | Distribution) -> Iterator[str]:
     """What the numbers mean, a line each.
 
     Args:
@@ -88,14 +103,9 @@ def number_notes(answer: Mean | Distribution) -> Iterator[str]:
     """
     if isinstance(answer, Distribution):
         yield f"The mean is {answer.mean.meaning}."
-        for reason, names in _not_placed(answer.quantiles).items():
-            yield f"Not placed: {', '.join(names)}: {reason}."
         yield f"Histogram and quantiles: {answer.meaning}."
-        if answer.reports_left_out:
-            left_out = f"{answer.reports_left_out:,} reports"
-            yield f"{left_out} of versions with other bins or another mechanism are left out."
     yield f"Intervals: {answer.interval.meaning}."
-    yield shift_if_fake(answer.fakes, [answer.mean.shift_if_fake], "the mean", "{:.2g}")
+    yield f"Fake reports: {answer.fakes.meaning}."
     for version in answer.versions:
         if version.delta:
             yield f"{version.title}, delta {version.delta:.3g}: {version.privacy}."

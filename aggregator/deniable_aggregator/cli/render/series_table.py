@@ -101,12 +101,11 @@ def _bars(rows: list[_Row | None], *, shares: bool) -> Bars:
 
 
 def series_notes(answer: Series) -> Iterator[str]:
-    """What the numbers mean, a line each.
+    """What stands below the table, a line each.
 
     Args:
         answer: the series.
     """
-    yield f"Unit: {answer.unit}. Intervals: {answer.interval.meaning}."
     shares = answer.kind == "shares"
     shifts = [row.shift_if_fake for period in answer.periods for row in _rows(period)]
     unit = 100 if shares else 1
@@ -116,6 +115,16 @@ def series_notes(answer: Series) -> Iterator[str]:
     if answer.values_asked is not UNSET:
         picked = f"Picked out of {answer.values_asked:,} values"
         yield f"{picked}, by their shares over all of these days."
+
+
+def series_explanation(answer: Series) -> Iterator[str]:
+    """What the numbers mean, a line each.
+
+    Args:
+        answer: the series.
+    """
+    yield f"Unit: {answer.unit}. Intervals: {answer.interval.meaning}."
+    yield f"Fake reports: {answer.fakes.meaning}."
     yield from repeated(answer.versions)
 
 

@@ -16,21 +16,34 @@ if TYPE_CHECKING:
 
 
 def notes(answer: Shares | SegmentShares) -> Iterator[str]:
-    """What stands below the table, a line each.
+    """What stands below the table, a line each: more shares, and how far fake reports could go.
 
     Args:
         answer: the shares.
     """
     yield from _parts(answer)
-    yield f"Shares: {answer.unit}. Intervals: {answer.interval.meaning}"
     shifts = [row.shift_if_fake for row in answer.estimates]
     points = [None if shift is None else 100 * shift for shift in shifts]
     line = shift_if_fake(answer.fakes, points, "a share", "{:.2g} points")
     yield f"{line} {_robust_check(answer.estimates)}".rstrip()
-    if isinstance(answer, Shares) and answer.versions_note:
-        yield f"{len(answer.versions)} versions: {answer.versions_note}."
-    if isinstance(answer, Shares) and answer.lift_note:
-        yield f"Lifts: {answer.lift_note.meaning}."
+
+
+def explanation(answer: Shares | SegmentShares) -> Iterator[str]:
+    """What the numbers mean, a line each.
+
+    Args:
+        answer: the shares.
+    """
+    yield f"Shares: {answer.unit}. Intervals: {answer.interval.meaning}"
+    yield f"Above zero: {answer.detection.meaning}."
+    yield f"Fake reports: {answer.fakes.meaning}."
+    if isinstance(answer, Shares):
+        if answer.robust_check:
+            yield f"Robust check: {answer.robust_check.meaning}."
+        if answer.versions_note:
+            yield f"{len(answer.versions)} versions: {answer.versions_note}."
+        if answer.lift_note:
+            yield f"Lifts: {answer.lift_note.meaning}."
     yield from repeated(answer.versions)
     if isinstance(answer, Shares) and answer.postprocess:
         method = answer.postprocess.method

@@ -33,6 +33,10 @@ def _check_picture(
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
+explain_option = click.option(
+    "--explain", is_flag=True, help="Also say what the numbers mean, below the table."
+)
+
 picture_option = click.option(
     "--picture",
     type=click.Path(path_type=Path, dir_okay=False),
