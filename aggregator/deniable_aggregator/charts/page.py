@@ -23,7 +23,10 @@ svg { max-width: 100%; height: auto; }
 table { border-collapse: collapse; margin: .75rem 0 2rem; }
 caption { text-align: start; padding: .25rem 0; }
 th, td { text-align: end; padding: .2rem .75rem; border-bottom: 1px solid #8888; }
-th:first-child, td:first-child { text-align: start; max-width: 30rem; overflow-wrap: anywhere; }
+th:first-child, td:first-child { text-align: start; }
+td:first-child { min-width: 7rem; max-width: 30rem; overflow-wrap: anywhere; }
+.phone { display: none; }
+@media screen and (max-width: 34rem) { .phone { display: block; } .wide { display: none; } }
 @media print { details > summary { display: none; } svg { break-inside: avoid; } }
 """
 _HASH: Final = base64.b64encode(hashlib.sha256(_STYLE.encode()).digest()).decode()
