@@ -11,7 +11,7 @@ from deniable_aggregator.answers.questions import ChangeQuery
 from deniable_aggregator.answers.trends import Change
 from deniable_aggregator.answers.words import FALSE_FINDS
 from deniable_aggregator.cli.support.completion import complete_metric
-from deniable_aggregator.cli.support.days import Period
+from deniable_aggregator.cli.support.days import period
 from deniable_aggregator.cli.support.output import explain_option, picture_option, print_answer
 from deniable_aggregator.cli.support.pictures import draw
 from deniable_aggregator.cli.support.question_options import (
@@ -37,14 +37,14 @@ CHANGED: Final = 3
 @click.argument("metric", shell_complete=complete_metric)
 @click.option(
     "--before",
-    type=Period(),
+    type=period,
     required=True,
     metavar="FIRST..LAST",
     help="The days of the one period, such as 2026-01-01..2026-01-31 or -14d..-8d, or one day.",
 )
 @click.option(
     "--after",
-    type=Period(),
+    type=period,
     required=True,
     metavar="FIRST..LAST",
     help="The days of the other, such as -7d..yesterday; without LAST until today.",

@@ -20,17 +20,20 @@ _ABOUT: Final = """
       deniable metrics register metrics.toml --token TOKEN
       deniable keys create --store deniable.db --scope write --application flightdeck
 
-  The last key goes into the application, which sends reports with it. Then, for
-  each metric:
+  The last key goes into the application, which sends reports with it. To ask:
 
-      deniable estimate METRIC --token TOKEN
+      deniable keys create --store deniable.db --scope read --application flightdeck
+      deniable profiles add --server http://127.0.0.1:8787
+      deniable metrics list
+      deniable estimate METRIC --since -7d
+      deniable health
 
   The exit status is 0, or 1 if something failed or was refused, or 2 if a
   command or its options are not understood. Errors are text on the error
   output, also with --json: the other output has JSON or nothing.
 
-  To complete commands and options by the tabulator key, put one of these lines
-  into the file that your shell reads when it starts:
+  To complete commands, options and the names of metrics by the tabulator key,
+  put one of these lines into the file that your shell reads when it starts:
 
       eval "$(_DENIABLE_COMPLETE=bash_source deniable)"     # bash
       eval "$(_DENIABLE_COMPLETE=zsh_source deniable)"      # zsh

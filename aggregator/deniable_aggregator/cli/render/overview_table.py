@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 _NARROW: Final = 76
 """Narrower tables have no numbers of reports."""
 
+_MOST_NAMED: Final = 10
+"""Of metrics without reports."""
+
 
 def print_overview(answer: HealthOverview) -> None:
     """Prints what to know first, a line for each metric, and where to look next.
@@ -45,13 +48,13 @@ def print_overview(answer: HealthOverview) -> None:
 
 
 def overview_table(answer: HealthOverview, width: int = UNBROKEN) -> Table:
-    """One row per metric.
+    """One row per metric that has ever had reports.
 
     Args:
         answer: the health of all metrics.
         width: of the terminal, in characters.
     """
-    metrics = answer.metrics
+    metrics = [each for each in answer.metrics if each.last_day is not None]
     comma = ", " if width >= WIDE else ",\n"
     names = [literal_text(each.metric) for each in metrics]
     looks = [VERDICT_WORDS[each.verdict] for each in metrics]
@@ -81,6 +84,10 @@ def overview_notes(answer: HealthOverview) -> Iterator[str]:
                 f"{name}: {each.not_checked:,} earlier days were not checked. Narrow the days, or "
                 f"look at deniable health {name}."
             )
+    silent = [literal_text(each.metric) for each in answer.metrics if each.last_day is None]
+    if silent:
+        more = f" and {len(silent) - _MOST_NAMED:,} more" if silent[_MOST_NAMED:] else ""
+        yield f"No reports yet: {', '.join(silent[:_MOST_NAMED])}{more}."
     for each in answer.metrics:
         if each.verdict in ("suspicious", "uneven"):
             yield f"Look at deniable health {literal_text(each.metric)}."
@@ -93,8 +100,6 @@ def _asked(answer: HealthOverview) -> str:
 
 
 def _last(each: MetricHealth, comma: str) -> str:
-    if each.last_day is None:
-        return "none yet"
     return f"{each.last_day}{f'{comma}stopped' if each.stopped_since else ''}"
 
 

@@ -15,7 +15,7 @@ from deniable_aggregator.cli.support.completion import (
     complete_value,
     complete_version,
 )
-from deniable_aggregator.cli.support.days import Day
+from deniable_aggregator.cli.support.days import complete_day, day
 from deniable_aggregator.cli.support.listed_values import candidates_option
 from deniable_aggregator.cli.support.output import json_option
 
@@ -45,11 +45,18 @@ def days_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Adds ``--since`` and ``--until``, passed on as dates, or None."""
     since = click.option(
         "--since",
-        type=Day(),
+        type=day,
+        shell_complete=complete_day,
         metavar="DAY",
         help="The first day, such as 2026-01-31, yesterday, -7d (7 days ago), -4w or -3m.",
     )
-    until = click.option("--until", type=Day(), metavar="DAY", help="The last day, likewise.")
+    until = click.option(
+        "--until",
+        type=day,
+        shell_complete=complete_day,
+        metavar="DAY",
+        help="The last day, likewise.",
+    )
     return since(until(command))
 
 
