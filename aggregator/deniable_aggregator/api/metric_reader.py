@@ -96,6 +96,17 @@ class MetricReader:
             without = keys_to_leave_out(self._store.keys.all(), application, without_key)
         return AskedMetric(application, name, entries, without)
 
+    def rolled_stamp(self, application: str, name: str) -> object:
+        """What changes whenever days of a metric become one.
+
+        Args:
+            application: whose metric it is.
+            name: of the metric.
+        """
+        entries = self._catalogue.for_application(application)
+        digests = [entry.spec.digest for entry in entries if entry.spec.name == name]
+        return self._store.rolled.stamp(digests)
+
     def read(self, asked: AskedMetric, days: DayRange) -> MetricReports:
         """Which reports of a metric there are.
 

@@ -10,18 +10,17 @@ from msgspec.structs import replace
 from deniable_aggregator.answers.administration import Metrics
 from deniable_aggregator.answers.common import ordered_notices
 from deniable_aggregator.answers.estimates import RobustCheckNote, Shares
-from deniable_aggregator.answers.health_overview import MetricHealth
 from deniable_aggregator.answers.integrity import Alarm, Health
 from deniable_aggregator.answers.questions import ChangeQuery
 from deniable_aggregator.answers.trends import HealthOfPeriods
 from deniable_aggregator.api.asked_versions import of_newest_type
 from deniable_aggregator.api.conditional import validity_of
-from deniable_aggregator.api.health_overview import health_overview, metric_health, stopped_since
 from deniable_aggregator.api.metric_details import metric_details
-from deniable_aggregator.api.metric_list import list_metrics, newest_registration
+from deniable_aggregator.api.metric_list import list_metrics
 from deniable_aggregator.api.metric_reader import MetricReader, require_values
+from deniable_aggregator.api.overview_service import HealthOverviews
 from deniable_aggregator.api.parameters import estimate_refused
-from deniable_aggregator.api.review import HEALTH_CELLS, LEAST_CELLS, Reviewer, pending_notices
+from deniable_aggregator.api.review import HEALTH_CELLS, Reviewer, pending_notices
 from deniable_aggregator.api.steady_reading import reads_steadily
 from deniable_aggregator.dates import FIRST_DAY, LAST_DAY, DayRange, day_of
 from deniable_aggregator.estimation.each_version import each_version
@@ -38,8 +37,7 @@ from deniable_shared.errors import ParameterError
 from deniable_shared.periods import epoch_at
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from datetime import date
+    from collections.abc import Callable
 
     from deniable_aggregator.answers.common import Notice
     from deniable_aggregator.answers.estimates import Estimate
@@ -54,7 +52,7 @@ if TYPE_CHECKING:
     from deniable_aggregator.answers.trends import Change, Series
     from deniable_aggregator.api.conditional import Validity
     from deniable_aggregator.api.review import Review
-    from deniable_aggregator.catalog import CatalogEntry, MetricCatalog
+    from deniable_aggregator.catalog import MetricCatalog
     from deniable_aggregator.config.settings import Settings
     from deniable_aggregator.estimation.metric_reports import MetricReports
     from deniable_aggregator.store import Store
@@ -85,6 +83,7 @@ class QueryService:
         self._reader = MetricReader(store, catalogue)
         self._reviewer = Reviewer(store, settings.accept_days, clock)
         self._medians = SliceMedians()
+        self._overviews = HealthOverviews(store, catalogue, self._reader, self._reviewer, clock)
 
     def metrics(self, application: str) -> Metrics:
         """The registered metrics of an application, with what was counted of each."""
@@ -105,9 +104,7 @@ class QueryService:
 
     def rolled_stamp(self, application: str, name: str) -> object:
         """What changes whenever days of a metric become one."""
-        entries = self._catalogue.for_application(application)
-        digests = [entry.spec.digest for entry in entries if entry.spec.name == name]
-        return self._store.rolled.stamp(digests)
+        return self._reader.rolled_stamp(application, name)
 
     def validity(
         self,
@@ -300,8 +297,6 @@ class QueryService:
     def health_overview(self, application: str, query: DaysQuery) -> HealthOverview:
         """Whether the reports of all metrics look like those of devices.
 
-        The metrics are looked at one after the other, and share what may be read for checks.
-
         Args:
             application: whose metrics they are.
             query: the days.
@@ -309,54 +304,7 @@ class QueryService:
         Raises:
             ProblemError: if a key is unknown, or the store cannot be read.
         """
-        names = self._catalogue.names(application)
-        most_cells = max(HEALTH_CELLS // max(len(names), 1), LEAST_CELLS)
-        found = [self._metric_health(application, name, query, most_cells) for name in names]
-        return health_overview(application, query, day_of(epoch_at(self._clock())), found)
-
-    def _metric_health(
-        self, application: str, name: str, query: DaysQuery, most_cells: int
-    ) -> MetricHealth:
-        """The health of one of all metrics; where its reports cannot be looked at, why."""
-        try:
-            return self._looked_at(application, name, query, most_cells)
-        except ProblemError as problem:
-            if problem.code not in _OF_ONE_METRIC:
-                raise
-            unanswered = problem.document.detail
-        try:
-            entries = self._reader.asked_metric(application, name).entries
-        except ProblemError:  # this server cannot read all of its versions
-            return MetricHealth(
-                metric=name, description="", verdict="unknown", unanswered=unanswered
-            )
-        newest = newest_registration(entries)
-        last_day, stopped = self._last_day(entries)
-        return MetricHealth(
-            metric=name,
-            description=newest.description,
-            verdict="unknown",
-            last_day=last_day,
-            stopped_since=stopped,
-            unanswered=unanswered,
-        )
-
-    @reads_steadily
-    def _looked_at(
-        self, application: str, name: str, query: DaysQuery, most_cells: int
-    ) -> MetricHealth:
-        asked = self._reader.asked_metric(application, name, query.without_key)
-        review = self._reviewer.review(
-            self._reader.read(asked, _days(query)), most_cells=most_cells
-        )
-        return metric_health(review, self._reader.pending(asked), *self._last_day(asked.entries))
-
-    def _last_day(self, entries: Sequence[CatalogEntry]) -> tuple[date | None, date | None]:
-        """The last day with reports, and the one after it if reports have stopped."""
-        days = self._store.tallies.reported_days([entry.spec.digest for entry in entries])
-        last = max((day_of(each.last) for each in days.values()), default=None)
-        today = day_of(epoch_at(self._clock()))
-        return last, stopped_since(newest_registration(entries), last, today)
+        return self._overviews.overview(application, query)
 
 
 def _days(query: EstimateQuery | DaysQuery) -> DayRange:
@@ -381,9 +329,6 @@ def _periods(reported: MetricReports, query: SeriesQuery) -> list[DayRange]:
         )
     return periods
 
-
-_OF_ONE_METRIC: Final = ("no_reports", "days_rolled_up", "server_outdated")
-"""Problems with one metric that say nothing about the others."""
 
 _ALARM: Final = (
     "a check fails if the probability of such counts in honest reports is below p_below: "

@@ -50,7 +50,7 @@ def token_file(tmp_path, service):
 
 
 def test_metrics_are_listed_with_what_was_reported(asked):
-    shown = asked("metrics", "list", COLUMNS="120").stdout
+    shown = asked("metrics", "list", COLUMNS="150").stdout
     assert "flightdeck: 4 metrics" in shown
     (row,) = (line for line in shown.splitlines() if line.startswith("theme"))
     for cell in ("category", "600", "300", "2024-10-03", "2024-10-04", "1 a day", "Which colour"):

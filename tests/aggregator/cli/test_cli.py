@@ -12,6 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from deniable_aggregator import Store
+from deniable_aggregator.asking.profiles import PROFILE, SERVER, TOKEN, TOKEN_FILE
 from deniable_aggregator.security.key_verifier import KeyVerifier
 from deniable_shared.commands.table import COMMANDS
 from deniable_shared.letters.writing import model_file
@@ -31,6 +32,7 @@ def run(tmp_path):
         "COLUMNS": "200",
         "DENIABLE_STORE": str(tmp_path / "store.db"),
         "XDG_CONFIG_HOME": str(tmp_path / "config"),  # no profiles of whoever runs the tests
+        **dict.fromkeys((SERVER, TOKEN, TOKEN_FILE, PROFILE)),
     }
     runner = CliRunner(env=environment)
     return lambda *arguments, **options: runner.invoke(deniable, arguments, **options)

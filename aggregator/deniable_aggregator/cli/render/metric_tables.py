@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Final
 from deniable_aggregator.cli.render.layout import Texts, lay_out
 from deniable_aggregator.cli.render.output import (
     UNBROKEN,
-    WIDE,
     literal_console,
     literal_text,
     print_lines,
@@ -20,6 +19,9 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from deniable_aggregator.answers.administration import Metric, Metrics
+
+ROOMY: Final = 140
+"""Narrower tables have descriptions below the names."""
 
 EVERY: Final = {"day": "a day", "week": "a week", "month": "a month", "once": "once"}
 """How often a device reports."""
@@ -59,7 +61,7 @@ def metrics_table(answer: Metrics, width: int = UNBROKEN) -> Table:
     epsilons = [f"{each.epsilon:.3g} {EVERY[each.every]}" for each in newest]
     names = [literal_text(each.name) for each in newest]
     types = [_type(versions) for versions in metrics]
-    if width >= WIDE:
+    if width >= ROOMY:
         columns = [
             Texts("metric", names),
             Texts("type", types),
