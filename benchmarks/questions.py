@@ -92,6 +92,7 @@ QUESTIONS: Final = {
     "estimate": ("/v1/metrics/m0/estimate", None),
     "series by day": ("/v1/metrics/m0/series?by=day", None),
     "health": ("/v1/metrics/m0/health", None),
+    "health of all": ("/v1/health", None),
     "list of metrics": ("/v1/metrics", None),
     "estimate, few reports": ("/v1/metrics/m0/estimate", None),
     "string estimate": ("/v1/metrics/word/estimate", {"candidates": CANDIDATES}),

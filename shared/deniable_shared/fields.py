@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Final
 
 from deniable_shared.characters import visible, visible_constraint
+from deniable_shared.nearest import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -37,13 +38,22 @@ class TableReader:
         self._data: dict[str, Any] = dict(data) if isinstance(data, dict) else {}
         self._where = where
         self._problems = problems
+        self._known: set[str] = set()
         self.failed = False
 
-    def add_problem(self, name: str, constraint: str, value: object) -> None:
-        """Adds the problem that a field breaks its constraint."""
+    def add_problem(self, name: str, constraint: str, value: object, hint: str = "") -> None:
+        """Adds the problem that a field breaks its constraint.
+
+        Args:
+            name: of the field.
+            constraint: what it must be.
+            value: what it is.
+            hint: a sentence after a space, about what is meant; or nothing.
+        """
         self.failed = True
         place = f"{self._where}{visible(name)}"
-        self._problems.append(f"{place} must be {constraint}, got {_show(value)}")
+        end = f".{hint}" if hint else ""
+        self._problems.append(f"{place} must be {constraint}, got {_show(value)}{end}")
 
     def read(
         self,
@@ -53,6 +63,7 @@ class TableReader:
         default: Any = REQUIRED,
     ) -> Any:
         """The value of a field, or its default if it is absent."""
+        self._known.add(name)
         if name not in self._data:
             if default is REQUIRED:
                 self.add_problem(name, constraint, REQUIRED)
@@ -185,6 +196,8 @@ class TableReader:
             value = self._data.pop(name)
             if re.fullmatch(pattern, name) is None:
                 self.add_problem(name, f"a name matching {pattern}", name)
+            elif isinstance(value, dict) and value.get("type") == "boolean":
+                self.add_problem(name, f'"boolean", written {name} = "boolean"', value)
             elif value != "boolean" and not isinstance(value, dict):
                 self.add_problem(name, wanted, value)
             else:
@@ -209,7 +222,8 @@ class TableReader:
     def report_unknown(self) -> None:
         """Adds a problem for every field that was not read."""
         for name, value in self._data.items():
-            self.add_problem(name, "left out: no such field", value)
+            hint = did_you_mean(name, sorted(self._known - self._data.keys()))
+            self.add_problem(name, "left out: no such field", value, hint)
         self._data.clear()
 
 

@@ -8,6 +8,7 @@ from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import SplitResult, urlsplit
 
+from deniable_shared.addresses import with_scheme
 from deniable_shared.characters import visible
 from deniable_shared.commands.parser import Parser, number_in
 from deniable_shared.errors import ParameterError
@@ -97,7 +98,7 @@ def _address(server: str) -> SplitResult:
         ParameterError: if it is none; a password in it is not quoted.
     """
     try:
-        address = urlsplit(server.strip().rstrip("/"))
+        address = urlsplit(with_scheme(server.strip().rstrip("/")))
         known = address.scheme in ("http", "https") and address.hostname and address.port != 0
     except ValueError:
         known = None

@@ -174,7 +174,7 @@ def test_a_catch_all_that_is_already_listed_is_not_added_again():
         ),
         (
             'type = "boolean"\nepsilon = 1\nepslion = 2',
-            "epslion must be left out: no such field, got 2",
+            "epslion must be left out: no such field, got 2. Did you mean 'epsilon'?",
         ),
         (
             'type = "category"\nepsilon = 1',
@@ -209,6 +209,11 @@ def test_a_catch_all_that_is_already_listed_is_not_added_again():
             RECORD.replace('late = "boolean"', "late = 3"),
             'attributes.late must be "boolean", or a table such as '
             '{ values = [...], other = "..." }, got 3',
+        ),
+        (
+            RECORD.replace('late = "boolean"', 'late = { type = "boolean" }'),
+            'attributes.late must be "boolean", written late = "boolean", '
+            "got {'type': 'boolean'}",
         ),
         (
             RECORD.replace('["AA", "DL"]', '["AA"]'),
