@@ -10,7 +10,7 @@ import click
 
 from deniable_aggregator.asking.dates import utc_today
 from deniable_aggregator.cli.support.completion import complete_metric
-from deniable_aggregator.cli.support.days import Day
+from deniable_aggregator.cli.support.days import complete_day, day
 from deniable_aggregator.cli.support.progress import progress_bar
 from deniable_aggregator.cli.support.question_options import without_key_option
 from deniable_aggregator.cli.support.server_options import source_options
@@ -32,11 +32,18 @@ DAYS: Final = 7
 @click.argument("out", type=click.Path(path_type=Path, dir_okay=False))
 @click.option(
     "--since",
-    type=Day(),
+    type=day,
+    shell_complete=complete_day,
     metavar="DAY",
     help="The first day, such as 2026-01-31, -7d, -4w or -3m. Left out for the last of seven days.",
 )
-@click.option("--until", type=Day(), metavar="DAY", help="The last day; yesterday if left out.")
+@click.option(
+    "--until",
+    type=day,
+    shell_complete=complete_day,
+    metavar="DAY",
+    help="The last day; yesterday if left out.",
+)
 @click.option(
     "--metric",
     "metrics",
