@@ -96,7 +96,7 @@ def report(
         deniable report week.html
         deniable report september.html --since 2026-09-01 --until 2026-09-30
         deniable report week.md --metric theme --metric browser --compare none
-        deniable report week.html && mail -s "Telemetry" -a week.html team@example.org
+        deniable report week.html && mail -s "Telemetry" -A week.html team@example.org
     """  # noqa: D301  click reads the backslash as a sign
     from deniable_aggregator.report import write_report
 

@@ -53,9 +53,7 @@ def _at_level(change: Change, level: float) -> Change:
     """A change in which only what has a p-value of at most this level is clear."""
     two = change.kind == "mean" and bool(change.shape)
     each = level / 2 if two else level
-    rows = [
-        replace(row, changed=row.changed and row.adjusted_p_value <= each) for row in change.changes
-    ]
+    rows = [replace(row, changed=_is_clear(row, each)) for row in change.changes]
     shape = change.shape
     if shape:
         # The values of a category are tested one by one: the test of all is not one more find.
