@@ -12,13 +12,17 @@ import pytest
 
 import deniable_analysis as da
 from deniable_aggregator import Store
+from deniable_aggregator.dates import day_of
 from deniable_aggregator.store import StoreRefusedError
 from deniable_shared import registry
 from deniable_shared.errors import ParameterError
 from tests.aggregator.service import REGISTRY
+from tests.analysis.deployment import deployed
 
 HEAVY = {"flask", "sqlalchemy", "numpy", "scipy", "altair", "pandas", "polars", "pyarrow",
          "narwhals", "httpx", "click", "rich"}  # fmt: skip
+
+AGGREGATOR_ONLY = {"flask", "sqlalchemy", "scipy", "click", "rich", "cryptography", "alembic"}
 
 
 @pytest.fixture
@@ -161,6 +165,16 @@ def test_a_backup_is_left_as_it_is(copied, deployment):
         assert project["browser"].estimate().answer.reports > 7_000
 
 
+@pytest.mark.service
+def test_a_database_is_opened_as_a_file_is(postgresql, opened, deployment):
+    with deployed(postgresql.fresh_schema(), days=3) as service:
+        with da.open(service.target, today=day_of(deployment.clock.epoch)) as project:
+            there = project["theme"].estimate(segment="beta").answer
+        here = opened["theme"].estimate(segment="beta", days="2026-08-24/2026-08-26").answer
+    assert there.estimates == here.estimates
+    assert there.reports == here.reports == 360
+
+
 def test_a_store_of_several_applications_wants_a_name(tmp_path):
     path = tmp_path / "store.db"
     with closing(Store(path)) as store:
@@ -191,6 +205,10 @@ assert not {HEAVY} & set(sys.modules), {HEAVY} & set(sys.modules)
 result = p["browser"].estimate()
 str(result), result._repr_html_(), result.sentence
 assert not {HEAVY - {"httpx", "click", "rich"}} & set(sys.modules)
+for name in {AGGREGATOR_ONLY}:
+    sys.modules[name] = None  # as if it were not installed
+result.frame("polars"), result.chart()
+p.report("week.html", since="2026-10-19", until="2026-10-25", metrics="theme")
 """
     environment = {**os.environ, "HOME": str(tmp_path)}
     subprocess.run([sys.executable, "-c", program], check=True, env=environment, cwd=tmp_path)

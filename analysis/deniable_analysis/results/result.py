@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, overload
 
 from deniable_aggregator.sentences import basis, cautions, finding, sentence
@@ -109,6 +110,22 @@ class DrawnResult(Result[Drawn]):
         from deniable_analysis.charts import chart
 
         return chart(self.answer)
+
+    def save(self, path: str | Path) -> None:
+        """Writes the picture into a file; Altair is not needed for it.
+
+        Args:
+            path: ends in .svg, .html, .json (Vega-Lite) or .png, which needs ``deniable[charts]``.
+
+        Raises:
+            ParameterError: if the name ends in anything else.
+            MissingExtraError: if what draws a .png is not installed.
+            OSError: if the file cannot be written.
+        """
+        from deniable_aggregator.charts.figure_of import figure_of
+        from deniable_aggregator.charts.files import save
+
+        save(figure_of(self.answer), Path(path))
 
     def _picture(self) -> str:
         """The figure of the answer, in the colours of the page."""
