@@ -91,11 +91,11 @@ def table_of(panel: Panel) -> tuple[list[str], list[list[str]]]:
             for dot in panel.dots
         ]
     if isinstance(panel, Lines):
-        return ["", "since", "until", "estimate", "interval", ""], [
+        days = ["day"] if panel.by == "day" else ["since", "until"]
+        return ["", *days, "estimate", "interval", ""], [
             [
                 line.label,
-                str(moment.since),
-                str(moment.until),
+                *map(str, (moment.since, moment.until)[: len(days)]),
                 *(_cells(moment.interval, panel.unit) if moment.interval else ("", "")),
                 ", ".join(MARKS[mark] for mark in marks if mark in MARKS),
             ]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from deniable_aggregator.charts.alternative import table_of
 from deniable_aggregator.charts.drawing.canvas import escaped
 from deniable_aggregator.charts.figure import Figure
-from deniable_aggregator.charts.svg import svg
+from deniable_aggregator.charts.svg import PHONE_WIDTH, svg
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,10 +22,13 @@ body { font: 15px/1.45 system-ui, sans-serif; max-width: 60rem; margin: auto; pa
 svg { max-width: 100%; height: auto; }
 table { border-collapse: collapse; margin: .75rem 0 2rem; }
 caption { text-align: start; padding: .25rem 0; }
-th, td { text-align: end; padding: .2rem .75rem; border-bottom: 1px solid #8888; }
+th, td { text-align: end; padding: .2rem .5rem; border-bottom: 1px solid #8888; }
+th, td:not(:first-child, :last-child) { white-space: nowrap; }
+details { overflow-x: auto; }
 th:first-child, td:first-child { text-align: start; }
 td:first-child { min-width: 7rem; max-width: 30rem; overflow-wrap: anywhere; }
 .phone { display: none; }
+.phone svg { width: 100%; }
 @media screen and (max-width: 34rem) { .phone { display: block; } .wide { display: none; } }
 @media print { details > summary { display: none; } svg { break-inside: avoid; } }
 """
@@ -53,9 +56,12 @@ def html(figure: Figure | Sequence[Figure]) -> str:
 
 
 def _part(figure: Figure) -> str:
+    """The drawing for wide and for narrow windows, of which one is shown, and the numbers."""
     tables = "\n".join(_table(panel) for panel in figure.panels)
     return (
-        f"{svg(figure, theme='page')}<details open><summary>Numbers</summary>\n{tables}\n</details>"
+        f'<div class="wide">{svg(figure, theme="page")}</div>\n'
+        f'<div class="phone">{svg(figure, PHONE_WIDTH, "page")}</div>\n'
+        f"<details open><summary>Numbers</summary>\n{tables}\n</details>"
     )
 
 

@@ -27,6 +27,7 @@ WIDTH: Final = 420
 SMALL_WIDTH: Final = 260
 ROW: Final = 24
 HEIGHT: Final = 200
+THICK: Final = 7.0
 LABEL_PIXELS: Final = 240
 
 _FORMATS: Final[dict[Unit, str]] = {"share": "~%", "points": "+~g", "difference": "+~g"}
@@ -99,7 +100,7 @@ def _any(rows: Sequence[Mapping[str, Any]], name: str) -> bool:
 
 
 def interval_layers(
-    way: str, along: dict[str, Any], beside: dict[str, Any]
+    way: str, along: dict[str, Any], beside: dict[str, Any], thick: float = THICK
 ) -> list[dict[str, Any]]:
     """Layers of intervals: a band, its inner half, and the estimate; hollow if not told from zero.
 
@@ -107,6 +108,7 @@ def interval_layers(
         way: "x" for intervals that lie, "y" for those that stand.
         along: the channel of the numbers.
         beside: the other channels.
+        thick: how wide bands are, in pixels.
     """
 
     def span(low: str, high: str, mark: dict[str, Any], kept: dict[str, Any]) -> dict[str, Any]:
@@ -119,13 +121,13 @@ def interval_layers(
     def point(mark: dict[str, Any], kept: dict[str, Any]) -> dict[str, Any]:
         return {
             "transform": [{"filter": {"and": [kept, {"field": "shown", "valid": True}]}}],
-            "mark": {"type": "point", "size": 30, "opacity": 1, **mark},
+            "mark": {"type": "point", "size": min(30.0, 4 * thick), "opacity": 1, **mark},
             "encoding": {**beside, way: {**along, "field": "shown"}},
         }
 
     return [
-        span("low", "high", {"strokeWidth": 7, "color": LIGHT.band}, _TOLD),
-        span("core_low", "core_high", {"strokeWidth": 7, "color": LIGHT.core}, _TOLD),
+        span("low", "high", {"strokeWidth": thick, "color": LIGHT.band}, _TOLD),
+        span("core_low", "core_high", {"strokeWidth": thick, "color": LIGHT.core}, _TOLD),
         span("low", "high", {"strokeWidth": 1.5, "color": LIGHT.unclear}, _UNTOLD),
         point({"filled": True, "color": LIGHT.ink}, _TOLD),
         point({"filled": True, "fill": LIGHT.inside, "stroke": LIGHT.unclear}, _UNTOLD),
@@ -199,12 +201,15 @@ def _line_panel(line: Line, panel: Lines, y: dict[str, Any]) -> dict[str, Any]:
             "encoding": {**across, "y": {**y, "field": "shown"}},
         }
     )
+    width = SMALL_WIDTH if len(panel.lines) > 1 else WIDTH
+    # Where periods are close together, their intervals touch and become a band.
+    thick = min(THICK, width / max(len(rows), 1))
     return {
-        "title": {"text": line.label, "anchor": "start", "limit": SMALL_WIDTH},
+        "title": {"text": line.label, "anchor": "start", "limit": width},
         "data": {"values": rows},
-        "width": SMALL_WIDTH if len(panel.lines) > 1 else WIDTH,
+        "width": width,
         "height": HEIGHT,
-        "layer": [*layers, *interval_layers("y", y, across)],
+        "layer": [*layers, *interval_layers("y", y, across, thick)],
     }
 
 
